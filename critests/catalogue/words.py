@@ -1,0 +1,129 @@
+"""The words that every room shares: levels, outcomes, areas and capabilities.
+
+Standard library only, so that the run record and the reports can use them without pytest or gRPC.
+"""
+
+from enum import StrEnum, unique
+
+
+@unique
+class Level(StrEnum):
+    """How strongly an aspect of a requirement binds a runtime."""
+
+    MUST = "MUST"
+    """A breach is a failure."""
+    SHOULD = "SHOULD"
+    """A breach is a warning."""
+    OPT = "OPT"
+    """An optional feature: binding (like MUST) where its detection finds it, `unsupported` elsewhere."""
+    DIV = "DIV"
+    """Runtimes differ and the API is silent: the observed form is recorded; only a hang, crash or leak fails."""
+
+
+@unique
+class Outcome(StrEnum):
+    """What became of one test, or of one requirement. See `worst` for their order."""
+
+    PASSED = "passed"
+    """The promise was kept."""
+    FAILED = "failed"
+    """A MUST is broken."""
+    WARNED = "warned"
+    """A SHOULD, or a promise that is our engineering judgement (†), is not kept."""
+    UNSUPPORTED = "unsupported"
+    """An optional feature is not offered, or the runtime is not proven to know the field."""
+    BLOCKED = "blocked"
+    """Cannot be judged here; the reason names what is missing or which broken requirement stood in the way."""
+    KNOWN = "known"
+    """Listed in the runtime's expectations."""
+    DISABLED = "disabled"
+    """Deselected by the user."""
+    ERROR = "error"
+    """The harness failed; never counted against the runtime."""
+
+
+WORST_FIRST = (
+    Outcome.ERROR,
+    Outcome.FAILED,
+    Outcome.KNOWN,
+    Outcome.WARNED,
+    Outcome.PASSED,
+    Outcome.BLOCKED,
+    Outcome.UNSUPPORTED,
+    Outcome.DISABLED,
+)
+
+
+def worst(outcomes: list[Outcome]) -> Outcome:
+    """Return the verdict of a requirement from the outcomes of its tests.
+
+    Raises:
+        ValueError: there is no outcome to judge by.
+    """
+    if not outcomes:
+        msg = "a verdict needs at least one outcome"
+        raise ValueError(msg)
+    return min(outcomes, key=WORST_FIRST.index)
+
+
+@unique
+class Area(StrEnum):
+    """The part of the API that a group of requirements belongs to; also the folder of its tests."""
+
+    RUNTIME = "runtime"
+    SANDBOXES = "sandboxes"
+    CONTAINERS = "containers"
+    IMAGES = "images"
+    STREAMING = "streaming"
+    NETWORKING = "networking"
+
+
+@unique
+class Capability(StrEnum):
+    """What a runtime or the machine below it may or may not offer. Tests name the capability, never the runtime."""
+
+    # what the runtime says or shows
+    POD_NETWORK = "pod network"
+    """NetworkReady is true: pods get an address of their own."""
+    HOST_PORTS = "host ports"
+    """The pod network maps host ports."""
+    DUAL_STACK = "dual stack"
+    """Pods get an address of each family."""
+    RUNTIME_CONFIG = "runtime config"
+    """RuntimeConfig is implemented and names a cgroup driver."""
+    RUNTIME_HANDLERS = "runtime handlers"
+    """Status lists runtime handlers."""
+    RECURSIVE_READ_ONLY_MOUNTS = "recursive read-only mounts"
+    USER_NAMESPACES = "user namespaces"
+    SUPPLEMENTAL_GROUPS_POLICY = "supplemental groups policy"
+    EVENTS = "container events"
+    STREAMING_LISTS = "streaming lists"
+    POD_STATS = "pod stats"
+    METRICS = "pod metrics"
+    CHECKPOINT = "checkpoint"
+    STOP_SIGNAL = "stop signal"
+    """ContainerStatus reports the effective stop signal."""
+    IMAGE_ID = "image id"
+    """ContainerStatus reports an image id."""
+    EXEC_WEBSOCKET = "exec over WebSocket"
+    SANDBOX_PROCESS = "sandbox process"
+    """A sandbox has a process of its own (a pause container)."""
+    SUITE_REGISTRY = "suite registry"
+    """The runtime can pull from the suite's own registry over plain HTTP."""
+    # what the machine offers
+    SAME_HOST = "same host"
+    """Containers share this machine's kernel, so that host-side facts can be used."""
+    ROOT = "root"
+    """This process may read other processes' /proc entries and enter namespaces."""
+    CGROUP_V2 = "cgroup v2"
+    APPARMOR = "AppArmor"
+    SELINUX = "SELinux"
+    SECCOMP = "seccomp"
+    IPV6 = "IPv6"
+    DAEMON_SYS_RESOURCE = "daemon has CAP_SYS_RESOURCE"
+    """The daemon may lower oom_score_adj."""
+    # what the user allows
+    MUTATING = "changes allowed"
+    """The run may create things (not --read-only, no live kubelet)."""
+    DISRUPTIVE = "disruption allowed"
+    """The run may restart or starve the daemon (--disruptive, or a throwaway runtime)."""
