@@ -1,0 +1,115 @@
+"""Dataclasses of this room to plain JSON values and back."""
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Hashable, Mapping
+from enum import Enum
+from functools import cache
+from typing import Any, TypeAlias, TypeVar
+
+T = TypeVar("T")
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+class Mismatch(ValueError):  # noqa: N818 - it says what is wrong
+    """A JSON value does not have the shape of its dataclass; the message says where."""
+
+
+def to_plain(value: object) -> Json:
+    """Return the value as dicts, lists, strings, numbers, booleans and None."""
+    plain: Json
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        plain = {item.name: to_plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    elif isinstance(value, Mapping):
+        plain = {str(key): to_plain(item) for key, item in value.items()}
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        plain = [to_plain(item) for item in value]
+    elif isinstance(value, Enum):
+        plain = to_plain(value.value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        plain = None
+    elif value is None or isinstance(value, (str, int, float, bool)):
+        plain = value
+    else:
+        plain = str(value)
+    return plain
+
+
+def from_plain(cls: type[T], data: object, where: str = "") -> T:
+    """Build a dataclass from its plain form.
+
+    Fields that are missing get their default, fields that are unknown are left out: records of older and of slightly newer
+    versions can be read.
+
+    Raises:
+        Mismatch: a value has another type than its field, or a field without a default is missing.
+    """
+    if not isinstance(data, Mapping):
+        raise _mismatch(where or "the file", "an object", data)
+    hints = type_hints(typing.cast("Hashable", cls))
+    arguments: dict[str, Any] = {}
+    for item in dataclasses.fields(cls):  # type: ignore[arg-type]  # every caller hands in a dataclass
+        path = f"{where}.{item.name}" if where else item.name
+        if item.name in data:
+            arguments[item.name] = _build(hints[item.name], data[item.name], path)
+        elif item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING:
+            msg = f"{path} is missing"
+            raise Mismatch(msg)
+    return cls(**arguments)
+
+
+@cache
+def type_hints(cls: Hashable) -> dict[str, Any]:
+    """Return the resolved type of every field of a dataclass."""
+    return typing.get_type_hints(cls)
+
+
+def _build(hint: object, value: object, where: str) -> object:
+    """Build one value of a field."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    built: object = value
+    if origin is types.UnionType:
+        if value is not None or type(None) not in arguments:
+            built = _build(next(item for item in arguments if item is not type(None)), value, where)
+    elif origin is list:
+        if not isinstance(value, list):
+            raise _mismatch(where, "a list", value)
+        built = [_build(arguments[0], item, f"{where}[{index}]") for index, item in enumerate(value)]
+    elif origin is dict:
+        if not isinstance(value, Mapping):
+            raise _mismatch(where, "an object", value)
+        built = {str(key): _build(arguments[1], item, f"{where}.{key}") for key, item in value.items()}
+    elif isinstance(hint, type):
+        built = from_plain(hint, value, where) if dataclasses.is_dataclass(hint) else _build_scalar(hint, value, where)
+    return built
+
+
+def _build_scalar(hint: type, value: object, where: str) -> object:
+    """Build an enum member, a number, a string or a boolean."""
+    if issubclass(hint, Enum):
+        try:
+            return hint(value)
+        except ValueError:
+            raise _mismatch(where, "one of " + ", ".join(str(item.value) for item in hint), value) from None
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+        raise _mismatch(where, SCALARS.get(hint, str(hint)), value)
+    return value
+
+
+def _mismatch(where: str, wanted: str, value: object) -> Mismatch:
+    """Say what should be where, and what is there."""
+    if isinstance(value, str):
+        found = f'"{value[:40]}"'
+    elif isinstance(value, Mapping):
+        found = "an object"
+    elif isinstance(value, list):
+        found = "a list"
+    else:
+        found = {"None": "null", "True": "true", "False": "false"}.get(repr(value), repr(value))
+    return Mismatch(f"{where} should be {wanted}, not {found}")

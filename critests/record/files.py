@@ -1,0 +1,173 @@
+"""Reading and writing `run.json`: whole or not at all."""
+
+import contextlib
+import dataclasses
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+from critests.record.codec import Mismatch, from_plain, to_plain
+from critests.record.errors import RecordNotWritten, RecordUnreadable
+from critests.record.results import DETAIL_LIMIT, REASON_LIMIT, TestResult
+from critests.record.run import SCHEMA, SCHEMA_VERSION, RunRecord
+
+RUN_FILE: Final = "run.json"
+READ_LIMIT: Final = 256 * 1024 * 1024
+"""Bytes; a larger file is no run record."""
+DETAIL_BUDGET: Final = 1024 * 1024
+"""Characters that the details of all tests of a record may have together; beyond it each keeps its first lines."""
+SHORT_DETAIL: Final = 400
+
+
+def write(record: RunRecord, path: Path) -> Path:
+    """Write a record as JSON, atomically and flushed to the disk; make the folders that are missing.
+
+    Args:
+        record: What the run found.
+        path: The file, or an existing folder, in which `run.json` is written.
+
+    Returns:
+        The file.
+
+    Raises:
+        RecordNotWritten: the file could not be written; nothing half-written is left behind.
+    """
+    target = path / RUN_FILE if path.is_dir() else path
+    write_atomically(target, to_json(record))
+    return target
+
+
+def read(path: Path) -> RunRecord:
+    """Read a record from a file, or from the `run.json` of a folder.
+
+    Raises:
+        RecordUnreadable: there is no such file, it is cut off, or it is not a record that this version can read.
+    """
+    source = path / RUN_FILE if path.is_dir() else path
+    try:
+        if source.stat().st_size > READ_LIMIT:
+            msg = f"{source} is larger than any run record ({READ_LIMIT} bytes)"
+            raise RecordUnreadable(msg)
+        text = source.read_text(encoding="utf-8")
+    except OSError as error:
+        msg = f"cannot read the run record {source}: {error.strerror or error}"
+        raise RecordUnreadable(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f"{source} is not a run record: it is not UTF-8 text (byte {error.start})"
+        raise RecordUnreadable(msg) from error
+    return from_json(text, str(source))
+
+
+def to_json(record: RunRecord) -> str:
+    """Return the JSON form of a record, long texts bounded."""
+    plain = to_plain(dataclasses.replace(record, tests=_bounded(record.tests)))
+    return _clean(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+
+
+def from_json(text: str, source: str = "the text") -> RunRecord:
+    """Build a record from its JSON form.
+
+    Args:
+        text: The JSON.
+        source: What to call it in messages.
+
+    Raises:
+        RecordUnreadable: the text is cut off, or it is not a record that this version can read.
+    """
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg:
+            msg = f"{source} is cut off after {len(text)} characters: the run that wrote it did not finish writing"
+        else:
+            msg = f"{source}:{error.lineno}: not JSON: {error.msg}"
+        raise RecordUnreadable(msg) from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        found = data.get("schema") if isinstance(data, dict) else None
+        msg = f'{source} is not a run record: its schema is {json.dumps(found)}, not "{SCHEMA}"'
+        raise RecordUnreadable(msg)
+    version = data.get("schema_version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        msg = f"{source} is not a run record: its schema_version is {json.dumps(version)}"
+        raise RecordUnreadable(msg)
+    if version > SCHEMA_VERSION:
+        msg = f"{source} has schema version {version}, this critests reads up to {SCHEMA_VERSION}: use a newer critests"
+        raise RecordUnreadable(msg)
+    try:
+        return from_plain(RunRecord, data)
+    except Mismatch as error:
+        msg = f"{source} is not a run record of schema version {version}: {error}"
+        raise RecordUnreadable(msg) from error
+
+
+def write_atomically(target: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all, flushed to the disk; make the folders that are missing.
+
+    Raises:
+        RecordNotWritten: with a sentence that names the file and the cause.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise RecordNotWritten(sentence(target, error)) from error
+
+
+def sentence(target: Path, error: OSError) -> str:
+    """Say which file could not be written and why."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return f"cannot write {target}: no space left on the disk; free some, or choose another place with --results"
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return f"cannot write {target}: {error.strerror}; choose another place with --results"
+    return f"cannot write {target}: {error.strerror or error}"
+
+
+def shortened(text: str, limit: int) -> str:
+    """Cut a text to a number of characters, and say so."""
+    if len(text) <= limit:
+        return text
+    mark = f"… [{len(text)} characters in all]"
+    return text[: max(limit - len(mark), 0)] + mark
+
+
+def _bounded(tests: list[TestResult]) -> list[TestResult]:
+    """Bound the texts of each result, and the details of all of them together."""
+    left, kept = DETAIL_BUDGET, []
+    for test in tests:
+        detail = shortened(test.detail, DETAIL_LIMIT if left > 0 else SHORT_DETAIL)
+        left -= len(detail)
+        kept.append(
+            dataclasses.replace(
+                test,
+                detail=detail,
+                reason=shortened(test.reason, REASON_LIMIT),
+                expected=shortened(test.expected, REASON_LIMIT),
+                seen=shortened(test.seen, REASON_LIMIT),
+                form=shortened(test.form, REASON_LIMIT),
+            )
+        )
+    return kept
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates (undecodable bytes of outputs): they cannot be written as UTF-8."""
+    return text.encode("utf-8", "replace").decode() if any("\ud800" <= char <= "\udfff" for char in text) else text
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

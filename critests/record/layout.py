@@ -1,0 +1,101 @@
+"""Where the files of a run are: `results/<runtime>/<version>/<run>/`.
+
+`<run>` is the start in whole epoch seconds, because the dashboards that read such trees need increasing integers; a second run of
+the same second takes the next free number.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from critests.record.errors import RecordNotWritten
+from critests.record.files import RUN_FILE, sentence
+
+SAFE_LENGTH: Final = 100
+ATTEMPTS: Final = 1000
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one run.
+
+    Attributes:
+        path: The folder itself.
+    """
+
+    path: Path
+
+    @property
+    def record(self) -> Path:
+        """The run record."""
+        return self.path / RUN_FILE
+
+    @property
+    def calls(self) -> Path:
+        """Folder of the recorded calls, compressed JSON lines."""
+        return self.path / "calls"
+
+    @property
+    def samples(self) -> Path:
+        """Folder of benchmark samples, compressed JSON lines."""
+        return self.path / "samples"
+
+    def evidence(self, test_id: str) -> Path:
+        """Return the folder of one test's evidence; it need not exist."""
+        return self.path / evidence_name(test_id)
+
+
+def evidence_name(test_id: str) -> str:
+    """Return the folder of a test's evidence relative to the run's folder, as `TestResult.evidence` holds it."""
+    return f"evidence/{safe_test_id(test_id)}"
+
+
+def new_run_folder(results: Path, runtime: str, version: str, started: float) -> RunFolder:
+    """Make the folder of a new run.
+
+    Args:
+        results: Root of all results.
+        runtime: The name that the runtime reports; made safe.
+        version: The version that it reports; made safe.
+        started: Start, seconds since the epoch.
+
+    Raises:
+        RecordNotWritten: the folder cannot be made.
+    """
+    parent = results / safe_name(runtime) / safe_name(version)
+    for number in range(int(started), int(started) + ATTEMPTS):
+        folder = parent / str(number)
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError:
+            if parent.is_dir():
+                continue
+            msg = f"cannot write {folder}: {parent} is a file"
+            raise RecordNotWritten(msg) from None
+        except OSError as error:
+            raise RecordNotWritten(sentence(folder, error)) from error
+        return RunFolder(folder)
+    msg = f"cannot write below {parent}: no free folder name from {int(started)} on"
+    raise RecordNotWritten(msg)
+
+
+def safe_name(text: str) -> str:
+    """Return a name for a folder: letters, digits, `.`, `_`, `+`, `~` and `-`, never hidden, never empty, at most 100 characters.
+
+    Two texts that differ only in what is replaced may get one name; see `safe_test_id` where that matters.
+    """
+    name = re.sub(r"[^A-Za-z0-9._+~-]+", "-", text).strip("-").lstrip(".")[:SAFE_LENGTH]
+    return name or "unknown"
+
+
+def safe_test_id(test_id: str) -> str:
+    """Return a folder name for a test id: readable, and different for different ids.
+
+    The hash at its end keeps `test_x[a/b]` and `test_x[a-b]` apart, also on file systems that ignore case.
+    """
+    digest = hashlib.sha256(test_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", test_id.replace(".py::", ".").replace("/", ".")).strip("-.")
+    return f"{readable[:SAFE_LENGTH].rstrip('-.') or 'test'}-{digest}"

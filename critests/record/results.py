@@ -1,0 +1,132 @@
+"""What became of one test, of one requirement, and what stood in the way of others."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from critests.catalogue.words import Level, Outcome
+
+DETAIL_LIMIT: Final = 16 * 1024
+"""Characters of `TestResult.detail` that are kept; the whole of it is in the evidence."""
+REASON_LIMIT: Final = 2 * 1024
+"""Characters that are kept of `reason`, `expected` and `seen`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestResult:
+    """What became of one test.
+
+    Attributes:
+        id: Stable id below the suite, `sandboxes/test_state.py::test_x[param]`.
+        name: Name of the test function with its parameters, `test_x[param]`; unique in the suite.
+        params: Argument name to the shown value of this case.
+        requirement: The aspect that is tested, `SBX-26/error`, or empty for a test of no requirement.
+        requirement_id: The requirement of that aspect, `SBX-26`.
+        area: Area of the API, as in `critests.catalogue.words.Area`.
+        group: Group of the requirement, `SBX`.
+        level: How strongly the aspect binds.
+        judgement: The aspect is our engineering judgement (†): a breach is a warning whatever its level.
+        title: First line of the test's docstring: the promise.
+        handler: Runtime handler that the test used; empty for the default one.
+        outcome: What became of it.
+        reason: One sentence: why it is not passed.
+        expected: What should have been seen.
+        seen: What was seen instead.
+        detail: Longer text, at most 16 KiB; the traceback for instance.
+        blocked_by: Requirement whose breach stood in the way of a blocked test, or empty.
+        setup_rpc: RPC that failed in the set-up of a blocked test, or empty.
+        raw_rpc: RPC whose uncaught error failed the test, or empty.
+        form: Observed form of a DIV aspect, or empty.
+        slow: The test has a built-in wait of more than two seconds.
+        synthesized: No test function stands behind this result; the reason says where it comes from.
+        started: Start, seconds since the epoch.
+        seconds: Duration of the test's own body, in seconds.
+        setup_seconds: Duration of its set-up, in seconds.
+        teardown_seconds: Duration of its teardown, in seconds.
+        worker: Name of the worker that ran it, or empty.
+        evidence: Folder of its evidence relative to the run's folder, or empty.
+        repeat_command: Command line that runs this test again.
+        phase_of_failure: `setup`, `call`, `teardown` or empty.
+        unproven_since: Kubernetes minor (`1.34`) that the field under test is from, where the runtime is not proven to know it; or empty.
+        expectation: Link or text of the expectations entry that made it `known` (or that passed unexpectedly), or empty.
+    """
+
+    __test__ = False  # the name is no invitation for pytest
+
+    id: str
+    name: str
+    params: dict[str, str] = field(default_factory=dict)
+    requirement: str = ""
+    requirement_id: str = ""
+    area: str = ""
+    group: str = ""
+    level: Level = Level.MUST
+    judgement: bool = False
+    title: str = ""
+    handler: str = ""
+    outcome: Outcome
+    reason: str = ""
+    expected: str = ""
+    seen: str = ""
+    detail: str = ""
+    blocked_by: str = ""
+    setup_rpc: str = ""
+    raw_rpc: str = ""
+    form: str = ""
+    slow: bool = False
+    synthesized: bool = False
+    started: float = 0.0
+    seconds: float = 0.0
+    setup_seconds: float = 0.0
+    teardown_seconds: float = 0.0
+    worker: str = ""
+    evidence: str = ""
+    repeat_command: str = ""
+    phase_of_failure: str = ""
+    unproven_since: str = ""
+    expectation: str = ""
+
+    @property
+    def function(self) -> str:
+        """Name of the test function, without its parameters."""
+        return self.name.partition("[")[0]
+
+    @property
+    def total_seconds(self) -> float:
+        """Set-up, body and teardown together, in seconds."""
+        return self.setup_seconds + self.seconds + self.teardown_seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class RootCause:
+    """One broken step and the tests that could not be judged because of it.
+
+    Attributes:
+        requirement: Id of the requirement that judges the step.
+        rpc: RPC that failed.
+        reason: What went wrong with it, one sentence.
+        blocked: Ids of the tests that it stood in the way of.
+        outcome: What became of the requirement itself.
+    """
+
+    requirement: str
+    rpc: str = ""
+    reason: str = ""
+    blocked: list[str] = field(default_factory=list)
+    outcome: Outcome = Outcome.FAILED
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementVerdict:
+    """What became of one requirement: the worst of its tests.
+
+    Attributes:
+        outcome: The verdict.
+        aspects: Aspect as tests name it (`SBX-26/error`, or `SBA-17` where there is one) to its verdict.
+        tests: Ids of its tests.
+        forms: Observed forms of its DIV aspects: aspect to form.
+    """
+
+    outcome: Outcome
+    aspects: dict[str, Outcome] = field(default_factory=dict)
+    tests: list[str] = field(default_factory=list)
+    forms: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,176 @@
+"""The record of one run. Its JSON form is published in `schema/run-1.json`."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from critests.record.results import RequirementVerdict, RootCause, TestResult
+
+SCHEMA: Final = "critests.run"
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuntimeIdentity:
+    """Which runtime was looked at.
+
+    Attributes:
+        name: The name that Version reports.
+        version: The version that Version reports.
+        api_version: The CRI version that Version reports.
+        endpoint: Address of the runtime service.
+        image_endpoint: Address of the image service, the same where there is one socket.
+        handlers: Runtime handlers that the run used; empty string is the default one.
+        binary_path: Path of the daemon's binary where it is visible, else empty.
+        binary_sha256: Its SHA-256, hexadecimal, else empty.
+        pid: Process id of the daemon, or None where it is not visible.
+    """
+
+    name: str
+    version: str
+    api_version: str = ""
+    endpoint: str = ""
+    image_endpoint: str = ""
+    handlers: list[str] = field(default_factory=list)
+    binary_path: str = ""
+    binary_sha256: str = ""
+    pid: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiLevel:
+    """Which level of the API the runtime has, as a Kubernetes minor such as `1.34`.
+
+    Attributes:
+        declared: What the user declared, or empty.
+        proven: What a probe proved, or empty.
+        evidence: How it was proven.
+    """
+
+    declared: str = ""
+    proven: str = ""
+    evidence: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapabilityFact:
+    """Whether the runtime or the machine offers something.
+
+    Attributes:
+        name: The capability, as in `critests.catalogue.words.Capability`.
+        present: True, False, or None where it could not be found out.
+        evidence: What was seen.
+        source: Where it was seen: an RPC, a file, a flag.
+    """
+
+    name: str
+    present: bool | None
+    evidence: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiCoverage:
+    """Which parts of the API the run exercised.
+
+    Attributes:
+        rpcs: RPC to the number of calls.
+        request_fields: `Message.field` to how often it was set in a request.
+        response_fields: `Message.field` to how often it was set in a response.
+        rpcs_total: Number of RPCs in the API.
+        request_fields_total: Number of fields that a request can hold.
+        response_fields_total: Number of fields that a response can hold.
+    """
+
+    rpcs: dict[str, int] = field(default_factory=dict)
+    request_fields: dict[str, int] = field(default_factory=dict)
+    response_fields: dict[str, int] = field(default_factory=dict)
+    rpcs_total: int = 0
+    request_fields_total: int = 0
+    response_fields_total: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """How many tests and requirements had which outcome.
+
+    Attributes:
+        outcomes: Outcome to the number of tests.
+        areas: Area to outcome to the number of tests.
+        requirements: Outcome to the number of requirements.
+    """
+
+    outcomes: dict[str, int] = field(default_factory=dict)
+    areas: dict[str, dict[str, int]] = field(default_factory=dict)
+    requirements: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """What the run cost.
+
+    Attributes:
+        startup_seconds: From the command to the first test, in seconds.
+        wall_seconds: The whole run, in seconds.
+        harness_cpu_seconds: Processor time of the harness's own processes, in seconds.
+    """
+
+    startup_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    harness_cpu_seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """What one run found.
+
+    Attributes:
+        schema: Always `critests.run`.
+        schema_version: Version of the schema.
+        kind: `validation`, `benchmark` or `audit`.
+        run_id: `<epoch seconds>-<6 hex>`; also the label on everything that the run created.
+        suite_version: Version of critests.
+        catalogue_revision: Revision of the catalogue of requirements.
+        started: Start, seconds since the epoch.
+        finished: End, seconds since the epoch.
+        arguments: Command line arguments, without secrets.
+        runtime: The runtime.
+        api_level: Its level of the API.
+        machine: Facts of the machine.
+        capabilities: What runtime and machine offer.
+        tests: All results.
+        root_causes: Broken steps that blocked tests.
+        requirements: Requirement id to its verdict.
+        counts: Numbers of outcomes.
+        coverage: Parts of the API that were exercised.
+        exit_code: Exit code of the command.
+        exit_reason: One sentence: why this exit code.
+        interrupted: The user stopped the run.
+        notes: Sentences that the reader should see.
+        workers: Number of workers.
+        timing: What the run cost.
+    """
+
+    schema: str = SCHEMA
+    schema_version: int = SCHEMA_VERSION
+    kind: str = "validation"
+    run_id: str
+    suite_version: str
+    catalogue_revision: str = ""
+    started: float
+    finished: float
+    arguments: list[str] = field(default_factory=list)
+    runtime: RuntimeIdentity
+    api_level: ApiLevel = field(default_factory=ApiLevel)
+    machine: dict[str, Any] = field(default_factory=dict)
+    capabilities: list[CapabilityFact] = field(default_factory=list)
+    tests: list[TestResult] = field(default_factory=list)
+    root_causes: list[RootCause] = field(default_factory=list)
+    requirements: dict[str, RequirementVerdict] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
+    coverage: ApiCoverage = field(default_factory=ApiCoverage)
+    exit_code: int = 0
+    exit_reason: str = ""
+    interrupted: bool = False
+    notes: list[str] = field(default_factory=list)
+    workers: int = 1
+    timing: Timing = field(default_factory=Timing)
