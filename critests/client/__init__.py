@@ -1,0 +1,8 @@
+"""How to talk to a CRI runtime: endpoints, deadlines, the recording of every call, and streaming sessions."""
+
+from critests.client.connection import Connection, connect
+from critests.client.deadlines import Deadlines
+from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
+from critests.client.recording import Call, Recorder
+
+__all__ = ["Call", "Connection", "Deadlines", "Endpoint", "EndpointError", "Recorder", "TlsFiles", "connect"]

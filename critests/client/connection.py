@@ -1,0 +1,163 @@
+"""One connection to a runtime: both services, on one socket or on two, and what to say when there is nobody there."""
+
+import errno
+import os
+import socket
+import stat
+from dataclasses import dataclass
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.api import api_pb2_grpc as cri_grpc
+from critests.client.deadlines import Deadlines
+from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
+from critests.client.recording import Recorder, RecordingChannel
+
+RECEIVE_LIMIT_BYTES = 16 * 1024 * 1024
+"""What the kubelet accepts, and so the largest answer that a runtime can count on being heard."""
+GREETING_SECONDS = 5.0
+KUBELET_API_VERSION = "0.1.0"
+
+
+@dataclass(frozen=True)
+class Connection:
+    """An open connection.
+
+    Attributes:
+        endpoint: where the runtime service is.
+        image_endpoint: where the image service is; often the same.
+        runtime: raw stub of RuntimeService, recorded and with deadlines.
+        images: raw stub of ImageService, likewise.
+        channel: the recorded channel below `runtime`, for methods that no stub knows.
+        recorder: where every call is kept.
+        deadlines: the deadline of every call.
+    """
+
+    endpoint: Endpoint
+    image_endpoint: Endpoint
+    runtime: cri_grpc.RuntimeServiceStub
+    images: cri_grpc.ImageServiceStub
+    channel: grpc.Channel
+    image_channel: grpc.Channel
+    recorder: Recorder
+    deadlines: Deadlines
+
+    def close(self) -> None:
+        """Close both channels."""
+        self.channel.close()
+        if self.image_channel is not self.channel:
+            self.image_channel.close()
+
+    def greet(self) -> cri.VersionResponse:
+        """Ask for the version, and turn silence or nonsense into a sentence that says what to do.
+
+        Raises:
+            EndpointError: nobody there, nobody we may talk to, nobody who speaks CRI v1, or nobody who answers.
+        """
+        _look_at_socket(self.endpoint)
+        if self.image_endpoint != self.endpoint:
+            _look_at_socket(self.image_endpoint)
+        try:
+            return self.runtime.Version(cri.VersionRequest(version=KUBELET_API_VERSION), timeout=GREETING_SECONDS * self.deadlines.scale)
+        except grpc.RpcError as error:
+            raise EndpointError(_why_no_greeting(self.endpoint, error, GREETING_SECONDS * self.deadlines.scale)) from error
+
+
+def connect(
+    endpoint: Endpoint,
+    image_endpoint: Endpoint | None = None,
+    *,
+    tls: TlsFiles | None = None,
+    deadlines: Deadlines | None = None,
+    recorder: Recorder | None = None,
+    receive_limit_bytes: int = RECEIVE_LIMIT_BYTES,
+) -> Connection:
+    """Open a connection; nothing is sent before the first call, so use `greet` to see who is there."""
+    recorder = recorder or Recorder()
+    deadlines = deadlines or Deadlines()
+    image_endpoint = image_endpoint or endpoint
+    channel = RecordingChannel(_open(endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds)
+    image_channel = channel
+    if image_endpoint != endpoint:
+        image_channel = RecordingChannel(_open(image_endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds)
+    return Connection(
+        endpoint,
+        image_endpoint,
+        cri_grpc.RuntimeServiceStub(channel),
+        cri_grpc.ImageServiceStub(image_channel),
+        channel,
+        image_channel,
+        recorder,
+        deadlines,
+    )
+
+
+def _open(endpoint: Endpoint, tls: TlsFiles | None, receive_limit_bytes: int) -> grpc.Channel:
+    options = [
+        ("grpc.max_receive_message_length", receive_limit_bytes),
+        ("grpc.max_send_message_length", receive_limit_bytes),
+        # a private pool: else two channels to one socket share a connection, and what breaks one breaks the other
+        ("grpc.use_local_subchannel_pool", 1),
+        ("grpc.enable_retries", 0),
+        ("grpc.initial_reconnect_backoff_ms", 50),
+        ("grpc.min_reconnect_backoff_ms", 50),
+        ("grpc.max_reconnect_backoff_ms", 500),
+        # HTTP proxies from the environment are not meant for a node's own runtime
+        ("grpc.enable_http_proxy", 0),
+    ]
+    if endpoint.socket is not None:
+        # runtimes refuse the path of the socket as :authority, which is gRPC's default for unix sockets
+        return grpc.insecure_channel(endpoint.target, [*options, ("grpc.default_authority", "localhost")])
+    if tls is None or not tls.wanted:
+        return grpc.insecure_channel(endpoint.target, options)
+    credentials = grpc.ssl_channel_credentials(
+        root_certificates=tls.ca.read_bytes() if tls.ca else None,
+        private_key=tls.key.read_bytes() if tls.key else None,
+        certificate_chain=tls.certificate.read_bytes() if tls.certificate else None,
+    )
+    return grpc.secure_channel(endpoint.target, credentials, options)
+
+
+def _look_at_socket(endpoint: Endpoint) -> None:
+    if endpoint.socket is None:
+        return
+    path = endpoint.socket
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        msg = f"{endpoint.text}: no such socket; is the runtime running? (critests run --node containerd starts a throwaway one)"
+        raise EndpointError(msg) from error
+    except PermissionError as error:
+        raise EndpointError(_no_permission(endpoint)) from error
+    if not stat.S_ISSOCK(mode):
+        msg = f"{endpoint.text}: this is not a socket"
+        raise EndpointError(msg)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(GREETING_SECONDS)
+        try:
+            probe.connect(str(path))
+        except OSError as error:
+            if error.errno in {errno.EACCES, errno.EPERM}:
+                raise EndpointError(_no_permission(endpoint)) from error
+            if error.errno == errno.ECONNREFUSED:
+                msg = f"{endpoint.text}: the socket is there, but nobody listens on it; start the runtime"
+                raise EndpointError(msg) from error
+            msg = f"{endpoint.text}: cannot connect: {os.strerror(error.errno) if error.errno else error}"
+            raise EndpointError(msg) from error
+
+
+def _no_permission(endpoint: Endpoint) -> str:
+    return f"{endpoint.text}: permission denied; run as root, or as a member of the group that owns the socket"
+
+
+def _why_no_greeting(endpoint: Endpoint, error: grpc.RpcError, waited: float) -> str:
+    code = error.code() if hasattr(error, "code") else None
+    details = (error.details() if hasattr(error, "details") else "") or ""
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return f"{endpoint.text}: somebody accepts the connection but did not answer Version within {waited:g} s"
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return f"{endpoint.text}: a gRPC server, but without CRI v1 (runtime.v1.RuntimeService); too old, or its CRI plugin is disabled"
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return f"{endpoint.text}: no CRI runtime answers there; what listens does not speak gRPC, or hung up ({details[:200]})"
+    return f"{endpoint.text}: Version failed with {code.name if code else 'no code'} ({details[:200]})"

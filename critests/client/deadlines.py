@@ -1,0 +1,50 @@
+"""How long a call may take before it is given up."""
+
+from dataclasses import dataclass
+
+from google.protobuf.message import Message
+
+READ_SECONDS = 10.0
+SECONDS_BY_RPC = {
+    "RunPodSandbox": 60.0,
+    "CreateContainer": 60.0,
+    "StartContainer": 60.0,
+    "StopPodSandbox": 20.0,
+    "RemovePodSandbox": 60.0,
+    "RemoveContainer": 30.0,
+    "PullImage": 120.0,
+    "RemoveImage": 30.0,
+    "CheckpointContainer": 120.0,
+    "CheckpointPod": 120.0,
+    "RestorePod": 120.0,
+    "UpdateContainerResources": 30.0,
+    "UpdatePodSandboxResources": 30.0,
+}
+STOP_MARGIN_SECONDS = 120.0
+EXEC_SYNC_SECONDS = 60.0
+STREAM_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """The deadline of every call, scaled for slow machines.
+
+    StopContainer gets its grace period and two minutes on top, as the kubelet's client does; some runtimes take the deadline of the
+    call as their own time-out, so a deadline is behaviour and not only protection.
+
+    Attributes:
+        scale: factor on every deadline; 1.0 for a machine of ordinary speed.
+    """
+
+    scale: float = 1.0
+
+    def seconds(self, rpc: str, request: Message | None = None) -> float:
+        """Return the deadline in seconds of one call to an RPC, named as in the service definition."""
+        if rpc == "StopContainer":
+            grace = max(0, int(getattr(request, "timeout", 0)))
+            return min(grace, 3600) + STOP_MARGIN_SECONDS * self.scale
+        if rpc == "ExecSync":
+            return (EXEC_SYNC_SECONDS + max(0, int(getattr(request, "timeout", 0)))) * self.scale
+        if rpc.startswith("Stream") or rpc == "GetContainerEvents":
+            return STREAM_SECONDS * self.scale
+        return SECONDS_BY_RPC.get(rpc, READ_SECONDS) * self.scale

@@ -1,0 +1,99 @@
+"""Finding the endpoint the way crictl does: flag, environment, /etc/crictl.yaml, then the well-known sockets."""
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from critests.client.endpoint import Endpoint, EndpointError
+
+CRICTL_CONFIG = Path("/etc/crictl.yaml")
+WELL_KNOWN = (
+    Path("/run/containerd/containerd.sock"),
+    Path("/run/crio/crio.sock"),
+    Path("/run/cri-dockerd.sock"),
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """An endpoint and where it was found, in words fit for a sentence."""
+
+    endpoint: Endpoint
+    image_endpoint: Endpoint
+    source: str
+
+
+def find(
+    runtime: str | None,
+    image: str | None,
+    environment: Mapping[str, str] = os.environ,
+    crictl_config: Path = CRICTL_CONFIG,
+    well_known: tuple[Path, ...] = WELL_KNOWN,
+) -> Found:
+    """Return the endpoint to test.
+
+    Args:
+        runtime: what the user gave with --runtime-endpoint, if anything.
+        image: what the user gave with --image-endpoint, if anything; the runtime endpoint otherwise.
+        environment: where CONTAINER_RUNTIME_ENDPOINT and IMAGE_SERVICE_ENDPOINT are looked up.
+        crictl_config: crictl's configuration file.
+        well_known: sockets that are tried last; used only if exactly one of them answers.
+
+    Raises:
+        EndpointError: none was found, or more than one answers.
+    """
+    config = _read(crictl_config)
+    image = image or environment.get("IMAGE_SERVICE_ENDPOINT") or (None if runtime else config.get("image-endpoint"))
+    for text, source in (
+        (runtime, "--runtime-endpoint"),
+        (environment.get("CONTAINER_RUNTIME_ENDPOINT"), "CONTAINER_RUNTIME_ENDPOINT"),
+        (config.get("runtime-endpoint"), str(crictl_config)),
+    ):
+        if text:
+            endpoint = Endpoint.parse(text)
+            return Found(endpoint, Endpoint.parse(image) if image else endpoint, source)
+    answering = [path for path in well_known if _listens(path)]
+    if len(answering) == 1:
+        endpoint = Endpoint.parse(str(answering[0]))
+        return Found(endpoint, Endpoint.parse(image) if image else endpoint, "the only well-known socket that answers")
+    if answering:
+        names = " and ".join(f"unix://{path}" for path in answering)
+        msg = f"more than one runtime answers ({names}): choose one with --runtime-endpoint"
+        raise EndpointError(msg)
+    tried = ", ".join(str(path) for path in well_known)
+    msg = (
+        f"no runtime found: no --runtime-endpoint, no CONTAINER_RUNTIME_ENDPOINT, nothing in {crictl_config}, "
+        f"and none of {tried} answers; critests run --node containerd starts a throwaway one"
+    )
+    raise EndpointError(msg)
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        first_line = str(error).splitlines()[0]
+        msg = f"{file} cannot be read ({first_line}); mend it, or give --runtime-endpoint"
+        raise EndpointError(msg) from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        msg = f"{file}: expected lines such as `runtime-endpoint: unix:///run/containerd/containerd.sock`"
+        raise EndpointError(msg)
+    return {str(key): str(value) for key, value in content.items() if value}
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True

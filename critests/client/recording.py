@@ -1,0 +1,274 @@
+"""The record of every call: what was asked, what came back, how long it took."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import grpc
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from critests.api import api_pb2 as cri
+from critests.client.coverage import Coverage
+
+REDACTED = "[redacted]"
+SECRET_FIELDS = ("password", "auth", "identity_token", "registry_token")
+MESSAGE_LIMIT_BYTES = 64 * 1024
+KEPT_CALLS = 2000
+
+
+@dataclass(frozen=True)
+class Call:
+    """One finished call.
+
+    Attributes:
+        rpc: its name in the service, without the package.
+        request: the message that was sent, secrets replaced.
+        response: the message that came back; None where the call failed or was a stream.
+        code: name of the gRPC status code, `OK` where it succeeded.
+        details: the runtime's own words with an error; evidence only, never judged.
+        started: seconds since the epoch.
+        seconds: duration on the monotonic clock.
+        streamed: number of messages, for a streaming RPC.
+    """
+
+    rpc: str
+    request: Message
+    response: Message | None
+    code: str
+    details: str
+    started: float
+    seconds: float
+    streamed: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the call as plain data, messages bounded in size."""
+        return {
+            "rpc": self.rpc,
+            "started": round(self.started, 6),
+            "ms": round(self.seconds * 1000, 3),
+            "code": self.code,
+            "details": self.details[:4096],
+            "streamed": self.streamed,
+            "request": _plain(self.request),
+            "response": None if self.response is None else _plain(self.response),
+        }
+
+
+class Recorder:
+    """Keeps the latest calls and counts coverage; safe to use from several threads."""
+
+    def __init__(self, kept: int = KEPT_CALLS) -> None:
+        self.coverage = Coverage()
+        self._lock = threading.Lock()
+        self._calls: deque[tuple[int, Call]] = deque(maxlen=kept)
+        self._number = 0
+
+    @property
+    def position(self) -> int:
+        """The number of calls so far; hand it to `since` to get those that follow."""
+        return self._number
+
+    def since(self, position: int) -> list[Call]:
+        """Return the calls made after a position, as far as they are still kept."""
+        with self._lock:
+            return [call for number, call in self._calls if number > position]
+
+    def add(self, call: Call) -> None:
+        """Keep a finished call and count what it exercised."""
+        with self._lock:
+            self._number += 1
+            self._calls.append((self._number, call))
+            self.coverage.add(call.rpc, call.request, call.response)
+
+
+class RecordedCall:
+    """A unary RPC of a stub: sets the deadline where the caller set none, and records the call."""
+
+    def __init__(self, rpc: str, inner: Any, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - grpcio's own callables have no common public type
+        self._rpc = rpc
+        self._inner = inner
+        self._recorder = recorder
+        self._deadline = deadline
+
+    def __call__(self, request: Message, timeout: float | None = None, metadata: Any = None, **more: Any) -> Message:  # noqa: ANN401 - grpcio's signature
+        """Make the call and wait for its end."""
+        return self.with_call(request, timeout, metadata, **more)[0]
+
+    def with_call(self, request: Message, timeout: float | None = None, metadata: Any = None, **more: Any) -> tuple[Message, Any]:  # noqa: ANN401 - grpcio's signature
+        """Make the call, wait for its end and return the response with the call object."""
+        started, begin = time.time(), time.perf_counter()
+        try:
+            response, call = self._inner.with_call(
+                request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more
+            )
+        except grpc.RpcError as error:
+            seconds = time.perf_counter() - begin
+            name_the_rpc(error, self._rpc)
+            self._recorder.add(Call(self._rpc, redacted(request), None, *_code(error), started, seconds))
+            raise
+        seconds = time.perf_counter() - begin
+        self._recorder.add(Call(self._rpc, redacted(request), response, "OK", "", started, seconds))
+        return response, call
+
+    def future(self, request: Message, timeout: float | None = None, metadata: Any = None, **more: Any) -> Any:  # noqa: ANN401 - grpcio's signature
+        """Make the call without waiting; it is recorded when it ends."""
+        started, begin = time.time(), time.perf_counter()
+        pending = self._inner.future(request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more)
+
+        def record(done: Any) -> None:  # noqa: ANN401 - grpcio's future
+            seconds = time.perf_counter() - begin
+            if done.cancelled():
+                self._recorder.add(Call(self._rpc, redacted(request), None, "CANCELLED", "cancelled by the suite", started, seconds))
+                return
+            error = done.exception()
+            if error is None:
+                self._recorder.add(Call(self._rpc, redacted(request), done.result(), "OK", "", started, seconds))
+            else:
+                name_the_rpc(error, self._rpc)
+                self._recorder.add(Call(self._rpc, redacted(request), None, *_code(error), started, seconds))
+
+        pending.add_done_callback(record)
+        return pending
+
+
+class RecordedStream:
+    """A server-streaming RPC of a stub: sets the deadline and records how many messages came."""
+
+    def __init__(self, rpc: str, inner: Any, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - grpcio's own callables have no common public type
+        self._rpc = rpc
+        self._inner = inner
+        self._recorder = recorder
+        self._deadline = deadline
+
+    def __call__(self, request: Message, timeout: float | None = None, metadata: Any = None, **more: Any) -> "RecordedMessages":  # noqa: ANN401 - grpcio's signature
+        """Open the stream; iterate over what is returned."""
+        call = self._inner(request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more)
+        return RecordedMessages(self._rpc, request, call, self._recorder)
+
+
+class RecordedMessages:
+    """The messages of a stream, as they come; `cancel()` ends it from this side."""
+
+    def __init__(self, rpc: str, request: Message, call: Any, recorder: Recorder) -> None:  # noqa: ANN401 - grpcio's call object
+        self._rpc = rpc
+        self._request = request
+        self._call = call
+        self._recorder = recorder
+        self._started, self._begin = time.time(), time.perf_counter()
+        self._count = 0
+        self._done = False
+
+    def __iter__(self) -> Iterator[Message]:
+        return self
+
+    def __next__(self) -> Message:
+        try:
+            message: Message = next(self._call)
+        except StopIteration:
+            self._record("OK", "")
+            raise
+        except grpc.RpcError as error:
+            name_the_rpc(error, self._rpc)
+            self._record(*_code(error))
+            raise
+        self._count += 1
+        self._recorder.coverage.add(self._rpc, self._request, message)
+        return message
+
+    def cancel(self) -> None:
+        """End the stream from this side."""
+        self._call.cancel()
+        self._record("CANCELLED", "cancelled by the suite")
+
+    def _record(self, code: str, details: str) -> None:
+        if not self._done:
+            self._done = True
+            seconds = time.perf_counter() - self._begin
+            self._recorder.add(Call(self._rpc, redacted(self._request), None, code, details, self._started, seconds, self._count))
+
+
+class RecordingChannel(grpc.Channel):
+    """A channel whose calls are recorded; hand it to the generated stubs."""
+
+    def __init__(self, inner: grpc.Channel, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - a callable (rpc, request) -> seconds
+        self._inner = inner
+        self._recorder = recorder
+        self._deadline = deadline
+
+    def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
+        """Return a recorded unary call."""
+        return RecordedCall(rpc_name(method), self._inner.unary_unary(method, *args, **kwargs), self._recorder, self._deadline)
+
+    def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
+        """Return a recorded server-streaming call."""
+        return RecordedStream(rpc_name(method), self._inner.unary_stream(method, *args, **kwargs), self._recorder, self._deadline)
+
+    def stream_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
+        """Return a client-streaming call; the CRI has none."""
+        return self._inner.stream_unary(method, *args, **kwargs)
+
+    def stream_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
+        """Return a two-way streaming call; the CRI has none."""
+        return self._inner.stream_stream(method, *args, **kwargs)
+
+    def subscribe(self, callback: Any, try_to_connect: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002 - grpcio's signature
+        """Watch the state of the connection."""
+        self._inner.subscribe(callback, try_to_connect)
+
+    def unsubscribe(self, callback: Any) -> None:  # noqa: ANN401 - grpcio's signature
+        """Stop watching."""
+        self._inner.unsubscribe(callback)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._inner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def rpc_name(method: str) -> str:
+    """Return `Version` for `/runtime.v1.RuntimeService/Version`."""
+    return method.rsplit("/", 1)[-1]
+
+
+def name_the_rpc(error: BaseException, rpc: str) -> None:
+    """Note on an error which RPC it came from, so that a failed test can be traced to its cause."""
+    error.critests_rpc = rpc  # type: ignore[attr-defined]  # grpcio raises its call object, which has no such field of its own
+
+
+def failed_rpc(error: BaseException) -> str:
+    """Return the RPC that `name_the_rpc` noted on an error, or an empty string."""
+    return str(getattr(error, "critests_rpc", ""))
+
+
+def redacted(message: Message) -> Message:
+    """Return a message that is fit for a file: the same one, or a copy without the secrets of its AuthConfig."""
+    if not isinstance(message, cri.PullImageRequest) or not message.HasField("auth"):
+        return message
+    copy = cri.PullImageRequest()
+    copy.CopyFrom(message)
+    for name in SECRET_FIELDS:
+        if getattr(copy.auth, name):
+            setattr(copy.auth, name, REDACTED)
+    return copy
+
+
+def _code(error: grpc.RpcError) -> tuple[str, str]:
+    code = error.code() if hasattr(error, "code") else None
+    details = error.details() if hasattr(error, "details") else str(error)
+    return (code.name if code is not None else "UNKNOWN"), details or ""
+
+
+def _plain(message: Message) -> Any:  # noqa: ANN401 - JSON data
+    size = message.ByteSize()
+    if size > MESSAGE_LIMIT_BYTES:
+        return {"left out": f"{type(message).__name__} of {size} bytes"}
+    return json_format.MessageToDict(message, preserving_proto_field_name=True)

@@ -1,0 +1,73 @@
+"""The cgroup parent of a pod, in the form that the runtime's cgroup driver wants, and its removal after the run."""
+
+import subprocess
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from pathlib import Path
+
+from critests.lifecycle.run_label import RunIdentity
+
+CGROUP_MOUNT = Path("/sys/fs/cgroup")
+
+
+@unique
+class CgroupDriver(StrEnum):
+    """Who makes the cgroups of containers."""
+
+    CGROUPFS = "cgroupfs"
+    SYSTEMD = "systemd"
+    UNKNOWN = "unknown"
+    """Not to be found out; pods then name no parent, and the runtime picks one."""
+
+
+@dataclass(frozen=True)
+class CgroupParents:
+    """Names and removes the cgroups of one run's pods."""
+
+    run: RunIdentity
+    driver: CgroupDriver
+
+    def of_pod(self, uid: str) -> str:
+        """Return `linux.cgroup_parent` for a pod, as the kubelet would write it for this driver."""
+        if self.driver is CgroupDriver.CGROUPFS:
+            return f"/critests/{self.run.id}/pod{uid}"
+        if self.driver is CgroupDriver.SYSTEMD:
+            return f"{self._slice}-pod{uid.replace('-', '_')}.slice"
+        return ""
+
+    @property
+    def _slice(self) -> str:
+        return f"critests-{self.run.id.replace('-', '_')}"
+
+    def remove(self) -> list[str]:
+        """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return those that are still in use."""
+        if self.driver is CgroupDriver.SYSTEMD:
+            subprocess.run(["systemctl", "stop", f"{self._slice}.slice"], check=False, capture_output=True, timeout=30)
+        left: list[str] = []
+        for top in self._tops():
+            for directory in sorted((path for path in top.rglob("*") if path.is_dir()), key=lambda path: -len(path.parts)):
+                _remove(directory, left)
+            _remove(top, left)
+            if top.parent.name == "critests" and not any(child.is_dir() for child in _children(top.parent)):
+                _remove(top.parent, [])
+        return left
+
+    def _tops(self) -> list[Path]:
+        name = f"critests/{self.run.id}" if self.driver is not CgroupDriver.SYSTEMD else f"critests.slice/{self._slice}.slice"
+        return [path for path in (CGROUP_MOUNT / name, *CGROUP_MOUNT.glob(f"*/{name}")) if path.is_dir()]
+
+
+def _children(directory: Path) -> list[Path]:
+    try:
+        return list(directory.iterdir())
+    except OSError:
+        return []
+
+
+def _remove(directory: Path, left: list[str]) -> None:
+    try:
+        directory.rmdir()
+    except FileNotFoundError:
+        return
+    except OSError:
+        left.append(str(directory))

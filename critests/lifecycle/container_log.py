@@ -1,0 +1,102 @@
+"""Reading the log file of a container: one record a line, as the kubelet reads it."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+_TIME = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
+
+
+class MalformedLog(AssertionError):
+    """A line of a container's log is not a record. It is an assertion: the form of the file is a promise of the runtime."""
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """One record.
+
+    Attributes:
+        time_ns: nanoseconds since the epoch.
+        stream: `stdout` or `stderr`.
+        tags: the tags as written, joined by `:`; the first is `F` for a full line or `P` for a part of one.
+        payload: the bytes after the third space, without the newline.
+        raw: the whole line, without the newline.
+    """
+
+    time_ns: int
+    stream: str
+    tags: str
+    payload: bytes
+    raw: bytes
+
+    @property
+    def partial(self) -> bool:
+        """Whether the line goes on in the next record of the same stream."""
+        return self.tags.split(":")[0] == "P"
+
+
+def parse(content: bytes) -> list[LogRecord]:
+    """Return the records of a log file; a last line without newline is still being written and left out.
+
+    Raises:
+        MalformedLog: a line is not a record; the message holds its number and beginning.
+    """
+    lines = content.split(b"\n")[:-1]
+    return [_record(number, line) for number, line in enumerate(lines, 1)]
+
+
+def _record(number: int, line: bytes) -> LogRecord:
+    parts = line.split(b" ", 3)
+    if len(parts) != 4:
+        msg = f"line {number} of the log has {len(parts)} of the four parts time, stream, tags, payload: {line[:200]!r}"
+        raise MalformedLog(msg)
+    stamp, stream, tags, payload = parts
+    if stream not in {b"stdout", b"stderr"}:
+        msg = f"line {number} of the log names the stream {stream[:40]!r}: {line[:200]!r}"
+        raise MalformedLog(msg)
+    if tags.split(b":")[0] not in {b"F", b"P"}:
+        msg = f"line {number} of the log has the tag {tags[:40]!r} instead of F or P: {line[:200]!r}"
+        raise MalformedLog(msg)
+    return LogRecord(time_ns(stamp), stream.decode(), tags.decode(), payload, line)
+
+
+def time_ns(stamp: bytes) -> int:
+    """Return nanoseconds since the epoch for an RFC 3339 time with at most nine digits of fraction.
+
+    Raises:
+        MalformedLog: it is no such time.
+    """
+    found = _TIME.fullmatch(stamp)
+    if found is None:
+        msg = f"not an RFC 3339 time: {stamp[:60]!r}"
+        raise MalformedLog(msg)
+    whole, fraction, zone = found.groups()
+    moment = datetime.fromisoformat((whole + (b"+00:00" if zone == b"Z" else zone)).decode()).astimezone(UTC)
+    return int(moment.timestamp()) * 1_000_000_000 + int((fraction or b"0").ljust(9, b"0"))
+
+
+def lines(records: list[LogRecord], stream: str | None = None) -> list[bytes]:
+    """Return whole lines: parts joined per stream, in the order in which each line ended.
+
+    A line whose last part has not come is included at the end, as a reader of the log would show it.
+    """
+    whole: list[bytes] = []
+    begun: dict[str, bytes] = {}
+    for record in records:
+        if stream is not None and record.stream != stream:
+            continue
+        text = begun.pop(record.stream, b"") + record.payload
+        if record.partial:
+            begun[record.stream] = text
+        else:
+            whole.append(text)
+    return whole + list(begun.values())
+
+
+def read(path: Path) -> list[LogRecord]:
+    """Return the records of a log file; a file that does not exist yet has none."""
+    try:
+        return parse(path.read_bytes())
+    except FileNotFoundError:
+        return []

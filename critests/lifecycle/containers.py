@@ -1,0 +1,130 @@
+"""A container in hand: made, started, looked at from several sides, removed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.lifecycle import container_log
+from critests.lifecycle.container_log import LogRecord
+from critests.lifecycle.process import ProcessStatus
+from critests.lifecycle.sandboxes import Sandbox, kill
+from critests.lifecycle.waiting import eventually
+
+STATE_SECONDS = 10.0
+LOG_SECONDS = 10.0
+FIRST_PROCESS = "first process"
+EXEC = "exec"
+
+
+@dataclass
+class Container:
+    """A container that the suite made.
+
+    Attributes:
+        connection: to the runtime that holds it.
+        id: as CreateContainer returned it.
+        sandbox: where it lives.
+        config: as it was requested.
+    """
+
+    connection: Connection
+    id: str
+    sandbox: Sandbox
+    config: cri.ContainerConfig
+
+    @classmethod
+    def create(cls, sandbox: Sandbox, config: cri.ContainerConfig) -> "Container":
+        """Make a container with CreateContainer; it does not run yet."""
+        request = cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+        answer = sandbox.connection.runtime.CreateContainer(request)
+        sandbox.container_ids.append(answer.container_id)
+        return cls(sandbox.connection, answer.container_id, sandbox, config)
+
+    def start(self) -> None:
+        """Start it with StartContainer."""
+        self.connection.runtime.StartContainer(cri.StartContainerRequest(container_id=self.id))
+
+    def status(self) -> cri.ContainerStatus:
+        """Return what ContainerStatus says of it now."""
+        return self.connection.runtime.ContainerStatus(cri.ContainerStatusRequest(container_id=self.id)).status
+
+    def state(self) -> int:
+        """Return its state (`CONTAINER_CREATED`, `_RUNNING`, `_EXITED` or `_UNKNOWN`)."""
+        return self.status().state
+
+    def wait_for_state(self, state: "cri.ContainerState", seconds: float = STATE_SECONDS) -> cri.ContainerStatus:
+        """Wait until it is in a state, and return its status then.
+
+        Raises:
+            ConditionNotMet: it was not in that state in time.
+        """
+        name = cri.ContainerState.Name(state)
+        return eventually(
+            f"container state {name}", self.status, seconds * self.connection.deadlines.scale, lambda status: status.state == state
+        )
+
+    def exited(self, seconds: float = STATE_SECONDS) -> cri.ContainerStatus:
+        """Wait for its end, and return its status then."""
+        return self.wait_for_state(cri.CONTAINER_EXITED, seconds)
+
+    @property
+    def log_path(self) -> Path:
+        """Its log file on this machine."""
+        return self.sandbox.log_directory / self.config.log_path
+
+    def log(self) -> list[LogRecord]:
+        """Return the records in its log now."""
+        return container_log.read(self.log_path)
+
+    def log_lines(self, stream: str | None = None) -> list[str]:
+        """Return the lines in its log now, parts joined; bytes that are not UTF-8 are shown as escapes."""
+        return [line.decode(errors="backslashreplace") for line in container_log.lines(self.log(), stream)]
+
+    def wait_for_log(self, line: str, seconds: float = LOG_SECONDS) -> list[str]:
+        """Wait until a line stands in its log, and return all lines then.
+
+        Raises:
+            ConditionNotMet: the line did not come in time.
+        """
+        scaled = seconds * self.connection.deadlines.scale
+        return eventually(f"the line {line!r} in the log", self.log_lines, scaled, lambda lines: line in lines)
+
+    def final_log_lines(self, stream: str | None = None) -> list[str]:
+        """Wait for its end, and return everything it printed."""
+        self.exited()
+        return self.log_lines(stream)
+
+    def exec(self, *command: str, timeout: int = 10) -> cri.ExecSyncResponse:
+        """Run a command in it with ExecSync; `timeout` in seconds."""
+        return self.connection.runtime.ExecSync(cri.ExecSyncRequest(container_id=self.id, cmd=command, timeout=timeout))
+
+    def output(self, *command: str) -> str:
+        """Run a command in it that must succeed, and return what it printed, without the last newline.
+
+        Raises:
+            AssertionError: the command failed.
+        """
+        answer = self.exec(*command)
+        assert answer.exit_code == 0, f"{' '.join(command)} ended with {answer.exit_code}: {answer.stderr.decode(errors='replace')[:400]}"
+        return answer.stdout.decode(errors="backslashreplace").rstrip("\n")
+
+    def process_status(self, seen_from: str = EXEC) -> ProcessStatus:
+        """Return what the kernel says of a process of it.
+
+        Args:
+            seen_from: `FIRST_PROCESS` for the container's own first process, `EXEC` for one that ExecSync starts; runtimes configure the
+                two separately. The first process is found as number 1, so the container needs a PID namespace of its own.
+        """
+        return ProcessStatus.parse(self.output("cat", "/proc/1/status" if seen_from == FIRST_PROCESS else "/proc/self/status"))
+
+    def kill(self) -> None:
+        """Stop it at once."""
+        kill(self.connection, self.id)
+
+    def discard(self) -> None:
+        """Stop and remove it."""
+        self.kill()
+        self.connection.runtime.RemoveContainer(cri.RemoveContainerRequest(container_id=self.id))
+        if self.id in self.sandbox.container_ids:
+            self.sandbox.container_ids.remove(self.id)

@@ -1,0 +1,62 @@
+"""What the kernel says of a process: the fields of /proc/<pid>/status that requirements speak of."""
+
+from dataclasses import dataclass
+
+CAPABILITIES = (
+    "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST "
+    "NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE "
+    "SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM "
+    "BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE"
+).split(" ")
+_SETS = {"CapInh": "inheritable", "CapPrm": "permitted", "CapEff": "effective", "CapBnd": "bounding", "CapAmb": "ambient"}
+
+
+@dataclass(frozen=True)
+class ProcessStatus:
+    """A process as the kernel sees it.
+
+    Attributes:
+        fields: every line of /proc/<pid>/status, name to value.
+    """
+
+    fields: dict[str, str]
+
+    @classmethod
+    def parse(cls, text: str) -> "ProcessStatus":
+        """Read the content of /proc/<pid>/status."""
+        pairs = (line.partition(":") for line in text.splitlines() if ":" in line)
+        return cls({name.strip(): value.strip() for name, _, value in pairs})
+
+    @property
+    def uids(self) -> tuple[int, ...]:
+        """Real, effective, saved and file-system user id."""
+        return tuple(int(part) for part in self.fields["Uid"].split())
+
+    @property
+    def gids(self) -> tuple[int, ...]:
+        """Real, effective, saved and file-system group id."""
+        return tuple(int(part) for part in self.fields["Gid"].split())
+
+    @property
+    def groups(self) -> set[int]:
+        """Supplementary groups."""
+        return {int(part) for part in self.fields.get("Groups", "").split()}
+
+    @property
+    def capabilities(self) -> dict[str, set[str]]:
+        """Capabilities by the name of the set: inheritable, permitted, effective, bounding, ambient."""
+        return {
+            name: {capability for bit, capability in enumerate(CAPABILITIES) if int(self.fields[field], 16) >> bit & 1}
+            for field, name in _SETS.items()
+            if field in self.fields
+        }
+
+    @property
+    def no_new_privs(self) -> bool:
+        """Whether the process can gain no privileges by execve."""
+        return self.fields.get("NoNewPrivs") == "1"
+
+    @property
+    def seccomp_mode(self) -> int:
+        """0 none, 1 strict, 2 filter."""
+        return int(self.fields.get("Seccomp", "0"))

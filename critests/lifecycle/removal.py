@@ -1,0 +1,89 @@
+"""Removing everything that carries a run's label, whatever became of the run."""
+
+from dataclasses import dataclass, field
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.lifecycle.run_label import RUN_LABEL, RunIdentity
+from critests.lifecycle.sandboxes import kill
+
+
+@dataclass
+class Removed:
+    """What a removal did.
+
+    Attributes:
+        containers: number of containers removed.
+        sandboxes: number of sandboxes removed.
+        images: number of images removed.
+        problems: a sentence for each object that would not go.
+    """
+
+    containers: int = 0
+    sandboxes: int = 0
+    images: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        text = f"{self.containers} containers, {self.sandboxes} sandboxes, {self.images} images"
+        return f"{text}; {len(self.problems)} would not go" if self.problems else text
+
+
+def runs_on(connection: Connection) -> set[str]:
+    """Return the ids of the runs that have a sandbox or container on the runtime."""
+    sandboxes = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    containers = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
+    labels = [*(sandbox.labels for sandbox in sandboxes), *(container.labels for container in containers)]
+    return {held[RUN_LABEL] for held in labels if RUN_LABEL in held}
+
+
+def remove_run(connection: Connection, run: RunIdentity, image_prefix: str = "") -> Removed:
+    """Remove a run's containers, sandboxes and images.
+
+    The filter of the list calls is not trusted with other people's pods: the label is looked at again on each object.
+
+    Args:
+        connection: to the runtime.
+        run: whose objects go.
+        image_prefix: images whose every name begins with this go too; empty for none.
+    """
+    removed = Removed()
+    for container in connection.runtime.ListContainers(cri.ListContainersRequest()).containers:
+        if run.owns(container.labels) and _attempt(
+            removed, f"container {container.id}", lambda c=container: _remove_container(connection, c.id)
+        ):
+            removed.containers += 1
+    for sandbox in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items:
+        if run.owns(sandbox.labels) and _attempt(removed, f"sandbox {sandbox.id}", lambda s=sandbox: _remove_sandbox(connection, s.id)):
+            removed.sandboxes += 1
+    if image_prefix:
+        for image in connection.images.ListImages(cri.ListImagesRequest()).images:
+            names = [*image.repo_tags, *image.repo_digests]
+            if names and all(name.startswith(image_prefix) for name in names):
+                request = cri.RemoveImageRequest(image=cri.ImageSpec(image=image.id))
+                if _attempt(removed, f"image {names[0]}", lambda r=request: connection.images.RemoveImage(r)):
+                    removed.images += 1
+    return removed
+
+
+def _remove_container(connection: Connection, container_id: str) -> None:
+    kill(connection, container_id)
+    connection.runtime.RemoveContainer(cri.RemoveContainerRequest(container_id=container_id))
+
+
+def _remove_sandbox(connection: Connection, sandbox_id: str) -> None:
+    connection.runtime.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
+    connection.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id))
+
+
+def _attempt(removed: Removed, what: str, remove: object) -> bool:
+    try:
+        remove()  # type: ignore[operator]  # a lambda with a bound default has no simple callable type
+    except grpc.RpcError as error:
+        if error.code() is grpc.StatusCode.NOT_FOUND:
+            return True
+        removed.problems.append(f"{what}: {error.code().name}: {error.details()}")
+        return False
+    return True

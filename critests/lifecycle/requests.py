@@ -1,0 +1,201 @@
+"""Request messages built the way the kubelet builds them."""
+
+import re
+import secrets
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.api import api_pb2 as cri
+from critests.lifecycle.cgroup_parents import CgroupParents
+from critests.lifecycle.run_label import RunIdentity
+
+NAMESPACE = "critests"
+
+# What the kubelet sends for an ordinary pod, from the OCI runtime's usual defaults.
+MASKED_PATHS = (
+    "/proc/asound",
+    "/proc/acpi",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/sys/firmware",
+)
+READONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+BEST_EFFORT_OOM_SCORE = 1000
+BEST_EFFORT_CPU_SHARES = 2
+
+
+@dataclass(frozen=True)
+class ImageName:
+    """How a container names its image.
+
+    Attributes:
+        reference: what the pull returned, as the kubelet sends it in `image`.
+        written: the name that the user wrote, as the kubelet sends it in `user_specified_image`.
+    """
+
+    reference: str
+    written: str
+
+    def spec(self) -> cri.ImageSpec:
+        """Return the image specification of a container."""
+        return cri.ImageSpec(image=self.reference, user_specified_image=self.written)
+
+
+@dataclass(frozen=True)
+class RequestBuilder:
+    """Builds configurations that belong to one run.
+
+    Attributes:
+        run: whose label everything carries.
+        logs: directory below which every sandbox gets a log directory.
+        cgroups: how the cgroup parent of a pod is written for this runtime.
+    """
+
+    run: RunIdentity
+    logs: Path
+    cgroups: CgroupParents
+
+    def sandbox(
+        self,
+        name: str = "",
+        *,
+        namespace: str = NAMESPACE,
+        uid: str = "",
+        attempt: int = 0,
+        hostname: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+        dns_config: cri.DNSConfig | None = None,
+        port_mappings: Sequence[cri.PortMapping] = (),
+        namespaces: cri.NamespaceOption | None = None,
+        security_context: cri.LinuxSandboxSecurityContext | None = None,
+        sysctls: Mapping[str, str] | None = None,
+    ) -> cri.PodSandboxConfig:
+        """Return the configuration of a pod of best effort with an own log directory, which is made here as the kubelet does.
+
+        A pod on the host's network gets an empty hostname unless one is given, for the same reason.
+        """
+        uid = uid or str(uuid.uuid4())
+        name = name or f"pod-{uid[:8]}"
+        namespaces = namespaces or cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD)
+        if hostname is None:
+            hostname = "" if namespaces.network == cri.NODE else safe_hostname(name)
+        log_directory = self.logs / f"{namespace or 'none'}_{safe_hostname(name)}_{uid}"
+        log_directory.mkdir(parents=True, exist_ok=True)
+        context = cri.LinuxSandboxSecurityContext()
+        if security_context is not None:
+            context.CopyFrom(security_context)
+        if not context.HasField("namespace_options"):
+            context.namespace_options.CopyFrom(namespaces)
+        if not context.HasField("seccomp"):
+            context.seccomp.profile_type = cri.SecurityProfile.RuntimeDefault
+        return cri.PodSandboxConfig(
+            metadata=cri.PodSandboxMetadata(name=name, uid=uid, namespace=namespace, attempt=attempt),
+            hostname=hostname,
+            log_directory=str(log_directory),
+            dns_config=dns_config,
+            port_mappings=port_mappings,
+            labels={**self.run.labels, **(labels or {})},
+            annotations=annotations or {},
+            linux=cri.LinuxPodSandboxConfig(
+                cgroup_parent=self.cgroups.of_pod(uid),
+                security_context=context,
+                sysctls=sysctls or {},
+                resources=cri.LinuxContainerResources(cpu_shares=BEST_EFFORT_CPU_SHARES),
+            ),
+        )
+
+    def container(
+        self,
+        image: ImageName,
+        name: str = "",
+        *,
+        attempt: int = 0,
+        command: Sequence[str] = (),
+        args: Sequence[str] = (),
+        working_dir: str = "",
+        envs: Mapping[str, str] | Sequence[cri.KeyValue] | None = None,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+        mounts: Sequence[cri.Mount] = (),
+        devices: Sequence[cri.Device] = (),
+        stdin: bool = False,
+        stdin_once: bool = False,
+        tty: bool = False,
+        log_path: str | None = None,
+        security_context: cri.LinuxContainerSecurityContext | None = None,
+        resources: cri.LinuxContainerResources | None = None,
+        namespaces: cri.NamespaceOption | None = None,
+        stop_signal: "cri.Signal | None" = None,
+    ) -> cri.ContainerConfig:
+        """Return the configuration of an unprivileged container of best effort.
+
+        Args:
+            image: what to run.
+            name: of the container; a fresh one by default.
+            attempt: how often the kubelet has tried before.
+            command: replaces the image's entrypoint.
+            args: replace the image's command.
+            working_dir: empty for the image's.
+            envs: environment variables, in order.
+            labels: besides the run's.
+            annotations: as they are.
+            mounts: host paths in the container.
+            devices: host devices in the container.
+            stdin: whether standard input is kept open.
+            stdin_once: whether it is closed after the first attach.
+            tty: whether the process gets a terminal.
+            log_path: relative to the sandbox's log directory; `<name>_<attempt>.log` by default.
+            security_context: merged over the kubelet's defaults.
+            resources: merged over the kubelet's defaults.
+            namespaces: must repeat the sandbox's pid mode; CONTAINER by default, as in `sandbox`.
+            stop_signal: overrides the image's.
+        """
+        name = name or f"container-{secrets.token_hex(4)}"
+        context = cri.LinuxContainerSecurityContext(
+            namespace_options=namespaces or cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD),
+            masked_paths=MASKED_PATHS,
+            readonly_paths=READONLY_PATHS,
+            seccomp=cri.SecurityProfile(profile_type=cri.SecurityProfile.Unconfined),
+        )
+        if security_context is not None:
+            for cleared in ("masked_paths", "readonly_paths"):
+                if security_context.privileged:
+                    context.ClearField(cleared)
+            context.MergeFrom(security_context)
+        limits = cri.LinuxContainerResources(cpu_shares=BEST_EFFORT_CPU_SHARES, oom_score_adj=BEST_EFFORT_OOM_SCORE)
+        if resources is not None:
+            limits.MergeFrom(resources)
+        pairs = [cri.KeyValue(key=key, value=value.encode()) for key, value in envs.items()] if isinstance(envs, Mapping) else envs or ()
+        config = cri.ContainerConfig(
+            metadata=cri.ContainerMetadata(name=name, attempt=attempt),
+            image=image.spec(),
+            command=command,
+            args=args,
+            working_dir=working_dir,
+            envs=pairs,
+            labels={**self.run.labels, **(labels or {})},
+            annotations=annotations or {},
+            mounts=mounts,
+            devices=devices,
+            stdin=stdin,
+            stdin_once=stdin_once,
+            tty=tty,
+            log_path=f"{name}_{attempt}.log" if log_path is None else log_path,
+            linux=cri.LinuxContainerConfig(resources=limits, security_context=context),
+        )
+        if stop_signal is not None:
+            config.stop_signal = stop_signal
+        return config
+
+
+def safe_hostname(name: str) -> str:
+    """Return a name with what a hostname may hold, at most 63 characters."""
+    return re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")[:63].strip("-") or "pod"
