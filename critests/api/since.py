@@ -1,0 +1,132 @@
+"""Since when each part of CRI v1 exists, and how to compare such releases. Standard library only.
+
+The data is `since.json` beside this module: Kubernetes minor releases, as strings such as "1.28".
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TypedDict, cast
+
+
+class _Message(TypedDict):
+    since: str
+    fields: dict[str, str]
+
+
+class _Enum(TypedDict):
+    since: str
+    values: dict[str, str]
+
+
+class _Data(TypedDict):
+    as_of: str
+    rpcs: dict[str, str]
+    messages: dict[str, _Message]
+    enums: dict[str, _Enum]
+
+
+@dataclass(frozen=True, order=True)
+class Minor:
+    """A Kubernetes minor release, or the absence of one. Ordered; hashable; `str` gives back what `parse` reads.
+
+    `≤1.15` ("in 1.15 at the latest") compares like 1.15, the release that certainly has it. `-` ("no release is
+    named") compares before every release, so that `since <= level` holds for each level.
+    """
+
+    major: int
+    minor: int
+    or_earlier: bool = field(default=False, compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> "Minor":
+        """Read `1.28`, `v1.28`, `≤1.15`, `<=1.15` or `-`.
+
+        Raises:
+            ValueError: The text is none of these. A patch level (`1.28.3`) is refused, because the API has none.
+        """
+        if text.strip() == "-":
+            return ALWAYS
+        found = re.fullmatch(r"\s*(?P<earlier>≤|<=)?\s*v?(?P<major>\d+)\.(?P<minor>\d+)\s*", text, re.ASCII)
+        if found is None:
+            raise ValueError(f"not a Kubernetes minor release: {text!r} (expected 1.28, ≤1.15 or -)")
+        return cls(int(found["major"]), int(found["minor"]), or_earlier=found["earlier"] is not None)
+
+    def __str__(self) -> str:
+        """Return the release in the spelling of the catalogue."""
+        return "-" if self == ALWAYS else f"{'≤' if self.or_earlier else ''}{self.major}.{self.minor}"
+
+
+ALWAYS = Minor(0, 0)
+"""What `-` means: before every release."""
+
+
+@cache
+def _data() -> _Data:
+    return cast("_Data", json.loads(files("critests.api").joinpath("since.json").read_text(encoding="utf-8")))
+
+
+def as_of() -> str:
+    """Return the newest Kubernetes minor release that the data, and `api.proto`, describe."""
+    return _data()["as_of"]
+
+
+def since_rpc(name: str) -> str:
+    """Return the release in which an RPC first appeared: `since_rpc("RuntimeConfig") == "1.28"`.
+
+    Raises:
+        LookupError: CRI v1 has no such RPC.
+    """
+    return _found(_data()["rpcs"].get(name), "RPC", name)
+
+
+def since_message(name: str) -> str:
+    """Return the release in which a message first appeared: `since_message("CDIDevice") == "1.27"`.
+
+    Raises:
+        LookupError: CRI v1 has no such message.
+    """
+    message = _data()["messages"].get(name)
+    return _found(message and message["since"], "message", name)
+
+
+def since_field(name: str) -> str:
+    """Return the release in which a field first appeared: `since_field("ContainerStatus.stop_signal") == "1.33"`.
+
+    Raises:
+        LookupError: CRI v1 has no such message, or the message has no such field.
+    """
+    message, _, short = name.partition(".")
+    held = _data()["messages"].get(message)
+    return _found(held and held["fields"].get(short), "field", name)
+
+
+def since_enum(name: str) -> str:
+    """Return the release in which an enum first appeared: `since_enum("CgroupDriver") == "1.28"`.
+
+    A nested enum goes with its message: `SecurityProfile.ProfileType`.
+
+    Raises:
+        LookupError: CRI v1 has no such enum.
+    """
+    enum = _data()["enums"].get(name)
+    return _found(enum and enum["since"], "enum", name)
+
+
+def since_value(name: str) -> str:
+    """Return the release in which an enum value first had its name: `since_value("NamespaceMode.TARGET") == "1.20"`.
+
+    Raises:
+        LookupError: CRI v1 has no such enum, or the enum has no such value.
+    """
+    enum, _, short = name.rpartition(".")
+    held = _data()["enums"].get(enum)
+    return _found(held and held["values"].get(short), "enum value", name)
+
+
+def _found(release: str | None, kind: str, name: str) -> str:
+    if release is None:
+        raise LookupError(f"CRI v1 has no {kind} {name!r}")
+    return release

@@ -1,0 +1,104 @@
+"""The since-versions say something about every part of the API, and releases compare as one expects."""
+
+from collections.abc import Callable
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.api.since import ALWAYS, Minor, _data, as_of, since_enum, since_field, since_message, since_rpc, since_value
+
+FILE = cri.DESCRIPTOR
+MESSAGES = FILE.message_types_by_name
+ENUMS = {enum.full_name.removeprefix(f"{FILE.package}."): enum for enum in FILE.enum_types_by_name.values()} | {
+    enum.full_name.removeprefix(f"{FILE.package}."): enum for message in MESSAGES.values() for enum in message.enum_types
+}
+
+
+def test_every_rpc_has_a_since_and_no_other() -> None:
+    assert set(_data()["rpcs"]) == {method.name for service in FILE.services_by_name.values() for method in service.methods}
+
+
+def test_every_field_has_a_since_and_no_other() -> None:
+    described = {f"{name}.{field}" for name, message in _data()["messages"].items() for field in message["fields"]}
+    assert described == {f"{name}.{field.name}" for name, message in MESSAGES.items() for field in message.fields}
+    assert set(_data()["messages"]) == set(MESSAGES)
+
+
+def test_every_enum_value_has_a_since_and_no_other() -> None:
+    described = {name: set(enum["values"]) for name, enum in _data()["enums"].items()}
+    assert described == {name: {value.name for value in enum.values} for name, enum in ENUMS.items()}
+
+
+def test_no_part_is_older_than_the_whole_or_newer_than_the_data() -> None:
+    newest = Minor.parse(as_of())
+    for message in _data()["messages"].values():
+        assert all(Minor.parse(message["since"]) <= Minor.parse(field) <= newest for field in message["fields"].values())
+    for enum in _data()["enums"].values():
+        assert all(Minor.parse(enum["since"]) <= Minor.parse(value) <= newest for value in enum["values"].values())
+
+
+def test_no_rpc_is_older_than_its_messages() -> None:
+    for service in FILE.services_by_name.values():
+        for method in service.methods:
+            since = Minor.parse(since_rpc(method.name))
+            assert since >= Minor.parse(since_message(method.input_type.name))
+            assert since >= Minor.parse(since_message(method.output_type.name))
+
+
+@pytest.mark.parametrize(
+    ("look_up", "name", "release"),
+    [
+        (since_rpc, "RuntimeConfig", "1.28"),
+        (since_message, "CDIDevice", "1.27"),
+        (since_field, "ContainerStatus.stop_signal", "1.33"),
+        (since_enum, "SecurityProfile.ProfileType", "1.20"),
+        (since_value, "SecurityProfile.ProfileType.Localhost", "1.20"),
+        (since_value, "SupplementalGroupsPolicy.Strict", "1.31"),
+    ],
+)
+def test_look_up(look_up: Callable[[str], str], name: str, release: str) -> None:
+    assert look_up(name) == release
+
+
+@pytest.mark.parametrize(
+    ("look_up", "name", "sentence"),
+    [
+        (since_rpc, "Restart", "CRI v1 has no RPC 'Restart'"),
+        (since_message, "Restart", "CRI v1 has no message 'Restart'"),
+        (since_field, "Mount.colour", "CRI v1 has no field 'Mount.colour'"),
+        (since_field, "Mount", "CRI v1 has no field 'Mount'"),
+        (since_enum, "Restart", "CRI v1 has no enum 'Restart'"),
+        (since_value, "Protocol.ICMP", "CRI v1 has no enum value 'Protocol.ICMP'"),
+    ],
+)
+def test_an_unknown_name_is_named(look_up: Callable[[str], str], name: str, sentence: str) -> None:
+    with pytest.raises(LookupError, match=f"^{sentence}$"):
+        look_up(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "minor", "printed"),
+    [
+        ("1.28", Minor(1, 28), "1.28"),
+        ("v1.28", Minor(1, 28), "1.28"),
+        (" 1.9 ", Minor(1, 9), "1.9"),
+        ("≤1.15", Minor(1, 15, or_earlier=True), "≤1.15"),
+        ("<=1.15", Minor(1, 15, or_earlier=True), "≤1.15"),
+        ("-", ALWAYS, "-"),
+    ],
+)
+def test_parse_and_print(text: str, minor: Minor, printed: str) -> None:
+    assert Minor.parse(text) == minor
+    assert str(Minor.parse(text)) == printed
+
+
+@pytest.mark.parametrize("text", ["", "1", "1.28.3", "1.x", "latest", "≤", "--", "1.²"])
+def test_what_is_not_a_minor_release_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a Kubernetes minor release"):
+        Minor.parse(text)
+
+
+def test_releases_compare_by_number_and_not_by_text() -> None:
+    in_order = [Minor.parse(text) for text in ["-", "1.9", "≤1.15", "1.20", "1.37", "2.0"]]
+    assert sorted(in_order[::-1]) == in_order
+    assert Minor.parse("≤1.15") == Minor.parse("1.15")
