@@ -15,7 +15,7 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
 
 
-class Mismatch(ValueError):  # noqa: N818 - it says what is wrong
+class Mismatch(ValueError):
     """A JSON value does not have the shape of its dataclass; the message says where."""
 
 

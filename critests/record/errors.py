@@ -5,13 +5,13 @@ class RecordError(Exception):
     """Base of the errors of this room."""
 
 
-class RecordNotWritten(RecordError):  # noqa: N818 - it says what did not happen
+class RecordNotWritten(RecordError):
     """A file of a run could not be written, for instance because the disk is full."""
 
 
-class RecordUnreadable(RecordError):  # noqa: N818 - it says what is wrong
+class RecordUnreadable(RecordError):
     """A file is not a run record that this version can read."""
 
 
-class MergeRefused(RecordError):  # noqa: N818 - it says what did not happen
+class MergeRefused(RecordError):
     """Records of different runtimes or of different suites cannot be one run."""

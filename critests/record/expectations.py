@@ -5,11 +5,11 @@ when the entry may stand. A known failure that does not fail any more is a failu
 """
 
 import dataclasses
-import datetime
+import datetime as dt
 import fnmatch
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +23,7 @@ ENTRY_KEYS: Final = {"requirement", "test", "handlers", "versions", "outcome", "
 REQUIRED_KEYS: Final = ("requirement", "test", "versions", "outcome", "reason", "owner", "expires")
 
 
-class ExpectationsMalformed(ValueError):  # noqa: N818 - it says what is wrong
+class ExpectationsMalformed(ValueError):
     """An expectations file is wrong; the message starts with `file:line:`."""
 
 
@@ -54,7 +54,7 @@ class KnownFailure:
     link: str
     api: str
     owner: str
-    expires: datetime.date
+    expires: dt.date
     line: int
 
     @property
@@ -83,7 +83,7 @@ class Expectations:
     known: tuple[KnownFailure, ...] = ()
     source: str = ""
 
-    def apply(self, tests: Sequence[TestResult], version: str, today: datetime.date | None = None) -> "Applied":
+    def apply(self, tests: Sequence[TestResult], version: str, today: dt.date | None = None) -> "Applied":
         """Turn expected failures into `known` and unexpected passes into `failed`.
 
         Args:
@@ -91,7 +91,7 @@ class Expectations:
             version: The version that the runtime reports.
             today: Day to judge expiry by; the present one by default.
         """
-        today = today or datetime.datetime.now(datetime.UTC).date()
+        today = today or dt.datetime.now(dt.UTC).date()
         relevant = [entry for entry in self.known if entry.versions.holds(version)]
         living = [entry for entry in relevant if entry.expires >= today]
         notes = [
@@ -190,42 +190,16 @@ class _Reader:
         return entries
 
     def _entry(self, table: dict[str, Any], start: int, end: int) -> KnownFailure:
-        """Check one entry."""
-
-        def wrong(key: str, what: str) -> ExpectationsMalformed:
+        """Check one entry, which stands on the lines from `start` to before `end`."""
+        for key, what in (*_wrong_keys(table), *self._wrong_values(table)):
             pattern = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
             line = next((number for number in range(start, end) if pattern.match(self.lines[number - 1])), start)
-            return _wrong(self.path, line, what)
-
-        for key in table:
-            if key not in ENTRY_KEYS:
-                raise wrong(key, f'"{key}" is not a key of an entry; there are {", ".join(sorted(ENTRY_KEYS))}')
-        for key in REQUIRED_KEYS:
-            if key not in table:
-                raise wrong(key, f'the entry has no "{key}"')
-        for key in ENTRY_KEYS - {"handlers", "expires"}:
-            if key in table and (not isinstance(table[key], str) or not table[key].strip()):
-                raise wrong(key, f"{key} must be a text that is not empty")
-        if ("link" in table) == ("api" in table):
-            raise wrong("link", 'the entry needs "link" (where it is reported) or "api" (the promise that is broken), and not both')
-        if self.known_requirement and not self.known_requirement(table["requirement"]):
-            raise wrong("requirement", f'the catalogue has no requirement "{table["requirement"]}"')
-        if table["outcome"] not in {Outcome.FAILED, Outcome.WARNED}:
-            raise wrong("outcome", f'outcome must be "failed" or "warned", not "{table["outcome"]}"')
-        if isinstance(table["expires"], datetime.datetime) or not isinstance(table["expires"], datetime.date):
-            raise wrong("expires", "expires must be a day without quotes, such as 2027-06-30")
-        handlers = table.get("handlers", ["*"])
-        if not isinstance(handlers, list) or not handlers or not all(isinstance(handler, str) for handler in handlers):
-            raise wrong("handlers", 'handlers must be a list of names or patterns, such as ["*"]')
-        try:
-            versions = parse_condition(table["versions"])
-        except ValueError as error:
-            raise wrong("versions", str(error)) from error
+            raise _wrong(self.path, line, what)
         return KnownFailure(
             requirement=table["requirement"],
             test=table["test"],
-            handlers=tuple(handlers),
-            versions=versions,
+            handlers=tuple(table.get("handlers", ["*"])),
+            versions=parse_condition(table["versions"]),
             outcome=Outcome(table["outcome"]),
             reason=table["reason"],
             link=table.get("link", ""),
@@ -234,6 +208,37 @@ class _Reader:
             expires=table["expires"],
             line=start,
         )
+
+    def _wrong_values(self, table: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield the key and what is wrong with its value; the keys themselves are right by now."""
+        if self.known_requirement and not self.known_requirement(table["requirement"]):
+            yield "requirement", f'the catalogue has no requirement "{table["requirement"]}"'
+        if table["outcome"] not in {Outcome.FAILED, Outcome.WARNED}:
+            yield "outcome", f'outcome must be "failed" or "warned", not "{table["outcome"]}"'
+        if isinstance(table["expires"], dt.datetime) or not isinstance(table["expires"], dt.date):
+            yield "expires", "expires must be a day without quotes, such as 2027-06-30"
+        handlers = table.get("handlers", ["*"])
+        if not isinstance(handlers, list) or not handlers or not all(isinstance(handler, str) for handler in handlers):
+            yield "handlers", 'handlers must be a list of names or patterns, such as ["*"]'
+        try:
+            parse_condition(table["versions"])
+        except ValueError as error:
+            yield "versions", str(error)
+
+
+def _wrong_keys(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the key and what is wrong: unknown, missing, or not a text."""
+    for key in table:
+        if key not in ENTRY_KEYS:
+            yield key, f'"{key}" is not a key of an entry; there are {", ".join(sorted(ENTRY_KEYS))}'
+    for key in REQUIRED_KEYS:
+        if key not in table:
+            yield key, f'the entry has no "{key}"'
+    for key in sorted(ENTRY_KEYS - {"handlers", "expires"}):
+        if key in table and (not isinstance(table[key], str) or not table[key].strip()):
+            yield key, f"{key} must be a text that is not empty"
+    if ("link" in table) == ("api" in table):
+        yield "link", 'the entry needs "link" (where it is reported) or "api" (the promise that is broken), and not both'
 
 
 def _wrong(path: Path, line: int, what: str) -> ExpectationsMalformed:

@@ -1,0 +1,136 @@
+"""Which failures are only followers of another: one broken step does not turn half the suite red."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from critests.catalogue.words import Level, Outcome, worst
+from critests.record.results import RootCause, TestResult
+
+VERDICTS: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
+"""Outcomes of a test that judged the runtime."""
+BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
+SET_UP_MARK: Final = "<judged in set-up of "
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementFacts:
+    """What the catalogue says of a requirement, as far as a judgement needs it.
+
+    Attributes:
+        level: Level of its (first) aspect.
+        judgement: It is our engineering judgement (†).
+        area: Area of the API.
+        title: The promise.
+    """
+
+    level: Level = Level.MUST
+    judgement: bool = False
+    area: str = ""
+    title: str = ""
+
+
+def name_causes(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> list[TestResult]:
+    """Name the judging requirement of every test whose set-up RPC failed and that does not name it itself."""
+    named = []
+    for test in tests:
+        judged_by = test.blocked_by or (test.setup_rpc and judge_of(test.setup_rpc)) or ""
+        if test.outcome is Outcome.BLOCKED and judged_by:
+            named.append(dataclasses.replace(test, blocked_by=judged_by.partition("/")[0]))
+        else:
+            named.append(test)
+    return named
+
+
+def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> list[TestResult]:
+    """Turn failures by the uncaught error of an RPC into `blocked` where the requirement that judges the RPC is itself broken.
+
+    A failure that is itself only a follower breaks no requirement. Where failures follow each other in a circle, the first stands.
+    """
+    broken = {test.requirement_id for test in tests if test.outcome in {Outcome.WARNED, Outcome.KNOWN}}
+    undecided: dict[int, str] = {}
+    for index, test in enumerate(tests):
+        if test.outcome is not Outcome.FAILED:
+            continue
+        judged_by = ((test.raw_rpc and judge_of(test.raw_rpc)) or "").partition("/")[0]
+        if judged_by and judged_by != test.requirement_id:
+            undecided[index] = judged_by
+        elif not test.unproven_since:
+            broken.add(test.requirement_id)
+    followers: dict[int, str] = {}
+    while undecided:
+        decided = {index: judged_by for index, judged_by in undecided.items() if judged_by in broken}
+        followers.update(decided)
+        open_requirements = {tests[index].requirement_id for index in undecided if index not in decided}
+        stands = [index for index, judged_by in undecided.items() if index not in decided and judged_by not in open_requirements]
+        if not decided and not stands:
+            stands = [next(iter(undecided))]
+        broken.update(tests[index].requirement_id for index in stands if not tests[index].unproven_since)
+        undecided = {index: judged_by for index, judged_by in undecided.items() if index not in decided and index not in stands}
+    return [
+        dataclasses.replace(test, outcome=Outcome.BLOCKED, blocked_by=followers[index]) if index in followers else test
+        for index, test in enumerate(tests)
+    ]
+
+
+def judge_set_ups(tests: Sequence[TestResult], facts_of: Callable[[str], RequirementFacts | None]) -> list[TestResult]:
+    """Judge requirements by the first set-up that failed with them, where none of their own tests gave a verdict."""
+    judged = {test.requirement_id for test in tests if test.outcome in VERDICTS}
+    results = []
+    for test in tests:
+        requirement = test.blocked_by
+        if test.outcome is not Outcome.BLOCKED or not requirement or requirement in judged:
+            continue
+        judged.add(requirement)
+        facts = facts_of(requirement) or RequirementFacts(area=test.area)
+        rpc = test.setup_rpc or test.raw_rpc
+        results.append(
+            dataclasses.replace(
+                test,
+                id=f"{SET_UP_MARK}{test.id}>",
+                name=f"set_up_judges_{requirement.replace('-', '_')}",
+                params={},
+                requirement=requirement,
+                requirement_id=requirement,
+                area=facts.area,
+                group=requirement.rpartition("-")[0],
+                level=facts.level,
+                judgement=facts.judgement,
+                title=facts.title or f"{rpc or requirement} works, as the set-up of other tests needs it.",
+                outcome=Outcome.FAILED,
+                reason=test.reason or f"{rpc or 'a step'} failed in the set-up of {test.name}",
+                blocked_by="",
+                setup_rpc="",
+                raw_rpc=rpc,
+                form="",
+                synthesized=True,
+                phase_of_failure=test.phase_of_failure or "setup",
+                unproven_since="",
+                expectation="",
+            )
+        )
+    return results
+
+
+def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
+    """Group blocked tests under the requirement that stood in their way, most followers first."""
+    followers: dict[str, list[TestResult]] = {}
+    for test in tests:
+        if test.outcome is Outcome.BLOCKED and test.blocked_by:
+            followers.setdefault(test.blocked_by, []).append(test)
+    causes = []
+    for requirement, blocked in followers.items():
+        own = [test for test in tests if test.requirement_id == requirement]
+        breach = next((test for test in own if test.outcome in BREACHES), None)
+        rpc = next((test.setup_rpc or test.raw_rpc for test in blocked if test.setup_rpc or test.raw_rpc), "")
+        causes.append(
+            RootCause(
+                requirement=requirement,
+                rpc=rpc,
+                reason=breach.reason if breach else blocked[0].reason,
+                blocked=[test.id for test in blocked],
+                outcome=worst([test.outcome for test in own]) if own else Outcome.BLOCKED,
+            )
+        )
+    return sorted(causes, key=lambda cause: -len(cause.blocked))

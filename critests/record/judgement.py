@@ -1,0 +1,153 @@
+"""From what the tests did to what it means: blocked followers, warnings, known failures, verdicts and the exit code.
+
+Pure functions on results. They may be applied again to results that were judged before (see `critests.record.merge`).
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from critests.catalogue.words import Level, Outcome
+from critests.record.blocking import SET_UP_MARK, RequirementFacts, block_followers, judge_set_ups, name_causes, root_causes
+from critests.record.exits import exit_code
+from critests.record.expectations import Expectations
+from critests.record.results import RequirementVerdict, RootCause, TestResult
+from critests.record.run import CapabilityFact, Counts
+from critests.record.tally import count, verdicts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circumstances:
+    """What a judgement needs beside the results.
+
+    Attributes:
+        judge_of: RPC to the requirement that judges it (`SBX-01`), None where none does; a mapping's `get` will do.
+        facts_of: Requirement id to what the catalogue says of it, None where it is unknown.
+        version: The version that the runtime reports, for the expectations.
+        expectations: Known failures of this runtime.
+        required: Names of capabilities that must be present.
+        capabilities: What was found of capabilities.
+        strict: Warnings count for the exit code.
+        interrupted: The user stopped the run.
+        harness_error: What broke in the harness itself, or empty.
+        runtime_gone: Why the runtime cannot be tested (any more), or empty.
+    """
+
+    judge_of: Callable[[str], str | None]
+    facts_of: Callable[[str], RequirementFacts | None] = lambda _: None
+    version: str = ""
+    expectations: Expectations = field(default_factory=Expectations)
+    required: Sequence[str] = ()
+    capabilities: Sequence[CapabilityFact] = ()
+    strict: bool = False
+    interrupted: bool = False
+    harness_error: str = ""
+    runtime_gone: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What a run's results mean; its fields are fields of the run record.
+
+    Attributes:
+        tests: Final results, those without a test function at the end.
+        root_causes: Broken steps that blocked tests, most followers first.
+        requirements: Requirement id to its verdict.
+        counts: Numbers of outcomes.
+        exit_code: Exit code of the command.
+        exit_reason: One sentence: why this exit code.
+        notes: Sentences that the reader should see.
+    """
+
+    tests: list[TestResult]
+    root_causes: list[RootCause]
+    requirements: dict[str, RequirementVerdict]
+    counts: Counts
+    exit_code: int
+    exit_reason: str
+    notes: list[str]
+
+
+def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgement:
+    """Turn raw results into final ones and say what they mean.
+
+    A raw result is `failed` whatever its level; it names in `raw_rpc` the RPC whose uncaught error failed it. A test whose set-up
+    failed is `blocked` and names the RPC in `setup_rpc` (and, if it knows, the judging requirement in `blocked_by`); a test that
+    found the runtime gone is `blocked` without either.
+
+    Args:
+        tests: Raw results.
+        circumstances: The rest of the run.
+    """
+    judge_of, facts_of = circumstances.judge_of, circumstances.facts_of
+    results = [_completed(test) for test in tests if not test.id.startswith(SET_UP_MARK)]
+    results = block_followers(name_causes(results, judge_of), judge_of)
+    results = [_by_level(test) for test in results]
+    results += [_by_level(test) for test in judge_set_ups(results, facts_of)]
+    applied = circumstances.expectations.apply(results, circumstances.version)
+    results = applied.tests + _missing_capabilities(circumstances, {test.id for test in results})
+    causes = root_causes(results)
+    requirements = verdicts(results)
+    code, reason = exit_code(
+        results,
+        strict=circumstances.strict,
+        interrupted=circumstances.interrupted,
+        harness_error=circumstances.harness_error,
+        runtime_gone=circumstances.runtime_gone,
+    )
+    return Judgement(
+        tests=results,
+        root_causes=causes,
+        requirements=requirements,
+        counts=count(results, requirements),
+        exit_code=code,
+        exit_reason=reason,
+        notes=applied.notes + [_contradiction(cause) for cause in causes if cause.outcome is Outcome.PASSED],
+    )
+
+
+def _completed(test: TestResult) -> TestResult:
+    """Fill in the requirement and the group that follow from the aspect's name."""
+    requirement_id = test.requirement_id or test.requirement.partition("/")[0]
+    group = test.group or requirement_id.rpartition("-")[0]
+    return dataclasses.replace(test, requirement_id=requirement_id, group=group)
+
+
+def _by_level(test: TestResult) -> TestResult:
+    """Turn a failure into what it means for an aspect of this level and age."""
+    if test.outcome is not Outcome.FAILED:
+        return test
+    if test.unproven_since:
+        reason = f"unproven level: the runtime is not proven to know Kubernetes {test.unproven_since}; {test.reason}".rstrip("; ")
+        return dataclasses.replace(test, outcome=Outcome.UNSUPPORTED, reason=reason)
+    if test.level is Level.SHOULD or test.judgement:
+        return dataclasses.replace(test, outcome=Outcome.WARNED)
+    return test
+
+
+def _missing_capabilities(circumstances: Circumstances, present: set[str]) -> list[TestResult]:
+    """Return a failed result for each capability that was declared and is not there."""
+    facts = {fact.name: fact for fact in circumstances.capabilities}
+    missing = []
+    for name in dict.fromkeys(circumstances.required):
+        fact = facts.get(name)
+        identity = f"<required capability: {name}>"
+        if (fact is None or fact.present is not True) and identity not in present:
+            missing.append(
+                TestResult(
+                    id=identity,
+                    name="required_capability_" + "_".join(name.split()),
+                    title=f"The runtime must offer what --require declares: {name}.",
+                    outcome=Outcome.FAILED,
+                    reason=f"{name} was declared with --require and was not found",
+                    expected=f"{name}: present",
+                    seen=fact.evidence or f"present: {fact.present}" if fact else "no probe knows it",
+                    synthesized=True,
+                )
+            )
+    return missing
+
+
+def _contradiction(cause: RootCause) -> str:
+    tests = f"{len(cause.blocked)} tests" if len(cause.blocked) > 1 else "one test"
+    return f"{cause.requirement} passed its own test, yet {cause.rpc or 'its step'} failed in the set-up of {tests}: {cause.reason}"

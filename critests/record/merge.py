@@ -1,0 +1,118 @@
+"""Several records of one runtime as one: shards of a run, or runs on several handlers."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from critests.catalogue.words import WORST_FIRST
+from critests.record.errors import MergeRefused
+from critests.record.exits import ExitCode
+from critests.record.judgement import Circumstances, judge
+from critests.record.results import TestResult
+from critests.record.run import ApiCoverage, CapabilityFact, RunRecord, Timing
+
+
+def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunRecord:
+    """Join records of one runtime, made by one version of the suite, and judge them as one run.
+
+    A test that is in several of them keeps its worst outcome: running again until green proves nothing.
+
+    Args:
+        records: At least one.
+        circumstances: As for a single run; `interrupted`, `required` and `expectations` that were applied before stay applied.
+
+    Raises:
+        MergeRefused: they are of different runtimes, versions or suites.
+    """
+    if not records:
+        msg = "there is nothing to merge"
+        raise MergeRefused(msg)
+    first = min(records, key=lambda record: record.started)
+    for record in records:
+        _refuse_strangers(first, record)
+    interrupted = circumstances.interrupted or any(record.interrupted for record in records)
+    capabilities, differences = _capabilities(records)
+    harness_error = circumstances.harness_error or next(
+        (record.exit_reason for record in records if record.exit_code == ExitCode.HARNESS_ERROR), ""
+    )
+    judged = judge(
+        _worst_of_each(records),
+        dataclasses.replace(circumstances, interrupted=interrupted, harness_error=harness_error, capabilities=capabilities),
+    )
+    handlers = dict.fromkeys(handler for record in records for handler in record.runtime.handlers)
+    notes = dict.fromkeys(note for record in records for note in record.notes)
+    return dataclasses.replace(
+        first,
+        finished=max(record.finished for record in records),
+        runtime=dataclasses.replace(first.runtime, handlers=list(handlers)),
+        capabilities=capabilities,
+        tests=judged.tests,
+        root_causes=judged.root_causes,
+        requirements=judged.requirements,
+        counts=judged.counts,
+        coverage=_coverage([record.coverage for record in records]),
+        exit_code=judged.exit_code,
+        exit_reason=judged.exit_reason,
+        interrupted=interrupted,
+        notes=list(dict.fromkeys([*notes, *judged.notes, *differences])),
+        workers=sum(record.workers for record in records),
+        timing=Timing(
+            startup_seconds=max(record.timing.startup_seconds for record in records),
+            wall_seconds=max(record.timing.wall_seconds for record in records),
+            harness_cpu_seconds=sum(record.timing.harness_cpu_seconds for record in records),
+        ),
+    )
+
+
+def _refuse_strangers(first: RunRecord, other: RunRecord) -> None:
+    for what, ours, theirs in (
+        ("kinds", first.kind, other.kind),
+        ("runtimes", first.runtime.name, other.runtime.name),
+        ("versions of the runtime", first.runtime.version, other.runtime.version),
+        ("versions of the suite", first.suite_version, other.suite_version),
+        ("revisions of the catalogue", first.catalogue_revision, other.catalogue_revision),
+    ):
+        if ours != theirs:
+            msg = f"records of different {what} cannot be one run: {ours} (run {first.run_id}) and {theirs} (run {other.run_id})"
+            raise MergeRefused(msg)
+
+
+def _worst_of_each(records: Sequence[RunRecord]) -> list[TestResult]:
+    kept: dict[str, TestResult] = {}
+    for test in (test for record in records for test in record.tests):
+        before = kept.get(test.id)
+        if before is None or WORST_FIRST.index(test.outcome) < WORST_FIRST.index(before.outcome):
+            kept[test.id] = test
+    return list(kept.values())
+
+
+def _capabilities(records: Sequence[RunRecord]) -> tuple[list[CapabilityFact], list[str]]:
+    """Join what was found; where runs disagree nothing is known, and a note says so."""
+    found: dict[str, CapabilityFact] = {}
+    notes = []
+    for fact in (fact for record in records for fact in record.capabilities):
+        before = found.get(fact.name)
+        if before is None or before.present is None:
+            found[fact.name] = fact
+        elif fact.present not in {None, before.present}:
+            found[fact.name] = dataclasses.replace(before, present=None, evidence=f"{before.evidence}; elsewhere: {fact.evidence}")
+            notes.append(f"the merged runs disagree about {fact.name}")
+    return list(found.values()), notes
+
+
+def _coverage(parts: Sequence[ApiCoverage]) -> ApiCoverage:
+    return ApiCoverage(
+        rpcs=_sum(part.rpcs for part in parts),
+        request_fields=_sum(part.request_fields for part in parts),
+        response_fields=_sum(part.response_fields for part in parts),
+        rpcs_total=max(part.rpcs_total for part in parts),
+        request_fields_total=max(part.request_fields_total for part in parts),
+        response_fields_total=max(part.response_fields_total for part in parts),
+    )
+
+
+def _sum(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(part)
+    return dict(total)

@@ -1,0 +1,44 @@
+"""Verdicts of requirements, and how many of everything there are."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from critests.catalogue.words import Outcome, worst
+from critests.record.results import RequirementVerdict, TestResult
+from critests.record.run import Counts
+
+
+def verdicts(tests: Sequence[TestResult]) -> dict[str, RequirementVerdict]:
+    """Return the verdict of every requirement that a test names: the worst of its tests."""
+    of_requirement: dict[str, list[TestResult]] = {}
+    for test in tests:
+        if test.requirement_id:
+            of_requirement.setdefault(test.requirement_id, []).append(test)
+    return {requirement: _verdict(of_requirement[requirement]) for requirement in sorted(of_requirement)}
+
+
+def count(tests: Sequence[TestResult], requirements: Mapping[str, RequirementVerdict]) -> Counts:
+    """Count outcomes of tests, in all and per area, and of requirements. Outcomes that nothing had are left out."""
+    areas: dict[str, Counter[str]] = {}
+    for test in tests:
+        areas.setdefault(test.area or "other", Counter())[test.outcome.value] += 1
+    return Counts(
+        outcomes=dict(Counter(test.outcome.value for test in tests)),
+        areas={area: dict(numbers) for area, numbers in areas.items()},
+        requirements=dict(Counter(verdict.outcome.value for verdict in requirements.values())),
+    )
+
+
+def _verdict(tests: Sequence[TestResult]) -> RequirementVerdict:
+    aspects: dict[str, list[Outcome]] = {}
+    forms: dict[str, list[str]] = {}
+    for test in tests:
+        aspects.setdefault(test.requirement or test.requirement_id, []).append(test.outcome)
+        if test.form and test.form not in forms.setdefault(test.requirement or test.requirement_id, []):
+            forms[test.requirement or test.requirement_id].append(test.form)
+    return RequirementVerdict(
+        outcome=worst([test.outcome for test in tests]),
+        aspects={aspect: worst(outcomes) for aspect, outcomes in aspects.items()},
+        tests=[test.id for test in tests],
+        forms={aspect: " / ".join(found) for aspect, found in forms.items()},
+    )
