@@ -1,0 +1,79 @@
+"""What can go wrong with a streaming session, each as an exception of its own."""
+
+from collections.abc import Mapping
+
+SHOWN_BYTES = 300
+"""How much of a server's answer an error message shows."""
+
+
+def shown(data: bytes) -> str:
+    """Return the last bytes of `data` in a form that is safe to print."""
+    return repr(data) if len(data) <= SHOWN_BYTES else f"…{data[-SHOWN_BYTES:]!r}"
+
+
+class StreamError(Exception):
+    """Base of all errors of streaming sessions."""
+
+
+class CannotConnect(StreamError):
+    """The address of the session's URL could not be reached, or TLS could not be agreed on."""
+
+
+class UpgradeRefused(StreamError):
+    """The streaming server did not switch protocols.
+
+    Attributes:
+        status: the HTTP status.
+        reason: the reason phrase of the status line.
+        headers: the answer's headers, names in lower case.
+        body: the beginning of the answer's body.
+    """
+
+    def __init__(self, status: int, reason: str, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(f"the streaming server refused the upgrade with HTTP {status} {reason}: {shown(body.strip())}")
+        self.status = status
+        self.reason = reason
+        self.headers = dict(headers)
+        self.body = body
+
+
+class ProtocolViolation(StreamError):
+    """The server sent what the protocol does not allow."""
+
+
+class StreamTimeout(StreamError):
+    """A deadline passed.
+
+    Attributes:
+        awaited: what was waited for.
+        last_seen: what had arrived by then.
+        seconds: the deadline, in seconds.
+    """
+
+    def __init__(self, awaited: str, last_seen: str, seconds: float) -> None:
+        super().__init__(f"waited {seconds:g} s for {awaited}; last seen: {last_seen}")
+        self.awaited = awaited
+        self.last_seen = last_seen
+        self.seconds = seconds
+
+
+class SessionEnded(StreamError):
+    """The session (or the stream in question) ended while more was awaited.
+
+    Attributes:
+        awaited: what was waited for.
+        last_seen: what had arrived by then, and how the session ended.
+    """
+
+    def __init__(self, awaited: str, last_seen: str) -> None:
+        super().__init__(f"the session ended while waiting for {awaited}; last seen: {last_seen}")
+        self.awaited = awaited
+        self.last_seen = last_seen
+
+
+class HalfCloseUnsupported(StreamError):
+    """The session's sub-protocol has no way to end one direction only."""
+
+
+class OutputTooLarge(StreamError):
+    """More arrived than the session keeps, so that what was awaited cannot be found any more."""

@@ -1,0 +1,220 @@
+"""Exec and attach sessions, over either protocol.
+
+with open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=10) as session:
+    finished = session.finish(10)
+finished.status.exit_code, finished.stdout
+"""
+
+import json
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from critests.client.streaming.errors import SessionEnded
+from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
+from critests.client.streaming.status import Status, parse_status
+from critests.client.streaming.streams import EndedBy, Frame, Protocol, Stream, channel_name
+from critests.client.streaming.transport import Transport
+from critests.client.streaming.websocket_transport import open_websocket
+from critests.client.streaming.wire import connect
+
+V4 = "v4.channel.k8s.io"
+"""The sub-protocol that every server of today speaks: its error stream carries the status as JSON."""
+
+CLOSE_SECONDS = 2.0
+"""How long leaving a session waits for the server's good-bye."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """All that a session gave."""
+
+    stdout: bytes
+    stderr: bytes
+    status: Status | None
+    """What the error stream said, or None if nothing."""
+    frames: tuple[Frame, ...]
+    """In the order in which they were read, empty ones too."""
+    totals: Mapping[int, int]
+    """Bytes received per channel, also those that were not kept."""
+    truncated: bool
+    """Whether more arrived than was kept."""
+    ended_by: EndedBy
+    close_code: int | None
+    """The code of a WebSocket close frame."""
+    close_reason: str
+    """What was said beside the end."""
+    opened: float
+    """When the session was opened, on the monotonic clock."""
+    ended: float
+    """When its end was noticed, on the monotonic clock."""
+
+
+class RemoteCommand:
+    """An open exec or attach session; see `open_remote_command`."""
+
+    def __init__(self, transport: Transport, ledger: Ledger) -> None:
+        self._transport = transport
+        self._ledger = ledger
+
+    @property
+    def subprotocol(self) -> str:
+        """What the server chose, such as `v4.channel.k8s.io`; empty if it named none."""
+        return self._transport.subprotocol
+
+    @property
+    def peer_certificate(self) -> bytes | None:
+        """The server's certificate as DER, or None without TLS."""
+        return self._transport.peer_certificate
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """How the session ended, as far as it was read; None while it has not."""
+        return self._ledger.ended_by
+
+    def write(self, data: bytes, deadline_seconds: float = 30.0) -> None:
+        """Write to the command's standard input, taking what comes meanwhile.
+
+        Raises:
+            StreamTimeout: the server did not take all of it in time.
+            SessionEnded: the session ended first.
+        """
+        self._transport.send(Stream.STDIN, data, deadline_seconds)
+
+    def close_stdin(self, deadline_seconds: float = 10.0) -> None:
+        """Tell the server that no more input will come, and keep reading output.
+
+        Raises:
+            HalfCloseUnsupported: over WebSocket before v5, which has no word for it.
+        """
+        self._transport.half_close(Stream.STDIN, deadline_seconds)
+
+    def resize(self, width: int, height: int, deadline_seconds: float = 10.0) -> None:
+        """Set the size of the command's terminal, in characters."""
+        self._transport.send(Stream.RESIZE, json.dumps({"Width": width, "Height": height}).encode(), deadline_seconds)
+
+    def send_raw(self, channel: int, data: bytes, deadline_seconds: float = 10.0) -> None:
+        """Send bytes on whatever channel, allowed or not: for tests of what a server does with violations."""
+        self._transport.send(channel, data, deadline_seconds)
+
+    def ping(self, deadline_seconds: float = 10.0) -> float:
+        """Send the protocol's own ping and return the seconds until its answer came."""
+        return self._transport.ping(deadline_seconds)
+
+    def read_until(self, stream: Stream, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
+        """Wait until something came on a stream.
+
+        Args:
+            stream: the stream.
+            wanted: bytes that must come, or a condition on all bytes of the stream that no earlier call returned.
+            deadline_seconds: how long to wait.
+
+        Returns:
+            What came since the last call, up to and including the wanted bytes; for a condition, all of it.
+
+        Raises:
+            StreamTimeout: it did not come in time.
+            SessionEnded: the session or the stream ended without it.
+            OutputTooLarge: it may have come beyond what is kept.
+        """
+        awaited = f"{wanted!r} on {channel_name(stream)}" if isinstance(wanted, bytes) else f"a condition on {channel_name(stream)}"
+        taken: bytes | None = None
+
+        def came() -> bool:
+            nonlocal taken
+            taken = self._ledger.take(stream, wanted)
+            if taken is None and stream in self._ledger.finished:
+                raise SessionEnded(awaited, f"{self._ledger.describe()}; the server finished {channel_name(stream)}")
+            return taken is not None
+
+        self._transport.await_(came, awaited, deadline_seconds)
+        return taken or b""
+
+    def finish(self, deadline_seconds: float) -> Finished:
+        """Read until the server ends the session.
+
+        Raises:
+            StreamTimeout: it did not end in time; `received` still tells what came.
+        """
+        self._transport.await_(lambda: self._ledger.ended_by is not None, "the end of the session", deadline_seconds)
+        return self.received()
+
+    def received(self) -> Finished:
+        """Return what has come so far; of a session that goes on, `ended_by` reads as if it were closed now."""
+        ledger = self._ledger
+        return Finished(
+            stdout=ledger.received(Stream.STDOUT),
+            stderr=ledger.received(Stream.STDERR),
+            status=parse_status(ledger.received(Stream.ERROR), structured=self.subprotocol.startswith(("v4.", "v5."))),
+            frames=tuple(ledger.frames),
+            totals=dict(ledger.totals),
+            truncated=ledger.truncated,
+            ended_by=ledger.ended_by or EndedBy.CLOSED_HERE,
+            close_code=ledger.close_code,
+            close_reason=ledger.close_reason,
+            opened=ledger.opened,
+            ended=ledger.ended or time.monotonic(),
+        )
+
+    def close(self, deadline_seconds: float = CLOSE_SECONDS) -> None:
+        """End the session in the protocol's way and close the connection; harmless if it has ended."""
+        self._transport.close(deadline_seconds)
+
+    def abort(self) -> None:
+        """Drop the TCP connection without a word, as a client that vanishes."""
+        self._transport.abort()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def open_remote_command(
+    url: str,
+    *,
+    stdin: bool,
+    stdout: bool,
+    stderr: bool,
+    tty: bool,
+    protocol: Protocol = Protocol.WEBSOCKET,
+    deadline_seconds: float,
+    subprotocols: Sequence[str] = (V4,),
+    tls: ssl.SSLContext | None = None,
+    keep_bytes: int = KEPT_BYTES,
+    sink: Sink | None = None,
+) -> RemoteCommand:
+    """Open the session that an Exec or Attach call gave a URL for. A URL is good for one session.
+
+    Args:
+        url: the URL of the response.
+        stdin: whether the request asked for standard input; with SPDY the client opens one stream per true flag.
+        stdout: the same for standard output.
+        stderr: the same for standard error.
+        tty: the same for a terminal, which has a stream for its size.
+        protocol: what to upgrade to.
+        deadline_seconds: for connecting, the upgrade, and opening the streams together.
+        subprotocols: what to offer, the best first; without any the header is not sent.
+        tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign their own.
+        keep_bytes: how many bytes of output to keep; what comes after is counted only.
+        sink: called with channel and payload of each frame as it is read, for output larger than what is kept.
+
+    Raises:
+        CannotConnect: nobody answers at the URL.
+        UpgradeRefused: the server does not switch protocols.
+        StreamTimeout: the session was not open in time.
+        ProtocolViolation: the server broke the protocol's rules while opening.
+    """
+    until = time.monotonic() + deadline_seconds
+    ledger = Ledger(keep_bytes, lambda channel: channel == Stream.ERROR, sink)
+    wire = connect(url, tls, until)
+    try:
+        transport: Transport = open_websocket(wire, url, subprotocols, ledger, seconds=deadline_seconds, until=until)
+    except BaseException:
+        wire.close()
+        raise
+    return RemoteCommand(transport, ledger)

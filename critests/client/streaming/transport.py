@@ -1,0 +1,152 @@
+"""What carries the numbered channels of a session: the part that WebSocket and SPDY have in common."""
+
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+
+from critests.client.streaming.errors import ProtocolViolation, SessionEnded, StreamTimeout
+from critests.client.streaming.ledger import Ledger
+from critests.client.streaming.streams import EndedBy
+from critests.client.streaming.wire import Wire
+
+PIECE_BYTES = 32 * 1024
+"""The largest piece of data that is sent in one frame."""
+
+BACKLOG_BYTES = 256 * 1024
+"""How many bytes may wait to be sent before more is encoded."""
+
+
+class Transport(ABC):
+    """A session's connection after the upgrade.
+
+    Attributes:
+        subprotocol: what the server chose; empty if it named none.
+        ledger: what arrived.
+    """
+
+    def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
+        self.subprotocol = subprotocol
+        self.ledger = ledger
+        self._wire = wire
+
+    @property
+    def peer_certificate(self) -> bytes | None:
+        """The server's certificate as DER, or None without TLS."""
+        return self._wire.peer_certificate
+
+    @abstractmethod
+    def _feed(self, data: bytes) -> None:
+        """Take bytes of the server apart and note them in the ledger; raise ProtocolViolation on what is not allowed."""
+
+    @abstractmethod
+    def _encode(self, channel: int, data: bytes) -> bytes:
+        """Return the frame that carries data on a channel."""
+
+    @abstractmethod
+    def half_close(self, channel: int, seconds: float) -> None:
+        """Tell the server that nothing more will be written to a channel."""
+
+    @abstractmethod
+    def ping(self, seconds: float) -> float:
+        """Send a ping and return the seconds until its answer came."""
+
+    @abstractmethod
+    def _farewell(self) -> bytes:
+        """Return the frame that announces the end of the connection."""
+
+    def pump(self, until: float) -> bool:
+        """Wait until something came, was sent, or ended.
+
+        Returns:
+            False if the monotonic time `until` passed before that.
+        """
+        if self.ledger.ended_by is not None:
+            return True
+        try:
+            data = self._wire.turn(until)
+            if data is None:
+                self.ledger.end(EndedBy.END_OF_CONNECTION)
+            elif data:
+                self._feed(data)
+            return data != b"" or time.monotonic() < until
+        except ConnectionError as error:
+            self.ledger.end(EndedBy.RESET, reason=str(error))
+        except ProtocolViolation as error:
+            self.ledger.end(EndedBy.VIOLATION, reason=str(error))
+        return True
+
+    def await_(self, done: Callable[[], bool], awaited: str, seconds: float, until: float | None = None) -> None:
+        """Move bytes until a condition holds.
+
+        Args:
+            done: the condition; asked after every round.
+            awaited: what it means, for messages.
+            seconds: the deadline.
+            until: the monotonic time of the deadline, if it began to run earlier than now.
+
+        Raises:
+            StreamTimeout: it did not hold in time.
+            SessionEnded: it cannot hold any more.
+        """
+        until = time.monotonic() + seconds if until is None else until
+        while not done():
+            if self.ledger.ended_by is not None:
+                raise SessionEnded(awaited, self.ledger.describe())
+            if not self.pump(until) and not done():
+                raise StreamTimeout(awaited, self.ledger.describe(), seconds)
+
+    def send(self, channel: int, data: bytes, seconds: float) -> None:
+        """Send data on a channel, in pieces, reading meanwhile; an empty `data` is sent as one empty frame.
+
+        Raises:
+            StreamTimeout: the server did not take all of it in time.
+            SessionEnded: the session ended first.
+        """
+        if self.ledger.ended_by is not None:
+            raise SessionEnded(f"the server to take {len(data)} bytes", self.ledger.describe())
+        until = time.monotonic() + seconds
+        for piece in _pieces(data):
+            self._wire.queue += self._encode(channel, piece)
+            self._drain(BACKLOG_BYTES, len(data), seconds, until)
+        self._drain(0, len(data), seconds, until)
+
+    def _send_control(self, frame: bytes, seconds: float) -> None:
+        self._wire.queue += frame
+        self._drain(0, len(frame), seconds, time.monotonic() + seconds)
+
+    def _drain(self, leave: int, total: int, seconds: float, until: float) -> None:
+        def sent() -> bool:
+            return len(self._wire.queue) <= leave and not self._wire.broken
+
+        awaited = f"the server to take {total} bytes"
+        while not sent():
+            if self.ledger.ended_by is not None:
+                raise SessionEnded(awaited, self.ledger.describe())
+            if not self.pump(until) and not sent():
+                raise StreamTimeout(f"{awaited} ({len(self._wire.queue)} not sent)", self.ledger.describe(), seconds)
+
+    def close(self, seconds: float) -> None:
+        """Say good-bye, give the server a moment to answer, and close the connection; never raises for what the server does."""
+        if self._wire.closed:
+            return
+        if self.ledger.ended_by is None:
+            self._wire.queue += self._farewell()
+            until = time.monotonic() + seconds
+            while self.ledger.ended_by is None and self.pump(until):
+                pass
+        elif self._wire.queue:
+            with contextlib.suppress(ConnectionError):
+                self._wire.turn(0)
+        self.ledger.end(EndedBy.CLOSED_HERE)
+        self._wire.close()
+
+    def abort(self) -> None:
+        """Drop the TCP connection without a word."""
+        self.ledger.end(EndedBy.CLOSED_HERE)
+        self._wire.reset()
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    for start in range(0, max(len(data), 1), PIECE_BYTES):
+        yield data[start : start + PIECE_BYTES]
