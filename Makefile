@@ -1,0 +1,57 @@
+# critests: validates and benchmarks runtimes of the Kubernetes Container Runtime Interface.
+# Each recipe is a line or two; what it takes is in tools/.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.ONESHELL:
+.SHELLFLAGS := -euo pipefail -c
+.SILENT:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+VENV ?= .venv
+RESULTS ?= results
+ARGS ?=
+TOX := .tox/.make
+CRITESTS = $(VENV)/bin/python -m critests.cli
+
+.PHONY: help
+help: ## this text
+	echo "critests: does a CRI runtime keep its promises, and how fast is it?"
+	echo
+	sed -nE 's/^([a-z]+): .*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-15s %s\n", $$1, $$2}'
+	echo
+	echo "First time here: \`make demo\` as root on Debian 12 or Ubuntu 24.04. It installs what is missing and tests a private containerd."
+	echo "With a runtime of your own:  $(VENV)/bin/critests doctor   and then   $(VENV)/bin/critests run"
+	echo "More:  make demo ARGS='--select SBX -n 2'    make test ENVS=unit,types    make demo VENV=.venv-demo RESULTS=/tmp/results"
+
+.PHONY: demo
+demo: ## test a private containerd, from nothing; results are left in RESULTS (default: results)
+	tools/require-root.sh "make demo" "starts a containerd of its own, with its own network"
+	tools/install-packages.sh python runtime
+	tools/python-env.sh $(VENV) requirements/run.lock --project
+	$(CRITESTS) run --node containerd --results "$(RESULTS)" $(ARGS) || { code=$$?; echo "critests run ended with $$code"; exit $$code; }
+
+.PHONY: test
+test: ## everything that must hold before a change is merged; ENVS=unit,types for a part of it
+	tools/run-tests.sh "$(ENVS)"
+
+.PHONY: runtimes
+runtimes: ## containerd 1.7 and 2.1 beside the installed one: make runtimes DIR=/opt/runtimes
+	tools/get-runtimes.sh "$(or $(DIR),.runtimes)"
+
+.PHONY: lint
+lint: ## ruff, spelling, types and import directions: what needs no runtime and no root
+	tools/run-tests.sh lint,types,imports
+
+.PHONY: lock
+lock: ## write requirements/*.lock anew from pyproject.toml; UPGRADE=1 takes newer versions
+	tools/install-packages.sh python
+	tools/python-env.sh $(TOX) requirements/tox.lock
+	eval "$$($(TOX)/bin/python tools/uv_settings.py)"
+	tools/lock.sh $(TOX)/bin/uv $(if $(UPGRADE),--upgrade)
+
+.PHONY: clean
+clean: ## remove what make and tox built here; results, .venv and what runs on the machine stay
+	rm -rf .tox dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage *.egg-info
+	find critests tests tools -name __pycache__ -prune -exec rm -rf {} +
+	echo "Left alone: $(VENV), $(RESULTS), .runtimes. What an interrupted run left on the machine is removed by: critests clean"

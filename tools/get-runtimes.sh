@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Brings further containerd versions from Debian's newer suites: DIR/1.7 and DIR/2.1, each with its shims and ctr.
+#   usage: tools/get-runtimes.sh DIR [VERSION…]
+# They are unpacked, not installed. What is there already, and runs, stays. runc, crun and the CNI plugins are the machine's own.
+# The packages come from the mirror that this machine's apt is set up with; elsewhere than on Debian, name one: DEBIAN_MIRROR=URL
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dir=${1:?usage: tools/get-runtimes.sh DIR [VERSION…]}
+shift
+declare -A suites=([1.7]="trixie" [2.1]="sid forky")
+[ $# -gt 0 ] || set -- 1.7 2.1
+mkdir -p "$dir"
+
+version_in() { # the version that DIR/1.7 or the like holds; nothing if it is not that one
+    "$dir/$1/containerd" --version 2>/dev/null | sed -nE "s/^.* ($1\.[0-9][^ ]*) .*$/\1/p" | head -1
+}
+missing=()
+for version; do
+    : "${suites[$version]:?"containerd $version: not known; known are ${!suites[*]}"}"
+    if present=$(version_in "$version") && [ -n "$present" ]; then
+        echo "$dir/$version: containerd $present is there"
+    else
+        missing+=("$version")
+    fi
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+debian_mirror() { # from both of apt's forms: "deb [options] URL suite…" and "URIs: URL"
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+        sed -nE -e 's/^[[:space:]]*(deb[[:space:]]+(\[[^]]*\][[:space:]]+)?|URIs:[[:space:]]*)([^[:space:]]+).*/\3/p' |
+        grep -E '/debian/?$' | head -1
+}
+mirror=${DEBIAN_MIRROR:-$(debian_mirror || true)}
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+if [ -z "$mirror" ]; then
+    echo "containerd ${missing[*]}: no Debian mirror in this machine's apt sources. Name one: make runtimes DIR=$dir DEBIAN_MIRROR=<URL that ends in /debian>" >&2
+    exit 1
+fi
+tools/install-packages.sh archive
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+chmod 755 "$work" # apt fetches as a user of its own
+
+fetch() { # fetch VERSION SUITE: 0 if that suite has it
+    local version=$1 suite=$2 at="$work/$2" candidate
+    mkdir -p "$at/lists/partial" "$at/cache/archives/partial"
+    chmod 777 "$at"
+    echo "deb [signed-by=$keyring] $mirror $suite main" >"$at/sources.list"
+    local apt=(-qq -o "Dir::Etc::SourceList=$at/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::Preferences=/dev/null
+        -o Dir::Etc::PreferencesParts=/dev/null -o "Dir::State::Lists=$at/lists" -o Dir::State::status=/dev/null -o "Dir::Cache=$at/cache"
+        -o Acquire::Languages=none -o Acquire::Retries=3)
+    [ -e "$at/cache/pkgcache.bin" ] || apt-get "${apt[@]}" update
+    candidate=$(apt-cache "${apt[@]}" madison containerd | sed -nE '1s/^[^|]*\| *([^ |]+).*/\1/p')
+    case $candidate in
+    "$version".*) ;;
+    *)
+        echo "$suite has containerd ${candidate:-of no version}, not $version" >&2
+        return 1
+        ;;
+    esac
+    (cd "$at" && apt-get "${apt[@]}" download containerd && dpkg -x containerd_*.deb unpacked)
+    rm -rf "${dir:?}/$version" "$dir/.$version.new"
+    mkdir "$dir/.$version.new"
+    cp "$at"/unpacked/usr/bin/containerd* "$at/unpacked/usr/bin/ctr" "$dir/.$version.new/"
+    mv "$dir/.$version.new" "$dir/$version"
+}
+for version in "${missing[@]}"; do
+    for suite in ${suites[$version]}; do
+        fetch "$version" "$suite" && break
+    done
+    present=$(version_in "$version" || true)
+    if [ -z "$present" ]; then
+        echo "containerd $version: none of Debian's suites ${suites[$version]} has it, or it does not run here" >&2
+        exit 1
+    fi
+    echo "$dir/$version: containerd $present"
+done

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Writes requirements/*.lock anew from pyproject.toml.   usage: tools/lock.sh UV [--upgrade]
+# No header, no index: a lock must not tell where the person who wrote it gets packages from.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+uv=${1:?usage: tools/lock.sh UV [--upgrade]}
+shift
+lock() {
+    local to=$1
+    shift
+    echo "requirements/$to"
+    "$uv" pip compile --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet \
+        --output-file "requirements/$to" "$@"
+}
+lock run.lock "$@" pyproject.toml --group build
+lock dev.lock "$@" pyproject.toml --group build --group lint --group test
+lock floor.lock "$@" pyproject.toml --group build --group test --resolution lowest-direct
+lock gen.lock "$@" --group gen
+lock tox.lock "$@" --group tox

@@ -1,0 +1,50 @@
+"""Says pip's settings of this machine in uv's words, as shell `export` lines.
+
+uv reads none of pip's configuration, so without this a machine with an index of its own would be served by tox from elsewhere
+than by pip. What the environment already says to uv stays as it is.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+
+
+def pip_settings() -> dict[str, str]:
+    """The values that pip would use, an environment variable before the user's file before the machine's."""
+    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True).stdout
+    settings: dict[str, tuple[int, str]] = {}
+    for line in listed.splitlines():
+        name, _, value = line.partition("=")
+        section, _, key = name.rpartition(".")
+        rank = {"global": 0, "install": 1, ":env:": 2}.get(section)
+        if rank is not None and rank >= settings.get(key, (0, ""))[0]:
+            settings[key] = rank, value.strip("'\"").replace("\\n", " ").strip()
+    return {key: value for key, (_, value) in settings.items()}
+
+
+def for_uv(pip: dict[str, str]) -> dict[str, str]:
+    """The environment that makes uv look where pip looks, and choose among several indexes as pip does."""
+    uv = {"UV_PYTHON_DOWNLOADS": "never"}
+    if "index-url" in pip:
+        uv["UV_DEFAULT_INDEX"] = pip["index-url"]
+    if "extra-index-url" in pip:
+        uv["UV_INDEX"] = pip["extra-index-url"]
+        uv["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    if "find-links" in pip:
+        uv["UV_FIND_LINKS"] = ",".join(pip["find-links"].split())
+    if pip.get("no-index", "").lower() in {"1", "true", "yes", "on"}:
+        uv["UV_NO_INDEX"] = "1"
+    if "trusted-host" in pip:
+        uv["UV_INSECURE_HOST"] = pip["trusted-host"]
+    if "cert" in pip:
+        uv["SSL_CERT_FILE"] = pip["cert"]
+    if "proxy" in pip:
+        uv["ALL_PROXY"] = pip["proxy"]
+    return uv
+
+
+if __name__ == "__main__":
+    for name, value in for_uv(pip_settings()).items():
+        if name not in os.environ:
+            print(f"export {name}={shlex.quote(value)}")
