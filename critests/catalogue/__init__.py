@@ -1,0 +1,44 @@
+"""What a CRI runtime promises: every requirement as data, and the words that all rooms share.
+
+The truth is in `data/<group>.toml`, one file a group. Read it with `load`, or ask for one entry:
+
+    >>> found, aspect = catalogue.aspect("SBX-26/error")
+    >>> aspect.level
+    <Level.MUST: 'MUST'>
+
+Standard library only.
+"""
+
+from critests.catalogue.judges import judge_of
+from critests.catalogue.loading import load
+from critests.catalogue.requirements import Aspect, Catalogue, CatalogueError, Group, Requirement, UnknownRequirement
+from critests.catalogue.words import WORST_FIRST, Area, Capability, Level, Outcome, worst
+
+__all__ = [
+    "WORST_FIRST",
+    "Area",
+    "Aspect",
+    "Capability",
+    "Catalogue",
+    "CatalogueError",
+    "Group",
+    "Level",
+    "Outcome",
+    "Requirement",
+    "UnknownRequirement",
+    "aspect",
+    "judge_of",
+    "load",
+    "requirement",
+    "worst",
+]
+
+
+def requirement(requirement_id: str) -> Requirement:
+    """Return one requirement of the catalogue; see `Catalogue.requirement`."""
+    return load().requirement(requirement_id)
+
+
+def aspect(name: str) -> tuple[Requirement, Aspect]:
+    """Return a requirement and one aspect of it, as a test names it; see `Catalogue.aspect`."""
+    return load().aspect(name)

@@ -1,0 +1,114 @@
+"""Reading the catalogue's TOML files."""
+
+import hashlib
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from critests.catalogue.requirements import Aspect, Catalogue, CatalogueError, Group, Requirement, minor_of
+from critests.catalogue.words import Area, Level
+
+_REVISION_LENGTH = 12
+"""Hexadecimal digits of the content hash."""
+_CRITEST = frozenset({"yes", "partly", "no"})
+_GROUP_KEYS = ("order", "title", "area")
+_ASPECT_KEYS = frozenset({"level", "judgement", "scope", "detection", "declared_since", "undeclared_level", "disruptive"})
+_NAMED_ASPECT_KEYS = _ASPECT_KEYS | {"name", "since"}
+_REQUIREMENT_KEYS = frozenset({"rev", "statement", "fields", "rpcs", "source", "own_test", "since", "critest", "feature"})
+
+
+@cache
+def load() -> Catalogue:
+    """Read the catalogue that is part of this package. It is read once; later calls return the same object.
+
+    Raises:
+        CatalogueError: an entry does not hold together; the text names the file and the entry.
+    """
+    return read(Path(__file__).parent)
+
+
+def read(folder: Path) -> Catalogue:
+    """Read a catalogue: `features.toml` and `data/<group>.toml` below a folder.
+
+    Raises:
+        CatalogueError: an entry does not hold together; the text names the file and the entry.
+    """
+    digest = hashlib.sha256()
+    features_text = (folder / "features.toml").read_bytes()
+    digest.update(features_text)
+    features: dict[str, str] = tomllib.loads(features_text.decode())
+    groups: list[tuple[int, Group]] = []
+    for file in sorted((folder / "data").glob("*.toml")):
+        text = file.read_bytes()
+        digest.update(file.name.encode() + b"\0" + text)
+        try:
+            groups.append(_group(file.stem, tomllib.loads(text.decode()), features))
+        except (CatalogueError, KeyError, ValueError) as error:
+            msg = f"{file.name}: {_sentence(error)}"
+            raise CatalogueError(msg) from error
+    groups.sort(key=lambda numbered: numbered[0])
+    return Catalogue(tuple(group for _, group in groups), digest.hexdigest()[:_REVISION_LENGTH], features)
+
+
+def _group(prefix: str, table: dict[str, Any], features: dict[str, str]) -> tuple[int, Group]:
+    order, title, area = (table.pop(key) for key in _GROUP_KEYS)
+    entries: list[Requirement] = []
+    for requirement_id, entry in table.items():
+        try:
+            requirement = _requirement(requirement_id, entry, Group(prefix, title, Area(area), ()))
+            _check(requirement, features)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            msg = f"{requirement_id}: {_sentence(error)}"
+            raise CatalogueError(msg) from error
+        entries.append(requirement)
+    return order, Group(prefix, title, Area(area), tuple(entries))
+
+
+def _requirement(requirement_id: str, table: dict[str, Any], group: Group) -> Requirement:
+    several = table.pop("aspects", None)
+    since = table.get("since", "")
+    if several is None:
+        several = [{key: table.pop(key) for key in list(table) if key in _ASPECT_KEYS}]
+    aspects = tuple(_aspect(requirement_id, since, aspect) for aspect in several)
+    _refuse_unknown(table.keys() - _REQUIREMENT_KEYS)
+    table["rpcs"] = tuple(table["rpcs"])
+    return Requirement(id=requirement_id, group=group.prefix, area=group.area, aspects=aspects, **table)
+
+
+def _aspect(requirement_id: str, since: str, table: dict[str, Any]) -> Aspect:
+    _refuse_unknown(table.keys() - _NAMED_ASPECT_KEYS)
+    name = table.pop("name", "")
+    table["level"] = Level(table["level"])
+    if "undeclared_level" in table:
+        table["undeclared_level"] = Level(table["undeclared_level"])
+    table.setdefault("since", since)
+    return Aspect(id=f"{requirement_id}/{name}" if name else requirement_id, name=name, **table)
+
+
+def _refuse_unknown(keys: set[str]) -> None:
+    if keys:
+        msg = f"unknown key {min(keys)!r}"
+        raise ValueError(msg)
+
+
+def _check(entry: Requirement, features: dict[str, str]) -> None:
+    if not entry.id.startswith(f"{entry.group}-"):
+        msg = f"an id of this group begins with {entry.group}-"
+        raise ValueError(msg)
+    names = {aspect.name for aspect in entry.aspects}
+    if not names or len(names) != len(entry.aspects) or ("" in names) != (len(names) == 1):
+        msg = "several aspects need a name each, a single one none"
+        raise ValueError(msg)
+    for version in (entry.since, *(version for aspect in entry.aspects for version in (aspect.since, aspect.declared_since))):
+        minor_of(version)
+    if entry.critest not in _CRITEST:
+        msg = f"critest is {entry.critest!r}, not yes, partly or no"
+        raise ValueError(msg)
+    if entry.feature and entry.feature not in features:
+        msg = f"features.toml does not know the feature {entry.feature!r}"
+        raise ValueError(msg)
+
+
+def _sentence(error: Exception) -> str:
+    return f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
