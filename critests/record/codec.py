@@ -83,7 +83,7 @@ def _build(hint: object, value: object, where: str) -> object:
         if not isinstance(value, Mapping):
             raise _mismatch(where, "an object", value)
         built = {str(key): _build(arguments[1], item, f"{where}.{key}") for key, item in value.items()}
-    elif isinstance(hint, type):
+    elif isinstance(hint, type) and hint is not Any:
         built = from_plain(hint, value, where) if dataclasses.is_dataclass(hint) else _build_scalar(hint, value, where)
     return built
 

@@ -9,7 +9,7 @@ import types
 import typing
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from critests.record.codec import Json, type_hints
 from critests.record.run import SCHEMA, SCHEMA_VERSION, RunRecord
@@ -60,6 +60,8 @@ def _type(hint: object, definitions: dict[str, Json]) -> dict[str, Json]:
         described = {"type": "array", "items": _type(arguments[0], definitions)}
     elif origin is dict:
         described = {"type": "object", "additionalProperties": _type(arguments[1], definitions)}
+    elif hint is Any:
+        described = {}
     elif hint is type(None):
         described = {"type": "null"}
     elif isinstance(hint, type) and dataclasses.is_dataclass(hint):
