@@ -87,9 +87,7 @@ def _print_head(record: RunRecord, out: Console) -> None:
     )
     out.print(head)
     took = duration(record.finished - record.started) + (f" with {record.workers} workers" if record.workers > 1 else "")
-    out.print(
-        Text(f"{moment(record.started)}, {duration(record.finished - record.started)}{workers}, run {one_line(record.run_id)}", "dim")
-    )
+    out.print(Text(f"{moment(record.started)}, {took}, run {one_line(record.run_id)}", "dim"))
     out.print()
 
 

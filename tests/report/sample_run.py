@@ -279,8 +279,6 @@ def write_evidence(record: RunRecord, run_dir: Path, *, log_bytes: int = 2000) -
         (folder / "container.log").write_bytes(line * (log_bytes // len(line) + 1))
         runtime_line = 'time="2026-11-20T10:42:00Z" level=error msg="StopContainer failed" error="context deadline exceeded"\n'
         (folder / "runtime.log").write_text(runtime_line * 8)
-            'time="2026-11-20T10:42:00Z" level=error msg="StopContainer failed" error="context deadline exceeded"\n' * 8
-        )
     (run_dir / "calls").mkdir(exist_ok=True)
     with gzip.open(run_dir / "calls" / "gw0.jsonl.gz", "wt") as file:
         file.write("{}\n")
