@@ -1,0 +1,37 @@
+"""Serve as a process of its own: `python -m tests.criserver --socket PATH [--wrong NAME …]`."""
+
+import argparse
+import os
+import signal
+import threading
+from pathlib import Path
+
+from tests.criserver.server import CriServer
+from tests.criserver.ways import WAYS
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT, or until a way to be wrong kills this process."""
+    names = "\n".join(f"  {name}{'=' + way.argument if way.argument else ''}: {way.says}" for name, way in WAYS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.criserver", epilog=f"ways to be wrong:\n{names}", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--socket", type=Path, required=True)
+    parser.add_argument("--wrong", action="append", default=[], metavar="NAME[=ARGUMENT]")
+    parser.add_argument("--without", action="append", default=[], metavar="RPC")
+    chosen = parser.parse_args()
+    try:
+        server = CriServer(wrong=chosen.wrong, without=chosen.without)
+    except ValueError as error:
+        parser.error(str(error))
+    server.when_killed = lambda: os.kill(os.getpid(), signal.SIGKILL)
+    over = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: over.set())
+    print(server.start(chosen.socket), flush=True)
+    over.wait()
+    server.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""The container half of the small CRI server's RuntimeService."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from tests.criserver import processes
+from tests.criserver.processes import ContainerProcess
+from tests.criserver.sandboxes import Sandboxes, refuse, selects
+from tests.criserver.state import Container, Store, StoredImage, new_id
+
+
+def signal_number(wanted: cri.Signal) -> int:
+    """Return the kernel's number of a signal of the API: SIGNAL_SIGRTMINPLUS3 is SIGRTMIN+3."""
+    name = cri.Signal.Name(wanted).removeprefix("SIGNAL_")
+    for base, plus, minus in (("SIGRTMINPLUS", signal.SIGRTMIN, 1), ("SIGRTMAXMINUS", signal.SIGRTMAX, -1)):
+        if name.startswith(base):
+            return plus + minus * int(name.removeprefix(base))
+    return {"RUNTIME_DEFAULT": 15, "SIGCLD": 17, "SIGIOT": 6, "SIGPOLL": 29}.get(name) or signal.Signals[name].value
+
+
+def stop_signal(config: cri.ContainerConfig, image: StoredImage) -> cri.Signal:
+    """Return the signal that stops a container: its own, else the image's, else SIGTERM."""
+    if config.stop_signal:
+        return config.stop_signal
+    name = image.config.stop_signal.upper().replace("+", "PLUS").replace("-", "MINUS")
+    if name.isdigit():
+        name = signal.Signals(int(name)).name
+    name = "SIGNAL_SIG" + name.removeprefix("SIG")
+    known: cri.Signal = getattr(cri.Signal, name, cri.SIGNAL_SIGTERM)
+    return known
+
+
+class Containers:
+    """CreateContainer to RemoveContainer, ExecSync, and the lists."""
+
+    def __init__(self, store: Store, sandboxes: Sandboxes) -> None:
+        self.store = store
+        self.sandboxes = sandboxes
+
+    def get(self, container_id: str) -> Container:
+        """Return a container by its id.
+
+        Raises:
+            Gone: NOT_FOUND.
+        """
+        with self.store.lock:
+            container = self.store.containers.get(container_id)
+        if container is None:
+            refuse(grpc.StatusCode.NOT_FOUND, f"no container with id {container_id!r}")
+        return container
+
+    def running(self, container_id: str) -> Container:
+        """Return a container that runs.
+
+        Raises:
+            Gone: NOT_FOUND, or FAILED_PRECONDITION.
+        """
+        container = self.get(container_id)
+        if container.state != cri.CONTAINER_RUNNING:
+            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} is not running")
+        return container
+
+    def create(self, request: cri.CreateContainerRequest) -> cri.CreateContainerResponse:
+        """CreateContainer."""
+        config = request.config
+        sandbox = self.sandboxes.get(request.pod_sandbox_id)
+        if sandbox.state != cri.SANDBOX_READY:
+            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {sandbox.id!r} is not ready")
+        if not config.metadata.name:
+            refuse(grpc.StatusCode.INVALID_ARGUMENT, "container metadata needs a name")
+        image = self.store.find_image(config.image.image)
+        if image is None:
+            refuse(grpc.StatusCode.NOT_FOUND, f"image {config.image.image!r} is not here")
+        log_path = str(Path(sandbox.config.log_directory) / config.log_path) if config.log_path else ""
+        entrypoint = list(config.command) or image.config.entrypoint
+        arguments = list(config.args) or ([] if config.command else image.config.cmd)
+        environment = dict(entry.partition("=")[::2] for entry in image.config.env)
+        environment |= {entry.key: entry.value.decode(errors="surrogateescape") for entry in config.envs}
+        process = ContainerProcess(
+            [*entrypoint, *arguments], environment, Path(log_path) if log_path else None, tty=config.tty, stdin=config.stdin
+        )
+        with self.store.lock:
+            if any(other.config.metadata == config.metadata for other in self.store.containers_of(sandbox.id)):
+                refuse(grpc.StatusCode.ALREADY_EXISTS, f"container name {config.metadata.name!r} is taken")
+            container = Container(new_id(), sandbox.id, config, image, log_path, stop_signal(config, image), process)
+            self.store.containers[container.id] = container
+        self.store.tell(container.id, sandbox.id, cri.CONTAINER_CREATED_EVENT)
+        return cri.CreateContainerResponse(container_id=container.id)
+
+    def start(self, container_id: str) -> None:
+        """StartContainer."""
+        container = self.get(container_id)
+        if container.state != cri.CONTAINER_CREATED:
+            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} was started before")
+        if self.sandboxes.get(container.sandbox_id).state != cri.SANDBOX_READY:
+            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {container.sandbox_id!r} is not ready")
+        stopped = cri.CONTAINER_STOPPED_EVENT
+        try:
+            container.process.start(lambda: self.store.tell(container.id, container.sandbox_id, stopped))
+        except OSError as error:
+            container.start_failed = str(error)
+            refuse(grpc.StatusCode.UNKNOWN, f"starting container {container_id!r}: {error}")
+        self.store.tell(container.id, container.sandbox_id, cri.CONTAINER_STARTED_EVENT)
+
+    def stop(self, request: cri.StopContainerRequest) -> None:
+        """StopContainer. Unknown ids are stopped already."""
+        with self.store.lock:
+            container = self.store.containers.get(request.container_id)
+        if container:
+            container.process.stop(signal_number(container.stop_signal), request.timeout)
+
+    def remove(self, container_id: str) -> None:
+        """RemoveContainer. Unknown ids are removed already."""
+        with self.store.lock:
+            container = self.store.containers.get(container_id)
+        if container is None:
+            return
+        container.process.stop(signal.SIGKILL, 0)
+        with self.store.lock:
+            known = self.store.containers.pop(container_id, None)
+        if known:
+            self.store.tell(container_id, container.sandbox_id, cri.CONTAINER_DELETED_EVENT)
+
+    def status(self, request: cri.ContainerStatusRequest) -> cri.ContainerStatusResponse:
+        """ContainerStatus."""
+        container = self.get(request.container_id)
+        pid = container.process.process.pid if container.process.process else 0
+        info = {"info": f'{{"pid": {pid}}}'} if request.verbose else {}
+        return cri.ContainerStatusResponse(status=container.status(), info=info)
+
+    def matching(self, wanted: cri.ContainerFilter) -> Iterator[cri.Container]:
+        """Yield what a filter lets through, newest first."""
+        with self.store.lock:
+            containers = list(reversed(self.store.containers.values()))
+        for container in containers:
+            if wanted.id and not container.id.startswith(wanted.id):
+                continue
+            if wanted.pod_sandbox_id and wanted.pod_sandbox_id != container.sandbox_id:
+                continue
+            if wanted.HasField("state") and wanted.state.state != container.state:
+                continue
+            if selects(wanted.label_selector, container.config.labels):
+                yield container.item()
+
+    def update(self, request: cri.UpdateContainerResourcesRequest) -> None:
+        """UpdateContainerResources: the status shows it, nothing else."""
+        container = self.get(request.container_id)
+        if container.state == cri.CONTAINER_EXITED:
+            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container.id!r} has exited")
+        with self.store.lock:
+            for field, value in request.linux.ListFields():
+                if field.message_type is None:
+                    setattr(container.config.linux.resources, field.name, value)
+
+    def reopen_log(self, container_id: str) -> None:
+        """ReopenContainerLog."""
+        self.running(container_id).process.log.reopen()
+
+    def exec_sync(self, request: cri.ExecSyncRequest) -> cri.ExecSyncResponse:
+        """ExecSync. A command that this machine lacks exits with 127; one that takes too long is killed."""
+        container = self.running(request.container_id)
+        if not request.cmd:
+            refuse(grpc.StatusCode.INVALID_ARGUMENT, "there is no command")
+        try:
+            process = processes.start(list(request.cmd), container.process.environment, stdin=subprocess.DEVNULL)
+        except OSError as error:
+            refuse(grpc.StatusCode.UNKNOWN, f"exec failed: {error}")
+        started = time.monotonic()
+        try:
+            stdout, stderr = process.communicate(timeout=request.timeout or None)
+        except subprocess.TimeoutExpired:
+            processes.kill_session(process)
+            process.communicate()
+            refuse(grpc.StatusCode.DEADLINE_EXCEEDED, f"the command ran longer than {time.monotonic() - started:.1f} s")
+        return cri.ExecSyncResponse(stdout=stdout, stderr=stderr, exit_code=processes.exit_code(process))

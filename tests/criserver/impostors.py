@@ -1,0 +1,84 @@
+"""Endpoints that are no CRI server: a socket that talks something else, one that never talks, and one that hangs up."""
+
+import contextlib
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+Answer = Callable[[socket.socket], None]
+Impostor = Callable[[], contextlib.AbstractContextManager[str]]
+
+
+def _talks_http1(connection: socket.socket) -> None:
+    connection.recv(4096)
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    connection.close()
+
+
+def _hangs_up(connection: socket.socket) -> None:
+    connection.close()
+
+
+def _says_nothing(connection: socket.socket) -> None:
+    """Keep the connection: it is closed with the impostor."""
+
+
+@contextlib.contextmanager
+def _impostor(answer: Answer) -> Iterator[str]:
+    directory = Path(tempfile.mkdtemp(prefix="impostor-"))
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(directory / "cri.sock"))
+    listener.listen()
+    connections: list[socket.socket] = []
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            connections.append(connection)
+            with contextlib.suppress(OSError):
+                answer(connection)
+
+    acceptor = threading.Thread(target=accept, daemon=True)
+    acceptor.start()
+    try:
+        yield f"unix://{directory / 'cri.sock'}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        acceptor.join(5)
+        for connection in connections:
+            connection.close()
+        shutil.rmtree(directory)
+
+
+def not_grpc() -> contextlib.AbstractContextManager[str]:
+    """Serve a socket that answers everything like an HTTP/1 server; gives the endpoint."""
+    return _impostor(_talks_http1)
+
+
+def silent() -> contextlib.AbstractContextManager[str]:
+    """Serve a socket that accepts connections and never says a word; gives the endpoint."""
+    return _impostor(_says_nothing)
+
+
+def hanging_up() -> contextlib.AbstractContextManager[str]:
+    """Serve a socket that closes every connection at once; gives the endpoint."""
+    return _impostor(_hangs_up)
+
+
+@contextlib.contextmanager
+def dead_socket() -> Iterator[str]:
+    """Give the endpoint of a socket file that nothing listens on any more."""
+    directory = Path(tempfile.mkdtemp(prefix="impostor-"))
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(directory / "cri.sock"))
+    try:
+        yield f"unix://{directory / 'cri.sock'}"
+    finally:
+        shutil.rmtree(directory)

@@ -1,0 +1,206 @@
+"""A container of the small CRI server: one plain process of this machine, its log in the CRI's format.
+
+There is no isolation at all: no root file system, no namespaces, no cgroup. What keeps the machine safe is that a process
+started by root runs as nobody; a script that would stop its own container can then stop nothing else.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO
+
+NOBODY = 65534
+SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+LONGEST_PIECE = 16 * 1024
+PAUSE = ["sleep", "1000000"]
+
+
+def resolve(command: Sequence[str]) -> list[str]:
+    """Return the command with busybox in front where only busybox knows it.
+
+    Raises:
+        FileNotFoundError: this machine has no such program.
+    """
+    name = command[0]
+    found = shutil.which(name, path=SAFE_PATH)
+    if found:
+        return [found, *command[1:]]
+    busybox = shutil.which("busybox", path=SAFE_PATH)
+    if busybox and not name.startswith("/no") and Path(name).name in _applets(busybox):
+        return [busybox, Path(name).name, *command[1:]]
+    msg = f"exec: {name!r}: executable file not found in $PATH"
+    raise FileNotFoundError(msg)
+
+
+def _applets(busybox: str) -> set[str]:
+    return set(subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True).stdout.split())
+
+
+def start(
+    command: Sequence[str],
+    environment: dict[str, str],
+    *,
+    stdin: int,
+    stderr: int = subprocess.PIPE,
+) -> subprocess.Popen[bytes]:
+    """Start a command in a session of its own, as nobody where this process is root; stdout is a pipe.
+
+    The change of user is left to setpriv: with a user of its own, subprocess would fork instead of vfork, and a forked child
+    runs gRPC's fork handlers, which can crash it before it executes anything.
+    """
+    as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"] if os.geteuid() == 0 else []
+    return subprocess.Popen(
+        [*as_nobody, *resolve(command)],
+        env={"PATH": SAFE_PATH} | environment,
+        cwd="/",
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        start_new_session=True,
+        bufsize=0,
+    )
+
+
+def kill_session(process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:
+    """Send a signal to a process and everything it started in its process group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def exit_code(process: subprocess.Popen[bytes]) -> int:
+    """Return the exit code as a runtime reports it: 128+N for death by signal N."""
+    code = process.returncode
+    return 128 - code if code < 0 else code
+
+
+class ContainerLog:
+    """A container's log file: `<time> <stream> <F|P> <payload>` lines."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._file: IO[bytes] | None = None
+        self.listeners: list[Callable[[str, bytes], None]] = []
+
+    def reopen(self) -> None:
+        """Open the file anew by its name, creating it where it is missing."""
+        with self._lock:
+            if self._file:
+                self._file.close()
+            if self._path:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = self._path.open("ab", buffering=0)
+
+    def close(self) -> None:
+        """Write no more."""
+        with self._lock:
+            if self._file:
+                self._file.close()
+                self._file = None
+
+    def copy(self, source: IO[bytes], stream: str) -> None:
+        """Copy what a process prints, until it closes its end."""
+        pending = b""
+        while chunk := source.read(65536):
+            for listener in list(self.listeners):
+                listener(stream, chunk)
+            pending += chunk
+            *lines, pending = pending.split(b"\n")
+            for line in lines:
+                self._write_line(stream, line)
+            while len(pending) > LONGEST_PIECE:
+                self._write(stream, b"P", pending[:LONGEST_PIECE])
+                pending = pending[LONGEST_PIECE:]
+        if pending:
+            self._write(stream, b"P", pending)
+
+    def _write_line(self, stream: str, line: bytes) -> None:
+        while len(line) > LONGEST_PIECE:
+            self._write(stream, b"P", line[:LONGEST_PIECE])
+            line = line[LONGEST_PIECE:]
+        self._write(stream, b"F", line)
+
+    def _write(self, stream: str, tag: bytes, payload: bytes) -> None:
+        now = time.time_ns()
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 10**9)) + f".{now % 10**9:09d}Z"
+        with self._lock:
+            if self._file:
+                self._file.write(b"%s %s %s %s\n" % (moment.encode(), stream.encode(), tag, payload))
+
+
+class ContainerProcess:
+    """A container's own process: created, started once, ended once."""
+
+    def __init__(self, command: Sequence[str], environment: dict[str, str], log_path: Path | None, *, tty: bool, stdin: bool) -> None:
+        self.command = list(command) or list(PAUSE)
+        self.environment = environment
+        self.log = ContainerLog(log_path)
+        self.tty = tty
+        self.stdin = stdin
+        self.process: subprocess.Popen[bytes] | None = None
+        self.started_at = 0
+        self.finished_at = 0
+        self.exit_code = 0
+        self.ended = threading.Event()
+
+    def start(self, when_ended: Callable[[], None]) -> None:
+        """Start it.
+
+        Raises:
+            FileNotFoundError: there is no such program.
+            PermissionError: the program may not be executed.
+        """
+        self.log.reopen()
+        try:
+            self.process = start(
+                self.command,
+                self.environment,
+                stdin=subprocess.PIPE if self.stdin else subprocess.DEVNULL,
+                stderr=subprocess.STDOUT if self.tty else subprocess.PIPE,
+            )
+        except OSError:
+            self.log.close()
+            self.exit_code = 128
+            self.finished_at = time.time_ns()
+            self.ended.set()
+            raise
+        self.started_at = time.time_ns()
+        copiers = [threading.Thread(target=self.log.copy, args=(self.process.stdout, "stdout"), daemon=True)]
+        if self.process.stderr:
+            copiers.append(threading.Thread(target=self.log.copy, args=(self.process.stderr, "stderr"), daemon=True))
+        for copier in copiers:
+            copier.start()
+        threading.Thread(target=self._watch, args=(self.process, copiers, when_ended), daemon=True).start()
+
+    def _watch(self, process: subprocess.Popen[bytes], copiers: list[threading.Thread], when_ended: Callable[[], None]) -> None:
+        process.wait()
+        kill_session(process)  # a container's end ends everything in it
+        for copier in copiers:
+            copier.join(timeout=2)
+        self.log.close()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe and (pipe is process.stdin or not any(copier.is_alive() for copier in copiers)):
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self.exit_code = exit_code(process)
+        self.finished_at = time.time_ns()
+        self.ended.set()
+        when_ended()
+
+    def stop(self, number: int, grace: float) -> None:
+        """Send the stop signal, wait for the grace period (s), then kill; return when it is over."""
+        if not self.process or self.ended.is_set():
+            return
+        if grace > 0:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(number)
+            if self.ended.wait(min(grace, threading.TIMEOUT_MAX)):
+                return
+        kill_session(self.process)
+        self.ended.wait(10)

@@ -1,0 +1,188 @@
+"""Exec over WebSocket, subprotocol v4.channel.k8s.io: channels 0 stdin, 1 stdout, 2 stderr, 3 status."""
+
+import base64
+import contextlib
+import hashlib
+import http.server
+import json
+import secrets
+import signal
+import socket
+import socketserver
+import struct
+import subprocess
+import threading
+from io import BufferedIOBase
+from typing import IO
+
+from critests.api import api_pb2 as cri
+from tests.criserver import processes
+
+PROTOCOL = "v4.channel.k8s.io"
+ACCEPT_KEY = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+STDIN, STDOUT, STDERR, STATUS = range(4)
+TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+
+
+class StreamingServer:
+    """Serves the URLs that Exec gives out; listens once the first is asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._server: _HttpServer | None = None
+        self.offers: dict[str, tuple[cri.ExecRequest, dict[str, str]]] = {}
+
+    def offer_exec(self, request: cri.ExecRequest, environment: dict[str, str]) -> str:
+        """Return a URL at which the command can be run once."""
+        token = secrets.token_urlsafe(8)
+        with self._lock:
+            if self._server is None:
+                self._server = _HttpServer(("127.0.0.1", 0), _Handler)
+                self._server.owner = self
+                threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+            self.offers[token] = (request, environment)
+            return f"http://127.0.0.1:{self._server.server_address[1]}/exec/{token}"
+
+    def take(self, token: str) -> tuple[cri.ExecRequest, dict[str, str]] | None:
+        """Return what a token stands for, once."""
+        with self._lock:
+            return self.offers.pop(token, None)
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._server:
+            self._server.shutdown()
+            self._server.server_close()
+
+
+class _HttpServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    owner: StreamingServer
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_arguments: object) -> None:
+        """Log nothing."""
+
+    def do_GET(self) -> None:
+        """Upgrade to WebSocket and run the command."""
+        server = self.server
+        assert isinstance(server, _HttpServer)
+        self.close_connection = True
+        protocols = [name.strip() for name in self.headers.get("Sec-WebSocket-Protocol", "").split(",")]
+        if self.headers.get("Upgrade", "").lower() != "websocket" or PROTOCOL not in protocols:
+            self.send_error(403)
+            return
+        offer = server.owner.take(self.path.rpartition("/")[2])
+        if offer is None:
+            self.send_error(404)
+            return
+        key = self.headers["Sec-WebSocket-Key"] + ACCEPT_KEY
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())  # noqa: S324  # RFC 6455
+        self.send_header("Sec-WebSocket-Protocol", PROTOCOL)
+        self.end_headers()
+        self.wfile.flush()
+        with contextlib.suppress(OSError):
+            Session(self.connection, self.rfile, *offer).run()
+
+
+class Session:
+    """One command on one WebSocket."""
+
+    def __init__(self, connection: socket.socket, reader: BufferedIOBase, request: cri.ExecRequest, environment: dict[str, str]) -> None:
+        self._connection = connection
+        self._reader = reader
+        self._request = request
+        self._environment = environment
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        """Run the command to its end, and tell its status."""
+        self._send(BINARY, bytes([STDOUT]))
+        try:
+            process = processes.start(
+                list(self._request.cmd),
+                self._environment,
+                stdin=subprocess.PIPE if self._request.stdin else subprocess.DEVNULL,
+                stderr=subprocess.STDOUT if self._request.tty else subprocess.PIPE,
+            )
+        except OSError as error:
+            self._tell({"status": "Failure", "reason": "InternalError", "message": str(error)})
+            return
+        threading.Thread(target=self._read, args=(process,), daemon=True).start()
+        copiers = [threading.Thread(target=self._copy, args=(process.stdout, STDOUT, self._request.stdout), daemon=True)]
+        if process.stderr:
+            copiers.append(threading.Thread(target=self._copy, args=(process.stderr, STDERR, self._request.stderr), daemon=True))
+        for copier in copiers:
+            copier.start()
+        for copier in copiers:
+            copier.join()
+        process.wait()
+        code = processes.exit_code(process)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
+        if code == 0:
+            self._tell({"status": "Success"})
+            return
+        details = {"causes": [{"reason": "ExitCode", "message": str(code)}]}
+        self._tell(
+            {
+                "status": "Failure",
+                "reason": "NonZeroExitCode",
+                "message": f"command terminated with non-zero exit code: exit status {code}",
+                "details": details,
+            }
+        )
+
+    def _tell(self, status: dict[str, object]) -> None:
+        self._send(BINARY, bytes([STATUS]) + json.dumps({"metadata": {}, **status}).encode())
+        self._send(CLOSE, struct.pack(">H", 1000))
+
+    def _copy(self, source: IO[bytes], channel: int, wanted: bool) -> None:  # a field of the request
+        while chunk := source.read(32768):
+            if wanted:
+                with contextlib.suppress(OSError):
+                    self._send(BINARY, bytes([channel]) + chunk)
+
+    def _send(self, opcode: int, payload: bytes) -> None:
+        length = len(payload)
+        head = bytes([0x80 | opcode])
+        if length < 126:
+            head += bytes([length])
+        elif length < 1 << 16:
+            head += struct.pack(">BH", 126, length)
+        else:
+            head += struct.pack(">BQ", 127, length)
+        with self._lock:
+            self._connection.sendall(head + payload)
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        """Hand stdin on until the client goes; then the command goes too."""
+        with contextlib.suppress(OSError, ValueError):
+            while True:
+                head = self._reader.read(2)
+                if len(head) < 2:
+                    break
+                opcode, length = head[0] & 15, head[1] & 127
+                if length == 126:
+                    (length,) = struct.unpack(">H", self._reader.read(2))
+                elif length == 127:
+                    (length,) = struct.unpack(">Q", self._reader.read(8))
+                mask = self._reader.read(4)
+                payload = self._reader.read(length)
+                payload = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
+                if opcode == CLOSE:
+                    break
+                if opcode == PING:
+                    self._send(PONG, payload)
+                elif payload[:1] == bytes([STDIN]) and process.stdin:
+                    process.stdin.write(payload[1:])
+        if process.poll() is None:
+            processes.kill_session(process, signal.SIGKILL)

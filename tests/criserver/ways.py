@@ -1,0 +1,227 @@
+"""The ways in which the small CRI server can be wrong, by name.
+
+A way stands between the client's call and its right answer: it may refuse, wait, change the request or change the answer.
+`NAME=ARGUMENT` gives a way its argument, for example `fails=RunPodSandbox` or `slow=0.2`.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from tests.criserver.sandboxes import refuse
+
+Answer = Any  # a message, or an iterator of messages where the RPC streams
+
+HUGE = 17 * 1024 * 1024
+
+
+@dataclass
+class Call:
+    """One call on its way to the server."""
+
+    rpc: str
+    request: Any
+    ask: Callable[[str, Any], Any]
+    """Gets the right answer of an RPC to a request."""
+    over: threading.Event
+    """Set when the client has gone or the server stops."""
+    die: Callable[[], None]
+    """Ends the server as SIGKILL would."""
+
+    def answer(self) -> Answer:
+        """Return the right answer to this call."""
+        return self.ask(self.rpc, self.request)
+
+
+Act = Callable[[Call, str], Any]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to be wrong: what it does, what its argument is (empty where it takes none), and what makes it."""
+
+    says: str
+    argument: str
+    make: Callable[[], Act]
+
+
+def _at(change: Callable[[Call, str], Any]) -> Act:
+    """Make a way that takes an RPC's name act on calls of that RPC only."""
+    return lambda call, rpc: change(call, rpc) if call.rpc == rpc else call.answer()
+
+
+def _never(call: Call, _argument: str) -> Answer:
+    call.over.wait()
+    refuse(grpc.StatusCode.UNAVAILABLE, "never answered")
+
+
+def _fail(call: Call, _argument: str) -> Answer:
+    refuse(grpc.StatusCode.UNKNOWN, f"{call.rpc} always fails here")
+
+
+def _unimplemented(call: Call, _argument: str) -> Answer:
+    refuse(grpc.StatusCode.UNIMPLEMENTED, f"unknown method {call.rpc}")
+
+
+def _huge(call: Call, _argument: str) -> Answer:
+    answer = call.answer()
+    for field in answer.DESCRIPTOR.fields:
+        holder = getattr(answer, field.name)
+        if field.message_type and field.message_type.GetOptions().map_entry:
+            holder["x"] = "x" * HUGE
+        elif field.message_type and field.is_repeated:
+            holder.add().id = "x" * HUGE
+        elif field.type == field.TYPE_STRING and not field.is_repeated:
+            setattr(answer, field.name, "x" * HUGE)
+        else:
+            continue
+        break
+    return answer
+
+
+def _slow(call: Call, seconds: str) -> Answer:
+    call.over.wait(float(seconds))
+    return call.answer()
+
+
+class _DiesAfter:
+    """Counts the calls of one server; the one after the last allowed kills it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen = 0
+
+    def __call__(self, call: Call, allowed: str) -> Answer:
+        with self._lock:
+            self._seen += 1
+            dead = self._seen > int(allowed)
+        if dead:
+            call.die()
+            refuse(grpc.StatusCode.UNAVAILABLE, "killed")
+        return call.answer()
+
+
+def _filters_ignored(call: Call, _argument: str) -> Answer:
+    if "filter" in call.request.DESCRIPTOR.fields_by_name:
+        call.request.ClearField("filter")
+    return call.answer()
+
+
+def _wrong_state(call: Call, _argument: str) -> Answer:
+    answer = call.answer()
+    if call.rpc == "PodSandboxStatus":
+        answer.status.state = 1 - answer.status.state
+    elif call.rpc == "ContainerStatus":
+        answer.status.state = cri.CONTAINER_UNKNOWN
+    elif call.rpc == "ListPodSandbox":
+        for item in answer.items:
+            item.state = 1 - item.state
+    elif call.rpc == "ListContainers":
+        for container in answer.containers:
+            container.state = cri.CONTAINER_UNKNOWN
+    return answer
+
+
+def _only_says_so(verb: str) -> Act:
+    def act(call: Call, _argument: str) -> Answer:
+        return getattr(cri, f"{call.rpc}Response")() if call.rpc.startswith(verb) else call.answer()
+
+    return act
+
+
+def _not_idempotent(call: Call, _argument: str) -> Answer:
+    wanted = getattr(call.request, "container_id", "") or getattr(call.request, "pod_sandbox_id", "")
+    if call.rpc.startswith(("Stop", "Remove")) and wanted:
+        containers = call.ask("ListContainers", cri.ListContainersRequest()).containers
+        sandboxes = call.ask("ListPodSandbox", cri.ListPodSandboxRequest()).items
+        if wanted not in {item.id for item in [*containers, *sandboxes]}:
+            refuse(grpc.StatusCode.NOT_FOUND, f"nothing has the id {wanted!r}")
+    return call.answer()
+
+
+def _exit_code_lost(call: Call, _argument: str) -> Answer:
+    answer = call.answer()
+    if call.rpc == "ContainerStatus":
+        answer.status.exit_code = 0
+    return answer
+
+
+def _hostile_errors(call: Call, _argument: str) -> Answer:
+    if call.rpc in {"RunPodSandbox", "CreateContainer"}:
+        refuse(grpc.StatusCode.UNKNOWN, "<script>alert(1)</script> ]]> \x1b[31mred\x1b[0m \x01")
+    return call.answer()
+
+
+def _conditions_false(*kinds: str) -> Act:
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "RunPodSandbox":
+            refuse(grpc.StatusCode.UNKNOWN, f"{' and '.join(kinds)} is false")
+        answer = call.answer()
+        if call.rpc == "Status":
+            for condition in answer.status.conditions:
+                condition.status = condition.status and condition.type not in kinds
+        return answer
+
+    return act
+
+
+def _named(call: Call, name_and_version: str) -> Answer:
+    answer = call.answer()
+    if call.rpc == "Version":
+        answer.runtime_name, _, version = name_and_version.partition("/")
+        answer.runtime_version = version or answer.runtime_version
+    return answer
+
+
+def _registry_unreachable(call: Call, _argument: str) -> Answer:
+    if call.rpc == "PullImage":
+        refuse(grpc.StatusCode.UNAVAILABLE, "no connection to the registry")
+    return call.answer()
+
+
+WAYS: dict[str, Way] = {
+    "never-answers": Way("every call hangs", "", lambda: _never),
+    "hangs": Way("one RPC hangs", "RPC", lambda: _at(_never)),
+    "fails": Way("one RPC always fails with UNKNOWN", "RPC", lambda: _at(_fail)),
+    "unimplemented": Way("one RPC is not implemented", "RPC", lambda: _at(_unimplemented)),
+    "huge": Way("one RPC's answer is larger than 16 MiB", "RPC", lambda: _at(_huge)),
+    "garbage": Way("one RPC's answer is no message", "RPC", lambda: _at(lambda _call, _rpc: b"\xff\xff\xff\xff no message")),
+    "slow": Way("every call takes longer", "SECONDS", lambda: _slow),
+    "dies-after": Way("dies at the call after this many", "CALLS", _DiesAfter),
+    "v1alpha2-only": Way("speaks only the v1alpha2 of the API", "", lambda: lambda call, _argument: call.answer()),
+    "filters-ignored": Way("lists ignore their filter", "", lambda: _filters_ignored),
+    "wrong-state": Way("states of sandboxes and containers are wrong", "", lambda: _wrong_state),
+    "remove-does-nothing": Way("Remove RPCs answer OK and do nothing", "", lambda: _only_says_so("Remove")),
+    "stop-does-nothing": Way("Stop RPCs answer OK and do nothing", "", lambda: _only_says_so("Stop")),
+    "not-idempotent": Way("stopping or removing what is gone is an error", "", lambda: _not_idempotent),
+    "exit-code-lost": Way("every exit code reads 0", "", lambda: _exit_code_lost),
+    "hostile-errors": Way("error texts hold markup and control characters", "", lambda: _hostile_errors),
+    "no-network": Way("NetworkReady is false and no sandbox can be run", "", lambda: _conditions_false("NetworkReady")),
+    "not-ready": Way("RuntimeReady is false and no sandbox can be run", "", lambda: _conditions_false("RuntimeReady", "NetworkReady")),
+    "named": Way("Version tells another name", "NAME[/VERSION]", lambda: _named),
+    "registry-unreachable": Way("no image can be pulled", "", lambda: _registry_unreachable),
+}
+
+
+def choose(wanted: Iterable[str]) -> list[tuple[Act, str]]:
+    """Return what the named ways do, each with its argument.
+
+    Raises:
+        ValueError: there is no way of that name, or its argument is missing or too much.
+    """
+    chosen = []
+    for text in wanted:
+        name, _, argument = text.partition("=")
+        way = WAYS.get(name)
+        if way is None:
+            msg = f"no way to be wrong is called {name!r}; there are: {', '.join(WAYS)}"
+            raise ValueError(msg)
+        if bool(argument) != bool(way.argument):
+            msg = f"the way {name!r} takes {'the argument ' + way.argument if way.argument else 'no argument'}"
+            raise ValueError(msg)
+        chosen.append((way.make(), argument))
+    return chosen
