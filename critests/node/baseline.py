@@ -1,0 +1,80 @@
+"""What throwaway runtimes share with the rest of the machine, as it was before the first of them, put back after the last.
+
+CNI plugins and shims use a few places that no configuration moves: directories below /run and /var/lib, portmap's entry
+chains, the `k8s.io` cgroup, the kernel's forwarding switch. Only what was missing before, and is empty again, is removed.
+All functions are called with `machine_lock` held.
+"""
+
+import json
+from pathlib import Path
+
+from critests.node import firewall, places, remains
+from critests.node.locks import boot_id
+
+_FILE = "machine.json"
+_DIRECTORIES = tuple(
+    Path(path)
+    for path in (
+        "/run/containerd",
+        "/run/containerd/s",
+        "/run/containerd/runc",
+        "/run/runc",
+        "/run/crun",
+        "/run/netns",
+        "/run/crio",
+        "/run/containers",
+        "/var/lib/cni",
+        "/var/lib/cni/results",
+        "/var/lib/cni/networks",
+        "/var/lib/cni/cache",
+        "/etc/cni",
+        "/etc/cni/net.d",
+        "/opt/containerd",
+    )
+)
+_CGROUP = "k8s.io"
+_FORWARDING = (Path("/proc/sys/net/ipv4/ip_forward"), Path("/proc/sys/net/ipv6/conf/all/forwarding"))
+
+
+def note() -> None:
+    """Write down how the machine is, unless a throwaway runtime is there already and that was done before it."""
+    path = places.RUNS / _FILE
+    if path.exists() and any(places.throwaway_dirs()) and json.loads(path.read_text(encoding="utf-8"))["boot"] == boot_id():
+        return
+    noted = {
+        "boot": boot_id(),
+        "missing": [str(directory) for directory in (*_DIRECTORIES, *_cgroups()) if not directory.exists()],
+        "entry_chains": firewall.has_entry_chains(),
+        "forwarding": {str(switch): switch.read_text(encoding="ascii").strip() for switch in _FORWARDING if switch.exists()},
+        "links": _links(),
+    }
+    path.write_text(json.dumps(noted), encoding="utf-8")
+
+
+def put_back() -> None:
+    """Undo what was noted, once no throwaway runtime is left.
+
+    Forwarding is switched off again only where no network interface has come since: one that has may need it.
+    """
+    path = places.RUNS / _FILE
+    if any(places.throwaway_dirs()) or not path.exists():
+        return
+    noted = json.loads(path.read_text(encoding="utf-8"))
+    if noted["boot"] == boot_id():
+        if not noted["entry_chains"]:
+            firewall.remove_entry_chains()
+        for directory in reversed(noted["missing"]):
+            places.remove_empty(Path(directory), up_to=Path(directory))
+        if set(_links()) <= set(noted["links"]):
+            for switch, before in noted["forwarding"].items():
+                if Path(switch).read_text(encoding="ascii").strip() != before:
+                    Path(switch).write_text(before, encoding="ascii")
+    path.unlink()
+
+
+def _cgroups() -> list[Path]:
+    return [hierarchy / _CGROUP for hierarchy in remains.cgroup_hierarchies()]
+
+
+def _links() -> list[str]:
+    return sorted(path.name for path in Path("/sys/class/net").iterdir())

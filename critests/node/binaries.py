@@ -1,0 +1,100 @@
+"""The programs that a throwaway runtime is made of: which runtime the user asked for, where it is, which version it has."""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = ("containerd", "crio")
+"""The runtimes that can be started privately."""
+
+_VERSION = re.compile(r"\bv?(\d+)\.(\d+)(?:\.(\d+))?\S*")
+_ANSWER_SECONDS = 10
+_PACKAGES = {"containerd": "containerd", "crio": "cri-o", "runc": "runc", "crun": "crun", "conmon": "conmon"}
+
+
+class MissingProgram(Exception):
+    """A program that the throwaway runtime needs is not there or cannot be run."""
+
+
+@dataclass(frozen=True)
+class NodeChoice:
+    """What `--node` says: which runtime to start privately, and which binary of it."""
+
+    kind: str
+    binary: Path | None = None
+    """The daemon's binary; None for the one on PATH."""
+
+
+def parse_node(text: str) -> NodeChoice:
+    """Read the user's form: `containerd`, `crio`, `containerd=/path/to/containerd`, `crio=/path/to/crio`.
+
+    Raises:
+        ValueError: the text is of another form, or the file named cannot be run; the message is a sentence for the user.
+    """
+    kind, equals, path = text.partition("=")
+    if kind not in KINDS:
+        raise ValueError(f"--node {text}: there is no way to start {kind or 'nothing'!r} here; known are {' and '.join(KINDS)}")
+    if not equals:
+        return NodeChoice(kind)
+    if not path:
+        raise ValueError(f"--node {text}: no path follows the equals sign")
+    binary = Path(path).absolute()
+    if binary.is_dir():
+        raise ValueError(f"--node {text}: {binary} is a directory; name the {kind} binary in it")
+    if not binary.exists():
+        raise ValueError(f"--node {text}: there is no file {binary}")
+    if not os.access(binary, os.X_OK):
+        raise ValueError(f"--node {text}: {binary} is not executable")
+    return NodeChoice(kind, binary)
+
+
+def find_program(name: str, *, path: str | None = None) -> Path:
+    """Return the absolute path of a program.
+
+    Args:
+        name: the program.
+        path: directories to look in, as in PATH; None for our own PATH and the directories of system programs.
+
+    Raises:
+        MissingProgram: it is not there; says how to get it.
+    """
+    found = shutil.which(name, path=path or search_path())
+    if found is None:
+        raise MissingProgram(f"the program {name} is not on the PATH; on Debian and Ubuntu: apt install {_PACKAGES.get(name, name)}")
+    return Path(found)
+
+
+def search_path(first: Path | None = None) -> str:
+    """Return a PATH with a directory first, then ours, then those of system programs that a user's PATH may lack."""
+    ours = os.environ.get("PATH", "").split(os.pathsep)
+    parts = [*([str(first)] if first else []), *ours, "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+    return os.pathsep.join(dict.fromkeys(part for part in parts if part))
+
+
+def version_text(binary: Path) -> str:
+    """Return the first line that a program prints for `--version`.
+
+    Raises:
+        MissingProgram: it cannot be run, fails, prints nothing, or takes longer than 10 s.
+    """
+    try:
+        answer = subprocess.run(
+            [binary, "--version"], capture_output=True, text=True, errors="replace", timeout=_ANSWER_SECONDS, check=False
+        )
+    except OSError as error:
+        raise MissingProgram(f"{binary} cannot be run: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise MissingProgram(f"{binary} --version did not answer within {_ANSWER_SECONDS} s") from error
+    lines = (answer.stdout or answer.stderr).strip().splitlines()
+    if answer.returncode != 0 or not lines:
+        raise MissingProgram(f"{binary} --version ended with code {answer.returncode}: {lines[0] if lines else 'no output'}")
+    return lines[0].strip()
+
+
+def version_numbers(text: str) -> tuple[int, int, int] | None:
+    """Return major, minor and patch of a version text such as `1.6.20~ds1` or `…/containerd/v2 2.1.9+unknown`; None without any."""
+    found = _VERSION.search(text)
+    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else None

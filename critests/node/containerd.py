@@ -1,0 +1,123 @@
+"""The configuration of a private containerd: version 2 of the format for containerd 1.6 and 1.7, version 3 from 2.0 on."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from critests.node.settings import Settings
+from critests.node.traces import Traces
+
+OLDEST = (1, 6)
+"""The oldest containerd whose CRI plugin speaks version v1 of the API."""
+
+_CRI = "io.containerd.grpc.v1.cri"
+_IMAGES = "io.containerd.cri.v1.images"
+_RUNTIME = "io.containerd.cri.v1.runtime"
+
+_Value = bool | int | str | Sequence[str]
+
+
+def socket_of(traces: Traces) -> Path:
+    """Return the path of the socket that containerd will listen on."""
+    return traces.state / "containerd.sock"
+
+
+def write_configuration(traces: Traces, settings: Settings) -> list[str]:
+    """Write containerd's configuration and its registry host files; return the arguments to start the daemon with."""
+    for address in settings.registry_addresses:
+        hosts = traces.state / "certs.d" / address / "hosts.toml"
+        hosts.parent.mkdir(parents=True)
+        hosts.write_text(_hosts(address), encoding="utf-8")
+    path = traces.state / "containerd.toml"
+    path.write_text(configuration(traces, settings), encoding="utf-8")
+    return ["--config", str(path)]
+
+
+def configuration(traces: Traces, settings: Settings) -> str:
+    """Return the text of the configuration file.
+
+    Streaming listens on loopback on a port that the kernel chooses. NRI is off: its socket would be shared with every
+    other containerd of the machine. Network namespaces are kept below the state directory for the same reason.
+    """
+    tables: dict[str, dict[str, _Value]] = {
+        "": {
+            "version": 3 if settings.version >= (2, 0, 0) else 2,
+            "root": str(traces.root / "root"),
+            "state": str(traces.state / "state"),
+            "temp": str(traces.root / "tmp"),
+        },
+        "grpc": {"address": str(socket_of(traces))},
+        "ttrpc": {"address": f"{socket_of(traces)}.ttrpc"},
+        "debug": {"level": "info"},
+        _plugin("io.containerd.internal.v1.opt"): {"path": str(traces.root / "opt")},
+    }
+    if settings.version >= (1, 7, 0):
+        tables[_plugin("io.containerd.nri.v1.nri")] = {"disable": True}
+    tables |= _cri_tables_3(traces, settings) if settings.version >= (2, 0, 0) else _cri_tables_2(traces, settings)
+    return "\n".join(_table(name, values) for name, values in tables.items())
+
+
+def _cri_tables_2(traces: Traces, settings: Settings) -> dict[str, dict[str, _Value]]:
+    return {
+        _plugin(_CRI): {"sandbox_image": settings.pause_image, **_streaming(), **_runtime(settings)},
+        _plugin(_CRI, "cni"): {"bin_dir": str(settings.cni_plugins), "conf_dir": str(traces.state / "cni")},
+        _plugin(_CRI, "registry"): {"config_path": str(traces.state / "certs.d")},
+        _plugin(_CRI, "containerd"): {"default_runtime_name": next(iter(settings.handlers)), "snapshotter": settings.snapshotter},
+        **_handlers(traces, settings, _CRI),
+    }
+
+
+def _cri_tables_3(traces: Traces, settings: Settings) -> dict[str, dict[str, _Value]]:
+    cni: dict[str, _Value] = {"conf_dir": str(traces.state / "cni")}
+    if settings.version >= (2, 1, 0):
+        cni["bin_dirs"] = [str(settings.cni_plugins)]
+    else:
+        cni["bin_dir"] = str(settings.cni_plugins)
+    return {
+        _plugin(_IMAGES): {"snapshotter": settings.snapshotter},
+        _plugin(_IMAGES, "pinned_images"): {"sandbox": settings.pause_image},
+        _plugin(_IMAGES, "registry"): {"config_path": str(traces.state / "certs.d")},
+        _plugin("io.containerd.transfer.v1.local"): {"config_path": str(traces.state / "certs.d")},
+        _plugin(_RUNTIME): _runtime(settings),
+        _plugin(_RUNTIME, "cni"): cni,
+        _plugin(_RUNTIME, "containerd"): {"default_runtime_name": next(iter(settings.handlers))},
+        **_handlers(traces, settings, _RUNTIME),
+        _plugin(_CRI): _streaming(),
+    }
+
+
+def _streaming() -> dict[str, _Value]:
+    return {"disable_tcp_service": True, "stream_server_address": "127.0.0.1", "stream_server_port": "0", "enable_tls_streaming": False}
+
+
+def _runtime(settings: Settings) -> dict[str, _Value]:
+    return {
+        "disable_apparmor": not settings.apparmor,
+        "restrict_oom_score_adj": not settings.may_lower_oom_score,
+        "netns_mounts_under_state_dir": True,
+    }
+
+
+def _handlers(traces: Traces, settings: Settings, plugin: str) -> dict[str, dict[str, _Value]]:
+    tables: dict[str, dict[str, _Value]] = {}
+    for name, binary in settings.handlers.items():
+        tables[_plugin(plugin, "containerd", "runtimes", name)] = {"runtime_type": "io.containerd.runc.v2"}
+        tables[_plugin(plugin, "containerd", "runtimes", name, "options")] = {
+            "BinaryName": str(binary),
+            "Root": str(traces.state / "oci" / name),
+            "SystemdCgroup": settings.systemd_cgroup,
+        }
+    return tables
+
+
+def _hosts(address: str) -> str:
+    return f'server = "http://{address}"\n\n[host."http://{address}"]\n  capabilities = ["pull", "resolve"]\n'
+
+
+def _plugin(*path: str) -> str:
+    return ".".join(["plugins", *(json.dumps(part) for part in path)])
+
+
+def _table(name: str, values: Mapping[str, _Value]) -> str:
+    head = [f"[{name}]"] if name else []
+    return "\n".join([*head, *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""])

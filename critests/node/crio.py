@@ -1,0 +1,114 @@
+"""The configuration of a private CRI-O: crio.conf, registries, signature policy, and the helper programs it needs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from critests.node.binaries import MissingProgram, find_program
+from critests.node.settings import Settings
+from critests.node.traces import Traces
+
+_HELPER_DIRECTORIES = ("/usr/libexec/crio", "/usr/lib/crio", "/usr/libexec/podman", "/usr/lib/podman")
+
+
+def socket_of(traces: Traces) -> Path:
+    """Return the path of the socket that CRI-O will listen on."""
+    return traces.state / "crio.sock"
+
+
+def find_helpers(path: str) -> dict[str, Path]:
+    """Find conmon and pinns, which CRI-O cannot do without; packages put them on the PATH or beside CRI-O's own files.
+
+    Raises:
+        MissingProgram: one of them is nowhere.
+    """
+    everywhere = ":".join((path, *_HELPER_DIRECTORIES))
+    found = {}
+    for name in ("conmon", "pinns"):
+        try:
+            found[name] = find_program(name, path=everywhere)
+        except MissingProgram as error:
+            hint = "it comes with CRI-O itself" if name == "pinns" else "on Debian and Ubuntu: apt install conmon"
+            raise MissingProgram(f"CRI-O needs the program {name}, which is in none of {everywhere}; {hint}") from error
+    return found
+
+
+def write_configuration(traces: Traces, settings: Settings) -> list[str]:
+    """Write CRI-O's configuration and the files that it names; return the arguments to start the daemon with."""
+    for name, text in {
+        "crio.conf": configuration(traces, settings),
+        "policy.json": json.dumps({"default": [{"type": "insecureAcceptAnything"}]}) + "\n",
+        "registries.conf": registries(settings.registry_addresses),
+        "storage.conf": _table(
+            "storage", {"driver": "overlay", "runroot": str(traces.state / "runroot"), "graphroot": str(traces.root / "root")}
+        ),
+    }.items():
+        (traces.state / name).write_text(text, encoding="utf-8")
+    (traces.state / "crio.conf.d").mkdir()
+    (traces.state / "registries.conf.d").mkdir()
+    return ["--config", str(traces.state / "crio.conf"), "--config-dir", str(traces.state / "crio.conf.d")]
+
+
+def environment(traces: Traces) -> dict[str, str]:
+    """Return the variables that keep the libraries inside CRI-O from reading the machine's own registry and storage files."""
+    return {
+        "CONTAINERS_REGISTRIES_CONF": str(traces.state / "registries.conf"),
+        "CONTAINERS_REGISTRIES_CONF_DIR": str(traces.state / "registries.conf.d"),
+        "CONTAINERS_STORAGE_CONF": str(traces.state / "storage.conf"),
+    }
+
+
+def registries(addresses: Sequence[str]) -> str:
+    """Return the text of a registries.conf (version 2) that allows plain HTTP for the addresses.
+
+    The same text, as a drop-in below /etc/containers/registries.conf.d, is what a CRI-O that the user runs needs.
+    """
+    blocks = [f'[[registry]]\nlocation = "{address}"\ninsecure = true\n' for address in addresses]
+    return "\n".join(["unqualified-search-registries = []\n", *blocks])
+
+
+def configuration(traces: Traces, settings: Settings) -> str:
+    """Return the text of crio.conf. Every place that CRI-O would share with another CRI-O is moved into our directories."""
+    state = traces.state
+    default = next(iter(settings.handlers))
+    tables: dict[str, dict[str, bool | int | str | Sequence[str]]] = {
+        "crio": {
+            "root": str(traces.root / "root"),
+            "runroot": str(state / "runroot"),
+            "storage_driver": "overlay",
+            "log_dir": str(state / "pod-logs"),
+            "version_file": str(state / "version"),
+            "version_file_persist": str(traces.root / "version"),
+            "clean_shutdown_file": str(traces.root / "clean.shutdown"),
+        },
+        "crio.api": {"listen": str(socket_of(traces)), "stream_address": "127.0.0.1", "stream_port": "0", "stream_enable_tls": False},
+        "crio.runtime": {
+            "default_runtime": default,
+            "cgroup_manager": "systemd" if settings.systemd_cgroup else "cgroupfs",
+            "conmon_cgroup": "system.slice" if settings.systemd_cgroup else "pod",
+            "namespaces_dir": str(state / "namespaces"),
+            "pinns_path": str(settings.helpers["pinns"]),
+            "container_exits_dir": str(state / "exits"),
+            "container_attach_socket_dir": str(state / "attach"),
+            "hooks_dir": [],
+            "enable_pod_events": True,
+            **({} if settings.apparmor else {"apparmor_profile": "unconfined"}),
+        },
+        "crio.image": {"pause_image": settings.pause_image, "pause_command": "", "signature_policy": str(state / "policy.json")},
+        "crio.network": {"network_dir": f"{state / 'cni'}/", "plugin_dirs": [f"{settings.cni_plugins}/"]},
+        "crio.nri": {"enable_nri": False},
+        "crio.metrics": {"enable_metrics": False},
+    }
+    for name, binary in settings.handlers.items():
+        tables[f"crio.runtime.runtimes.{json.dumps(name)}"] = {
+            "runtime_path": str(binary),
+            "runtime_type": "oci",
+            "runtime_root": str(state / "oci" / name),
+            "monitor_path": str(settings.helpers["conmon"]),
+            "monitor_cgroup": "system.slice" if settings.systemd_cgroup else "pod",
+        }
+    return "\n".join(_table(name, values) for name, values in tables.items())
+
+
+def _table(name: str, values: Mapping[str, bool | int | str | Sequence[str]]) -> str:
+    return "\n".join([f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""])

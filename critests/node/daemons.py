@@ -1,0 +1,116 @@
+"""Which daemon a throwaway runtime runs, found and understood before anything is made."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.node import cni, containerd, crio
+from critests.node.binaries import MissingProgram, find_program, search_path, version_numbers, version_text
+from critests.node.privileges import children_may
+from critests.node.remains import mount_table
+from critests.node.settings import Settings
+from critests.node.traces import MARK, Traces
+
+OPTIONAL_HANDLERS = ("crun",)
+"""OCI runtimes that become handlers where they are installed; the default is runc."""
+
+_SHIM = "containerd-shim-runc-v2"
+_KEPT = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A daemon that can be started, and the OCI runtimes that it will use."""
+
+    kind: str
+    binary: Path
+    version_line: str
+    """What the binary prints for `--version`."""
+    version: tuple[int, int, int]
+    handlers: Mapping[str, Path]
+    """OCI runtime binary by handler name, the default first."""
+    cni_plugins: Path
+    helpers: Mapping[str, Path]
+    """Other programs that the configuration must name (CRI-O: conmon, pinns)."""
+
+    @property
+    def binaries(self) -> tuple[str, ...]:
+        """Return the base names of all programs that may run on its behalf."""
+        return tuple(dict.fromkeys(path.name for path in (self.binary, *self.handlers.values(), *self.helpers.values())))
+
+    def socket(self, traces: Traces) -> Path:
+        """Return the path of the socket that the daemon will listen on."""
+        return crio.socket_of(traces) if self.kind == "crio" else containerd.socket_of(traces)
+
+    def environment(self, traces: Traces, extra: Mapping[str, str]) -> dict[str, str]:
+        """Return the daemon's whole environment: nothing of ours that could change its behaviour, and the mark to find it by."""
+        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("GO")}
+        path = search_path(self.binary.parent)
+        own = crio.environment(traces) if self.kind == "crio" else {}
+        return {**kept, **own, "PATH": path, "TMPDIR": str(traces.root / "tmp"), **extra, MARK: str(traces.state)}
+
+    def configure(self, traces: Traces, *, pause_image: str, registry_addresses: Sequence[str], systemd_cgroup: bool) -> list[str]:
+        """Write the daemon's configuration; return the command to start it with."""
+        settings = Settings(
+            version=self.version,
+            handlers=self.handlers,
+            cni_plugins=self.cni_plugins,
+            pause_image=pause_image,
+            registry_addresses=registry_addresses,
+            apparmor=apparmor_enabled(),
+            may_lower_oom_score=children_may("SYS_RESOURCE"),
+            systemd_cgroup=systemd_cgroup,
+            # An overlay cannot lie on an overlay, as where this runs in a container itself: containerd's plainest snapshotter can.
+            snapshotter="native" if _on_overlay(traces.root) else "overlayfs",
+            helpers=self.helpers,
+        )
+        write = crio.write_configuration if self.kind == "crio" else containerd.write_configuration
+        arguments = write(traces, settings)
+        return [str(self.binary), *arguments]
+
+
+def find_daemon(kind: str, binary: Path | None, *, extra_handlers: Mapping[str, Path], cni_plugins: Path | None) -> Daemon:
+    """Find a runtime's programs and read its version.
+
+    Raises:
+        MissingProgram: a program is missing or cannot be run, or the version is too old.
+        NoPlugins: the CNI plugins are missing.
+    """
+    binary = binary or find_program(kind)
+    line = version_text(binary)
+    version = version_numbers(line)
+    if version is None:
+        raise MissingProgram(f"{binary} --version prints {line!r}, which names no version, so its configuration format is unknown")
+    path = search_path(binary.parent)
+    handlers = {"runc": find_program("runc", path=path)}
+    for name in OPTIONAL_HANDLERS:
+        try:
+            handlers[name] = find_program(name, path=path)
+        except MissingProgram:
+            continue
+    if kind == "containerd":
+        if version < containerd.OLDEST:
+            raise MissingProgram(
+                f"{binary} is version {line!r}; CRI v1 begins with containerd {containerd.OLDEST[0]}.{containerd.OLDEST[1]}"
+            )
+        if "containerd" not in line:
+            raise MissingProgram(f"{binary} is not containerd: its --version prints {line!r}")
+        helpers = {_SHIM: find_program(_SHIM, path=path)}
+    else:
+        helpers = crio.find_helpers(path)
+    return Daemon(kind, binary, line, version, handlers | dict(extra_handlers), cni_plugins or cni.plugin_directory(), helpers)
+
+
+def apparmor_enabled() -> bool:
+    """Tell whether the kernel has AppArmor switched on."""
+    switch = Path("/sys/module/apparmor/parameters/enabled")
+    return switch.is_file() and switch.read_text(encoding="ascii").startswith("Y")
+
+
+def _on_overlay(path: Path) -> bool:
+    device = path.stat().st_dev
+    for _, point, rest in reversed(mount_table()):
+        if Path(point).exists() and Path(point).stat().st_dev == device:
+            return rest.partition(" - ")[2].startswith("overlay ")
+    return False

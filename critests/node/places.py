@@ -1,0 +1,44 @@
+"""Where runs keep what must be found again after a crash.
+
+Below `/run/critests/<run id>/` are lock files and what a throwaway runtime needs while it lives (state, socket, log);
+below `/var/lib/critests/<run id>/` are its larger files (images, snapshots). `critests clean` looks in both.
+Standard library only: the watcher of a throwaway runtime imports this in a process of its own.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+RUNS = Path("/run/critests")
+"""One directory per run that is alive, or that died without cleaning up."""
+
+FILES = Path("/var/lib/critests")
+"""The large files of throwaway runtimes, one directory per run."""
+
+NODE = "node"
+"""The directory of throwaway runtimes below a run's directory."""
+
+RECORD_FILE = "throwaway.json"
+LOCK_FILE = "lock"
+
+
+def run_dir(run_id: str) -> Path:
+    """Return the directory of a run's locks and throwaway runtimes (it need not exist)."""
+    return RUNS / run_id
+
+
+def throwaway_dirs() -> Iterator[Path]:
+    """Yield the state directory of every throwaway runtime of every run on this machine, alive or dead."""
+    yield from sorted(RUNS.glob(f"*/{NODE}/*/"))
+
+
+def remove_empty(path: Path, *, up_to: Path) -> None:
+    """Remove a directory and its parents up to and including `up_to`, stopping at the first that is not empty."""
+    for directory in (path, *path.parents):
+        if directory != up_to and up_to not in directory.parents:
+            return
+        try:
+            directory.rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return

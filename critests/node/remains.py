@@ -1,0 +1,228 @@
+"""What a throwaway runtime can leave behind, and its removal: processes, mounts, loop devices, cgroups, files.
+
+Nothing is recognised by a name alone. A process is ours by the mark in its environment, by our directory in the command
+line of a runtime's program, or because its root file system lies in our directory; everything else is ours by its path.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from critests.node.locks import POLL_SECONDS, start_time
+from critests.node.traces import MARK, Traces
+
+_PROGRAMS = ("containerd", "runc", "crun", "conmon", "crio", "pinns")
+_MNT_DETACH = 2  # umount2(2)
+_LOOP_CLR_FD = 0x4C01  # loop(4)
+_ID = re.compile(r"[0-9a-f]{64}")
+_COMM_LENGTH = 15
+
+
+class LeftBehind(Exception):
+    """Something of a throwaway runtime could not be removed; the text names each thing."""
+
+
+def our_processes(traces: Traces) -> set[int]:
+    """Return the numbers of the living processes of a throwaway runtime: daemon, shims, plugins, and those in its containers."""
+    return {pid for pid in _pids() if _is_ours(pid, traces)}
+
+
+def kill_processes(traces: Traces, *, seconds: float = 10) -> list[str]:
+    """Kill every process of a throwaway runtime until none is left.
+
+    Returns:
+        The processes that would not die within `seconds`, described; normally none.
+    """
+    end = time.monotonic() + seconds
+    while found := our_processes(traces):
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            _thaw(pid)
+        if time.monotonic() > end:
+            return [f"process {pid} ({_command(pid)})" for pid in sorted(found)]
+        time.sleep(POLL_SECONDS / 2)
+    return []
+
+
+def unmount_below(directories: Iterable[Path]) -> list[str]:
+    """Detach everything mounted at or below the directories; return the mount points that stayed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    roots = list(directories)
+    stubborn: set[Path] = set()
+    while points := [point for point in mounts_below(roots) if point not in stubborn]:
+        for point in reversed(points):
+            if libc.umount2(os.fsencode(point), _MNT_DETACH) != 0:
+                stubborn.add(point)
+    return [f"mount {point}" for point in mounts_below(roots)]
+
+
+def mounts_below(directories: Iterable[Path]) -> list[Path]:
+    """Return the mount points at or below the directories, in the order in which they were mounted."""
+    roots = [str(directory) for directory in directories]
+    return [Path(point) for _, point, _ in mount_table() if any(point == root or point.startswith(root + "/") for root in roots)]
+
+
+def mount_table(pid: int | str = "self") -> list[tuple[str, str, str]]:
+    """Return the root, mount point and remaining fields of each line of a process's mountinfo, proc(5); empty for one that has gone."""
+    try:
+        lines = Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except (FileNotFoundError, ProcessLookupError, PermissionError, OSError):
+        return []
+    fields = [line.split(" ", 5) for line in lines]
+    return [(_unescape(field[3]), _unescape(field[4]), field[5]) for field in fields]
+
+
+def detach_loops_below(directories: Iterable[Path]) -> None:
+    """Free the loop devices whose files lie below the directories."""
+    roots = [f"{directory}/" for directory in directories]
+    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            if backing.read_text(encoding="utf-8").startswith(tuple(roots)):
+                with Path("/dev", backing.parent.parent.name).open("rb") as device:
+                    fcntl.ioctl(device, _LOOP_CLR_FD)
+
+
+def container_ids(traces: Traces) -> set[str]:
+    """Return the ids of the sandboxes and containers that the runtime's own files name."""
+    folders = (
+        traces.state / "state/io.containerd.runtime.v2.task/k8s.io",
+        traces.root / "root/io.containerd.grpc.v1.cri/sandboxes",
+        traces.root / "root/io.containerd.grpc.v1.cri/containers",
+        traces.state / "runroot/overlay-containers",
+        traces.root / "root/overlay-containers",
+    )
+    return {entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir() if _ID.fullmatch(entry.name)}
+
+
+def our_cgroups(traces: Traces, ids: Iterable[str]) -> list[Path]:
+    """Return the topmost cgroup directories, in every hierarchy, whose name holds a container id of ours or our cgroup's name."""
+    names = (traces.cgroup, *ids)
+    found = []
+    for hierarchy in cgroup_hierarchies():
+        for parent, children, _ in os.walk(hierarchy):
+            ours = [child for child in children if any(name in child for name in names)]
+            found += [Path(parent, child) for child in ours]
+            children[:] = [child for child in children if child not in ours]
+    return found
+
+
+def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
+    """Remove cgroups with all below them; return those that stayed because they are not empty."""
+    end = time.monotonic() + seconds
+    waiting = list(cgroups)
+    while waiting:
+        waiting = [cgroup for cgroup in waiting if not _rmdir_tree(cgroup)]
+        if not waiting or time.monotonic() > end:
+            break
+        time.sleep(POLL_SECONDS)
+    return [f"cgroup {cgroup}" for cgroup in waiting]
+
+
+def cgroup_hierarchies() -> list[Path]:
+    """Return the mount points of this machine's cgroup hierarchies, version 1 and 2."""
+    points = [point for _, point, rest in mount_table() if rest.partition(" - ")[2].split(" ", 1)[0] in {"cgroup", "cgroup2"}]
+    return [Path(point) for point in dict.fromkeys(points)]
+
+
+def shim_sockets(traces: Traces) -> list[Path]:
+    """Return the sockets of the runtime's shims, which containerd puts in a directory that all containerds of a machine share."""
+    texts = []
+    for folder in (traces.state / "state/io.containerd.runtime.v2.task").glob("*/*"):
+        for name in ("address", "bootstrap.json"):
+            with contextlib.suppress(OSError):
+                texts.append((folder / name).read_text(encoding="utf-8"))
+    return [Path(found) for text in texts for found in re.findall(r"/run/containerd/s/[0-9a-f]{64}", text)]
+
+
+def cni_results(traces: Traces, ids: Iterable[str]) -> list[Path]:
+    """Return the files in libcni's cache that belong to our network or to a sandbox of ours."""
+    known = set(ids)
+    found = Path("/var/lib/cni/results").glob("*")
+    return [path for path in found if path.name.startswith(f"{traces.network}-") or known.intersection(_ID.findall(path.name))]
+
+
+def remove_tree(directory: Path) -> list[str]:
+    """Remove a directory and all in it, unless something is still mounted there; return what stayed, described."""
+    mounted = mounts_below([directory])
+    if mounted:
+        return [f"{directory} (still mounted: {', '.join(map(str, mounted))})"]
+    shutil.rmtree(directory, ignore_errors=True)
+    return [f"directory {directory}"] if directory.exists() else []
+
+
+def _pids() -> Iterator[int]:
+    own = os.getpid()
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - a Path for each of hundreds of entries that are not wanted costs more than the answer
+        if entry.isdigit() and int(entry) not in {1, own}:
+            yield int(entry)
+
+
+def _is_ours(pid: int, traces: Traces) -> bool:
+    if start_time(pid) is None:
+        return False
+    state = str(traces.state)
+    environment = _read(pid, "environ").split("\0")
+    if f"{MARK}={state}" in environment:
+        return True
+    command = _read(pid, "comm").strip()
+    programs = {*_PROGRAMS, *(binary[:_COMM_LENGTH] for binary in traces.binaries)}
+    if (command in programs or command.startswith(("containerd-shim", "conmon"))) and state in _read(pid, "cmdline"):
+        return True
+    return _lives_in(pid, traces)
+
+
+def _lives_in(pid: int, traces: Traces) -> bool:
+    """Tell whether a process is in a mount namespace of its own whose root directory is made of files of ours."""
+    try:
+        if os.stat(f"/proc/{pid}/ns/mnt").st_ino == os.stat("/proc/self/ns/mnt").st_ino:  # noqa: PTH116 - as above
+            return False
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return False
+    ours = (f"{traces.state}/", f"{traces.root}/")
+    return any(point == "/" and any(path in f"{root}/ {rest}" for path in ours) for root, point, rest in mount_table(pid))
+
+
+def _read(pid: int, name: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="replace")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return ""
+
+
+def _command(pid: int) -> str:
+    return _read(pid, "cmdline").replace("\0", " ").strip() or _read(pid, "comm").strip()
+
+
+def _thaw(pid: int) -> None:
+    """Let a process of a frozen cgroup (version 1) take its signal: it sleeps through even SIGKILL until thawed."""
+    for line in _read(pid, "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "freezer" in controllers.split(",") and path != "/":
+            for hierarchy in cgroup_hierarchies():
+                state = hierarchy / path.lstrip("/") / "freezer.state"
+                with contextlib.suppress(OSError):
+                    if state.read_text(encoding="ascii").strip() != "THAWED":
+                        state.write_text("THAWED", encoding="ascii")
+
+
+def _rmdir_tree(cgroup: Path) -> bool:
+    for parent, _, _ in os.walk(cgroup, topdown=False):
+        try:
+            Path(parent).rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+    return not cgroup.exists()
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), text)

@@ -1,0 +1,120 @@
+"""Removing a throwaway runtime, alive or dead, from what was written down about it.
+
+The same steps serve its owner (`stop`), the watcher that outlives the owner, and `critests clean`. Each step can be
+repeated, and the record goes last, so that a removal that was interrupted is finished by the next.
+"""
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.node import baseline, firewall, places, remains
+from critests.node.locks import FileLock, machine_lock
+from critests.node.remains import LeftBehind
+from critests.node.traces import Traces
+
+
+@dataclass(frozen=True)
+class Reaped:
+    """One throwaway runtime of a dead run that was removed, or what kept it from being removed."""
+
+    run_id: str
+    name: str
+    left: str = ""
+    """What stayed, and why; empty where everything is gone."""
+
+
+def remove(traces: Traces) -> None:
+    """Remove everything that a throwaway runtime made. Its lock must be held by the caller.
+
+    Raises:
+        LeftBehind: something stayed; the record stays too, and the removal can be tried again.
+    """
+    ids = remains.container_ids(traces)
+    sockets = remains.shim_sockets(traces)
+    left = remains.kill_processes(traces)
+    left += remains.unmount_below([traces.state, traces.root])
+    remains.detach_loops_below([traces.state, traces.root])
+    left += remains.remove_cgroups(remains.our_cgroups(traces, ids))
+    left += _delete_links(traces.bridge)
+    left += firewall.remove_network(traces.network, traces.subnets)
+    for path in (*sockets, *remains.cni_results(traces, ids)):
+        path.unlink(missing_ok=True)
+    left += remains.remove_tree(traces.root)
+    if left:
+        raise LeftBehind(f"of the throwaway runtime {traces.name}, this could not be removed: {'; '.join(left)}")
+    with machine_lock():
+        _forget(traces.state)
+        places.remove_empty(traces.root.parent, up_to=places.FILES)
+        baseline.put_back()
+
+
+def reap_dead_runs() -> list[Reaped]:
+    """Remove the throwaway runtimes whose owner is dead, and nothing else.
+
+    Returns:
+        One entry per runtime that was dead, in the order of their directories.
+    """
+    reaped = [reap(state) for state in places.throwaway_dirs()]
+    reaped += [_reap_files(root) for root in sorted(places.FILES.glob(f"*/{places.NODE}/*/"))]
+    return [entry for entry in reaped if entry is not None]
+
+
+def reap(state: Path) -> Reaped | None:
+    """Remove one throwaway runtime if its owner is dead; None where the owner lives, or somebody else removes it already."""
+    run_id, name = state.parent.parent.name, state.name
+    lock = FileLock(state / places.LOCK_FILE)
+    with machine_lock():
+        if not state.is_dir() or not lock.try_acquire():
+            return None
+    try:
+        traces = Traces.read(state)
+        if traces is None:
+            with machine_lock():
+                _forget(state)
+                baseline.put_back()
+        else:
+            remove(traces)
+    except (LeftBehind, ValueError) as error:
+        return Reaped(run_id, name, left=str(error))
+    finally:
+        lock.release()
+    return Reaped(run_id, name)
+
+
+def _reap_files(root: Path) -> Reaped | None:
+    """Remove the large files of a throwaway runtime whose directory in /run has gone, as after a reboot."""
+    run_id, name = root.parent.parent.name, root.name
+    with machine_lock():
+        if (places.run_dir(run_id) / places.NODE / name).exists() or not root.is_dir():
+            return None
+        left = [*remains.unmount_below([root]), *remains.remove_tree(root)]
+        places.remove_empty(root.parent, up_to=places.FILES)
+    return Reaped(run_id, name, left="; ".join(left))
+
+
+def _forget(state: Path) -> None:
+    """Remove the state directory, the record and the lock last, and the directories above it that are empty then."""
+    last = (state / places.RECORD_FILE, state / places.LOCK_FILE)
+    for entry in state.iterdir():
+        if entry in last:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    for path in last:
+        path.unlink(missing_ok=True)
+    places.remove_empty(state, up_to=places.run_dir(state.parent.parent.name))
+
+
+def _delete_links(bridge: str) -> list[str]:
+    """Delete the bridge and the host's ends of the veth pairs on it."""
+    program = shutil.which("ip")
+    device = Path("/sys/class/net", bridge)
+    if program is None or not device.exists():
+        return []
+    for link in (*(port.name for port in device.glob("brif/*")), bridge):
+        subprocess.run([program, "link", "delete", link], capture_output=True, timeout=10, check=False)
+    return [f"network interface {bridge}"] if device.exists() else []

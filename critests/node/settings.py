@@ -1,0 +1,27 @@
+"""What the configuration of a private runtime depends on, beside the places that `Traces` names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The choices of the caller and the facts of the machine that a daemon's configuration is written from."""
+
+    version: tuple[int, int, int]
+    handlers: Mapping[str, Path]
+    """OCI runtime binary of each handler; the first is the default."""
+    cni_plugins: Path
+    pause_image: str
+    registry_addresses: Sequence[str]
+    """`host:port` of registries that speak plain HTTP."""
+    apparmor: bool = False
+    """Whether the kernel has AppArmor switched on."""
+    may_lower_oom_score: bool = True
+    """Whether the daemon will have CAP_SYS_RESOURCE."""
+    systemd_cgroup: bool = False
+    snapshotter: str = "overlayfs"
+    """Of containerd only."""
+    helpers: Mapping[str, Path] = field(default_factory=dict)
+    """Other programs that the configuration names (CRI-O: conmon, pinns)."""

@@ -1,0 +1,352 @@
+"""Private runtimes: a containerd or CRI-O that shares nothing with another one on the machine and leaves nothing behind.
+
+Each has its own root, state, socket, streaming port, CNI network, bridge and subnet. What it will make is written down
+before it is made (`Traces`), its owner holds a lock as long as it lives, and a watcher removes everything if the owner
+dies first. See `removal` for the clean-up.
+"""
+
+import atexit
+import contextlib
+import ipaddress
+import os
+import secrets
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Self
+
+from critests.node import baseline, binaries, cni, places, readiness, removal
+from critests.node.daemons import Daemon, find_daemon
+from critests.node.locks import FileLock, ProcessIdentity, machine_lock
+from critests.node.traces import Traces
+from critests.node.watcher import start_watcher
+
+START_SECONDS = 20.0
+"""How long a runtime may take to become ready; a healthy one takes well under a second."""
+
+_STOP_SECONDS = 3.0
+_LOG_TAIL_LINES = 20
+_LOG_TAIL_BYTES = 16384
+
+
+class RuntimeStartFailed(Exception):
+    """A throwaway runtime did not start, and nothing of it is left."""
+
+    def __init__(self, reason: str, log_tail: str = "") -> None:
+        """Keep the reason (a sentence for the user) and the last lines of the daemon's log."""
+        super().__init__(f"{reason}\nThe end of its log:\n{log_tail}" if log_tail else reason)
+        self.reason = reason
+        self.log_tail = log_tail
+
+
+class ThrowawayRuntime:
+    """A private runtime that is running. Made by `start_throwaway`; `stop`, or the end of a `with`, removes all of it."""
+
+    def __init__(
+        self, traces: Traces, daemon: Daemon, command: Sequence[str], environment: Mapping[str, str], log_file: Path, lock: FileLock
+    ) -> None:
+        self._traces = traces
+        self._daemon = daemon
+        self._command = list(command)
+        self._environment = dict(environment)
+        self._lock = lock
+        self._process: subprocess.Popen[bytes] | None = None
+        self._watcher: subprocess.Popen[bytes] | None = None
+        self._stopping = threading.RLock()
+        self._stopped = False
+        self._network = False
+        self.log_file = log_file
+        self.version = ""
+        self.runtime_name = ""
+
+    @property
+    def kind(self) -> str:
+        """Return `containerd` or `crio`."""
+        return self._traces.kind
+
+    @property
+    def binary(self) -> Path:
+        """Return the daemon's binary."""
+        return self._daemon.binary
+
+    @property
+    def endpoint(self) -> str:
+        """Return the CRI endpoint, `unix:///…`; it stays the same over restarts."""
+        return f"unix://{self._daemon.socket(self._traces)}"
+
+    @property
+    def pid(self) -> int:
+        """Return the daemon's process id.
+
+        Raises:
+            ProcessLookupError: it has been killed or stopped.
+        """
+        if self._process is None or self._process.poll() is not None:
+            raise ProcessLookupError(f"the throwaway runtime {self._traces.name} is not running")
+        return self._process.pid
+
+    @property
+    def handlers(self) -> tuple[str, ...]:
+        """Return the handlers to test: the default one (an empty name, which is runc), and each further one by name."""
+        return ("", *list(self._daemon.handlers)[1:])
+
+    @property
+    def state(self) -> Path:
+        """Return the directory below /run that holds its configuration, sockets and state."""
+        return self._traces.state
+
+    @property
+    def root(self) -> Path:
+        """Return the directory that holds its images and snapshots."""
+        return self._traces.root
+
+    @property
+    def subnets(self) -> tuple[str, ...]:
+        """Return the subnets of its pods: one of IPv4 and, where dual stack was asked for, one of IPv6."""
+        return self._traces.subnets
+
+    @property
+    def bridge(self) -> str:
+        """Return the name of its network bridge."""
+        return self._traces.bridge
+
+    @property
+    def conflist(self) -> Path:
+        """Return its CNI configuration; the runtime notices when it changes."""
+        return self.state / "cni" / cni.CONFLIST_NAME
+
+    @property
+    def cgroup_parent(self) -> str:
+        """Return a cgroup to put pods below that is removed with the runtime (for the cgroupfs driver)."""
+        return f"/{self._traces.cgroup}"
+
+    def start_daemon(self, *, network: bool, seconds: float = START_SECONDS) -> None:
+        """Start the daemon and wait until it is ready. For `start_throwaway` and `restart`.
+
+        Raises:
+            NotReady: it was not ready within `seconds`.
+            OSError: the binary cannot be executed.
+        """
+        self._network = network
+        with self.log_file.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd="/",
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                umask=0o022,
+            )
+        if self._watcher is None:
+            self._watcher = start_watcher(self._traces)
+        process = self._process
+        answer = readiness.wait_until_ready(
+            self._daemon.socket(self._traces), seconds=seconds, network=network, alive=lambda: process.poll() is None
+        )
+        self.version, self.runtime_name = answer.runtime_version, answer.runtime_name
+
+    def kill(self, signal_number: int = signal.SIGKILL) -> None:
+        """End the daemon by a signal and wait until it is dead. Its containers and shims live on; `restart` brings it back."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        process.send_signal(signal_number)
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def restart(self, signal_number: int = signal.SIGTERM) -> None:
+        """End the daemon by a signal, start it again with the same configuration, and wait until it is ready.
+
+        Raises:
+            RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
+        """
+        self.kill(signal_number)
+        try:
+            self.start_daemon(network=self._network)
+        except readiness.NotReady as error:
+            raise RuntimeStartFailed(f"{self._traces.name} did not come back after a restart: {error}", log_tail(self.log_file)) from error
+
+    def stop(self) -> None:
+        """Stop the runtime and remove everything it made. Calling it again does nothing.
+
+        Raises:
+            LeftBehind: something could not be removed; calling it again tries again.
+        """
+        with self._stopping:
+            if self._stopped:
+                return
+            self.kill(signal.SIGTERM)
+            removal.remove(self._traces)
+            self._lock.release()
+            if self._watcher is not None:
+                self._watcher.kill()
+                self._watcher.wait()
+            self._stopped = True
+            atexit.unregister(self._stop_at_exit)
+
+    def stop_at_exit(self) -> None:
+        """See to it that `stop` is called when this process ends by itself; a child that was forked from it does not."""
+        atexit.register(self._stop_at_exit)
+
+    def _stop_at_exit(self) -> None:
+        if os.getpid() == self._traces.owner.pid:
+            self.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+def start_throwaway(
+    kind: str = "containerd",
+    *,
+    run_id: str,
+    pause_image: str,
+    registry_addresses: Sequence[str] = (),
+    binary: Path | None = None,
+    root: Path | None = None,
+    log_file: Path | None = None,
+    extra_handlers: Mapping[str, Path] | None = None,
+    cni_plugins: Path | None = None,
+    network: bool = True,
+    dual_stack: bool = False,
+    systemd_cgroup: bool = False,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = START_SECONDS,
+) -> ThrowawayRuntime:
+    """Start a private runtime and wait until it is ready.
+
+    Args:
+        kind: `containerd` or `crio`.
+        run_id: the run that it belongs to; its directories lie below those of the run.
+        pause_image: the sandbox image, from one of the registries below.
+        registry_addresses: `host:port` of registries that speak plain HTTP.
+        binary: the daemon; None for the one on PATH. Its directory comes first on the daemon's PATH, so that it finds its own shim.
+        root: where images and snapshots go; None for below /var/lib/critests.
+        log_file: the daemon's log, appended to and kept; None for a file that goes with the runtime.
+        extra_handlers: further handlers by name, each with its OCI runtime's binary.
+        cni_plugins: directory of CNI plugins; None to look for it.
+        network: whether there is a CNI network; without one the runtime stays "network not ready".
+        dual_stack: give pods an IPv6 address too (each sandbox then takes longer, until its address is known to be unique).
+        systemd_cgroup: let systemd make the cgroups; False is safe everywhere.
+        environment: further variables for the daemon.
+        seconds: how long it may take to become ready.
+
+    Raises:
+        RuntimeStartFailed: it did not start; the message says why and ends with the tail of its log. Nothing is left of it.
+    """
+    if os.geteuid() != 0:
+        raise RuntimeStartFailed("a throwaway runtime can only be started by root")
+    try:
+        daemon = find_daemon(kind, binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins)
+        if systemd_cgroup and not Path("/run/systemd/system").is_dir():
+            raise RuntimeStartFailed("systemd cannot make cgroups here: this machine was not booted by systemd")
+        traces, lock = _claim(daemon, run_id, root, dual_stack=dual_stack)
+    except (binaries.MissingProgram, cni.NoPlugins, cni.NoFreeSubnet) as error:
+        raise RuntimeStartFailed(f"{kind} cannot be started: {error}") from error
+    log = log_file or traces.state / "daemon.log"
+    try:
+        for directory in (traces.root / "tmp", traces.root / "root", traces.state / "cni"):
+            directory.mkdir(parents=True)
+        if network:
+            (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")
+        command = daemon.configure(traces, pause_image=pause_image, registry_addresses=registry_addresses, systemd_cgroup=systemd_cgroup)
+        runtime = ThrowawayRuntime(traces, daemon, command, daemon.environment(traces, environment or {}), log, lock)
+    except BaseException:
+        _abandon(traces, lock)
+        raise
+    try:
+        runtime.stop_at_exit()
+        runtime.start_daemon(network=network, seconds=seconds)
+    except (readiness.NotReady, OSError) as error:
+        tail = log_tail(log)
+        runtime.stop()
+        raise RuntimeStartFailed(f"{daemon.binary} ({daemon.version_line}) did not start: {error}", tail) from error
+    except BaseException:
+        runtime.stop()
+        raise
+    return runtime
+
+
+@contextlib.contextmanager
+def signals_cleaned_up() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end this process in order, as Ctrl-C does: by a KeyboardInterrupt in the main thread.
+
+    Whatever holds a throwaway runtime then stops it on the way out (a `with`, pytest's unconfigure, or `atexit`). A second
+    signal of the same kind ends the process at once, and the watcher removes the runtime. Signals that are ignored
+    (`nohup`) stay ignored. Outside the main thread this does nothing, as Python handles signals only there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in handled:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in handled:
+            signal.signal(number, before[number] or signal.SIG_DFL)
+
+
+def log_tail(path: Path) -> str:
+    """Return the last lines of a log: at most 20, and at most 16 KiB."""
+    try:
+        with path.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(0, size - _LOG_TAIL_BYTES))
+            text = log.read().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-_LOG_TAIL_LINES:])
+
+
+def _claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -> tuple[Traces, FileLock]:
+    """Choose a token and a subnet, take the lock of the new runtime, and write down what it will make."""
+    with machine_lock():
+        baseline.note()
+        token = secrets.token_hex(3)
+        name = f"{daemon.kind}-{token}"
+        state = places.run_dir(run_id) / places.NODE / name
+        taken = [*cni.networks_in_use(), *_subnets_of_others()]
+        subnets = [str(cni.free_subnet(taken)), *([str(cni.unique_local_subnet(token))] if dual_stack else [])]
+        traces = Traces(
+            kind=daemon.kind,
+            run_id=run_id,
+            token=token,
+            state=state,
+            root=(root or places.FILES / run_id / places.NODE) / name,
+            subnets=tuple(subnets),
+            owner=ProcessIdentity.of(os.getpid()),
+            binaries=daemon.binaries,
+        )
+        lock = traces.lock
+        lock.acquire(seconds=0)
+        traces.write()
+    return traces, lock
+
+
+def _abandon(traces: Traces, lock: FileLock) -> None:
+    removal.remove(traces)
+    lock.release()
+
+
+def _subnets_of_others() -> list[ipaddress.IPv4Network]:
+    others = [Traces.read(state) for state in places.throwaway_dirs()]
+    return [ipaddress.IPv4Network(other.subnets[0]) for other in others if other is not None]
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signature of a signal handler
+    signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")
