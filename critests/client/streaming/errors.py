@@ -71,6 +71,18 @@ class SessionEnded(StreamError):
         self.last_seen = last_seen
 
 
+class StreamRefused(StreamError):
+    """The server reset a SPDY stream instead of accepting it.
+
+    Attributes:
+        status: the status code of its RST_STREAM frame.
+    """
+
+    def __init__(self, name: str, status: int) -> None:
+        super().__init__(f"the server refused the {name} stream with status {status}")
+        self.status = status
+
+
 class HalfCloseUnsupported(StreamError):
     """The session's sub-protocol has no way to end one direction only."""
 

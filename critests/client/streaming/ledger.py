@@ -34,6 +34,7 @@ class Ledger:
         self.totals: dict[int, int] = {}
         self.truncated = False
         self.finished: set[int] = set()
+        self.resets: dict[int, int] = {}
         self.ended_by: EndedBy | None = None
         self.ended: float | None = None
         self.close_code: int | None = None
@@ -65,6 +66,21 @@ class Ledger:
     def finish(self, channel: int) -> None:
         """Note that the server will write no more to a channel."""
         self.finished.add(channel)
+
+    def reset(self, channel: int, status: int) -> None:
+        """Note that the server reset a channel (SPDY), with the status code of its frame."""
+        self.resets.setdefault(channel, status)
+        self.finished.add(channel)
+
+    def skip(self, channel: int, size: int) -> None:
+        """Have the next `take` of a channel begin at least `size` bytes after its beginning."""
+        self._read[channel] = max(size, self._read.get(channel, 0))
+
+    def forget(self, channel: int) -> None:
+        """Drop what is kept of a channel that nobody will ask for any more."""
+        for known in (self._kept, self._read, self._searched, self.totals, self.resets):
+            known.pop(channel, None)
+        self.finished.discard(channel)
 
     def end(self, by: EndedBy, code: int | None = None, reason: str = "") -> None:
         """Note the end of the session; only the first such note counts."""

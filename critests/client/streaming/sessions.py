@@ -15,6 +15,7 @@ from typing import Self
 
 from critests.client.streaming.errors import SessionEnded
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
+from critests.client.streaming.spdy_transport import open_spdy
 from critests.client.streaming.status import Status, parse_status
 from critests.client.streaming.streams import EndedBy, Frame, Protocol, Stream, channel_name
 from critests.client.streaming.transport import Transport
@@ -184,6 +185,7 @@ def open_remote_command(
     protocol: Protocol = Protocol.WEBSOCKET,
     deadline_seconds: float,
     subprotocols: Sequence[str] = (V4,),
+    method: str = "POST",
     tls: ssl.SSLContext | None = None,
     keep_bytes: int = KEPT_BYTES,
     sink: Sink | None = None,
@@ -199,6 +201,7 @@ def open_remote_command(
         protocol: what to upgrade to.
         deadline_seconds: for connecting, the upgrade, and opening the streams together.
         subprotocols: what to offer, the best first; without any the header is not sent.
+        method: of the upgrade to SPDY, POST or GET; a WebSocket handshake is always GET.
         tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign their own.
         keep_bytes: how many bytes of output to keep; what comes after is counted only.
         sink: called with channel and payload of each frame as it is read, for output larger than what is kept.
@@ -207,13 +210,23 @@ def open_remote_command(
         CannotConnect: nobody answers at the URL.
         UpgradeRefused: the server does not switch protocols.
         StreamTimeout: the session was not open in time.
+        StreamRefused: the server refused one of its SPDY streams.
         ProtocolViolation: the server broke the protocol's rules while opening.
     """
     until = time.monotonic() + deadline_seconds
     ledger = Ledger(keep_bytes, lambda channel: channel == Stream.ERROR, sink)
     wire = connect(url, tls, until)
     try:
-        transport: Transport = open_websocket(wire, url, subprotocols, ledger, seconds=deadline_seconds, until=until)
+        if protocol is Protocol.WEBSOCKET:
+            transport: Transport = open_websocket(wire, url, subprotocols, ledger, seconds=deadline_seconds, until=until)
+        else:
+            spdy = transport = open_spdy(wire, url, subprotocols, ledger, method=method, seconds=deadline_seconds, until=until)
+            wanted = {Stream.ERROR: True, Stream.STDIN: stdin, Stream.STDOUT: stdout, Stream.STDERR: stderr, Stream.RESIZE: tty}
+            names = {int(stream): stream.name.lower() for stream, is_wanted in wanted.items() if is_wanted}
+            for channel, name in names.items():
+                spdy.start_stream(channel, {"streamtype": name})
+            spdy.awaited = frozenset(names) - {Stream.STDIN, Stream.RESIZE}
+            spdy.await_streams(names, deadline_seconds, until)
     except BaseException:
         wire.close()
         raise

@@ -135,10 +135,10 @@ class Transport(ABC):
             until = time.monotonic() + seconds
             while self.ledger.ended_by is None and self.pump(until):
                 pass
+            self.ledger.ended_by = EndedBy.CLOSED_HERE
         elif self._wire.queue:
             with contextlib.suppress(ConnectionError):
                 self._wire.turn(0)
-        self.ledger.end(EndedBy.CLOSED_HERE)
         self._wire.close()
 
     def abort(self) -> None:

@@ -1,7 +1,7 @@
 """The HTTP/1.1 request that turns a connection into a streaming session."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -22,14 +22,14 @@ class Answer:
     """Names in lower case; of a repeated header the values joined with commas."""
 
 
-def upgrade(wire: Wire, url: str, *, method: str, headers: Mapping[str, str], seconds: float, until: float) -> Answer:
+def upgrade(wire: Wire, url: str, *, method: str, headers: Sequence[tuple[str, str]], seconds: float, until: float) -> Answer:
     """Ask the server to switch protocols, and wait for its answer.
 
     Args:
         wire: the connection, of which nothing was used yet; bytes that come after the answer's head stay in it.
         url: the session's URL; path and query are sent as they are.
         method: GET or POST.
-        headers: the request's headers beside Host.
+        headers: the request's headers beside Host, in order; a name may come more than once.
         seconds: the deadline as the caller named it, for messages.
         until: the monotonic time at which to give up.
 
@@ -43,7 +43,7 @@ def upgrade(wire: Wire, url: str, *, method: str, headers: Mapping[str, str], se
     lines = [
         f"{method} {target} HTTP/1.1",
         f"Host: {parts.netloc.rpartition('@')[2]}",
-        *(f"{name}: {value}" for name, value in headers.items()),
+        *(f"{name}: {value}" for name, value in headers),
     ]
     wire.queue += ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
     head, rest = _read_head(wire, seconds, until)

@@ -150,9 +150,9 @@ def open_websocket(
         ProtocolViolation: it does, but not in the way of RFC 6455, or with a sub-protocol that was not offered.
     """
     key = base64.b64encode(os.urandom(16)).decode()
-    headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key}
+    headers = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", key)]
     if subprotocols:
-        headers["Sec-WebSocket-Protocol"] = ", ".join(subprotocols)
+        headers.append(("Sec-WebSocket-Protocol", ", ".join(subprotocols)))
     answer = upgrade(wire, url, method="GET", headers=headers, seconds=seconds, until=until)
     expected = base64.b64encode(hashlib.sha1((key + ACCEPT_SUFFIX).encode(), usedforsecurity=False).digest()).decode()
     if answer.headers.get("upgrade", "").lower() != "websocket" or answer.headers.get("sec-websocket-accept") != expected:

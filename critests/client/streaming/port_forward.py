@@ -1,0 +1,287 @@
+"""Port-forward sessions, over either protocol.
+
+    with open_port_forward(url, [80], protocol=Protocol.SPDY, deadline_seconds=10) as forward:
+        connection = forward.connect(80)
+        connection.write(request)
+        page = connection.finish(10).data
+
+Each connection has a data and an error channel. Over SPDY (`portforward.k8s.io`) they are two streams with the headers `streamtype`
+(`data` or `error`), `port` and `requestid`, opened per connection, as many as one likes. Over WebSocket (`v4.channel.k8s.io`) they are the
+channels 2i and 2i+1 of the i-th port of the request, there from the start, once per port; on each the server first sends the port as a
+little-endian 16-bit number, which is taken away here.
+"""
+
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation, SessionEnded
+from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
+from critests.client.streaming.sessions import CLOSE_SECONDS, V4
+from critests.client.streaming.spdy_transport import SpdyTransport, open_spdy
+from critests.client.streaming.streams import EndedBy, Frame, Protocol
+from critests.client.streaming.transport import Transport
+from critests.client.streaming.websocket_transport import WebSocketTransport, open_websocket
+from critests.client.streaming.wire import connect
+
+SPDY_SUBPROTOCOL = "portforward.k8s.io"
+
+PORT_BYTES = 2
+"""How long the port is that begins each WebSocket channel."""
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """All that one forwarded connection gave."""
+
+    data: bytes
+    """What the server in the pod sent."""
+    error: bytes
+    """What the runtime says went wrong; empty if nothing."""
+    frames: tuple[Frame, ...]
+    """As they were read; even channel numbers are data, odd ones errors."""
+    total: int
+    """Bytes of data received, also those that were not kept."""
+    truncated: bool
+    """Whether more data arrived than was kept."""
+    reset: int | None
+    """The status of the RST_STREAM frame with which the runtime ended the data stream (SPDY), if it did."""
+    ended_by: EndedBy | None
+    """How the whole session ended; None if it goes on."""
+
+
+class PortConnection:
+    """One connection to a port of the pod; see `PortForward.connect`."""
+
+    def __init__(self, transport: Transport, port: int, channel: int, skip: int) -> None:
+        self.port = port
+        self._transport = transport
+        self._ledger = transport.ledger
+        self._data, self._error = channel, channel + 1
+        self._skip = skip
+
+    def write(self, data: bytes, deadline_seconds: float = 30.0) -> None:
+        """Send data to the port, taking what comes meanwhile; raises StreamTimeout or SessionEnded."""
+        self._transport.send(self._data, data, deadline_seconds)
+
+    def close_write(self, deadline_seconds: float = 10.0) -> None:
+        """Say that no more data will be sent, and keep reading; raises HalfCloseUnsupported over WebSocket."""
+        self._transport.half_close(self._data, deadline_seconds)
+
+    def read_until(self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
+        """Wait until something came from the port; the same as `RemoteCommand.read_until`."""
+        return self._read(self._data, "data", wanted, deadline_seconds)
+
+    def read_error_until(self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
+        """Wait until something came on the error channel; the same as `RemoteCommand.read_until`."""
+        return self._read(self._error, "error", wanted, deadline_seconds)
+
+    def _read(self, channel: int, name: str, wanted: bytes | Callable[[bytes], bool], seconds: float) -> bytes:
+        what = (
+            f"{wanted!r} as {name} of port {self.port}" if isinstance(wanted, bytes) else f"a condition on the {name} of port {self.port}"
+        )
+        taken: bytes | None = None
+
+        def came() -> bool:
+            nonlocal taken
+            taken = self._ledger.take(channel, wanted)
+            if taken is None and channel in self._ledger.finished:
+                raise SessionEnded(what, f"{self._ledger.describe()}; the server finished this stream")
+            return taken is not None
+
+        self._transport.await_(came, what, seconds)
+        return taken or b""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the runtime, as far as it was read, has finished both channels or the session."""
+        return self._ledger.ended_by is not None or self._ledger.finished.issuperset({self._data, self._error})
+
+    def finish(self, deadline_seconds: float) -> Forwarded:
+        """Read until the runtime has finished the connection.
+
+        Raises:
+            StreamTimeout: it did not in time; `received` still tells what came.
+        """
+        self._transport.await_(lambda: self.ended, f"the end of the connection to port {self.port}", deadline_seconds)
+        return self.received()
+
+    def received(self) -> Forwarded:
+        """Return what has come so far."""
+        ledger = self._ledger
+        total = ledger.totals.get(self._data, 0)
+        data = ledger.received(self._data)
+        return Forwarded(
+            data=data[self._skip :],
+            error=ledger.received(self._error)[self._skip :],
+            frames=tuple(frame for frame in ledger.frames if frame.channel in {self._data, self._error}),
+            total=max(0, total - self._skip),
+            truncated=total > len(data),
+            reset=ledger.resets.get(self._data),
+            ended_by=ledger.ended_by,
+        )
+
+    def close(self) -> None:
+        """End this connection in both directions and forget what it gave. Over WebSocket it ends with the session only.
+
+        Raises:
+            HalfCloseUnsupported: over WebSocket.
+        """
+        if not isinstance(self._transport, SpdyTransport):
+            raise HalfCloseUnsupported("over WebSocket a forwarded connection ends with its session")
+        self._transport.reset_stream(self._data)
+        self._transport.reset_stream(self._error)
+
+
+class PortForward:
+    """An open port-forward session; see `open_port_forward`."""
+
+    def __init__(self, transport: SpdyTransport | WebSocketTransport, ports: Sequence[int]) -> None:
+        self._transport = transport
+        self._ports = tuple(ports)
+        self._unused = list(enumerate(ports))
+        self._next = 0
+
+    @property
+    def subprotocol(self) -> str:
+        """What the server chose; empty if it named none."""
+        return self._transport.subprotocol
+
+    @property
+    def peer_certificate(self) -> bytes | None:
+        """The server's certificate as DER, or None without TLS."""
+        return self._transport.peer_certificate
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """How the session ended, as far as it was read; None while it has not."""
+        return self._transport.ledger.ended_by
+
+    def connect(
+        self,
+        port: int,
+        deadline_seconds: float = 10.0,
+        *,
+        data_headers: Mapping[str, str] | None = None,
+        error_headers: Mapping[str, str] | None = None,
+    ) -> PortConnection:
+        """Open a connection to a port.
+
+        Args:
+            port: the port in the pod. Over WebSocket one of the session's ports, once each.
+            deadline_seconds: how long the runtime may take to accept it.
+            data_headers: instead of those of a proper data stream (SPDY only): for tests of what a server does with violations.
+            error_headers: the same for the error stream, which is opened first.
+
+        Raises:
+            StreamRefused: the runtime refused a stream.
+            StreamTimeout: it said nothing in time.
+            SessionEnded: the session ended before.
+            ProtocolViolation: a WebSocket channel began with another port.
+            ValueError: over WebSocket, the port is not (or no longer) to be had.
+        """
+        if isinstance(self._transport, WebSocketTransport):
+            if data_headers is not None or error_headers is not None:
+                raise ValueError("only SPDY streams have headers")
+            return self._connect_channels(self._transport, port, deadline_seconds)
+        channel, request = 2 * self._next, str(self._next)
+        self._next += 1
+        headers = {"port": str(port), "requestid": request}
+        self._transport.start_stream(channel + 1, {"streamtype": "error", **headers} if error_headers is None else error_headers, fin=True)
+        self._transport.start_stream(channel, {"streamtype": "data", **headers} if data_headers is None else data_headers)
+        self._transport.await_streams({channel + 1: "error", channel: "data"}, deadline_seconds)
+        return PortConnection(self._transport, port, channel, 0)
+
+    def _connect_channels(self, transport: WebSocketTransport, port: int, seconds: float) -> PortConnection:
+        index = next((index for index, unused in self._unused if unused == port), None)
+        if index is None:
+            raise ValueError(f"over WebSocket each of the ports {self._ports} can be connected to once; {port} is not left")
+        self._unused.remove((index, port))
+        until = time.monotonic() + seconds
+        for channel in (2 * index, 2 * index + 1):
+            awaited = f"the port at the beginning of channel {channel}"
+            transport.await_(lambda channel=channel: transport.ledger.totals.get(channel, 0) >= PORT_BYTES, awaited, seconds, until)  # type: ignore[misc] # mypy cannot type a lambda's default
+            begun = int.from_bytes(transport.ledger.received(channel)[:PORT_BYTES], "little")
+            if begun != port:
+                raise ProtocolViolation(f"channel {channel} begins with port {begun}, not {port}")
+            transport.ledger.skip(channel, PORT_BYTES)
+        return PortConnection(transport, port, 2 * index, PORT_BYTES)
+
+    def ping(self, deadline_seconds: float = 10.0) -> float:
+        """Send the protocol's own ping and return the seconds until its answer came."""
+        return self._transport.ping(deadline_seconds)
+
+    def send_raw(self, channel: int, data: bytes, deadline_seconds: float = 10.0) -> None:
+        """Send bytes on whatever channel, allowed or not: for tests of what a server does with violations."""
+        self._transport.send(channel, data, deadline_seconds)
+
+    def await_end(self, deadline_seconds: float) -> EndedBy:
+        """Read until the server ends the session, and say how it did; raises StreamTimeout."""
+        ledger = self._transport.ledger
+        self._transport.await_(lambda: ledger.ended_by is not None, "the end of the session", deadline_seconds)
+        return ledger.ended_by or EndedBy.CLOSED_HERE
+
+    def close(self, deadline_seconds: float = CLOSE_SECONDS) -> None:
+        """End the session in the protocol's way and close the connection; harmless if it has ended."""
+        self._transport.close(deadline_seconds)
+
+    def abort(self) -> None:
+        """Drop the TCP connection without a word, as a client that vanishes."""
+        self._transport.abort()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def open_port_forward(
+    url: str,
+    ports: Sequence[int],
+    *,
+    protocol: Protocol = Protocol.SPDY,
+    deadline_seconds: float,
+    subprotocols: Sequence[str] | None = None,
+    method: str = "POST",
+    tls: ssl.SSLContext | None = None,
+    keep_bytes: int = KEPT_BYTES,
+    sink: Sink | None = None,
+) -> PortForward:
+    """Open the session that a PortForward call gave a URL for. A URL is good for one session.
+
+    Args:
+        url: the URL of the response.
+        ports: the ports of the request, in its order; over WebSocket it decides the channels.
+        protocol: what to upgrade to.
+        deadline_seconds: for connecting and the upgrade together.
+        subprotocols: what to offer; None offers the one that the protocol has for port-forward.
+        method: of the upgrade to SPDY, POST or GET.
+        tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign their own.
+        keep_bytes: how many bytes of data to keep, over all connections; what comes after is counted only.
+        sink: called with channel and payload of each frame as it is read.
+
+    Raises:
+        CannotConnect: nobody answers at the URL.
+        UpgradeRefused: the server does not switch protocols.
+        StreamTimeout: the session was not open in time.
+        ProtocolViolation: the server broke the protocol's rules while opening.
+    """
+    until = time.monotonic() + deadline_seconds
+    ledger = Ledger(keep_bytes, lambda channel: channel % 2 == 1, sink)
+    wire = connect(url, tls, until)
+    try:
+        transport: SpdyTransport | WebSocketTransport
+        if protocol is Protocol.WEBSOCKET:
+            offered = (V4,) if subprotocols is None else subprotocols
+            transport = open_websocket(wire, url, offered, ledger, seconds=deadline_seconds, until=until)
+        else:
+            offered = (SPDY_SUBPROTOCOL,) if subprotocols is None else subprotocols
+            transport = open_spdy(wire, url, offered, ledger, method=method, seconds=deadline_seconds, until=until)
+    except BaseException:
+        wire.close()
+        raise
+    return PortForward(transport, ports)

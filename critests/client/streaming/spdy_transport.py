@@ -1,0 +1,190 @@
+"""Channels over SPDY/3.1: one stream per channel, opened by us, told apart by its headers.
+
+Streaming servers know no flow control: they ignore SETTINGS and WINDOW_UPDATE, and so do we.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from critests.client.streaming.errors import ProtocolViolation, StreamRefused
+from critests.client.streaming.ledger import Ledger
+from critests.client.streaming.spdy_frames import (
+    CANCEL,
+    FLAG_FIN,
+    REFUSED_STREAM,
+    ControlFrame,
+    DataFrame,
+    FrameReader,
+    HeaderReader,
+    HeaderWriter,
+    Kind,
+    data_frame,
+    goaway,
+    ping,
+    rst_stream,
+    syn_stream,
+)
+from critests.client.streaming.streams import EndedBy
+from critests.client.streaming.transport import Transport
+from critests.client.streaming.upgrade import upgrade
+from critests.client.streaming.wire import Wire
+
+VERSION_HEADER = "X-Stream-Protocol-Version"
+
+
+class SpdyTransport(Transport):
+    """A session over SPDY/3.1, after the upgrade.
+
+    Attributes:
+        goaway: the status of the server's GOAWAY frame, or None while none came.
+        awaited: the channels whose end is the end of the session; without any only the end of the connection is.
+    """
+
+    def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
+        super().__init__(wire, subprotocol, ledger)
+        self.goaway: int | None = None
+        self.awaited: frozenset[int] = frozenset()
+        self._reader = FrameReader()
+        self._their_headers = HeaderReader()
+        self._our_headers = HeaderWriter()
+        self._streams: dict[int, int] = {}
+        self._channels: dict[int, int] = {}
+        self._accepted: set[int] = set()
+        self._next_stream = 1
+        self._last_ping = -1
+        self._pongs: set[int] = set()
+
+    def start_stream(self, channel: int, headers: Mapping[str, str], *, fin: bool = False) -> None:
+        """Queue the opening of a stream that is to carry a channel; `fin` half-closes it at once. See `await_streams`."""
+        stream, self._next_stream = self._next_stream, self._next_stream + 2
+        self._streams[channel], self._channels[stream] = stream, channel
+        self._wire.queue += syn_stream(stream, self._our_headers.block(headers), fin=fin)
+
+    def await_streams(self, channels: Mapping[int, str], seconds: float, until: float | None = None) -> None:
+        """Wait until the server has accepted streams.
+
+        Args:
+            channels: their channels, each with a word for messages.
+            seconds: the deadline.
+            until: the monotonic time of the deadline, if it began to run earlier than now.
+
+        Raises:
+            StreamRefused: it reset one of them instead.
+            StreamTimeout: it said nothing in time.
+            SessionEnded: the session ended before.
+        """
+
+        def answered() -> bool:
+            for channel, name in channels.items():
+                if channel not in self._accepted and channel in self.ledger.resets:
+                    raise StreamRefused(name, self.ledger.resets[channel])
+            return self._accepted.issuperset(channels)
+
+        self.await_(answered, f"the server to accept the streams {', '.join(channels.values())}", seconds, until)
+
+    def reset_stream(self, channel: int) -> None:
+        """Queue the end of a channel in both directions, and forget what is kept of it."""
+        self._wire.queue += rst_stream(self._streams.pop(channel), CANCEL)
+        self.ledger.forget(channel)
+
+    def _feed(self, data: bytes) -> None:
+        for frame in self._reader.feed(data):
+            if isinstance(frame, DataFrame):
+                self._take_data(frame)
+            else:
+                self._take_control(frame)
+        if self.awaited and self.awaited <= self.ledger.finished:
+            self.ledger.end(EndedBy.STREAMS_FINISHED)
+
+    def _take_data(self, frame: DataFrame) -> None:
+        channel = self._channels.get(frame.stream)
+        if channel is None:
+            raise ProtocolViolation(f"data on the stream {frame.stream}, which was never opened")
+        if channel not in self._streams:
+            return  # what was under way when we reset the stream
+        if frame.data or not frame.fin:
+            self.ledger.add(channel, frame.data)
+        if frame.fin:
+            self.ledger.finish(channel)
+
+    def _take_control(self, frame: ControlFrame) -> None:
+        if frame.kind == Kind.SYN_REPLY:
+            channel = self._channels.get(frame.number())
+            self._their_headers.headers(frame.body[4:])
+            if channel is None:
+                raise ProtocolViolation(f"a reply to the stream {frame.number()}, which was never opened")
+            self._accepted.add(channel)
+            if frame.flags & FLAG_FIN:
+                self.ledger.finish(channel)
+        elif frame.kind == Kind.RST_STREAM:
+            channel = self._channels.get(frame.number())
+            if channel in self._streams:
+                self.ledger.reset(channel, frame.number(4))
+        elif frame.kind == Kind.PING:
+            self._take_ping(frame.number())
+        elif frame.kind == Kind.GOAWAY:
+            self.goaway = frame.number(4) if len(frame.body) >= 8 else 0
+        elif frame.kind == Kind.SYN_STREAM:
+            self._their_headers.headers(frame.body[10:])
+            self._wire.queue += rst_stream(frame.number(), REFUSED_STREAM)
+        elif frame.kind == Kind.HEADERS:
+            self._their_headers.headers(frame.body[4:])
+
+    def _take_ping(self, number: int) -> None:
+        if number % 2:
+            self._pongs.add(number)
+        else:
+            self._wire.queue += ping(number)
+
+    def _encode(self, channel: int, data: bytes) -> bytes:
+        return data_frame(self._stream(channel), data)
+
+    def _stream(self, channel: int) -> int:
+        if channel not in self._streams:
+            raise ValueError(f"this session has no stream for channel {channel}")
+        return self._streams[channel]
+
+    def half_close(self, channel: int, seconds: float) -> None:
+        """Tell the server that nothing more will be written to a channel."""
+        self._send_control(data_frame(self._stream(channel), b"", fin=True), seconds)
+
+    def ping(self, seconds: float) -> float:
+        """Send a ping and return the seconds until its answer came."""
+        began = time.monotonic()
+        self._last_ping += 2
+        self._send_control(ping(self._last_ping), seconds)
+        self.await_(lambda: self._last_ping in self._pongs, "the answer to a SPDY ping", seconds)
+        return time.monotonic() - began
+
+    def _farewell(self) -> bytes:
+        return b"".join(rst_stream(stream, CANCEL) for stream in self._streams.values()) + goaway(0)
+
+
+def open_spdy(
+    wire: Wire, url: str, subprotocols: Sequence[str], ledger: Ledger, *, method: str, seconds: float, until: float
+) -> SpdyTransport:
+    """Upgrade a connection to SPDY/3.1; no stream is opened yet.
+
+    Args:
+        wire: a fresh connection to the server.
+        url: the session's URL.
+        subprotocols: what to offer, the best first; without any the header is not sent.
+        ledger: where to note what comes.
+        method: POST, as the kubelet does, or GET.
+        seconds: the deadline as the caller named it.
+        until: the monotonic time at which to give up.
+
+    Raises:
+        UpgradeRefused: the server does not switch protocols.
+        ProtocolViolation: it does, but not to SPDY/3.1, or with a sub-protocol that was not offered.
+    """
+    headers = [("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"), *((VERSION_HEADER, name) for name in subprotocols)]
+    if method != "GET":
+        headers.append(("Content-Length", "0"))
+    answer = upgrade(wire, url, method=method, headers=headers, seconds=seconds, until=until)
+    if answer.headers.get("upgrade", "").lower() != "spdy/3.1":
+        raise ProtocolViolation(f"the server switched protocols, but not to SPDY/3.1: {dict(answer.headers)}")
+    chosen = answer.headers.get(VERSION_HEADER.lower(), "")
+    if chosen and chosen not in subprotocols:
+        raise ProtocolViolation(f"the server chose the sub-protocol {chosen!r}, which was not offered ({', '.join(subprotocols)})")
+    return SpdyTransport(wire, chosen, ledger)
