@@ -160,7 +160,8 @@ class Catalogue:
         """
         found = self._by_id.get(requirement_id)
         if found is None:
-            msg = f"no requirement {requirement_id!r} in the catalogue{_near(requirement_id, self._by_id)}"
+            near = difflib.get_close_matches(requirement_id.upper(), self._by_id, n=_NEAR)
+            msg = f"no requirement {requirement_id!r} in the catalogue{_near(near)}"
             raise UnknownRequirement(msg)
         return found
 
@@ -200,12 +201,18 @@ class Catalogue:
     def _named(self, word: str) -> frozenset[str]:
         found = self._words.get(word.casefold())
         if found is None:
-            if "/" in word:
-                self.aspect(word.split("/", 1)[0].upper() + "/" + word.split("/", 1)[1].casefold())
-            known = {spoken.upper() if spoken not in set(Area) else spoken: None for spoken in self._words if "/" not in spoken}
-            msg = f"{word!r} is no requirement, group, area or level{_near(word.upper(), known)}"
+            known = {spoken.casefold(): spoken for spoken in (*self._by_id, *self._groups_areas_levels)}
+            requirement_id = known.get(word.partition("/")[0].casefold(), "")
+            if "/" in word and requirement_id in self._by_id:
+                self.aspect(f"{requirement_id}/{word.partition('/')[2]}")  # raises, and names the aspects there are
+            near = [known[spoken] for spoken in difflib.get_close_matches(word.casefold(), known, n=_NEAR)]
+            msg = f"{word!r} is no requirement, aspect, group, area or level{_near(near)}"
             raise UnknownRequirement(msg)
         return found
+
+    @cached_property
+    def _groups_areas_levels(self) -> tuple[str, ...]:
+        return (*(group.prefix for group in self.groups), *Area, *Level)
 
     @cached_property
     def _words(self) -> dict[str, frozenset[str]]:
@@ -216,6 +223,5 @@ class Catalogue:
         return {word: frozenset(names) for word, names in found.items()}
 
 
-def _near(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(known), n=_NEAR, cutoff=0.6)
-    return f"; near it: {', '.join(near)}" if near else ""
+def _near(matches: list[str]) -> str:
+    return f"; near it: {', '.join(matches)}" if matches else ""
