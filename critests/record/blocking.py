@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from critests import catalogue
 from critests.catalogue.words import Level, Outcome, worst
 from critests.record.results import RootCause, TestResult
 
@@ -48,53 +49,56 @@ def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str |
 
     A failure that is itself only a follower breaks no requirement. Where failures follow each other in a circle, the first stands.
     """
-    broken = {test.requirement_id for test in tests if test.outcome in {Outcome.WARNED, Outcome.KNOWN}}
+    broken = {name for test in tests if test.outcome in {Outcome.WARNED, Outcome.KNOWN} for name in _names(test)}
     undecided: dict[int, str] = {}
     for index, test in enumerate(tests):
         if test.outcome is not Outcome.FAILED:
             continue
-        judged_by = ((test.raw_rpc and judge_of(test.raw_rpc)) or "").partition("/")[0]
-        if judged_by and judged_by != test.requirement_id:
+        judged_by = (test.raw_rpc and judge_of(test.raw_rpc)) or ""
+        if judged_by and judged_by.partition("/")[0] != test.requirement_id:
             undecided[index] = judged_by
         elif not test.unproven_since:
-            broken.add(test.requirement_id)
+            broken |= _names(test)
     followers: dict[int, str] = {}
     while undecided:
         decided = {index: judged_by for index, judged_by in undecided.items() if judged_by in broken}
         followers.update(decided)
-        open_requirements = {tests[index].requirement_id for index in undecided if index not in decided}
-        stands = [index for index, judged_by in undecided.items() if index not in decided and judged_by not in open_requirements]
+        still_open = {name for index in undecided if index not in decided for name in _names(tests[index])}
+        stands = [index for index, judged_by in undecided.items() if index not in decided and judged_by not in still_open]
         if not decided and not stands:
             stands = [next(iter(undecided))]
-        broken.update(tests[index].requirement_id for index in stands if not tests[index].unproven_since)
+        broken |= {name for index in stands if not tests[index].unproven_since for name in _names(tests[index])}
         undecided = {index: judged_by for index, judged_by in undecided.items() if index not in decided and index not in stands}
     return [
-        dataclasses.replace(test, outcome=Outcome.BLOCKED, blocked_by=followers[index]) if index in followers else test
+        dataclasses.replace(test, outcome=Outcome.BLOCKED, blocked_by=followers[index].partition("/")[0]) if index in followers else test
         for index, test in enumerate(tests)
     ]
 
 
-def judge_set_ups(tests: Sequence[TestResult], facts_of: Callable[[str], RequirementFacts | None]) -> list[TestResult]:
+def judge_set_ups(
+    tests: Sequence[TestResult], judge_of: Callable[[str], str | None], facts_of: Callable[[str], RequirementFacts | None]
+) -> list[TestResult]:
     """Judge requirements by the first set-up that failed with them, where none of their own tests gave a verdict."""
-    judged = {test.requirement_id for test in tests if test.outcome in VERDICTS}
+    judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
     results = []
     for test in tests:
-        requirement = test.blocked_by
+        rpc = test.setup_rpc or test.raw_rpc
+        aspect = (rpc and judge_of(rpc)) or test.blocked_by
+        requirement = aspect if aspect.partition("/")[0] == test.blocked_by else test.blocked_by
         if test.outcome is not Outcome.BLOCKED or not requirement or requirement in judged:
             continue
         judged.add(requirement)
         facts = facts_of(requirement) or RequirementFacts(area=test.area)
-        rpc = test.setup_rpc or test.raw_rpc
         results.append(
             dataclasses.replace(
                 test,
                 id=f"{SET_UP_MARK}{test.id}>",
-                name=f"set_up_judges_{requirement.replace('-', '_')}",
+                name="set_up_judges_" + requirement.replace("-", "_").replace("/", "_"),
                 params={},
                 requirement=requirement,
-                requirement_id=requirement,
+                requirement_id=test.blocked_by,
                 area=facts.area,
-                group=requirement.rpartition("-")[0],
+                group=test.blocked_by.rpartition("-")[0],
                 level=facts.level,
                 judgement=facts.judgement,
                 title=facts.title or f"{rpc or requirement} works, as the set-up of other tests needs it.",
@@ -111,6 +115,16 @@ def judge_set_ups(tests: Sequence[TestResult], facts_of: Callable[[str], Require
             )
         )
     return results
+
+
+def facts_from_catalogue(name: str) -> RequirementFacts | None:
+    """Return what the catalogue says of a requirement or an aspect, None where it does not know it."""
+    try:
+        found = catalogue.requirement(name.partition("/")[0])
+    except catalogue.UnknownRequirement:
+        return None
+    aspect = next((aspect for aspect in found.aspects if aspect.id == name), found.aspects[0])
+    return RequirementFacts(level=aspect.level, judgement=aspect.judgement, area=found.area.value, title=found.title)
 
 
 def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
@@ -134,3 +148,8 @@ def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
             )
         )
     return sorted(causes, key=lambda cause: -len(cause.blocked))
+
+
+def _names(test: TestResult) -> set[str]:
+    """Return the names that a breach of this test's promise goes by: its aspect and its requirement."""
+    return {test.requirement, test.requirement_id} - {""}

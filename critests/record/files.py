@@ -79,7 +79,8 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg:
+        whole = text.strip()
+        if not whole or (whole.startswith("{") and (not whole.endswith("}") or error.pos >= len(text.rstrip()))):
             msg = f"{source} is cut off after {len(text)} characters: the run that wrote it did not finish writing"
         else:
             msg = f"{source}:{error.lineno}: not JSON: {error.msg}"

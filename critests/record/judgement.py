@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from critests.catalogue.words import Level, Outcome
-from critests.record.blocking import SET_UP_MARK, RequirementFacts, block_followers, judge_set_ups, name_causes, root_causes
+from critests.record.blocking import (
+    SET_UP_MARK,
+    RequirementFacts,
+    block_followers,
+    facts_from_catalogue,
+    judge_set_ups,
+    name_causes,
+    root_causes,
+)
 from critests.record.exits import exit_code
 from critests.record.expectations import Expectations
 from critests.record.results import RequirementVerdict, RootCause, TestResult
@@ -21,8 +29,9 @@ class Circumstances:
     """What a judgement needs beside the results.
 
     Attributes:
-        judge_of: RPC to the requirement that judges it (`SBX-01`), None where none does; a mapping's `get` will do.
-        facts_of: Requirement id to what the catalogue says of it, None where it is unknown.
+        judge_of: RPC to the requirement or aspect that judges it (`SBX-02`, `RT-25/accept`), None or None;
+            a mapping's `get` will do.
+        facts_of: Requirement or aspect to what the catalogue says of it, None where it is unknown.
         version: The version that the runtime reports, for the expectations.
         expectations: Known failures of this runtime.
         required: Names of capabilities that must be present.
@@ -34,7 +43,7 @@ class Circumstances:
     """
 
     judge_of: Callable[[str], str | None]
-    facts_of: Callable[[str], RequirementFacts | None] = lambda _: None
+    facts_of: Callable[[str], RequirementFacts | None] = facts_from_catalogue
     version: str = ""
     expectations: Expectations = field(default_factory=Expectations)
     required: Sequence[str] = ()
@@ -83,7 +92,7 @@ def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgemen
     results = [_completed(test) for test in tests if not test.id.startswith(SET_UP_MARK)]
     results = block_followers(name_causes(results, judge_of), judge_of)
     results = [_by_level(test) for test in results]
-    results += [_by_level(test) for test in judge_set_ups(results, facts_of)]
+    results += [_by_level(test) for test in judge_set_ups(results, judge_of, facts_of)]
     applied = circumstances.expectations.apply(results, circumstances.version)
     results = applied.tests + _missing_capabilities(circumstances, {test.id for test in results})
     causes = root_causes(results)

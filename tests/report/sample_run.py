@@ -267,9 +267,7 @@ def write_evidence(record: RunRecord, run_dir: Path, *, log_bytes: int = 2000) -
                 "code": "OK" if number < 4 else "INTERNAL",
                 "details": "" if number < 4 else HOSTILE,
                 "streamed": 0,
-                "request": {
-                    "config": {"metadata": {"name": "sandbox", "uid": "1", "namespace": "critests"}, "labels": {"critests.run": "x"}}
-                },
+                "request": {"config": {"metadata": metadata, "labels": {"critests.run": "x"}}},
                 "response": {"pod_sandbox_id": "4f0c66a2d1"} if number < 4 else None,
             }
             for number, rpc in enumerate(["RunPodSandbox", "CreateContainer", "StartContainer", "ContainerStatus", "StopContainer"])

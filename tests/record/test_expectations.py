@@ -1,0 +1,151 @@
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from critests.catalogue.words import Outcome
+from critests.record.expectations import ExpectationsMalformed, load, path_for
+from critests.record.results import TestResult
+from critests.record.versions import parse_condition, parse_version
+
+ENTRY = """# known failures
+[[known]]
+requirement = "STP-09"
+test = "test_stop"
+handlers = ["*"]
+versions = "<2.0"
+outcome = "warned"
+reason = "answers NotFound"
+link = "https://example.org/1"
+owner = "runtime"
+expires = 2027-06-30
+"""
+TODAY = dt.date(2026, 11, 20)
+
+
+def result(outcome: Outcome, **more: str) -> TestResult:
+    fields = {"name": "test_stop", "requirement": "STP-09/error", "requirement_id": "STP-09"} | more
+    return TestResult(id=f"containers/test_stop.py::{fields['name']}", outcome=outcome, **fields)  # type: ignore[arg-type]  # texts only
+
+
+def outcome_of(tmp_path: Path, text: str, test: TestResult, version: str = "1.6.20~ds1") -> TestResult:
+    (tmp_path / "x.toml").write_text(text)
+    return load(tmp_path / "x.toml").apply([test], version, TODAY).tests[0]
+
+
+def test_an_expected_warning_is_known(tmp_path: Path) -> None:
+    test = outcome_of(tmp_path, ENTRY, result(Outcome.WARNED))
+
+    assert test.outcome is Outcome.KNOWN
+    assert test.expectation == "https://example.org/1"
+    assert test.reason == "answers NotFound"
+
+
+def test_a_failure_where_a_warning_is_expected_stays_a_failure(tmp_path: Path) -> None:
+    assert outcome_of(tmp_path, ENTRY, result(Outcome.FAILED)).outcome is Outcome.FAILED
+
+
+def test_an_unexpected_pass_fails_and_says_what_to_do(tmp_path: Path) -> None:
+    test = outcome_of(tmp_path, ENTRY, result(Outcome.PASSED))
+
+    assert test.outcome is Outcome.FAILED
+    assert test.reason == "unexpected pass: x.toml:2 expects it to be warned; remove the entry"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "test"),
+    [
+        ("<2.0", ">=2.0", result(Outcome.WARNED)),
+        ('["*"]', '["crun*"]', result(Outcome.WARNED)),
+        ('"test_stop"', '"test_stop[a]"', result(Outcome.WARNED, name="test_stop[b]")),
+        ("STP-09", "STP-09/code", result(Outcome.WARNED)),
+        ("", "", result(Outcome.BLOCKED)),
+        ("", "", result(Outcome.ERROR)),
+    ],
+)
+def test_an_entry_speaks_only_of_what_it_names(tmp_path: Path, old: str, new: str, test: TestResult) -> None:
+    assert outcome_of(tmp_path, ENTRY.replace(old, new, 1) if old else ENTRY, test) is test
+
+
+def test_a_case_and_a_handler_can_be_named(tmp_path: Path) -> None:
+    text = ENTRY.replace('"test_stop"', '"test_stop[a b]"').replace('["*"]', '["crun"]')
+
+    assert outcome_of(tmp_path, text, result(Outcome.WARNED, name="test_stop[a b]", handler="crun")).outcome is Outcome.KNOWN
+
+
+def test_an_expired_entry_does_not_apply_and_is_said(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(ENTRY)
+
+    applied = load(tmp_path / "x.toml").apply([result(Outcome.WARNED)], "1.6", dt.date(2027, 7, 1))
+
+    assert applied.tests[0].outcome is Outcome.WARNED
+    assert applied.notes == ["x.toml:2: the entry for STP-09 (test_stop) expired on 2027-06-30 and does not apply"]
+    assert load(tmp_path / "x.toml").apply([], "1.6", dt.date(2027, 6, 30)).notes == []
+
+
+def test_a_runtime_without_a_file_has_no_known_failures(tmp_path: Path) -> None:
+    assert load(tmp_path / "none.toml").known == ()
+    assert path_for("containerd").name == "containerd.toml"
+    assert path_for("../evil", tmp_path).parent == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        ('"STP-09"', '"STP-99"', 3, 'no requirement "STP-99"'),
+        ('outcome = "warned"', 'outcome = "known"', 7, 'outcome must be "failed" or "warned"'),
+        ('"<2.0"', '"about 2"', 6, "no condition on versions"),
+        ("2027-06-30", '"2027-06-30"', 11, "a day without quotes"),
+        ('owner = "runtime"', "", 2, 'no "owner"'),
+        ('owner = "runtime"', 'owners = "runtime"', 10, '"owners" is not a key'),
+        ('reason = "answers NotFound"', 'reason = ""', 8, "reason must be a text"),
+        ('link = "https://example.org/1"', "", 2, '"link"'),
+        ('["*"]', '"*"', 5, "handlers must be a list"),
+        ('"STP-09"', '"STP-09', 3, "not TOML"),
+        ("[[known]]", "[known]", 1, "must be written as [[known]]"),
+        ("[[known]]", "[[knwon]]", 2, '"knwon" is not known here'),
+        ("# known failures\n", ENTRY, 12, "the same entry as on line 2"),
+    ],
+)
+def test_a_malformed_file_is_named_with_its_line(tmp_path: Path, old: str, new: str, line: int, what: str) -> None:
+    path = tmp_path / "containerd.toml"
+    path.write_text(ENTRY.replace(old, new, 1))
+
+    with pytest.raises(ExpectationsMalformed) as caught:
+        load(path, known_requirement=lambda name: name.startswith("STP-0"))
+
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert what in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("version", "condition", "holds"),
+    [
+        ("1.6.20~ds1", "<2.0", True),
+        ("1.6.20~ds1", ">=1.6,<1.7", True),
+        ("v1.7.24~ds1", ">=1.6,<1.7", False),
+        ("2.1.9+unknown", "<2.0", False),
+        ("2.1.9+unknown", ">=2.1.9", True),
+        ("2.0.0-rc.1", "<2.0", False),
+        ("2.0.0-rc.1", "<2.0.0-rc.2", True),
+        ("2.0.0", ">2.0.0-rc.2", True),
+        ("1.37.0", "==1.37", True),
+        ("1.10", ">1.9", True),
+        ("1.37.0", "!=1.37", False),
+        ("unknown", "<2.0", False),
+        ("unknown", "*", True),
+        ("", "*", True),
+    ],
+)
+def test_conditions_read_the_versions_that_runtimes_report(version: str, condition: str, holds: bool) -> None:
+    assert parse_condition(condition).holds(version) is holds
+
+
+@pytest.mark.parametrize("text", ["", "2.0", "<", "<2.0,", "~=1.6", "<2.x"])
+def test_a_condition_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no condition on versions"):
+        parse_condition(text)
+
+
+def test_a_version_without_numbers_is_none() -> None:
+    assert parse_version("devel") is None

@@ -1,0 +1,221 @@
+from pathlib import Path
+
+import pytest
+
+from critests.catalogue.words import Level, Outcome
+from critests.record.blocking import RequirementFacts
+from critests.record.expectations import load
+from critests.record.judgement import Circumstances, Judgement, judge
+from critests.record.results import TestResult
+from critests.record.run import CapabilityFact
+
+JUDGES = {"RunPodSandbox": "SBX-01", "CreateContainer": "CTR-01", "RemoveContainer": "CTR-28/removed"}
+SELINUX_ABSENT = CapabilityFact(name="SELinux", present=False, evidence="no /sys/fs/selinux")
+
+
+def result(name: str, requirement: str, outcome: Outcome = Outcome.PASSED, **more: object) -> TestResult:
+    return TestResult(id=f"a.py::{name}", name=name, requirement=requirement, area="containers", outcome=outcome, **more)  # type: ignore[arg-type]  # real fields only
+
+
+def judged(*tests: TestResult, **more: object) -> Judgement:
+    return judge(tests, Circumstances(judge_of=JUDGES.get, facts_of=lambda _: None, **more))  # type: ignore[arg-type]  # real fields only
+
+
+def outcomes(judgement: Judgement) -> dict[str, Outcome]:
+    return {test.name: test.outcome for test in judgement.tests}
+
+
+def test_a_follower_of_a_broken_rpc_is_blocked_by_its_judge() -> None:
+    found = judged(
+        result("test_run", "SBX-01", Outcome.FAILED, raw_rpc="RunPodSandbox", reason="it cannot"),
+        result("test_other", "SBX-09", Outcome.FAILED, raw_rpc="RunPodSandbox"),
+        result("test_list", "SBA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox"),
+    )
+
+    assert outcomes(found) == {"test_run": Outcome.FAILED, "test_other": Outcome.BLOCKED, "test_list": Outcome.BLOCKED}
+    assert [test.blocked_by for test in found.tests] == ["", "SBX-01", "SBX-01"]
+    (cause,) = found.root_causes
+    assert (cause.requirement, cause.rpc, cause.reason, len(cause.blocked)) == ("SBX-01", "RunPodSandbox", "it cannot", 2)
+    assert found.exit_code == 1
+
+
+def test_a_failure_by_an_rpc_whose_judge_passed_stays_a_failure() -> None:
+    found = judged(result("test_run", "SBX-01"), result("test_other", "SBX-09", Outcome.FAILED, raw_rpc="RunPodSandbox"))
+
+    assert outcomes(found)["test_other"] is Outcome.FAILED
+
+
+def test_a_failure_by_assertion_stays_a_failure_beside_a_broken_rpc() -> None:
+    found = judged(result("test_run", "SBX-01", Outcome.FAILED), result("test_other", "SBX-09", Outcome.FAILED))
+
+    assert outcomes(found)["test_other"] is Outcome.FAILED
+
+
+def test_a_judge_that_is_itself_only_a_follower_breaks_nothing() -> None:
+    found = judged(
+        result("test_create", "CTR-01", Outcome.FAILED, raw_rpc="RunPodSandbox"),
+        result("test_run", "SBX-01", Outcome.FAILED, raw_rpc="RunPodSandbox"),
+        result("test_start", "CTR-02", Outcome.FAILED, raw_rpc="CreateContainer"),
+    )
+
+    assert outcomes(found) == {"test_create": Outcome.BLOCKED, "test_run": Outcome.FAILED, "test_start": Outcome.FAILED}
+
+
+def test_failures_that_follow_each_other_in_a_circle_do_not_vanish() -> None:
+    found = judged(
+        result("test_run", "SBX-01", Outcome.FAILED, raw_rpc="CreateContainer"),
+        result("test_create", "CTR-01", Outcome.FAILED, raw_rpc="RunPodSandbox"),
+    )
+
+    assert outcomes(found) == {"test_run": Outcome.FAILED, "test_create": Outcome.BLOCKED}
+
+
+def test_only_the_judging_aspect_blocks() -> None:
+    followers = result("test_other", "LOG-01", Outcome.FAILED, raw_rpc="RemoveContainer")
+
+    assert outcomes(judged(result("test_code", "CTR-28/code", Outcome.FAILED), followers))["test_other"] is Outcome.FAILED
+    assert outcomes(judged(result("test_gone", "CTR-28/removed", Outcome.FAILED), followers))["test_other"] is Outcome.BLOCKED
+
+
+def test_the_first_failed_set_up_is_judged_where_the_judge_was_not_selected() -> None:
+    found = judged(
+        result("test_a", "CTA-01", Outcome.BLOCKED, blocked_by="SBX-01", setup_rpc="RunPodSandbox", reason="RunPodSandbox: UNKNOWN"),
+        result("test_b", "CTA-02", Outcome.BLOCKED, blocked_by="SBX-01", setup_rpc="RunPodSandbox", reason="RunPodSandbox: UNKNOWN"),
+    )
+
+    synthesized = found.tests[-1]
+    assert len(found.tests) == 3
+    assert (synthesized.requirement, synthesized.outcome, synthesized.reason) == ("SBX-01", Outcome.FAILED, "RunPodSandbox: UNKNOWN")
+    assert synthesized.id == "<judged in set-up of a.py::test_a>"
+    assert found.exit_code == 1
+    assert len(found.root_causes[0].blocked) == 2
+
+
+def test_a_requirement_judged_in_set_up_has_its_own_level() -> None:
+    blocked = result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox")
+
+    found = judge([blocked], Circumstances(judge_of=JUDGES.get, facts_of=lambda _: RequirementFacts(level=Level.SHOULD, area="sandboxes")))
+
+    assert found.tests[-1].outcome is Outcome.WARNED
+    assert found.tests[-1].area == "sandboxes"
+
+
+def test_the_catalogue_says_what_a_requirement_is() -> None:
+    blocked = result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox")
+
+    synthesized = judge([blocked], Circumstances(judge_of=JUDGES.get)).tests[-1]
+
+    assert synthesized.area == "sandboxes"
+    assert "RunPodSandbox" in synthesized.title
+
+
+def test_a_set_up_that_fails_although_its_judge_passed_stays_blocked_and_is_noted() -> None:
+    found = judged(
+        result("test_run", "SBX-01"), result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox", reason="UNAVAILABLE")
+    )
+
+    assert outcomes(found) == {"test_run": Outcome.PASSED, "test_a": Outcome.BLOCKED}
+    assert found.notes == ["SBX-01 passed its own test, yet RunPodSandbox failed in the set-up of one test: UNAVAILABLE"]
+    assert found.requirements["CTA-01"].outcome is Outcome.BLOCKED
+
+
+def test_judging_twice_changes_nothing() -> None:
+    first = judged(
+        result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox", reason="no"),
+        result("test_b", "LOG-01", Outcome.FAILED, level=Level.SHOULD),
+        result("test_c", "LOG-02", Outcome.FAILED, unproven_since="1.34"),
+        required=["SELinux"],
+    )
+
+    again = judged(*first.tests, required=["SELinux"])
+
+    assert sorted(again.tests, key=lambda test: test.id) == sorted(first.tests, key=lambda test: test.id)
+    assert again.exit_code == first.exit_code
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome"),
+    [
+        ({}, Outcome.FAILED),
+        ({"level": Level.SHOULD}, Outcome.WARNED),
+        ({"judgement": True}, Outcome.WARNED),
+        ({"level": Level.OPT}, Outcome.FAILED),
+        ({"level": Level.DIV}, Outcome.FAILED),
+        ({"unproven_since": "1.34"}, Outcome.UNSUPPORTED),
+    ],
+)
+def test_a_breach_means_what_its_level_says(more: dict[str, object], outcome: Outcome) -> None:
+    assert judged(result("test_a", "CTA-01", Outcome.FAILED, **more)).tests[0].outcome is outcome
+
+
+def test_the_verdict_is_the_worst_of_the_tests_and_forms_are_kept() -> None:
+    found = judged(
+        result("test_a[1]", "CTA-01/error"),
+        result("test_a[2]", "CTA-01/code", Outcome.FAILED, level=Level.SHOULD),
+        result("test_a[3]", "CTA-01/form", level=Level.DIV, form="an error"),
+        result("test_a[4]", "CTA-01/form", level=Level.DIV, form="empty"),
+    )
+
+    verdict = found.requirements["CTA-01"]
+    assert verdict.outcome is Outcome.WARNED
+    assert verdict.aspects == {"CTA-01/error": Outcome.PASSED, "CTA-01/code": Outcome.WARNED, "CTA-01/form": Outcome.PASSED}
+    assert verdict.forms == {"CTA-01/form": "an error / empty"}
+    assert found.counts.outcomes == {"passed": 3, "warned": 1}
+    assert found.counts.areas == {"containers": {"passed": 3, "warned": 1}}
+    assert found.counts.requirements == {"warned": 1}
+
+
+def test_known_failures_leave_the_run_green_and_block_like_failures(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(
+        '[[known]]\nrequirement = "SBX-01"\ntest = "test_run"\nversions = "*"\noutcome = "failed"\n'
+        'reason = "r"\napi = "a"\nowner = "o"\nexpires = 2999-01-01\n'
+    )
+    found = judged(
+        result("test_run", "SBX-01", Outcome.FAILED),
+        result("test_other", "SBX-09", Outcome.FAILED, raw_rpc="RunPodSandbox"),
+        expectations=load(tmp_path / "x.toml"),
+    )
+
+    assert outcomes(found) == {"test_run": Outcome.KNOWN, "test_other": Outcome.BLOCKED}
+    assert found.exit_code == 0
+    assert "1 known failure" in found.exit_reason
+
+
+def test_a_declared_capability_that_is_absent_fails() -> None:
+    found = judged(
+        result("test_a", "CTA-01"),
+        required=["SELinux", "IPv6", "seccomp"],
+        capabilities=[
+            CapabilityFact(name="SELinux", present=False, evidence="no /sys/fs/selinux"),
+            CapabilityFact(name="IPv6", present=True),
+        ],
+    )
+
+    assert [test.id for test in found.tests[1:]] == ["<required capability: SELinux>", "<required capability: seccomp>"]
+    assert found.tests[1].seen == "no /sys/fs/selinux"
+    assert found.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("tests", "more", "code"),
+    [
+        ([result("test_a", "A-01")], {}, 0),
+        ([result("test_a", "A-01", Outcome.FAILED)], {}, 1),
+        ([result("test_a", "A-01", Outcome.FAILED)], {"interrupted": True, "harness_error": "x", "runtime_gone": "y"}, 2),
+        ([result("test_a", "A-01", Outcome.FAILED)], {"harness_error": "x", "runtime_gone": "y"}, 3),
+        ([result("test_a", "A-01", Outcome.ERROR), result("test_b", "A-02", Outcome.FAILED)], {}, 3),
+        ([result("test_a", "A-01", Outcome.FAILED)], {"runtime_gone": "y"}, 5),
+        ([], {}, 5),
+        ([result("test_a", "A-01", Outcome.BLOCKED, reason="r")], {}, 5),
+        ([result("test_a", "A-01", Outcome.UNSUPPORTED), result("test_b", "A-02", level=Level.SHOULD)], {}, 5),
+        ([result("test_b", "A-02", level=Level.SHOULD)], {}, 0),
+        ([result("test_a", "A-01"), result("test_b", "A-02", Outcome.WARNED)], {}, 0),
+        ([result("test_a", "A-01"), result("test_b", "A-02", Outcome.WARNED)], {"strict": True}, 1),
+        ([result("test_a", "A-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox")], {}, 1),
+    ],
+)
+def test_the_exit_code_follows_its_precedence(tests: list[TestResult], more: dict[str, object], code: int) -> None:
+    found = judged(*tests, **more)
+
+    assert found.exit_code == code
+    assert found.exit_reason
