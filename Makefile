@@ -36,7 +36,7 @@ test: ## everything that must hold before a change is merged; ENVS=unit,types fo
 	tools/run-tests.sh "$(ENVS)"
 
 .PHONY: runtimes
-runtimes: ## containerd 1.7 and 2.1 beside the installed one: make runtimes DIR=/opt/runtimes
+runtimes: ## containerd 1.7 and 2.1 beside the installed one: make runtimes DIR=/opt/containerds
 	tools/get-runtimes.sh "$(or $(DIR),.runtimes)"
 
 .PHONY: lint

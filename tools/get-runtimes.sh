@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Brings further containerd versions from Debian's newer suites: DIR/1.7 and DIR/2.1, each with its shims and ctr.
+# Brings further containerd versions from the distribution's other suites: DIR/1.7 and DIR/2.1, each with its shims and ctr.
 #   usage: tools/get-runtimes.sh DIR [VERSION…]
 # They are unpacked, not installed. What is there already, and runs, stays. runc, crun and the CNI plugins are the machine's own.
-# The packages come from the mirror that this machine's apt is set up with; elsewhere than on Debian, name one: DEBIAN_MIRROR=URL
+# The packages come from the mirror of Debian or Ubuntu that this machine's apt is set up with. Elsewhere, or where Ubuntu's mirror has dropped
+# a release, name a mirror of Debian: DEBIAN_MIRROR=URL
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=${1:?usage: tools/get-runtimes.sh DIR [VERSION…]}
 shift
-declare -A suites=([1.7]="trixie" [2.1]="sid forky")
+declare -A in_debian=([1.7]="trixie" [2.1]="sid forky") in_ubuntu=([1.7]="noble" [2.1]="questing")
 [ $# -gt 0 ] || set -- 1.7 2.1
 mkdir -p "$dir"
 
@@ -16,7 +17,7 @@ version_in() { # the version that DIR/1.7 or the like holds; nothing if it is no
 }
 missing=()
 for version; do
-    : "${suites[$version]:?"containerd $version: not known; known are ${!suites[*]}"}"
+    : "${in_debian[$version]:?"containerd $version: not known; known are ${!in_debian[*]}"}"
     if present=$(version_in "$version") && [ -n "$present" ]; then
         echo "$dir/$version: containerd $present is there"
     else
@@ -25,18 +26,24 @@ for version; do
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-debian_mirror() { # from both of apt's forms: "deb [options] URL suite…" and "URIs: URL"
+mirror_of() { # from both of apt's forms: "deb [options] URL suite…" and "URIs: URL"
     cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
         sed -nE -e 's/^[[:space:]]*(deb[[:space:]]+(\[[^]]*\][[:space:]]+)?|URIs:[[:space:]]*)([^[:space:]]+).*/\3/p' |
-        grep -E '/debian/?$' | head -1
+        grep -E "/$1/?\$" | head -1
 }
-mirror=${DEBIAN_MIRROR:-$(debian_mirror || true)}
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-if [ -z "$mirror" ]; then
-    echo "containerd ${missing[*]}: no Debian mirror in this machine's apt sources. Name one: make runtimes DIR=$dir DEBIAN_MIRROR=<URL that ends in /debian>" >&2
+debian=${DEBIAN_MIRROR:-$(mirror_of debian || true)}
+ubuntu=$(mirror_of "ubuntu(-ports)?" || true)
+if [ -n "$debian" ]; then
+    mirror=$debian keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    tools/install-packages.sh archive
+    suites_with() { echo "${in_debian[$1]}"; }
+elif [ -n "$ubuntu" ]; then
+    mirror=$ubuntu keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+    suites_with() { echo "${in_ubuntu[$1]}"; }
+else
+    echo "containerd ${missing[*]}: this machine's apt knows no mirror of Debian or Ubuntu. Name one of Debian: DEBIAN_MIRROR=<URL that ends in /debian>" >&2
     exit 1
 fi
-tools/install-packages.sh archive
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -67,12 +74,13 @@ fetch() { # fetch VERSION SUITE: 0 if that suite has it
     mv "$dir/.$version.new" "$dir/$version"
 }
 for version in "${missing[@]}"; do
-    for suite in ${suites[$version]}; do
+    for suite in $(suites_with "$version"); do
         fetch "$version" "$suite" && break
     done
     present=$(version_in "$version" || true)
     if [ -z "$present" ]; then
-        echo "containerd $version: none of Debian's suites ${suites[$version]} has it, or it does not run here" >&2
+        echo "containerd $version: the mirror does not have it in $(suites_with "$version"), or it does not run here." \
+            "Another place to look: DEBIAN_MIRROR=<URL that ends in /debian>" >&2
         exit 1
     fi
     echo "$dir/$version: containerd $present"

@@ -1,0 +1,128 @@
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT
+
+
+def script(name: str) -> dict[str, object]:
+    return runpy.run_path(str(ROOT / "tools" / name))
+
+
+def test_make_teaches_every_target() -> None:
+    targets = re.findall(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+    said = subprocess.run(["make", "-s", "-C", ROOT], capture_output=True, text=True, check=True).stdout
+
+    assert targets
+    assert not [target for target in targets if f"make {target} " not in said]
+
+
+def test_every_job_of_make_test_is_one_of_tox() -> None:
+    text = (ROOT / "tox.ini").read_text(encoding="utf-8")
+    listed = re.findall(r"^env_list = (.+)$", text, re.MULTILINE)[0].split(",")
+
+    assert set(listed) <= set(re.findall(r"^\[testenv:(.+)\]$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("pip", "uv"),
+    [
+        ({}, {}),
+        ({"index-url": "https://mirror.example/simple"}, {"UV_DEFAULT_INDEX": "https://mirror.example/simple"}),
+        ({"extra-index-url": "file:///a file:///b"}, {"UV_INDEX": "file:///a file:///b", "UV_INDEX_STRATEGY": "unsafe-best-match"}),
+        ({"find-links": "/one /two"}, {"UV_FIND_LINKS": "/one,/two"}),
+        ({"no-index": "true"}, {"UV_NO_INDEX": "1"}),
+        (
+            {"cert": "/etc/ca.pem", "proxy": "http://proxy.example:3128"},
+            {"SSL_CERT_FILE": "/etc/ca.pem", "ALL_PROXY": "http://proxy.example:3128"},
+        ),
+    ],
+    ids=["nothing set", "index", "several indexes", "folders", "no index", "certificate and proxy"],
+)
+def test_settings_of_pip_in_the_words_of_uv(pip: dict[str, str], uv: dict[str, str]) -> None:
+    for_uv = script("uv_settings.py")["for_uv"]
+    assert callable(for_uv)
+
+    assert for_uv(pip) == {"UV_PYTHON_DOWNLOADS": "never"} | uv
+
+
+def test_the_closing_line_counts_reports_and_jobs_without_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main = script("count_tests.py")["main"]
+    assert callable(main)
+    step = {"elapsed": 1.5}
+    jobs = {
+        "lint": {"result": {"success": False}, "setup": [step], "test": [step]},
+        "unit": {"result": {"success": True}, "setup": [], "test": [step]},
+        ".pkg": {"setup": [step]},
+        "wheel": {"setup": []},
+    }
+    (tmp_path / "tox.json").write_text(json.dumps({"testenvs": jobs}), encoding="utf-8")
+    (tmp_path / "unit.xml").write_text(
+        '<testsuites><testsuite tests="10" failures="0" errors="0" skipped="3"/></testsuites>', encoding="utf-8"
+    )
+
+    code = main(tmp_path)
+
+    assert code == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "==== 7 passed, 1 failed, 3 skipped in 4.50s ===="
+
+
+def test_an_environment_of_somebody_else_is_named_by_what_it_lacks(tmp_path: Path) -> None:
+    lacking = script("satisfies.py")["lacking"]
+    assert callable(lacking)
+    pyproject = tmp_path / "pyproject.toml"
+    pyproject.write_text('[project]\ndependencies = ["pytest>=9", "pytest<2", "nowhere-to-be-found>=1"]\n', encoding="utf-8")
+
+    sentences = lacking(pyproject)
+
+    assert len(sentences) == 2
+    assert sentences[0].startswith("pytest<2 is wanted, ")
+    assert sentences[1] == "nowhere-to-be-found>=1 is not installed"
+
+
+def test_an_environment_that_make_did_not_make_is_left_as_it_is(tmp_path: Path) -> None:
+    theirs = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", theirs], check=True)
+    before = sorted(path.name for path in theirs.rglob("*"))
+
+    asked = subprocess.run([ROOT / "tools/python-env.sh", theirs, "requirements/run.lock"], capture_output=True, text=True, check=False)
+
+    assert asked.returncode == 1
+    assert "was not made by make" in asked.stderr
+    assert sorted(path.name for path in theirs.rglob("*")) == before
+
+
+def test_another_distribution_is_told_what_to_install(tmp_path: Path) -> None:
+    for name in ("bash", "id", "ldd"):
+        found = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True, check=True).stdout.strip()
+        (tmp_path / name).symlink_to(found)
+    text = (ROOT / "tools/install-packages.sh").read_text(encoding="utf-8").replace("PATH=$PATH:/usr/sbin:/sbin", "")
+    alone = tmp_path / "install-packages.sh"
+    alone.write_text(text, encoding="utf-8")
+
+    asked = subprocess.run(
+        [tmp_path / "bash", alone, "runtime"], capture_output=True, text=True, check=False, env=os.environ | {"PATH": str(tmp_path)}
+    )
+
+    assert asked.returncode == 1
+    assert "has no apt-get" in asked.stderr
+    assert "  runc  (what containerd starts containers with)" in asked.stderr.splitlines()
+
+
+def test_further_runtimes_that_are_there_are_not_fetched_again(tmp_path: Path) -> None:
+    for version in ("1.7", "2.1"):
+        program = tmp_path / version / "containerd"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\necho containerd example {version}.9 revision\n", encoding="utf-8")
+        program.chmod(0o755)
+
+    said = subprocess.run([ROOT / "tools/get-runtimes.sh", tmp_path], capture_output=True, text=True, check=True).stdout
+
+    assert said.splitlines() == [f"{tmp_path}/1.7: containerd 1.7.9 is there", f"{tmp_path}/2.1: containerd 2.1.9 is there"]
