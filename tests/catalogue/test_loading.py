@@ -1,0 +1,211 @@
+"""The data are complete, hold together, and a mistake in them is named."""
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from critests import catalogue
+from critests.catalogue import Area, Capability, CatalogueError, Level
+from critests.catalogue.loading import read
+
+ENTRIES = catalogue.load()
+DATA = Path(catalogue.__file__).parent
+
+COUNTS = {  # fmt: skip
+    "GEN": 16,
+    "RT": 30,
+    "SBX": 38,
+    "SBA": 25,
+    "CTR": 39,
+    "STP": 23,
+    "CTA": 30,
+    "CMD": 19,
+    "LOG": 30,
+    "EXS": 25,
+    "STR": 21,
+    "EXE": 19,
+    "ATT": 12,
+    "PFW": 16,
+    "IMG": 40,
+    "AUT": 13,
+    "IMS": 25,
+    "IMF": 7,
+    "VOL": 17,
+    "MNT": 33,
+    "DEV": 21,
+    "RES": 31,
+    "UPD": 21,
+    "USR": 23,
+    "CAP": 11,
+    "PRV": 11,
+    "SEC": 15,
+    "NS": 18,
+    "UNS": 18,
+    "SCP": 13,
+    "AAR": 10,
+    "SEL": 10,
+    "SYS": 9,
+    "NET": 40,
+    "RCL": 10,
+    "STA": 31,
+    "MET": 11,
+    "EVT": 13,
+    "CKP": 24,
+    "LST": 10,
+    "ERR": 9,
+    "RST": 21,
+    "CNC": 14,
+    "NRI": 15,
+    "K8S": 14,
+    "WIN": 6,
+}
+CRITEST = {"yes": 76, "partly": 131, "no": 700}
+
+ENTRY = """\
+order = 1
+title = "Examples"
+area = "images"
+
+[EXA-01]
+statement = "It holds"
+fields = "x"
+rpcs = []
+source = "P"
+level = "MUST"
+"""
+
+
+def catalogue_of(folder: Path, text: str, file: str = "EXA.toml") -> catalogue.Catalogue:
+    (folder / "data").mkdir()
+    (folder / "features.toml").write_text('"pod stats" = "PodSandboxStats is not Unimplemented"\n')
+    (folder / "data" / file).write_text(text)
+    return read(folder)
+
+
+def test_every_group_is_complete_and_in_order() -> None:
+    assert {group.prefix: len(group.requirements) for group in ENTRIES.groups} == COUNTS
+    assert [group.prefix for group in ENTRIES.groups] == list(COUNTS)
+    assert len(ENTRIES.requirements) == 907
+    for group in ENTRIES.groups:
+        assert [entry.id for entry in group.requirements] == [
+            f"{group.prefix}-{number:02}" for number in range(1, len(group.requirements) + 1)
+        ]
+
+
+def test_coverage_by_critest_is_what_was_found() -> None:
+    assert Counter(entry.critest for entry in ENTRIES.requirements) == CRITEST
+
+
+def test_ids_of_aspects_are_unique_and_begin_with_their_requirement() -> None:
+    ids = [aspect.id for entry in ENTRIES.requirements for aspect in entry.aspects]
+    assert len(ids) == len(set(ids)) == len(ENTRIES.aspects)
+    for entry in ENTRIES.requirements:
+        for aspect in entry.aspects:
+            assert aspect.id == (entry.id if len(entry.aspects) == 1 else f"{entry.id}/{aspect.name}")
+            assert isinstance(aspect.level, Level)
+
+
+def test_names_of_aspects_are_short_and_in_one_form() -> None:
+    names = {aspect.name for entry in ENTRIES.requirements for aspect in entry.aspects if aspect.name}
+    assert [name for name in names if name.strip("abcdefghijklmnopqrstuvwxyz0123456789-") or len(name) > 16] == []
+
+
+def test_an_aspect_among_several_says_what_it_covers() -> None:
+    assert [aspect.id for _, aspect in ENTRIES.aspects.values() if aspect.name and not aspect.scope] == []
+
+
+def test_an_optional_aspect_says_how_it_is_found() -> None:
+    assert [aspect.id for _, aspect in ENTRIES.aspects.values() if aspect.level is Level.OPT and not aspect.detection] == []
+
+
+def test_no_text_carries_escapes_of_markdown_or_stray_blanks() -> None:
+    texts = [(entry.id, text) for entry in ENTRIES.requirements for text in (entry.statement, entry.fields, entry.source)]
+    texts += [(aspect.id, text) for _, aspect in ENTRIES.aspects.values() for text in (aspect.scope, aspect.detection)]
+    assert [where for where, text in texts if "\\*" in text or "\\|" in text or "&lt;" in text or text != text.strip()] == []
+    assert [entry.id for entry in ENTRIES.requirements if not entry.statement or not entry.source] == []
+
+
+def test_every_rpc_that_is_named_is_one_of_the_api() -> None:
+    named = {rpc for entry in ENTRIES.requirements for rpc in entry.rpcs}
+    assert named == set(catalogue.judges.JUDGES)
+
+
+def test_features_are_used_and_those_that_are_capabilities_spelt_so() -> None:
+    used = {entry.feature for entry in ENTRIES.requirements} - {""}
+    assert used == set(ENTRIES.features)
+    spelling = {capability.value.casefold(): capability.value for capability in Capability}
+    assert [feature for feature in used if spelling.get(feature.casefold(), feature) != feature] == []
+
+
+def test_areas_are_those_of_the_groups() -> None:
+    areas = {group.prefix: group.area for group in ENTRIES.groups}
+    assert {prefix for prefix, area in areas.items() if area is Area.IMAGES} == {"IMG", "AUT", "IMS", "IMF"}
+    assert {prefix for prefix, area in areas.items() if area is Area.STREAMING} == {"STR", "EXE", "ATT", "PFW"}
+    assert {prefix for prefix, area in areas.items() if area is Area.SANDBOXES} == {"SBX", "SBA", "RCL"}
+    assert {prefix for prefix, area in areas.items() if area is Area.NETWORKING} == {"NET"}
+    assert {prefix for prefix, area in areas.items() if area is Area.RUNTIME} == {"GEN", "RT", "ERR", "CNC", "RST", "K8S", "NRI"}
+    assert all(entry.area is areas[entry.group] for entry in ENTRIES.requirements)
+
+
+def test_everything_about_a_restart_is_disruptive() -> None:
+    restart = [aspect for entry, aspect in ENTRIES.aspects.values() if entry.group == "RST"]
+    assert restart
+    assert all(aspect.disruptive for aspect in restart)
+
+
+def test_it_is_read_once_and_fast() -> None:
+    assert catalogue.load() is ENTRIES
+    best = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        read(DATA)
+        best = min(best, time.process_time() - began)
+    assert best < 0.5  # seconds of processor time; about 0.05 on the machine it was written on
+
+
+def test_revision_follows_the_content(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "three").mkdir()
+    one = catalogue_of(tmp_path / "one", ENTRY).revision
+    assert one == catalogue_of(tmp_path / "two", ENTRY).revision
+    assert one != catalogue_of(tmp_path / "three", ENTRY.replace("It holds", "It holds still")).revision
+    assert len(ENTRIES.revision) == 12
+
+
+def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
+    (entry,) = catalogue_of(tmp_path, ENTRY).requirements
+    assert (entry.rev, entry.critest, entry.since, entry.feature, entry.own_test) == (1, "no", "", "", True)
+    (aspect,) = entry.aspects
+    assert (aspect.id, aspect.judgement, aspect.disruptive, aspect.since_minor) == ("EXA-01", False, False, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('level = "MUST"', 'level = "MAY"', "EXA.toml: EXA-01: 'MAY' is not a valid Level"),
+        ('level = "MUST"', "", "EXA.toml: EXA-01: the key 'level' is missing"),
+        ('level = "MUST"', 'level = "MUST"\nstrength = 1', "EXA.toml: EXA-01: unknown key 'strength'"),
+        ('level = "MUST"', 'level = "MUST"\naspects = [{ level = "MUST" }]', "EXA.toml: EXA-01: unknown key 'level'"),
+        ('level = "MUST"', "aspects = []", "EXA.toml: EXA-01: several aspects need a name each, a single one none"),
+        (
+            'level = "MUST"',
+            'aspects = [{ name = "a", level = "MUST" }, { name = "a", level = "DIV" }]',
+            "EXA.toml: EXA-01: several aspects need a name each, a single one none",
+        ),
+        ('level = "MUST"', 'level = "MUST"\nsince = "36"', "EXA.toml: EXA-01: '36' is not a Kubernetes version of the form 1.N"),
+        ('level = "MUST"', 'level = "MUST"\ncritest = "maybe"', "EXA.toml: EXA-01: critest is 'maybe', not yes, partly or no"),
+        ('level = "MUST"', 'level = "MUST"\nfeature = "x"', "EXA.toml: EXA-01: features.toml does not know the feature 'x'"),
+        ("[EXA-01]", "[EXB-01]", "EXA.toml: EXB-01: an id of this group begins with EXA-"),
+        ("order = 1", "", "EXA.toml: the key 'order' is missing"),
+        ('"images"', '"pictures"', "EXA.toml: EXA-01: 'pictures' is not a valid Area"),
+        ("[EXA-01]", "[EXA-01", "EXA.toml: Expected ']' at the end of a table declaration (at line 5, column 8)"),
+    ],
+    ids=lambda value: value[:40] if isinstance(value, str) else None,
+)
+def test_a_mistake_in_the_data_is_named(tmp_path: Path, old: str, new: str, told: str) -> None:
+    with pytest.raises(CatalogueError) as raised:
+        catalogue_of(tmp_path, ENTRY.replace(old, new))
+    assert str(raised.value) == told

@@ -1,0 +1,144 @@
+"""Looking requirements and aspects up, and selecting them."""
+
+import pytest
+
+from critests import catalogue
+from critests.catalogue import Aspect, Level, UnknownRequirement, judge_of, minor_of
+from critests.catalogue.judges import JUDGES
+
+ENTRIES = catalogue.load()
+
+PARSED = [
+    ("SBA-17", Level.MUST, False),
+    ("GEN-16", Level.SHOULD, True),
+    ("STP-06", Level.DIV, True),
+    ("EXE-11", Level.MUST, True),
+    ("RCL-08", Level.OPT, True),
+    ("SBX-26/error", Level.MUST, False),
+    ("SBX-26/code", Level.SHOULD, False),
+    ("STP-10/name", Level.MUST, False),
+    ("STP-10/other-forms", Level.SHOULD, True),
+    ("CTA-09/required", Level.MUST, False),
+    ("CTA-09/recommended", Level.SHOULD, False),
+    ("CTA-09/recorded", Level.DIV, False),
+    ("ATT-10/isolation", Level.MUST, True),
+    ("ATT-10/pause", Level.DIV, False),
+    ("MNT-13/relative", Level.DIV, False),
+    ("MNT-13/empty", Level.SHOULD, True),
+    ("AAR-08/none", Level.MUST, False),
+    ("EVT-10/recovery", Level.MUST, True),
+]
+
+
+@pytest.mark.parametrize(("name", "level", "judgement"), PARSED, ids=[row[0] for row in PARSED])
+def test_an_aspect_has_its_level(name: str, level: Level, judgement: bool) -> None:
+    entry, aspect = catalogue.aspect(name)
+    assert (aspect.id, aspect.level, aspect.judgement) == (name, level, judgement)
+    assert entry is catalogue.requirement(name.partition("/")[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("SBX-26", "SBX-26 has several aspects, name one of SBX-26/error, SBX-26/code"),
+        ("SBX-26/cod", "no aspect 'SBX-26/cod': those of SBX-26 are SBX-26/error, SBX-26/code"),
+        ("SBA-17/error", "no aspect 'SBA-17/error': SBA-17 has a single one, name it as SBA-17"),
+        ("XYZZY", "no requirement 'XYZZY' in the catalogue"),
+    ],
+)
+def test_an_unknown_aspect_is_answered_with_those_there_are(name: str, told: str) -> None:
+    with pytest.raises(UnknownRequirement) as raised:
+        catalogue.aspect(name)
+    assert str(raised.value) == told
+
+
+def test_an_unknown_requirement_is_answered_with_near_ones() -> None:
+    with pytest.raises(UnknownRequirement, match=r"no requirement 'sbx-99' in the catalogue; near it: SBX-"):
+        catalogue.requirement("sbx-99")
+
+
+def test_a_level_can_wait_for_the_user_to_declare_a_version() -> None:
+    _, should_else = catalogue.aspect("IMS-15")
+    assert (should_else.level_at(36), should_else.level_at(37), should_else.level_at(35), should_else.level_at(None)) == (
+        Level.MUST,
+        Level.MUST,
+        Level.SHOULD,
+        Level.SHOULD,
+    )
+    _, nothing_else = catalogue.aspect("CTA-08/pull-ref")
+    assert (nothing_else.level_at(36), nothing_else.level_at(None)) == (Level.MUST, None)
+    _, plain = catalogue.aspect("SBA-17")
+    assert plain.level_at(None) is Level.MUST
+
+
+def test_an_aspect_may_be_newer_than_its_requirement() -> None:
+    entry, details = catalogue.aspect("VOL-12/details")
+    _, image = catalogue.aspect("VOL-12/image")
+    assert (entry.since, image.since_minor, details.since_minor) == ("1.31", 31, 36)
+
+
+def test_versions_have_one_form() -> None:
+    assert (minor_of("1.36"), minor_of("")) == (36, None)
+    with pytest.raises(ValueError, match="not a Kubernetes version"):
+        minor_of("v1.36")
+
+
+def test_a_title_fits_a_line() -> None:
+    assert max(len(entry.title) for entry in ENTRIES.requirements) <= 100
+    assert catalogue.requirement("SBX-01").title == catalogue.requirement("SBX-01").statement
+    assert catalogue.requirement("SBX-05").title.endswith("…")
+
+
+def ids_where(wanted: str) -> set[str]:
+    return {aspect.id for entry, aspect in ENTRIES.aspects.values() if entry.group == wanted}
+
+
+@pytest.mark.parametrize(
+    ("expressions", "ids"),
+    [
+        ([], set()),
+        (["SBA-17"], {"SBA-17"}),
+        (["sbx-26"], {"SBX-26/error", "SBX-26/code"}),
+        (["SBX-26/Code"], {"SBX-26/code"}),
+        (["sba-17, SBX-26/code", "RT-01"], {"SBA-17", "SBX-26/code", "RT-01"}),
+        (["imf"], ids_where("IMF")),
+        (["Networking"], ids_where("NET")),
+    ],
+    ids=str,
+)
+def test_selecting(expressions: list[str], ids: set[str]) -> None:
+    assert ENTRIES.select(expressions) == ids
+
+
+def test_selecting_a_level() -> None:
+    chosen: list[Aspect] = [ENTRIES.aspect(name)[1] for name in ENTRIES.select(["div"])]
+    assert {aspect.level for aspect in chosen} == {Level.DIV}
+    assert sum(len(ENTRIES.select([level])) for level in Level) == len(ENTRIES.aspects)
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("sandbox", "'sandbox' is no requirement, aspect, group, area or level; near it: sandboxes"),
+        ("SBX-26/cod", "no aspect 'SBX-26/cod': those of SBX-26 are SBX-26/error, SBX-26/code"),
+        ("xyzzy", "'xyzzy' is no requirement, aspect, group, area or level"),
+    ],
+)
+def test_selecting_an_unknown_word_says_so(word: str, told: str) -> None:
+    with pytest.raises(UnknownRequirement) as raised:
+        ENTRIES.select([word])
+    assert str(raised.value).startswith(told)
+
+
+def test_every_rpc_of_the_api_has_a_judge_that_exists() -> None:
+    assert len(JUDGES) == 43
+    for rpc, judge in JUDGES.items():
+        entry, aspect = catalogue.aspect(judge)
+        assert rpc in entry.rpcs
+        assert aspect.level in {Level.MUST, Level.OPT}
+        assert not aspect.disruptive
+
+
+def test_a_judge_is_found_by_name_and_by_path() -> None:
+    assert judge_of("RunPodSandbox") == judge_of("/runtime.v1.RuntimeService/RunPodSandbox") == "SBX-02"
+    assert judge_of("Unheard") is None

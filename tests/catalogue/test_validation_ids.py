@@ -1,0 +1,128 @@
+"""Every validation test names requirements that exist, has a name of its own and a docstring; the published page is up to date."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from critests import catalogue
+from critests.catalogue.references import problems_of, references_below
+
+ROOT = Path(__file__).parents[2]
+SUITE = Path(catalogue.__file__).parents[1] / "validation"
+GENERATOR = ROOT / "tools" / "generate_catalogue_doc.py"
+NEEDS_CHECKOUT = pytest.mark.skipif(not GENERATOR.is_file(), reason="not a checkout: tools/generate_catalogue_doc.py is not here")
+
+GOOD = '''\
+@requirement("SBA-17")
+@pytest.mark.parametrize("state", [1, 2])
+def test_list_filters_by_state(runtime) -> None:
+    """A filter with a state MUST return | only sandboxes in that state.
+
+    Source: PodSandboxFilter.state.
+    """
+    def test_inside() -> None: ...
+
+
+@marks.requirement("SBX-26/error")
+@requirement("SBX-26/code")
+def test_status_of_a_removed_sandbox(runtime) -> None:
+    """The status of a removed sandbox MUST be an error."""
+
+
+class TestStop:
+    @pytest.mark.parametrize("id", [pytest.param("a", marks=requirement("STP-09"))])
+    async def test_stop_is_idempotent(self, id) -> None:
+        """Stop SHOULD succeed."""
+
+
+def helper() -> None: ...
+'''
+
+
+def suite_of(folder: Path, **files: str) -> Path:
+    (folder / "sandboxes").mkdir()
+    for name, text in files.items():
+        (folder / "sandboxes" / f"{name}.py").write_text(text)
+    return folder
+
+
+def test_the_suite_names_requirements_that_exist() -> None:
+    assert problems_of(references_below(SUITE), catalogue.load()) == []
+
+
+def test_tests_are_found_in_their_source(tmp_path: Path) -> None:
+    found = references_below(suite_of(tmp_path, test_one=GOOD, helpers=GOOD))
+    assert [(test.name, test.aspects) for test in found] == [
+        ("test_list_filters_by_state", ("SBA-17",)),
+        ("test_status_of_a_removed_sandbox", ("SBX-26/error", "SBX-26/code")),
+        ("test_stop_is_idempotent", ("STP-09",)),
+    ]
+    assert found[0].title == "A filter with a state MUST return | only sandboxes in that state."
+    assert (found[0].file, found[0].line) == (Path("sandboxes/test_one.py"), 3)
+    assert problems_of(found, catalogue.load()) == []
+
+
+def test_no_tests_are_no_problem(tmp_path: Path) -> None:
+    assert problems_of(references_below(tmp_path), catalogue.load()) == []
+    assert references_below(tmp_path / "missing") == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ('@requirement("SBX-26")\ndef test_a():\n    """A."""', "SBX-26 has several aspects, name one of SBX-26/error, SBX-26/code"),
+        ('@requirement("SBA-170")\ndef test_a():\n    """A."""', "no requirement 'SBA-170' in the catalogue; near it: SBA-17"),
+        ('def test_a():\n    """A."""', "names no requirement"),
+        ('@requirement(ID)\ndef test_a():\n    """A."""', "the argument of @requirement is to be a plain text"),
+        ('@requirement("SBA-17")\ndef test_a(): ...', "has no docstring"),
+        ('@requirement("SBX-34")\ndef test_a():\n    """A."""', "SBX-34 is a rule of the suite that no test carries"),
+    ],
+    ids=["no aspect", "unknown id", "no id", "no plain text", "no docstring", "a rule"],
+)
+def test_a_wrong_test_is_named(tmp_path: Path, source: str, told: str) -> None:
+    (problem,) = problems_of(references_below(suite_of(tmp_path, test_one=source)), catalogue.load())
+    assert problem.startswith("sandboxes/test_one.py:")
+    assert f": test_a: {told}" in problem
+
+
+def test_equal_names_in_two_files_are_named(tmp_path: Path) -> None:
+    source = '@requirement("SBA-17")\ndef test_a():\n    """A."""'
+    problems = problems_of(references_below(suite_of(tmp_path, test_one=source, test_two=source)), catalogue.load())
+    assert problems == [f"sandboxes/test_{name}.py:2: test_a: another test has the same name" for name in ("one", "two")]
+
+
+def generate(*arguments: str | Path) -> tuple[int, str]:
+    done = subprocess.run([sys.executable, str(GENERATOR), *map(str, arguments)], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@NEEDS_CHECKOUT
+def test_the_committed_page_is_up_to_date() -> None:
+    assert generate("--check") == (0, "")
+
+
+@NEEDS_CHECKOUT
+def test_the_page_says_which_test_judges_what(tmp_path: Path) -> None:
+    suite, page = suite_of(tmp_path, test_one=GOOD), tmp_path / "page.md"
+    assert generate("--tests", suite, "--page", page, "--check") == (
+        1,
+        "page.md is out of date: run python tools/generate_catalogue_doc.py\n",
+    )
+    assert generate("--tests", suite, "--page", page) == (0, "")
+    assert generate("--tests", suite, "--page", page, "--check") == (0, "")
+    lines = page.read_text().splitlines()
+    (row,) = [line for line in lines if line.startswith("| SBA-17 |")]
+    link = "[test_list_filters_by_state](../critests/validation/sandboxes/test_one.py)"
+    assert row.endswith(f"| {link}: A filter with a state MUST return \\| only sandboxes in that state. |")
+    (row,) = [line for line in lines if line.startswith("| SBA-18 |")]
+    assert row.endswith("| not yet |")
+    assert any(line.startswith("| [SBX: Sandbox lifecycle](#sbx) | sandboxes | 38 | 42 |") and line.endswith("| 2 |") for line in lines)
+
+
+@NEEDS_CHECKOUT
+def test_a_page_is_not_written_where_a_test_is_wrong(tmp_path: Path) -> None:
+    suite, page = suite_of(tmp_path, test_one='@requirement("SBA-17")\ndef test_a(): ...'), tmp_path / "page.md"
+    assert generate("--tests", suite, "--page", page) == (1, "sandboxes/test_one.py:2: test_a: has no docstring\n")
+    assert not page.exists()
