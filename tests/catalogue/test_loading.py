@@ -13,7 +13,7 @@ from critests.catalogue.loading import read
 ENTRIES = catalogue.load()
 DATA = Path(catalogue.__file__).parent
 
-COUNTS = {  # fmt: skip
+COUNTS = {
     "GEN": 16,
     "RT": 30,
     "SBX": 38,
