@@ -35,7 +35,7 @@ echo "Python environment $dir: $("$python" --version) and $(grep -c '^[a-z]' "$l
 mkdir -p "$dir"
 echo unfinished >"$stamp" # so that after an interruption it is still known to be ours
 [ -x "$dir/bin/pip" ] || "$python" -m venv "$dir"
-pip=("$dir/bin/python" -m pip --disable-pip-version-check --no-input install --quiet)
+pip=("$dir/bin/python" -m pip --disable-pip-version-check --no-input install -qq)
 "${pip[@]}" --require-hashes -r "$lock"
 if [ "$project" = --project ]; then
     "${pip[@]}" --no-deps --no-build-isolation --editable .
