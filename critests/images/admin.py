@@ -1,0 +1,113 @@
+"""The registry's other side, for the suite alone: making images and driving faults, over HTTP for every worker.
+
+Each operation is a POST to `/critests/<operation>` with the admin token in `X-Critests-Token` and a JSON object in
+the body, answered by a JSON object. `registry_client.RegistryClient` is the only caller; the two change together.
+"""
+
+import json
+import secrets
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from critests.images.catalogue import image_spec
+from critests.images.faults import Access, Fault
+from critests.images.platforms import UnsupportedArchitectureError
+from critests.images.repositories import MintedImage, UnknownRepositoryError
+from critests.images.rootfs import BusyboxError
+
+if TYPE_CHECKING:
+    from critests.images.registry import RegistryServer
+
+ADMIN_PREFIX = "/critests/"
+
+_Body = dict[str, Any]
+
+
+def _mint(registry: "RegistryServer", body: _Body) -> _Body:
+    spec = image_spec(body["image"]).changed(body.get("changes") or {})
+    tags = tuple(spec.tags if body.get("tags") is None else body["tags"])
+    image = registry.builder.build(spec, salt=body.get("salt", ""), labels=body.get("labels") or {})
+    registry.repositories.add(body["repository"], tags, image)
+    return MintedImage(
+        image=spec.name,
+        registry=registry.address,
+        repository=body["repository"],
+        tags=tags,
+        digest=image.top.digest,
+        manifest_digest=image.native.digest if image.native else "",
+        index_digest=image.top.digest if image.top not in image.manifests else "",
+        config_digest=image.config.digest if image.config else "",
+        layer_digests=tuple(layer.blob.digest for layer in image.layers),
+        diff_ids=tuple(layer.diff_id for layer in image.layers),
+        size=image.size,
+    ).to_json()
+
+
+def _tag(registry: "RegistryServer", body: _Body) -> _Body:
+    registry.repositories.move_tag(body["repository"], body["tag"], body["digest"])
+    return {}
+
+
+def _tags(registry: "RegistryServer", body: _Body) -> _Body:
+    return {"tags": registry.repositories.tags(body["repository"])}
+
+
+def _remove(registry: "RegistryServer", body: _Body) -> _Body:
+    return {"removed": registry.repositories.remove(body["repository"])}
+
+
+def _fault(registry: "RegistryServer", body: _Body) -> _Body:
+    registry.repositories.add_fault(body["repository"], Fault.from_json(body["fault"]))
+    return {}
+
+
+def _clear_faults(registry: "RegistryServer", body: _Body) -> _Body:
+    registry.repositories.clear_faults(body["repository"])
+    return {}
+
+
+def _access(registry: "RegistryServer", body: _Body) -> _Body:
+    registry.repositories.set_access(body["repository"], Access.from_json(body["access"]) if body.get("access") else None)
+    return {}
+
+
+def _requests(registry: "RegistryServer", body: _Body) -> _Body:
+    return {"requests": [request.to_json() for request in registry.repositories.requests(body["repository"])]}
+
+
+def _reset_requests(registry: "RegistryServer", body: _Body) -> _Body:
+    registry.repositories.reset_requests(body["repository"])
+    return {}
+
+
+_OPERATIONS: dict[str, Callable[["RegistryServer", _Body], _Body]] = {
+    "mint": _mint,
+    "tag": _tag,
+    "tags": _tags,
+    "remove": _remove,
+    "fault": _fault,
+    "clear-faults": _clear_faults,
+    "access": _access,
+    "requests": _requests,
+    "reset-requests": _reset_requests,
+}
+
+
+def administer(registry: "RegistryServer", operation: str, token: str, body: bytes) -> tuple[HTTPStatus, _Body]:
+    """Do one operation and return the answer; `{"error": …}` where it could not be done."""
+    if not secrets.compare_digest(token.encode(), registry.admin_token.encode()):
+        return HTTPStatus.FORBIDDEN, {"error": "the admin token is not this registry's"}
+    if operation not in _OPERATIONS:
+        return HTTPStatus.NOT_FOUND, {"error": f"there is no operation {operation}"}
+    try:
+        return HTTPStatus.OK, _OPERATIONS[operation](registry, json.loads(body))
+    except UnknownRepositoryError as error:
+        status, problem = HTTPStatus.NOT_FOUND, str(error)
+    except KeyError as error:
+        status, problem = HTTPStatus.BAD_REQUEST, f"the operation {operation} needs {error}"
+    except (ValueError, TypeError, AttributeError) as error:
+        status, problem = HTTPStatus.BAD_REQUEST, str(error)
+    except (BusyboxError, UnsupportedArchitectureError) as error:
+        status, problem = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
+    return status, {"error": problem}

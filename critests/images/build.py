@@ -1,0 +1,185 @@
+"""Builds the images of the catalogue: layers once, and as many images from them as a run wants."""
+
+import random
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.images import oci
+from critests.images.catalogue import Base, Content, ImageSpec
+from critests.images.oci import Blob, Compression, Dialect, Entry, Layer
+from critests.images.platforms import NATIVE_VARIANT, Architecture, Platform, machine_architecture
+from critests.images.programs import program
+from critests.images.rootfs import find_busybox, root_entries
+
+SALT_LABEL = "critests.salt"
+_FOREIGN = (Platform("amd64"), Platform("arm64", "v8"), Platform("arm", "v7"), Platform("s390x"))
+_CREATED = "1970-01-01T00:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltImage:
+    """An image ready to be served or written."""
+
+    top: Blob
+    """What a tag leads to: a manifest or an index."""
+    manifests: tuple[Blob, ...]
+    """The manifests of an index, or the one that `top` is."""
+    native: Blob | None
+    """The manifest for the architecture it was built for; None in an index without it."""
+    config: Blob | None
+    """The configuration that belongs to `native`. Its digest is the image's id."""
+    layers: tuple[Layer, ...]
+    """Those of `native`, lowest first."""
+    blobs: tuple[Blob, ...]
+    """Every configuration and layer that the manifests refer to."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that a pull of `native` transports as blobs."""
+        return sum(layer.blob.size for layer in self.layers) + (self.config.size if self.config else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One manifest with what it needs."""
+
+    manifest: Blob
+    config: Blob
+    layers: tuple[Layer, ...]
+
+
+class Builder:
+    """Builds images for one architecture and remembers the layers that images share. Usable from several threads."""
+
+    def __init__(self, architecture: Architecture | None = None, busybox: Path | None = None) -> None:
+        self.architecture = architecture or machine_architecture()
+        self._busybox = busybox
+        self._layers: dict[object, Layer] = {}
+        self._lock = threading.Lock()
+
+    def build(self, spec: ImageSpec, *, salt: str = "", labels: Mapping[str, str] | None = None) -> BuiltImage:
+        """Build an image.
+
+        Args:
+            spec: What to build, from the catalogue or derived from it.
+            salt: A text that makes the image unlike any other: it is in the configuration, in a small layer of its own, and in the
+                content of filler layers. A runtime then holds nothing of the image but its base.
+            labels: Further labels of the configuration; they make the image's id another, its layers stay.
+
+        Raises:
+            BusyboxError: The image needs busybox and there is none.
+            ValueError: The media types of the dialect have no such compression.
+        """
+        if spec.content is Content.ARTIFACT:
+            return self._whole(self._artifact(spec, salt))
+        layers = self._layers_of(spec, salt)
+        native = self._image(spec, Platform(self.architecture), layers, salt, labels or {})
+        if spec.content is Content.IMAGE:
+            return self._whole(native)
+        own = Platform(self.architecture, NATIVE_VARIANT[self.architecture])
+        parts: list[tuple[_Part, Platform]] = [] if spec.content is Content.FOREIGN_INDEX else [(native, own)]
+        parts += [
+            (self._image(spec, other, [self._marker(other)], salt, labels or {}), other)
+            for other in _FOREIGN
+            if other.architecture != self.architecture
+        ]
+        top = oci.index([(part.manifest, platform) for part, platform in parts], spec.dialect)
+        return self._whole(native if spec.content is Content.INDEX else None, [part for part, _ in parts], top)
+
+    @staticmethod
+    def _whole(native: _Part | None, parts: list[_Part] | None = None, top: Blob | None = None) -> BuiltImage:
+        every = parts if parts is not None else [native] if native else []
+        blobs = {blob.digest: blob for part in every for blob in (part.config, *(layer.blob for layer in part.layers))}
+        return BuiltImage(
+            top=top or every[0].manifest,
+            manifests=tuple(part.manifest for part in every),
+            native=native.manifest if native else None,
+            config=native.config if native else None,
+            layers=native.layers if native else (),
+            blobs=tuple(blobs.values()),
+        )
+
+    def _layers_of(self, spec: ImageSpec, salt: str) -> list[Layer]:
+        if spec.content is Content.FOREIGN_INDEX:
+            return []
+        made: list[Layer] = []
+        if spec.base is Base.BUSYBOX:
+            base = self._remembered("base", lambda: oci.pack_layer(root_entries(find_busybox(self.architecture, self._busybox))))
+            made.append(oci.in_dialect(base, spec.dialect))
+        if spec.programs:
+            entries = [Entry(f"bin/{name}", program(name, self.architecture), mode=0o755) for name in spec.programs]
+            made.append(self._packed(entries, spec.compression, spec.dialect))
+        made += [self._packed(list(entries), spec.compression, spec.dialect) for entries in spec.layers]
+        made += [self._filler(spec, number, salt) for number in range(1, spec.filler_layers + 1)]
+        if salt:
+            made.append(oci.pack_layer([Entry("etc/critests-salt", f"{salt}\n".encode())], spec.compression, spec.dialect))
+        return made
+
+    def _packed(self, entries: list[Entry], compression: Compression, dialect: Dialect) -> Layer:
+        return self._remembered((tuple(entries), compression, dialect), lambda: oci.pack_layer(entries, compression, dialect))
+
+    def _filler(self, spec: ImageSpec, number: int, salt: str) -> Layer:
+        """One of the layers that are there for their number or their size."""
+        size = spec.filler_bytes // spec.filler_layers
+        entries = [Entry(f"layers/{number}", f"{number}\n".encode()), Entry("layers/last", f"{number} {salt}".strip().encode() + b"\n")]
+        if not size:
+            return self._packed(entries, spec.compression, spec.dialect)
+
+        def make() -> Layer:
+            content = random.Random(f"{number} {salt}").randbytes(size)  # noqa: S311  # the same bytes at every build, not a secret
+            filler = Entry(f"layers/filler-{number}", content)
+            return oci.pack_layer([*entries, filler], Compression.STORED, spec.dialect)
+
+        return make() if salt else self._remembered((number, size, spec.dialect), make)
+
+    def _marker(self, platform: Platform) -> Layer:
+        """The only layer of an image for an architecture that nothing here runs."""
+        return self._packed([Entry("architecture", f"{platform.architecture}{platform.variant}\n".encode())], Compression.GZIP, Dialect.OCI)
+
+    def _remembered(self, key: object, make: Callable[[], Layer]) -> Layer:
+        with self._lock:
+            if key not in self._layers:
+                self._layers[key] = make()
+            return self._layers[key]
+
+    @staticmethod
+    def _image(spec: ImageSpec, platform: Platform, layers: list[Layer], salt: str, labels: Mapping[str, str]) -> _Part:
+        diff_ids = [layer.diff_id for layer in layers]
+        if spec.wrong_diff_id:
+            diff_ids[-1] = oci.digest(b"not what the layer holds")
+        every_label = dict(spec.labels) | dict(labels) | ({SALT_LABEL: salt} if salt else {})
+        settings: dict[str, object] = {
+            "User": spec.user,
+            "Env": list(spec.env),
+            "Entrypoint": list(spec.entrypoint),
+            "Cmd": list(spec.command),
+            "WorkingDir": spec.workdir,
+            "StopSignal": spec.stop_signal,
+            "Volumes": {path: {} for path in spec.volumes},
+            "ExposedPorts": {port: {} for port in spec.exposed_ports},
+            "Labels": every_label,
+        }
+        document: dict[str, object] = {
+            **platform.to_json(),
+            "created": _CREATED,
+            "config": {name: value for name, value in settings.items() if value},
+            "rootfs": {"type": "layers", "diff_ids": diff_ids},
+            "history": [{"created": _CREATED, "created_by": f"critests {spec.name}"} for _ in layers],
+        }
+        config = Blob(oci.CONFIG[spec.dialect], oci.canonical_json(document))
+        blobs = [layer.blob for layer in layers]
+        return _Part(oci.manifest(config, blobs, spec.dialect), config, tuple(layers))
+
+    @staticmethod
+    def _artifact(spec: ImageSpec, salt: str) -> _Part:
+        """A manifest as the specification's guidance for artifacts has it: the empty configuration, and layers that are no archives."""
+        layers = [
+            Layer(Blob("text/plain", entry.content + salt.encode()), oci.digest(entry.content + salt.encode()))
+            for entries in spec.layers
+            for entry in entries
+        ]
+        config = Blob(oci.EMPTY_CONFIG, b"{}")
+        blobs = [layer.blob for layer in layers]
+        return _Part(oci.manifest(config, blobs, artifact_type="application/vnd.critests.note"), config, tuple(layers))

@@ -1,0 +1,303 @@
+"""What test images exist, and why: one `ImageSpec` each. `build.py` makes them, `changed` derives others from them."""
+
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum, unique
+from typing import Any, TypedDict, cast
+
+from critests.images.oci import Compression, Dialect, Entry, Kind, directory, opaque, symlink, whiteout
+from critests.images.programs import PROGRAM_NAMES
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@unique
+class Base(StrEnum):
+    """What an image's first layer is."""
+
+    BUSYBOX = "busybox"
+    """`rootfs.root_entries`, one layer shared by all images that have it."""
+    NOTHING = "nothing"
+
+
+@unique
+class Content(StrEnum):
+    """What a reference to the image leads to."""
+
+    IMAGE = "image"
+    """The manifest of an image for the machine."""
+    INDEX = "index"
+    """An index with the machine's architecture and others."""
+    FOREIGN_INDEX = "foreign index"
+    """An index without the machine's architecture."""
+    ARTIFACT = "artifact"
+    """A manifest whose configuration is not that of an image."""
+
+
+class FileChange(TypedDict, total=False):
+    """A member of the layer that `Changes.files` adds; without `kind` a file. Path as in `oci.Entry`."""
+
+    path: str
+    content: str
+    kind: str
+    mode: int
+    uid: int
+    gid: int
+    target: str
+
+
+class Changes(TypedDict, total=False):
+    """What a derived image has in place of its catalogue entry's. As JSON in a request to the registry."""
+
+    user: str
+    env: list[str]
+    entrypoint: list[str]
+    command: list[str]
+    workdir: str
+    stop_signal: str
+    volumes: list[str]
+    exposed_ports: list[str]
+    labels: dict[str, str]
+    filler_bytes: int
+    filler_layers: int
+    dialect: str
+    compression: str
+    wrong_diff_id: bool
+    files: list[FileChange]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSpec:
+    """One image of the catalogue. An empty field is left out of the image's configuration."""
+
+    name: str
+    why: str
+    """What tests need it for."""
+    tags: tuple[str, ...] = ("1",)
+    content: Content = Content.IMAGE
+    base: Base = Base.BUSYBOX
+    layers: tuple[tuple[Entry, ...], ...] = ()
+    """On top of the base."""
+    programs: tuple[str, ...] = ()
+    """Of `programs.program`, in /bin, in a layer of their own."""
+    user: str = ""
+    env: tuple[str, ...] = (f"PATH={PATH}",)
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ("sh",)
+    workdir: str = ""
+    stop_signal: str = ""
+    volumes: tuple[str, ...] = ()
+    exposed_ports: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    filler_bytes: int = 0
+    """Bytes that do not compress, in layers of their own."""
+    filler_layers: int = 0
+    """How many layers there are of those; without bytes they are small, and each replaces a file of the one below."""
+    dialect: Dialect = Dialect.OCI
+    compression: Compression = Compression.GZIP
+    """Of the layers above the base."""
+    wrong_diff_id: bool = False
+    """The configuration names another digest for the last layer than it has."""
+
+    def changed(self, changes: Changes) -> "ImageSpec":
+        """Return an image derived from this one.
+
+        Raises:
+            ValueError: A change has no such name, or a value of the wrong kind.
+        """
+        known = {field.name: getattr(self, field.name) for field in fields(self)} | {"files": ()}
+        values: dict[str, Any] = {}
+        for name, value in cast("dict[str, object]", changes).items():
+            if name not in Changes.__annotations__:
+                raise ValueError(f"an image has no {name!r} to change; it has {', '.join(sorted(Changes.__annotations__))}")
+            values[name] = _value(name, known[name], value)
+        files = values.pop("files", ())
+        return replace(self, **values, layers=(*self.layers, files) if files else self.layers)
+
+
+def _value(name: str, old: object, new: object) -> object:
+    """Return a changed value in the kind that the field has."""
+    try:
+        if name == "files":
+            return tuple(_entry(cast("FileChange", each)) for each in cast("list[object]", new))
+        if name == "labels":
+            return tuple(sorted((str(key), str(value)) for key, value in cast("dict[str, str]", new).items()))
+        if isinstance(old, tuple) and isinstance(new, list) and all(isinstance(each, str) for each in new):
+            return tuple(new)
+        if not isinstance(old, tuple) and isinstance(new, int if isinstance(old, int) else str):
+            return type(old)(new)  # type: ignore[call-arg]  # str, int, bool and the enumerations all take one value
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        raise ValueError(f"{new!r} is no {name} for an image: {error}") from error
+    raise ValueError(f"{new!r} is no {name} for an image")
+
+
+def _entry(change: FileChange) -> Entry:
+    """Return the member of a layer that a change describes."""
+    kind = Kind(change.get("kind", Kind.FILE))
+    default_mode = {Kind.FILE: 0o644, Kind.SYMLINK: 0o777}.get(kind, 0o755)
+    return Entry(
+        change["path"].strip("/"),
+        change.get("content", "").encode(),
+        kind,
+        mode=int(change.get("mode", default_mode)),
+        uid=int(change.get("uid", 0)),
+        gid=int(change.get("gid", 0)),
+        target=change.get("target", ""),
+    )
+
+
+_LONG_NAME = "long/" + "/".join(["directory-with-a-name-of-forty-characters"] * 4) + "/file-" + "n" * 120
+
+_WHITEOUT_LAYERS = (
+    (
+        Entry("data/kept", b"kept\n"),
+        Entry("data/removed", b"removed\n"),
+        Entry("data/replaced", b"old\n"),
+        Entry("removed-directory/inside", b"removed\n"),
+        Entry("opaque/old", b"hidden\n"),
+    ),
+    (
+        whiteout("data/removed"),
+        Entry("data/replaced", b"new\n"),
+        whiteout("removed-directory"),
+        opaque("opaque"),
+        Entry("opaque/new", b"new\n"),
+    ),
+)
+_ARCHIVE_LAYERS = (
+    (
+        Entry("archive/first", b"linked\n", mode=0o640, uid=1000, gid=2000),
+        Entry("archive/second", kind=Kind.HARDLINK, target="archive/first", mode=0o640, uid=1000, gid=2000),
+        symlink("archive/absolute", "/archive/first"),
+        symlink("archive/dangling", "nowhere"),
+        Entry("archive/setuid", b"#!/bin/sh\n", mode=0o4755),
+        Entry("archive/setgid", b"#!/bin/sh\n", mode=0o2755, gid=2000),
+        directory("archive/sticky", 0o1777),
+        Entry("archive/fifo", kind=Kind.FIFO, mode=0o600),
+        Entry("archive/unicode-ä-文", b"unicode\n"),
+        Entry(f"archive/{_LONG_NAME}", b"long\n"),
+    ),
+    (),
+)
+
+CATALOGUE: tuple[ImageSpec, ...] = (
+    ImageSpec("plain", "busybox and nothing else: the image for every test that asks nothing of it"),
+    ImageSpec(
+        "pause",
+        "the sandbox's own process: blocks, exits 0 on SIGTERM and SIGINT, reaps",
+        base=Base.NOTHING,
+        programs=("pause",),
+        env=(),
+        entrypoint=("/bin/pause",),
+        command=(),
+    ),
+    ImageSpec(
+        "tools", "busybox, and programs for what it cannot do: sys (any system call), clock (monotonic), pause", programs=PROGRAM_NAMES
+    ),
+    ImageSpec("user-number", "the user is a number", user="1000"),
+    ImageSpec("user-number-group", "the user is a number, with a group's number", user="1000:2000"),
+    ImageSpec("user-root", "the user is named as the number of root", user="0"),
+    ImageSpec("user-unlisted", "the user is a number that /etc/passwd does not hold", user="4321"),
+    ImageSpec("user-name", "the user is a name of /etc/passwd, member of further groups in /etc/group", user="tester"),
+    ImageSpec("user-name-group", "the user and the group are names", user="tester:crew"),
+    ImageSpec("user-absent", "the user is a name that /etc/passwd does not hold: no process can be started as it", user="nosuchuser"),
+    ImageSpec(
+        "process",
+        "every setting of the process at once: environment, entrypoint, command, working directory, stop signal, volumes, port, labels",
+        layers=(
+            (
+                Entry("work/here", b"here\n"),
+                directory("data", 0o770, uid=1000, gid=2000),
+                Entry("data/from-image", b"from the image\n", uid=1000, gid=2000),
+            ),
+        ),
+        env=(f"PATH={PATH}", "FROM_IMAGE=image value", "EMPTY=", "WITH_EQUALS=a=b"),
+        entrypoint=("/bin/sh", "-c", 'echo "entrypoint $0 $*"; pwd; env; trap "exit 3" USR1; while :; do sleep 0.1; done'),
+        command=("command", "from image"),
+        workdir="/work",
+        stop_signal="SIGUSR1",
+        volumes=("/data", "/empty-volume"),
+        exposed_ports=("8080/tcp",),
+        labels=(("org.opencontainers.image.title", "process"),),
+    ),
+    ImageSpec("entrypoint-only", "an entrypoint without a command", entrypoint=("/bin/echo", "entrypoint"), command=()),
+    ImageSpec("no-command", "neither an entrypoint nor a command: a container must bring its own", command=()),
+    ImageSpec("no-environment", "no environment at all, not even PATH", env=()),
+    ImageSpec("workdir-absent", "the working directory is in no layer: the runtime makes it", workdir="/made/by/the/runtime"),
+    ImageSpec("stop-signal-name", "a stop signal by name, without SIG", stop_signal="USR2"),
+    ImageSpec("stop-signal-number", "a stop signal by number", stop_signal="10"),
+    ImageSpec("stop-signal-realtime", "a real-time stop signal", stop_signal="SIGRTMIN+3"),
+    ImageSpec("stop-signal-invalid", "a stop signal that does not exist", stop_signal="SIGNOSUCH"),
+    ImageSpec("tags", "three tags of one image", tags=("1", "2", "latest")),
+    ImageSpec("index", "an index: this machine's architecture among others", content=Content.INDEX),
+    ImageSpec("foreign-index", "an index without this machine's architecture: cannot be pulled", content=Content.FOREIGN_INDEX),
+    ImageSpec("many-layers", "forty layers above the base, each replacing a file of the one below", filler_layers=40),
+    ImageSpec("large", "32 MiB that do not compress, in two layers: a pull that takes a while", filler_bytes=32 << 20, filler_layers=2),
+    ImageSpec("whiteouts", "layers that remove files and directories of the layers below", layers=_WHITEOUT_LAYERS),
+    ImageSpec(
+        "archive",
+        "what a tar archive can hold: links, set-id bits, long names, a fifo; and a layer with nothing in it",
+        layers=_ARCHIVE_LAYERS,
+    ),
+    ImageSpec(
+        "archive-device",
+        "a device node and an extended attribute",
+        layers=(
+            (
+                Entry("null", kind=Kind.CHARACTER_DEVICE, mode=0o666, device=(1, 3)),
+                Entry("noted", b"noted\n", xattrs=(("user.critests", "kept"),)),
+            ),
+        ),
+    ),
+    ImageSpec(
+        "docker",
+        "the media types of Docker's manifest, version 2 schema 2",
+        dialect=Dialect.DOCKER,
+        layers=((Entry("docker", b"docker\n"),),),
+    ),
+    ImageSpec("uncompressed", "a layer that is not compressed", compression=Compression.NONE, layers=((Entry("layer", b"tar\n"),),)),
+    ImageSpec("zstd", "a layer packed with zstd", compression=Compression.ZSTD, layers=((Entry("layer", b"zstd\n"),),)),
+    ImageSpec("no-layers", "no layers at all", base=Base.NOTHING, env=(), command=("/nothing",)),
+    ImageSpec(
+        "volume",
+        "no process, only files: for mounting as an image volume",
+        base=Base.NOTHING,
+        env=(),
+        command=(),
+        layers=(
+            (
+                Entry("hello", b"hello from the image\n"),
+                Entry("sub/inside", b"inside\n"),
+                directory("sub/deep"),
+                symlink("escape", "../../../../etc"),
+                symlink("absolute-escape", "/etc"),
+            ),
+        ),
+    ),
+    ImageSpec(
+        "artifact",
+        "a manifest whose configuration is not that of an image",
+        base=Base.NOTHING,
+        content=Content.ARTIFACT,
+        layers=((Entry("note", b"x\n"),),),
+    ),
+    ImageSpec(
+        "wrong-diff-id",
+        "a layer whose content is not what the configuration says: must not be unpacked",
+        layers=((Entry("lie", b"lie\n"),),),
+        wrong_diff_id=True,
+    ),
+)
+
+IMAGES = {spec.name: spec for spec in CATALOGUE}
+"""The catalogue by name."""
+
+
+def image_spec(name: str) -> ImageSpec:
+    """Return an image of the catalogue.
+
+    Raises:
+        ValueError: There is no such image.
+    """
+    if name not in IMAGES:
+        raise ValueError(f"there is no test image {name!r}; there are {', '.join(sorted(IMAGES))}")
+    return IMAGES[name]

@@ -1,0 +1,181 @@
+"""How the registry can be told to misbehave, and whom it asks for credentials: as data."""
+
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum, unique
+from typing import Any, Self
+
+
+@unique
+class FaultKind(StrEnum):
+    """What goes wrong."""
+
+    # answered in place of the content
+    UNAUTHORIZED = "401"
+    FORBIDDEN = "403"
+    NOT_FOUND = "404"
+    TOO_MANY_REQUESTS = "429"
+    """With `Retry-After`, in seconds, if `seconds` is set."""
+    SERVER_ERROR = "500"
+    BAD_GATEWAY = "502"
+    UNAVAILABLE = "503"
+    # the content is another
+    WRONG_DIGEST = "wrong digest"
+    """As many bytes as announced, and one of them is another than the digest says. A manifest is still valid JSON."""
+    SHORT = "short"
+    """Whole as an HTTP answer, but half of the content is missing."""
+    MALFORMED_MANIFEST = "malformed manifest"
+    """A manifest that is not JSON."""
+    WRONG_MEDIA_TYPE = "wrong media type"
+    """The content as it is, called text/html."""
+    # the transport breaks
+    TRUNCATED = "truncated"
+    """The connection closes after half of what `Content-Length` announced."""
+    RESET = "reset"
+    """The connection is reset (RST) after `after_bytes` of the content; 0 is before any answer."""
+    STALL = "stall"
+    """After `after_bytes` nothing comes any more, until the client leaves, the fault is cleared or `seconds` are over."""
+    # the content is right, the way to it is not the usual one
+    DELAY = "delay"
+    """The answer begins after `seconds`."""
+    SLOW = "slow"
+    """The content comes at `bytes_per_second`."""
+    NO_DIGEST_HEADER = "no digest header"
+    """`Docker-Content-Digest` is missing, which registries are free to do."""
+    CHUNKED = "chunked"
+    """The content comes with chunked transfer encoding, without a length."""
+    NO_RANGES = "no ranges"
+    """A request for a range is answered with the whole content, which servers are free to do."""
+    REDIRECT = "redirect"
+    """307 to `location` (with `{path}` in it replaced by the request's path), or without one to the same content under another path."""
+
+
+@unique
+class Scope(StrEnum):
+    """Which requests a fault is for."""
+
+    MANIFEST = "manifest"
+    BLOB = "blob"
+    CONFIG = "config"
+    """Only blobs that are an image's configuration."""
+    LAYER = "layer"
+    """Only blobs that are a layer."""
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One way in which a repository misbehaves."""
+
+    kind: FaultKind
+    scope: Scope = Scope.ANY
+    times: int | None = None
+    """How many requests it is for, the first ones; None means all."""
+    skip: int = 0
+    """How many requests are let through before it begins."""
+    method: str = ""
+    """`GET` or `HEAD`; empty for both."""
+    reference: str = ""
+    """A tag or a digest; empty for all."""
+    after_bytes: int | None = None
+    """For `RESET` and `STALL`; None is half of the content."""
+    seconds: float = 0.0
+    bytes_per_second: int = 0
+    location: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return what `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """Read a fault.
+
+        Raises:
+            ValueError: It has an unknown kind, scope or field, or lacks a number that its kind needs.
+        """
+        unknown = set(value) - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(f"a fault has no {', '.join(sorted(unknown))}")
+        fault = cls(**{**value, "kind": FaultKind(value.get("kind", "")), "scope": Scope(value.get("scope", Scope.ANY))})
+        if fault.kind is FaultKind.SLOW and fault.bytes_per_second <= 0:
+            raise ValueError("a slow fault needs bytes_per_second")
+        if fault.kind is FaultKind.DELAY and fault.seconds <= 0:
+            raise ValueError("a delay needs seconds")
+        return fault
+
+
+@unique
+class Scheme(StrEnum):
+    """How a repository asks for credentials."""
+
+    BASIC = "basic"
+    BEARER = "bearer"
+    """By a token that the registry's own token endpoint hands out: RFC 6750, and the distribution project's token specification."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """Who may read a repository."""
+
+    scheme: Scheme = Scheme.BASIC
+    username: str = ""
+    """With the scheme bearer and no name, everybody is given a token (an anonymous pull from a registry with tokens)."""
+    password: str = ""
+    identity_token: str = ""
+    """Accepted by the token endpoint as a refresh token."""
+    token_seconds: int = 300
+    """How long a token is good for."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return what `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """Read who may.
+
+        Raises:
+            ValueError: It has an unknown scheme or field, or nobody to let in by name.
+        """
+        unknown = set(value) - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(f"access has no {', '.join(sorted(unknown))}")
+        access = cls(**{**value, "scheme": Scheme(value.get("scheme", Scheme.BASIC))})
+        if access.scheme is Scheme.BASIC and not access.username:
+            raise ValueError("basic access needs a username")
+        return access
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request that a repository had."""
+
+    method: str
+    kind: str
+    """`manifest`, `blob` or `tags`."""
+    reference: str
+    """The tag or digest asked for."""
+    status: int
+    """0 where the connection was reset before an answer."""
+    authorization: str
+    """The scheme of its Authorization header in lower case, empty without one. The credentials themselves are kept nowhere."""
+    username: str
+    """The name in it, where the scheme is basic."""
+    user_agent: str
+    range: str
+    """Its Range header."""
+    fault: str
+    """The kind of the fault that it met, or empty."""
+    sent_bytes: int
+    """Bytes of content that were sent."""
+    began: float
+    """Seconds since the epoch."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return what `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """Read a request."""
+        return cls(**value)

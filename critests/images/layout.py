@@ -1,0 +1,68 @@
+"""Images for people who mirror them: the list, and an OCI image layout on disk.
+
+Sources: OCI Image Format Specification 1.1, image-layout and the annotation `org.opencontainers.image.ref.name`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.images import oci
+from critests.images.build import Builder
+from critests.images.catalogue import CATALOGUE, ImageSpec, image_spec
+from critests.images.platforms import Architecture
+
+REF_NAME = "org.opencontainers.image.ref.name"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenImage:
+    """An image in a layout. `skopeo copy oci:DIRECTORY:NAME:TAG docker://…` finds it by `reference`."""
+
+    name: str
+    reference: str
+    """`name:tag`, as the layout's index has it."""
+    digest: str
+
+
+def list_images() -> tuple[ImageSpec, ...]:
+    """Return the images of the catalogue, in its order."""
+    return CATALOGUE
+
+
+def write_layout(
+    directory: Path, architecture: Architecture | None = None, names: Iterable[str] = (), *, busybox: Path | None = None
+) -> list[WrittenImage]:
+    """Write images as an OCI image layout.
+
+    Args:
+        directory: Made if it is missing. What an earlier call wrote there is replaced or stays.
+        architecture: For which machine; None for this one.
+        names: Of the catalogue; none means all but those with media types other than OCI's, which readers of layouts do not take.
+        busybox: A static busybox for that architecture; None for the machine's own (see `rootfs.find_busybox`).
+
+    Raises:
+        BusyboxError: There is no busybox for the architecture.
+        ValueError: There is no image of such a name.
+        OSError: The directory cannot be written.
+    """
+    specs = [image_spec(name) for name in names] or [spec for spec in CATALOGUE if spec.dialect is oci.Dialect.OCI]
+    builder = Builder(architecture, busybox)
+    blobs = directory / "blobs" / "sha256"
+    blobs.mkdir(parents=True, exist_ok=True)
+    written: list[WrittenImage] = []
+    descriptors: list[dict[str, object]] = []
+    for spec in specs:
+        image = builder.build(spec)
+        for blob in (image.top, *image.manifests, *image.blobs):
+            path = blobs / blob.digest.removeprefix("sha256:")
+            if not path.exists():
+                path.write_bytes(blob.content)
+        for tag in spec.tags:
+            reference = f"{spec.name}:{tag}"
+            descriptors.append(image.top.descriptor(annotations={REF_NAME: reference}))
+            written.append(WrittenImage(spec.name, reference, image.top.digest))
+    index = {"schemaVersion": 2, "mediaType": oci.INDEX[oci.Dialect.OCI], "manifests": descriptors}
+    (directory / "index.json").write_bytes(oci.canonical_json(index))
+    (directory / "oci-layout").write_bytes(oci.canonical_json({"imageLayoutVersion": "1.0.0"}))
+    return written

@@ -1,0 +1,272 @@
+"""OCI images as bytes: layers, configurations, manifests and indexes, the same bytes at every build.
+
+Nothing here depends on the clock, on file owners or on the order of a dictionary: members of a layer are sorted and
+carry the time zero, gzip's header holds no time, JSON is written with sorted keys. The digest of a gzip layer depends
+on the compressor of the zlib at hand; its diff id and so the identity of what it unpacks to does not.
+
+Sources: OCI Image Format Specification 1.1 (config, layer, manifest, image-index, descriptor); Docker's "Image
+Manifest Version 2, Schema 2" for the older media types; RFC 1952 (gzip); RFC 8878 (zstd).
+"""
+
+import hashlib
+import io
+import json
+import struct
+import tarfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum, unique
+
+from critests.images.platforms import Platform
+
+
+@unique
+class Compression(StrEnum):
+    """How a layer is packed."""
+
+    NONE = "none"
+    GZIP = "gzip"
+    STORED = "stored"
+    """A gzip file whose content is not compressed: for bytes that do not compress, at the speed of a copy."""
+    ZSTD = "zstd"
+    """A zstd frame of raw blocks."""
+
+
+@unique
+class Dialect(StrEnum):
+    """Whose media types an image uses."""
+
+    OCI = "oci"
+    DOCKER = "docker"
+
+
+MANIFEST = {
+    Dialect.OCI: "application/vnd.oci.image.manifest.v1+json",
+    Dialect.DOCKER: "application/vnd.docker.distribution.manifest.v2+json",
+}
+INDEX = {
+    Dialect.OCI: "application/vnd.oci.image.index.v1+json",
+    Dialect.DOCKER: "application/vnd.docker.distribution.manifest.list.v2+json",
+}
+CONFIG = {
+    Dialect.OCI: "application/vnd.oci.image.config.v1+json",
+    Dialect.DOCKER: "application/vnd.docker.container.image.v1+json",
+}
+EMPTY_CONFIG = "application/vnd.oci.empty.v1+json"
+_LAYER = {
+    (Dialect.OCI, Compression.NONE): "application/vnd.oci.image.layer.v1.tar",
+    (Dialect.OCI, Compression.GZIP): "application/vnd.oci.image.layer.v1.tar+gzip",
+    (Dialect.OCI, Compression.STORED): "application/vnd.oci.image.layer.v1.tar+gzip",
+    (Dialect.OCI, Compression.ZSTD): "application/vnd.oci.image.layer.v1.tar+zstd",
+    (Dialect.DOCKER, Compression.NONE): "application/vnd.docker.image.rootfs.diff.tar",
+    (Dialect.DOCKER, Compression.GZIP): "application/vnd.docker.image.rootfs.diff.tar.gzip",
+    (Dialect.DOCKER, Compression.STORED): "application/vnd.docker.image.rootfs.diff.tar.gzip",
+}
+
+
+def digest(content: bytes) -> str:
+    """Return the digest of a content, as `sha256:…`."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def canonical_json(value: Mapping[str, object]) -> bytes:
+    """Return JSON without spaces and with sorted keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A content with its media type and digest."""
+
+    media_type: str
+    content: bytes = field(repr=False)
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", digest(self.content))
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.content)
+
+    def descriptor(self, platform: Platform | None = None, annotations: Mapping[str, str] | None = None) -> dict[str, object]:
+        """Return the object by which another document refers to this blob."""
+        described: dict[str, object] = {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
+        if platform:
+            described["platform"] = platform.to_json()
+        if annotations:
+            described["annotations"] = dict(annotations)
+        return described
+
+
+@unique
+class Kind(StrEnum):
+    """What a member of a layer is."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    SYMLINK = "symlink"
+    HARDLINK = "hardlink"
+    CHARACTER_DEVICE = "character device"
+    FIFO = "fifo"
+
+
+_TAR_TYPE = {
+    Kind.FILE: tarfile.REGTYPE,
+    Kind.DIRECTORY: tarfile.DIRTYPE,
+    Kind.SYMLINK: tarfile.SYMTYPE,
+    Kind.HARDLINK: tarfile.LNKTYPE,
+    Kind.CHARACTER_DEVICE: tarfile.CHRTYPE,
+    Kind.FIFO: tarfile.FIFOTYPE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A member of a layer. Parents need no entry of their own where root and mode 0755 will do."""
+
+    path: str
+    """Relative to the root, without a leading slash."""
+    content: bytes = field(default=b"", repr=False)
+    kind: Kind = Kind.FILE
+    mode: int = 0o644
+    uid: int = 0
+    gid: int = 0
+    target: str = ""
+    """Of a symbolic link: any text. Of a hard link: the path of another entry, as written there."""
+    device: tuple[int, int] = (0, 0)
+    """Major and minor number."""
+    xattrs: tuple[tuple[str, str], ...] = ()
+    """Extended attributes by full name, such as `user.note`."""
+
+
+def directory(path: str, mode: int = 0o755, *, uid: int = 0, gid: int = 0) -> Entry:
+    """Return a directory."""
+    return Entry(path, kind=Kind.DIRECTORY, mode=mode, uid=uid, gid=gid)
+
+
+def symlink(path: str, target: str) -> Entry:
+    """Return a symbolic link."""
+    return Entry(path, kind=Kind.SYMLINK, mode=0o777, target=target)
+
+
+def whiteout(path: str) -> Entry:
+    """Return the mark that removes a path of the layers below."""
+    parent, _, name = path.rpartition("/")
+    return Entry(f"{parent}/.wh.{name}" if parent else f".wh.{name}")
+
+
+def opaque(path: str) -> Entry:
+    """Return the mark that hides what the layers below have in a directory."""
+    return Entry(f"{path}/.wh..wh..opq")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A packed layer: what is transported, and the digest of the archive inside."""
+
+    blob: Blob
+    diff_id: str
+
+
+def archive(entries: Iterable[Entry]) -> bytes:
+    """Return a tar archive of the entries, with the directories above them, sorted by path (hard links last), at time zero.
+
+    Raises:
+        ValueError: Two entries have one path.
+    """
+    wanted: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.path in wanted:
+            raise ValueError(f"the path {entry.path} is in the layer twice")
+        wanted[entry.path] = entry
+    for path in list(wanted):
+        parent = path.rpartition("/")[0]
+        while parent:
+            wanted.setdefault(parent, directory(parent))
+            parent = parent.rpartition("/")[0]
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for entry in sorted(wanted.values(), key=lambda entry: (entry.kind is Kind.HARDLINK, entry.path)):
+            tar.addfile(_member(entry), io.BytesIO(entry.content))
+    return stream.getvalue()
+
+
+def pack_layer(entries: Iterable[Entry], compression: Compression = Compression.GZIP, dialect: Dialect = Dialect.OCI) -> Layer:
+    """Return a layer.
+
+    Raises:
+        ValueError: Two entries have one path, or the dialect has no such compression.
+    """
+    if (dialect, compression) not in _LAYER:
+        raise ValueError(f"the media types of {dialect} have no layer packed with {compression}")
+    tar = archive(entries)
+    return Layer(Blob(_LAYER[dialect, compression], _compressed(tar, compression)), digest(tar))
+
+
+def in_dialect(layer: Layer, dialect: Dialect) -> Layer:
+    """Return the same layer under the media type of another dialect."""
+    gzip_types = {_LAYER[each, Compression.GZIP] for each in Dialect}
+    if layer.blob.media_type not in gzip_types:
+        return layer
+    return Layer(Blob(_LAYER[dialect, Compression.GZIP], layer.blob.content), layer.diff_id)
+
+
+def manifest(config: Blob, layers: Sequence[Blob], dialect: Dialect = Dialect.OCI, artifact_type: str = "") -> Blob:
+    """Return an image manifest."""
+    document: dict[str, object] = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST[dialect],
+        "config": config.descriptor(),
+        "layers": [layer.descriptor() for layer in layers],
+    }
+    if artifact_type:
+        document["artifactType"] = artifact_type
+    return Blob(MANIFEST[dialect], canonical_json(document))
+
+
+def index(manifests: Iterable[tuple[Blob, Platform]], dialect: Dialect = Dialect.OCI) -> Blob:
+    """Return an index of manifests by platform."""
+    document = {
+        "schemaVersion": 2,
+        "mediaType": INDEX[dialect],
+        "manifests": [blob.descriptor(platform) for blob, platform in manifests],
+    }
+    return Blob(INDEX[dialect], canonical_json(document))
+
+
+def _member(entry: Entry) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(entry.path)
+    member.type = _TAR_TYPE[entry.kind]
+    member.size = len(entry.content)
+    member.mode = entry.mode
+    member.uid, member.gid = entry.uid, entry.gid
+    member.linkname = entry.target
+    member.devmajor, member.devminor = entry.device
+    member.pax_headers = {f"SCHILY.xattr.{name}": value for name, value in entry.xattrs}
+    return member
+
+
+def _compressed(content: bytes, compression: Compression) -> bytes:
+    if compression is Compression.NONE:
+        return content
+    if compression is Compression.ZSTD:
+        return _zstd_raw(content)
+    # Written by hand: what gzip.compress puts in the header's last byte differs between versions of Python.
+    deflate = zlib.compressobj(0 if compression is Compression.STORED else 6, zlib.DEFLATED, -zlib.MAX_WBITS)
+    header = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # deflate, no flags, no time, no system named
+    trailer = struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)
+    return header + deflate.compress(content) + deflate.flush() + trailer
+
+
+def _zstd_raw(content: bytes) -> bytes:
+    """Return a zstd frame: one segment, content size in eight bytes, no checksum, raw blocks of at most 128 KiB."""
+    frame = bytearray(b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", len(content)))
+    step = 128 * 1024
+    for start in range(0, max(len(content), 1), step):
+        block = content[start : start + step]
+        last = start + step >= len(content)
+        frame += (len(block) << 3 | last).to_bytes(3, "little") + block
+    return bytes(frame)

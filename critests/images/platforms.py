@@ -1,0 +1,49 @@
+"""Architectures and platforms, by the names that OCI images use (those of Go: GOARCH)."""
+
+import platform
+from dataclasses import dataclass
+from enum import StrEnum, unique
+
+
+@unique
+class Architecture(StrEnum):
+    """An architecture that the test images can be built for."""
+
+    AMD64 = "amd64"
+    ARM64 = "arm64"
+
+
+_BY_UNAME = {"x86_64": Architecture.AMD64, "amd64": Architecture.AMD64, "aarch64": Architecture.ARM64, "arm64": Architecture.ARM64}
+
+
+class UnsupportedArchitectureError(Exception):
+    """The machine is neither amd64 nor arm64."""
+
+
+def machine_architecture() -> Architecture:
+    """Return the architecture of this machine.
+
+    Raises:
+        UnsupportedArchitectureError: No images can be built for it.
+    """
+    found = platform.machine()
+    if found not in _BY_UNAME:
+        raise UnsupportedArchitectureError(f"the test images are built for amd64 and arm64, and this machine is {found}")
+    return _BY_UNAME[found]
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """The `platform` of an entry in an OCI image index; the operating system is always linux."""
+
+    architecture: str
+    variant: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """Return the object as an index holds it."""
+        named = {"architecture": self.architecture, "os": "linux"}
+        return named | {"variant": self.variant} if self.variant else named
+
+
+NATIVE_VARIANT = {Architecture.AMD64: "", Architecture.ARM64: "v8"}
+"""The variant that an index names for each architecture we build for."""

@@ -1,0 +1,140 @@
+"""The registry on loopback that serves the test images: pull-only, in threads of the process that starts it."""
+
+import os
+import secrets
+import socket
+import sys
+import threading
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from critests.images.build import Builder
+from critests.images.distribution import DistributionHandler
+from critests.images.ports import listen
+from critests.images.registry_client import RegistryClient
+from critests.images.repositories import Repositories
+
+_END_SECONDS = 5.0
+
+
+class RegistryServer:
+    """A registry. Starting takes milliseconds: an image is built when it is first asked for.
+
+    Args:
+        port: See `ports.listen`.
+        busybox: See `rootfs.find_busybox`.
+    """
+
+    def __init__(self, port: int | None = None, *, busybox: Path | None = None) -> None:
+        self.builder = Builder(busybox=busybox)
+        self.repositories = Repositories()
+        self.admin_token = secrets.token_urlsafe(24)
+        self.serving = False
+        self.address = ""
+        """`127.0.0.1:5010`, once started."""
+        self.port = 0
+        self._wanted_port = port
+        self._server: _Server | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> Self:
+        """Listen and serve.
+
+        Raises:
+            RegistryPortTaken: The port is another's.
+        """
+        listener = listen(self._wanted_port)
+        self.port = int(listener.getsockname()[1])
+        self.address = f"127.0.0.1:{self.port}"
+        self.serving = True
+        self._server = _Server(listener, self)
+        self._thread = threading.Thread(target=self._server.serve, name="critests-registry", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End every connection and stop listening. Stopping twice does nothing."""
+        if not self._server or not self._thread:
+            return
+        self.serving = False
+        self._server.end()
+        self._thread.join(_END_SECONDS)
+        self._server = self._thread = None
+
+    def client(self) -> RegistryClient:
+        """Return what drives this registry, also from another process (see `RegistryClient.to_json`)."""
+        return RegistryClient(self.address, self.admin_token)
+
+    def greeting(self) -> dict[str, object]:
+        """Return what the registry says of itself to anybody."""
+        return {"registry": "critests", "pid": os.getpid(), "address": self.address}
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+class _Server(ThreadingHTTPServer):
+    """A thread for each connection; it knows its connections, so that it can end those that a runtime keeps open."""
+
+    daemon_threads = True
+
+    def __init__(self, listener: socket.socket, registry: RegistryServer) -> None:
+        super().__init__(listener.getsockname(), DistributionHandler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
+        self.registry = registry
+        self._connections: set[socket.socket] = set()
+        self._workers: set[threading.Thread] = set()
+        self._lock = threading.Lock()
+
+    def serve(self) -> None:
+        """Accept connections until `end`."""
+        while self.registry.serving:
+            self.handle_request()
+
+    def end(self) -> None:
+        """End every connection and the accepting thread, which waits for one connection more."""
+        try:
+            socket.create_connection(self.socket.getsockname(), timeout=1).close()
+        finally:
+            with self._lock:
+                going, workers = list(self._connections), list(self._workers)
+            for connection in going:
+                _shut(connection)
+            for worker in workers:
+                worker.join(_END_SECONDS)
+            self.server_close()
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # the types of socketserver
+        """Serve a connection in a thread of its own."""
+        worker = threading.Thread(target=self._work, args=(request, client_address), name="critests-registry-connection", daemon=True)
+        with self._lock:
+            self._connections.add(request)
+            self._workers.add(worker)
+        worker.start()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # the types of socketserver
+        """Say nothing of a client that went away."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+    def _work(self, request: socket.socket, client_address: Any) -> None:  # noqa: ANN401  # the types of socketserver
+        try:
+            self.process_request_thread(request, client_address)
+        finally:
+            with self._lock:
+                self._connections.discard(request)
+                self._workers.discard(threading.current_thread())
+
+
+def _shut(connection: socket.socket) -> None:
+    """Wake the thread that reads from a connection; it may just have closed it."""
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return
