@@ -6,6 +6,15 @@
 # A containerd that is there already is used as it is. One that is installed here does not run as a service, now or after a boot.
 set -euo pipefail
 
+# Debian's way to install a package without its service being started: an answer of 101 from policy-rc.d.
+policy=/usr/sbin/policy-rc.d
+ours="# critests: no service is started while its packages are being installed; safe to remove"
+put_back() {
+    if grep -qsxF "$ours" $policy; then rm -f $policy; fi
+    if [ -e $policy.before-critests ] || [ -L $policy.before-critests ]; then mv -f $policy.before-critests $policy; fi
+}
+[ "$(id -u)" != 0 ] || put_back # in case an earlier call was killed
+
 declare -A why=()
 python_is_there() {
     local python
@@ -83,14 +92,6 @@ case $removed in
 *) by_hand "Installing them with apt-get would remove ${removed}and that is not ours to decide." ;;
 esac
 
-# Debian's way to install a package without its service being started: an answer of 101 from policy-rc.d.
-policy=/usr/sbin/policy-rc.d
-ours="# critests: no service is started while its packages are being installed; safe to remove"
-put_back() {
-    if grep -qsxF "$ours" $policy; then rm -f $policy; fi
-    if [ -e $policy.before-critests ] || [ -L $policy.before-critests ]; then mv -f $policy.before-critests $policy; fi
-}
-put_back # in case an earlier call was killed
 trap put_back EXIT
 trap 'exit 130' INT TERM HUP
 if [ -e $policy ] || [ -L $policy ]; then mv -f $policy $policy.before-critests; fi
