@@ -110,7 +110,7 @@ class Ledger:
             end = found + len(wanted) if found >= 0 else -1
             self._searched[channel] = end if found >= 0 else len(kept)
         else:
-            end = len(kept) if wanted(bytes(kept[start:])) else -1
+            end = len(kept) if wanted(bytes(memoryview(kept)[start:])) else -1
         if end >= 0:
             self._read[channel] = end
             return bytes(kept[start:end])

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation, SessionEnded
+from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation, SessionEnded, StreamError
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
 from critests.client.streaming.sessions import CLOSE_SECONDS, V4
 from critests.client.streaming.spdy_transport import SpdyTransport, open_spdy
@@ -192,7 +192,12 @@ class PortForward:
         headers = {"port": str(port), "requestid": request}
         self._transport.start_stream(channel + 1, {"streamtype": "error", **headers} if error_headers is None else error_headers, fin=True)
         self._transport.start_stream(channel, {"streamtype": "data", **headers} if data_headers is None else data_headers)
-        self._transport.await_streams({channel + 1: "error", channel: "data"}, deadline_seconds)
+        try:
+            self._transport.await_streams({channel + 1: "error", channel: "data"}, deadline_seconds)
+        except StreamError:
+            self._transport.reset_stream(channel + 1)
+            self._transport.reset_stream(channel)
+            raise
         return PortConnection(self._transport, port, channel, 0)
 
     def _connect_channels(self, transport: WebSocketTransport, port: int, seconds: float) -> PortConnection:

@@ -55,32 +55,24 @@ class Transport(ABC):
     def _farewell(self) -> bytes:
         """Return the frame that announces the end of the connection."""
 
-    def pump(self, until: float) -> bool:
-        """Wait until something came, was sent, or ended.
-
-        Returns:
-            False if the monotonic time `until` passed before that.
-        """
-        if self.ledger.ended_by is not None:
-            return True
+    def pump(self, until: float) -> None:
+        """Wait until something came, was sent, or ended, or the monotonic time `until` has come; then take what is there."""
         try:
             data = self._wire.turn(until)
             if data is None:
                 self.ledger.end(EndedBy.END_OF_CONNECTION)
             elif data:
                 self._feed(data)
-            return data != b"" or time.monotonic() < until
         except ConnectionError as error:
             self.ledger.end(EndedBy.RESET, reason=str(error))
         except ProtocolViolation as error:
             self.ledger.end(EndedBy.VIOLATION, reason=str(error))
-        return True
 
     def await_(self, done: Callable[[], bool], awaited: str, seconds: float, until: float | None = None) -> None:
         """Move bytes until a condition holds.
 
         Args:
-            done: the condition; asked after every round.
+            done: the condition; asked after every round, and once more after a last round when time is up.
             awaited: what it means, for messages.
             seconds: the deadline.
             until: the monotonic time of the deadline, if it began to run earlier than now.
@@ -90,11 +82,14 @@ class Transport(ABC):
             SessionEnded: it cannot hold any more.
         """
         until = time.monotonic() + seconds if until is None else until
+        last = False
         while not done():
             if self.ledger.ended_by is not None:
                 raise SessionEnded(awaited, self.ledger.describe())
-            if not self.pump(until) and not done():
+            if last:
                 raise StreamTimeout(awaited, self.ledger.describe(), seconds)
+            last = time.monotonic() >= until
+            self.pump(until)
 
     def send(self, channel: int, data: bytes, seconds: float) -> None:
         """Send data on a channel, in pieces, reading meanwhile; an empty `data` is sent as one empty frame.
@@ -119,12 +114,7 @@ class Transport(ABC):
         def sent() -> bool:
             return len(self._wire.queue) <= leave and not self._wire.broken
 
-        awaited = f"the server to take {total} bytes"
-        while not sent():
-            if self.ledger.ended_by is not None:
-                raise SessionEnded(awaited, self.ledger.describe())
-            if not self.pump(until) and not sent():
-                raise StreamTimeout(f"{awaited} ({len(self._wire.queue)} not sent)", self.ledger.describe(), seconds)
+        self.await_(sent, f"the server to take {total} bytes", seconds, until)
 
     def close(self, seconds: float) -> None:
         """Say good-bye, give the server a moment to answer, and close the connection; never raises for what the server does."""
@@ -133,8 +123,8 @@ class Transport(ABC):
         if self.ledger.ended_by is None:
             self._wire.queue += self._farewell()
             until = time.monotonic() + seconds
-            while self.ledger.ended_by is None and self.pump(until):
-                pass
+            while self.ledger.ended_by is None and time.monotonic() < until:
+                self.pump(until)
             self.ledger.ended_by = EndedBy.CLOSED_HERE
         elif self._wire.queue:
             with contextlib.suppress(ConnectionError):

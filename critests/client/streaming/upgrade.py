@@ -66,7 +66,7 @@ def _read_head(wire: Wire, seconds: float, until: float) -> tuple[bytes, bytes]:
         if data is None or wire.broken:
             raise ProtocolViolation(f"the server closed the connection instead of answering the upgrade; it said {shown(seen)}")
         seen += data
-        if not data and time.monotonic() >= until:
+        if time.monotonic() >= until and b"\r\n\r\n" not in seen:
             raise StreamTimeout("the answer to the upgrade request", shown(seen) if seen else "nothing yet", seconds)
     return seen[:end], seen[end + 4 :]
 

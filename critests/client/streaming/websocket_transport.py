@@ -13,7 +13,7 @@ import struct
 import time
 from collections.abc import Sequence
 
-from websocket import ABNF, frame_buffer
+from websocket import ABNF, WebSocketException, frame_buffer
 
 from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation
 from critests.client.streaming.ledger import Ledger
@@ -56,11 +56,13 @@ class WebSocketTransport(Transport):
                 if (self._frames.length or 0) > MESSAGE_BYTES:
                     raise ProtocolViolation(f"a frame of {self._frames.length} bytes") from None
                 return
-            except (ValueError, OSError, RuntimeError, struct.error) as error:
+            except (WebSocketException, ValueError) as error:
                 raise ProtocolViolation(f"not a WebSocket frame: {error}") from error
             self._take_frame(frame)
 
     def _take_frame(self, frame: ABNF) -> None:
+        if frame.mask_value:
+            raise ProtocolViolation("a masked WebSocket frame, which only a client may send")
         data = frame.data if isinstance(frame.data, bytes) else frame.data.encode("latin-1")
         if frame.opcode == ABNF.OPCODE_CLOSE:
             code = struct.unpack("!H", data[:2])[0] if len(data) >= 2 else None
