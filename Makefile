@@ -12,7 +12,6 @@ VENV ?= .venv
 RESULTS ?= results
 ARGS ?=
 TOX := .tox/.make
-CRITESTS = $(VENV)/bin/python -m critests.cli
 
 .PHONY: help
 help: ## this text
@@ -22,18 +21,20 @@ help: ## this text
 	echo
 	echo "First time here: \`make demo\` as root on Debian 12 or Ubuntu 24.04. It installs what is missing and tests a private containerd."
 	echo "With a runtime of your own:  $(VENV)/bin/critests doctor   and then   $(VENV)/bin/critests run"
-	echo "More:  make demo ARGS='--select SBX -n 2'    make test ENVS=unit,types    make demo VENV=.venv-demo RESULTS=/tmp/results"
+	echo "More:  make demo ARGS='--select SBX -n 2'    make test ENVS=unit ARGS='-k labels'    make demo VENV=.venv-demo RESULTS=/tmp/results"
 
 .PHONY: demo
 demo: ## test a private containerd, from nothing; results are left in RESULTS (default: results)
 	tools/require-root.sh "make demo" "starts a containerd of its own, with its own network"
 	tools/install-packages.sh python runtime
 	tools/python-env.sh $(VENV) requirements/run.lock --project
-	$(CRITESTS) run --node containerd --results "$(RESULTS)" $(ARGS) || { code=$$?; echo "critests run ended with $$code"; exit $$code; }
+	critests=$(VENV)/bin/critests # in an environment of somebody's own it need not be installed
+	[ -x $$critests ] || critests="$(VENV)/bin/python -m critests.cli"
+	$$critests run --node containerd --results "$(RESULTS)" $(ARGS) || { code=$$?; echo "critests run ended with $$code"; exit $$code; }
 
 .PHONY: test
-test: ## everything that must hold before a change is merged; ENVS=unit,types for a part of it
-	tools/run-tests.sh "$(ENVS)"
+test: ## everything that must hold before a change is merged; ENVS=unit,types for some of its jobs
+	tools/run-tests.sh "$(ENVS)" $(ARGS)
 
 .PHONY: runtimes
 runtimes: ## containerd 1.7 and 2.1 beside the installed one: make runtimes DIR=/opt/containerds

@@ -46,12 +46,15 @@ def row(name: str, told: Told, reports: Path) -> Row:
 
 def main(reports: Path) -> int:
     """Prints the rows and the line; 1 if anything failed or nothing ran."""
-    told: dict[str, Told] = json.loads((reports / "tox.json").read_text(encoding="utf-8"))["testenvs"]
+    try:
+        told: dict[str, Told] = json.loads((reports / "tox.json").read_text(encoding="utf-8"))["testenvs"]
+    except FileNotFoundError:
+        told = {}  # tox itself did not get far
     rows = [row(name, what, reports) for name, what in told.items() if "result" in what and not name.startswith(".")]
     for one in rows:
         verdict = "FAILED" if one.broke else "ok"
         print(f"  {one.name:<16} {verdict:<6} {one.passed:>5} passed {one.failed:>4} failed {one.skipped:>4} skipped {one.seconds:>7.1f} s")
-    passed, failed, skipped = (sum(counts) for counts in zip(*((one.passed, one.failed, one.skipped) for one in rows), strict=True))
+    passed, failed, skipped = sum(one.passed for one in rows), sum(one.failed for one in rows), sum(one.skipped for one in rows)
     print(f"==== {passed} passed, {failed} failed, {skipped} skipped in {sum(one.seconds for one in rows):.2f}s ====")
     return int(failed > 0 or passed == 0)
 

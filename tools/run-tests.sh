@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# `make test`: installs what is missing, runs tox, and closes with one line that counts.   usage: tools/run-tests.sh [ENV,ENV…]
+# `make test`: installs what is missing, runs tox, and closes with one line that counts.   usage: tools/run-tests.sh [ENV,ENV… [ARGUMENT…]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 envs=${1:-}
+[ $# = 0 ] || shift
+[ $# = 0 ] || set -- -- "$@"
 tox=.tox/.make
 reports=results/test-reports
 needs_runtime='(^|,)(runtime|suite|wheel)'
@@ -21,6 +23,6 @@ if [[ $envs =~ $needs_newer ]]; then tools/get-runtimes.sh .runtimes 2.1; fi
 rm -rf "$reports"
 mkdir -p "$reports"
 code=0
-"$tox/bin/tox" run --result-json "$reports/tox.json" -e "$envs" </dev/null || code=$?
+"$tox/bin/tox" run --result-json "$reports/tox.json" -e "$envs" "$@" </dev/null || code=$?
 "$tox/bin/python" tools/count_tests.py "$reports" || [ "$code" != 0 ] || code=1
 exit "$code"

@@ -74,6 +74,16 @@ def test_the_closing_line_counts_reports_and_jobs_without_one(tmp_path: Path, ca
     assert capsys.readouterr().out.splitlines()[-1] == "==== 7 passed, 1 failed, 3 skipped in 4.50s ===="
 
 
+def test_the_closing_line_does_not_pass_where_nothing_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main = script("count_tests.py")["main"]
+    assert callable(main)
+
+    code = main(tmp_path)
+
+    assert code == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "==== 0 passed, 0 failed, 0 skipped in 0.00s ===="
+
+
 def test_an_environment_of_somebody_else_is_named_by_what_it_lacks(tmp_path: Path) -> None:
     lacking = script("satisfies.py")["lacking"]
     assert callable(lacking)
