@@ -112,6 +112,7 @@ class Answer:
             handler.send_header("Content-Length", str(part.end - part.start))
         if fault is not FaultKind.NO_DIGEST_HEADER:
             handler.send_header("Docker-Content-Digest", self.blob.digest)
+        handler.send_header("Docker-Distribution-API-Version", "registry/2.0")
         if self.kind == "blob":
             handler.send_header("Accept-Ranges", "none" if fault is FaultKind.NO_RANGES else "bytes")
         if part.status is HTTPStatus.PARTIAL_CONTENT:

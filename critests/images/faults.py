@@ -24,7 +24,7 @@ class FaultKind(StrEnum):
     SHORT = "short"
     """Whole as an HTTP answer, but half of the content is missing."""
     MALFORMED_MANIFEST = "malformed manifest"
-    """A manifest that is not JSON."""
+    """A manifest that is not JSON. For manifests alone, whatever the scope."""
     WRONG_MEDIA_TYPE = "wrong media type"
     """The content as it is, called text/html."""
     # the transport breaks

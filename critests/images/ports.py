@@ -1,9 +1,8 @@
 """The registry's port: fixed where possible, because some runtimes must be told about it beforehand."""
 
+import http.client
 import json
 import socket
-import urllib.error
-import urllib.request
 
 import psutil
 
@@ -71,9 +70,12 @@ def _registry_at(port: int) -> dict[str, object]:
     """Return the greeting of one of our registries, or nothing."""
     if port == _ANY_FREE:
         return {}
+    connection = http.client.HTTPConnection(_LOOPBACK, port, timeout=0.5)
     try:
-        with urllib.request.urlopen(f"http://{_LOOPBACK}:{port}/critests/", timeout=0.5) as answer:
-            greeting = json.loads(answer.read(10_000))
-    except (OSError, ValueError, urllib.error.URLError):
+        connection.request("GET", "/critests/")
+        greeting = json.loads(connection.getresponse().read(10_000))
+    except (OSError, ValueError, http.client.HTTPException):
         return {}
+    finally:
+        connection.close()
     return greeting if isinstance(greeting, dict) and greeting.get("registry") == "critests" else {}

@@ -116,7 +116,7 @@ class _Server(ThreadingHTTPServer):
         with self._lock:
             self._connections.add(request)
             self._workers.add(worker)
-        worker.start()
+            worker.start()  # before anybody may join it
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # the types of socketserver
         """Say nothing of a client that went away."""

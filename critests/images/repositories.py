@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from critests.images.build import BuiltImage
-from critests.images.faults import Access, Fault, Request, Scope
+from critests.images.faults import Access, Fault, FaultKind, Request, Scope
 from critests.images.oci import CONFIG, EMPTY_CONFIG, Blob
 
 REPOSITORY_NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*")
@@ -98,8 +98,9 @@ class Repository:
     tokens: dict[str, float] = field(default_factory=dict)
     """Until when each is good, on the monotonic clock."""
 
-    def is_for(self, scope: Scope, kind: str, reference: str) -> bool:
+    def is_for(self, fault: Fault, kind: str, reference: str) -> bool:
         """Whether a request is in the scope of a fault."""
+        scope = Scope.MANIFEST if fault.kind is FaultKind.MALFORMED_MANIFEST else fault.scope
         if scope is Scope.CONFIG:
             return kind == "blob" and reference in self.configs
         if scope is Scope.LAYER:
@@ -201,7 +202,7 @@ class Repositories:
                 fault = each.fault
                 if fault.method not in {"", method} or fault.reference not in {"", reference, digest}:
                     continue
-                if not repository.is_for(fault.scope, kind, reference):
+                if not repository.is_for(fault, kind, reference):
                     continue
                 each.met += 1
                 if each.met > fault.skip and (fault.times is None or each.met <= fault.skip + fault.times):
