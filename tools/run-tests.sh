@@ -8,7 +8,7 @@ envs=${1:-}
 tox=.tox/.make
 reports=results/test-reports
 needs_runtime='(^|,)(runtime|suite|wheel)'
-needs_newer='(^|,)suite-2\.1'
+needs_newer='(^|,)suite-newer'
 
 if [ -z "$envs" ]; then
     tools/require-root.sh "make test" "tests a private containerd among other things"
@@ -20,6 +20,7 @@ tools/python-env.sh "$tox" requirements/tox.lock
 eval "$("$tox/bin/python" tools/uv_settings.py)"
 if [[ $envs =~ $needs_newer ]]; then tools/get-runtimes.sh .runtimes 2.1; fi
 
+[ -t 1 ] || export NO_COLOR=1
 rm -rf "$reports"
 mkdir -p "$reports"
 code=0

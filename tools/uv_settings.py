@@ -6,6 +6,7 @@ than by pip. What the environment already says to uv stays as it is.
 
 import os
 import shlex
+import ssl
 import subprocess
 import sys
 
@@ -26,6 +27,8 @@ def pip_settings() -> dict[str, str]:
 def for_uv(pip: dict[str, str]) -> dict[str, str]:
     """The environment that makes uv look where pip looks, and choose among several indexes as pip does."""
     uv = {"UV_PYTHON_DOWNLOADS": "never"}
+    if ssl.get_default_verify_paths().cafile:
+        uv["UV_SYSTEM_CERTS"] = "1"  # as pip does; uv's own list of authorities knows nothing of a machine's additions
     if "index-url" in pip:
         uv["UV_DEFAULT_INDEX"] = pip["index-url"]
     if "extra-index-url" in pip:

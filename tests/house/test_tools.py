@@ -50,7 +50,10 @@ def test_settings_of_pip_in_the_words_of_uv(pip: dict[str, str], uv: dict[str, s
     for_uv = script("uv_settings.py")["for_uv"]
     assert callable(for_uv)
 
-    assert for_uv(pip) == {"UV_PYTHON_DOWNLOADS": "never"} | uv
+    said = for_uv(pip)
+
+    assert said.pop("UV_SYSTEM_CERTS", "1") == "1"
+    assert said == {"UV_PYTHON_DOWNLOADS": "never"} | uv
 
 
 def test_the_closing_line_counts_reports_and_jobs_without_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
