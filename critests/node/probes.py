@@ -1,0 +1,182 @@
+"""Every probe: those that ask the runtime, those that look at the machine, and those that need a container."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.client import Connection
+from critests.client.streaming.probe import websocket_works
+from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import ImageName, RequestBuilder
+from critests.lifecycle.sandboxes import Sandbox
+from critests.node.capabilities import Probe, RuntimeProbes, fact
+from critests.node.cgroups import cgroup_facts
+from critests.node.machine import apparmor_enabled, ipv6_enabled, seccomp_available, selinux_mode
+from critests.node.privileges import process_capabilities
+from critests.record.run import CapabilityFact
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True)
+class MachineProbes:
+    """Probes of this machine and of what the user allows.
+
+    Attributes:
+        daemon_pid: the runtime's process, where it is visible.
+        mutating: whether the run may create things.
+        disruptive: whether it may hurt the daemon.
+    """
+
+    daemon_pid: int | None
+    mutating: bool
+    disruptive: bool
+
+    def all(self) -> dict[Capability, Probe]:
+        """Return the probes by capability."""
+        return {
+            Capability.ROOT: lambda: self._held(Capability.ROOT, None, {"SYS_PTRACE", "SYS_ADMIN"}),
+            Capability.CGROUP_V2: self._cgroup_v2,
+            Capability.APPARMOR: lambda: fact(
+                Capability.APPARMOR, apparmor_enabled(), f"enabled: {apparmor_enabled()}", "/sys/module/apparmor"
+            ),
+            Capability.SELINUX: lambda: fact(Capability.SELINUX, bool(selinux_mode()), selinux_mode() or "not mounted", "/sys/fs/selinux"),
+            Capability.SECCOMP: lambda: fact(
+                Capability.SECCOMP, seccomp_available(), f"in the kernel: {seccomp_available()}", "/proc/self/status"
+            ),
+            Capability.IPV6: lambda: fact(Capability.IPV6, ipv6_enabled(), f"enabled: {ipv6_enabled()}", "/proc/sys/net/ipv6"),
+            Capability.DAEMON_SYS_RESOURCE: self._daemon_sys_resource,
+            Capability.MUTATING: lambda: fact(
+                Capability.MUTATING, self.mutating, "allowed" if self.mutating else "the run is --read-only", "options"
+            ),
+            Capability.DISRUPTIVE: lambda: fact(
+                Capability.DISRUPTIVE, self.disruptive, "allowed" if self.disruptive else "needs --disruptive or --node", "options"
+            ),
+        }
+
+    def _cgroup_v2(self) -> CapabilityFact:
+        facts = cgroup_facts()
+        return fact(Capability.CGROUP_V2, facts.version == 2, f"version {facts.version}, {', '.join(facts.controllers)}", "mount table")
+
+    def _daemon_sys_resource(self) -> CapabilityFact:
+        if self.daemon_pid is None:
+            return fact(Capability.DAEMON_SYS_RESOURCE, None, "the daemon's process cannot be seen", "socket peer")
+        return self._held(Capability.DAEMON_SYS_RESOURCE, self.daemon_pid, {"SYS_RESOURCE"})
+
+    def _held(self, capability: Capability, pid: int | None, wanted: set[str]) -> CapabilityFact:
+        held = {name.removeprefix("CAP_") for name in process_capabilities(pid).permitted}
+        missing = sorted(wanted - held)
+        whose = f"/proc/{pid or 'self'}/status"
+        return fact(capability, not missing, f"lacks {', '.join(missing)}" if missing else f"has {', '.join(sorted(wanted))}", whose)
+
+
+@dataclass
+class ContainerProbes:
+    """Probes that look at one container made for them; it is removed as soon as it was looked at.
+
+    Attributes:
+        connection: to the runtime.
+        handler: the runtime handler under test.
+        requests: builds the probe's pod.
+        image: returns an image that the runtime holds, pulling it if need be.
+    """
+
+    connection: Connection
+    handler: str
+    requests: RequestBuilder
+    image: Callable[[], ImageName]
+
+    def all(self) -> dict[Capability, Probe]:
+        """Return the probes by capability."""
+        return {
+            capability: lambda capability=capability: self._observed[capability]  # type: ignore[misc]  # a default argument binds the loop's value
+            for capability in (
+                Capability.IMAGE_ID,
+                Capability.STOP_SIGNAL,
+                Capability.SAME_HOST,
+                Capability.SANDBOX_PROCESS,
+                Capability.DUAL_STACK,
+                Capability.EXEC_WEBSOCKET,
+            )
+        }
+
+    @cached_property
+    def _observed(self) -> dict[Capability, CapabilityFact]:
+        runtime = self.connection.runtime
+        sandbox = Sandbox.run(self.connection, self.requests.sandbox("probe"), self.handler)
+        try:
+            process = "trap 'exit 0' TERM; while :; do sleep 60 & wait $!; done"
+            container = Container.create(sandbox, self.requests.container(self.image(), command=["/bin/sh", "-c", process]))
+            container.start()
+            status = container.status()
+            pod = runtime.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True))
+            return {
+                Capability.IMAGE_ID: fact(
+                    Capability.IMAGE_ID, bool(status.image_id), f"image_id is {status.image_id!r}", "ContainerStatus"
+                ),
+                Capability.STOP_SIGNAL: fact(
+                    Capability.STOP_SIGNAL,
+                    status.stop_signal != cri.SIGNAL_RUNTIME_DEFAULT,
+                    cri.Signal.Name(status.stop_signal),
+                    "ContainerStatus",
+                ),
+                Capability.SAME_HOST: self._same_host(container),
+                Capability.SANDBOX_PROCESS: self._sandbox_process(pod),
+                Capability.DUAL_STACK: fact(
+                    Capability.DUAL_STACK,
+                    bool(pod.status.network.additional_ips),
+                    ", ".join([pod.status.network.ip, *(more.ip for more in pod.status.network.additional_ips)]),
+                    "PodSandboxStatus",
+                ),
+                Capability.EXEC_WEBSOCKET: self._exec_websocket(container),
+            }
+        finally:
+            sandbox.discard()
+
+    def _same_host(self, container: Container) -> CapabilityFact:
+        answer = container.exec("cat", str(BOOT_ID))
+        theirs, ours = answer.stdout.decode(errors="replace").strip(), BOOT_ID.read_text(encoding="ascii").strip()
+        evidence = "the container's kernel has this machine's boot id" if theirs == ours else f"boot id {theirs or 'unknown'} is not ours"
+        return fact(Capability.SAME_HOST, theirs == ours, evidence, "ExecSync")
+
+    def _sandbox_process(self, pod: cri.PodSandboxStatusResponse) -> CapabilityFact:
+        for text in pod.info.values():
+            try:
+                value = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(value, dict) and isinstance(value.get("pid"), int):
+                return fact(Capability.SANDBOX_PROCESS, value["pid"] > 0, f"pid {value['pid']}", "PodSandboxStatus.info")
+        return fact(Capability.SANDBOX_PROCESS, None, "the verbose status names no pid", "PodSandboxStatus.info")
+
+    def _exec_websocket(self, container: Container) -> CapabilityFact:
+        request = cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)
+        try:
+            url = self.connection.runtime.Exec(request).url
+        except grpc.RpcError as error:
+            return fact(Capability.EXEC_WEBSOCKET, None, f"Exec failed: {error.details()}", "Exec")
+        finding = websocket_works(url)
+        return fact(Capability.EXEC_WEBSOCKET, finding.works, finding.evidence, "upgrade of an Exec URL")
+
+
+def all_probes(
+    connection: Connection,
+    handler: str,
+    *,
+    requests: RequestBuilder,
+    image: Callable[[], ImageName] | None,
+    daemon_pid: int | None,
+    mutating: bool,
+    disruptive: bool,
+) -> dict[Capability, Probe]:
+    """Return the probes that can be made; without an image, those that need a container are left out."""
+    probes = {**RuntimeProbes(connection, handler).all(), **MachineProbes(daemon_pid, mutating, disruptive).all()}
+    if image is not None and mutating:
+        probes |= ContainerProbes(connection, handler, requests, image).all()
+    return probes
