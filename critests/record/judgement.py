@@ -91,8 +91,8 @@ def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgemen
     judge_of, facts_of = circumstances.judge_of, circumstances.facts_of
     results = [_completed(test) for test in tests if not test.id.startswith(SET_UP_MARK)]
     results = block_followers(name_causes(results, judge_of), judge_of)
-    results = [_by_level(test) for test in results]
-    results += [_by_level(test) for test in judge_set_ups(results, judge_of, facts_of)]
+    results = [by_level(test) for test in results]
+    results += [by_level(test) for test in judge_set_ups(results, judge_of, facts_of)]
     applied = circumstances.expectations.apply(results, circumstances.version)
     results = applied.tests + _missing_capabilities(circumstances, {test.id for test in results})
     causes = root_causes(results)
@@ -122,7 +122,7 @@ def _completed(test: TestResult) -> TestResult:
     return dataclasses.replace(test, requirement_id=requirement_id, group=group)
 
 
-def _by_level(test: TestResult) -> TestResult:
+def by_level(test: TestResult) -> TestResult:
     """Turn a failure into what it means for an aspect of this level and age."""
     if test.outcome is not Outcome.FAILED:
         return test
