@@ -1,0 +1,1 @@
+"""Unit tests of the audit: the language of faults, the proxy, and what it does to logs and streams."""
