@@ -6,6 +6,7 @@ All functions are called with `machine_lock` held.
 """
 
 import json
+import socket
 from pathlib import Path
 
 from critests.node import firewall, places, remains
@@ -77,4 +78,4 @@ def _cgroups() -> list[Path]:
 
 
 def _links() -> list[str]:
-    return sorted(path.name for path in Path("/sys/class/net").iterdir())
+    return sorted(name for _, name in socket.if_nameindex())

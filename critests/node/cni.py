@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from critests.node.binaries import search_path
 from critests.node.traces import Traces
 
 PLUGINS = ("bridge", "host-local", "loopback", "portmap")
@@ -115,7 +116,7 @@ def conflist(traces: Traces) -> str:
 
 
 def _ip(*arguments: str) -> list[dict[str, Any]]:
-    program = shutil.which("ip")
+    program = shutil.which("ip", path=search_path())
     if program is None:
         raise NoPlugins("the program ip is missing; on Debian and Ubuntu: apt install iproute2")
     answer = subprocess.run([program, "-json", *arguments], capture_output=True, text=True, timeout=10, check=True)

@@ -1,12 +1,15 @@
 """Which daemon a throwaway runtime runs, found and understood before anything is made."""
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from critests.node import cni, containerd, crio
 from critests.node.binaries import MissingProgram, find_program, search_path, version_numbers, version_text
+from critests.node.cgroups import controllers_beside_version_1
+from critests.node.machine import apparmor_enabled
 from critests.node.privileges import children_may
 from critests.node.remains import mount_table
 from critests.node.settings import Settings
@@ -31,6 +34,8 @@ class Daemon:
     handlers: Mapping[str, Path]
     """OCI runtime binary by handler name, the default first."""
     cni_plugins: Path
+    left_out: Mapping[str, str]
+    """Handlers whose OCI runtime is installed but cannot work on this machine, each with the reason."""
     helpers: Mapping[str, Path]
     """Other programs that the configuration must name (CRI-O: conmon, pinns)."""
 
@@ -84,11 +89,13 @@ def find_daemon(kind: str, binary: Path | None, *, extra_handlers: Mapping[str, 
         raise MissingProgram(f"{binary} --version prints {line!r}, which names no version, so its configuration format is unknown")
     path = search_path(binary.parent)
     handlers = {"runc": find_program("runc", path=path)}
+    left_out = {}
     for name in OPTIONAL_HANDLERS:
-        try:
-            handlers[name] = find_program(name, path=path)
-        except MissingProgram:
-            continue
+        found = shutil.which(name, path=path)
+        if found and (reason := _why_not(name)):
+            left_out[name] = reason
+        elif found:
+            handlers[name] = Path(found)
     if kind == "containerd":
         if version < containerd.OLDEST:
             raise MissingProgram(
@@ -99,13 +106,13 @@ def find_daemon(kind: str, binary: Path | None, *, extra_handlers: Mapping[str, 
         helpers = {_SHIM: find_program(_SHIM, path=path)}
     else:
         helpers = crio.find_helpers(path)
-    return Daemon(kind, binary, line, version, handlers | dict(extra_handlers), cni_plugins or cni.plugin_directory(), helpers)
+    return Daemon(kind, binary, line, version, handlers | dict(extra_handlers), cni_plugins or cni.plugin_directory(), left_out, helpers)
 
 
-def apparmor_enabled() -> bool:
-    """Tell whether the kernel has AppArmor switched on."""
-    switch = Path("/sys/module/apparmor/parameters/enabled")
-    return switch.is_file() and switch.read_text(encoding="ascii").startswith("Y")
+def _why_not(handler: str) -> str:
+    """Return why an installed OCI runtime cannot work on this machine; an empty text where it can."""
+    beside = controllers_beside_version_1() if handler == "crun" else ()
+    return f"crun does not work with cgroup version 1 while the unified hierarchy has controllers ({', '.join(beside)})" if beside else ""
 
 
 def _on_overlay(path: Path) -> bool:

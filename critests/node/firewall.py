@@ -11,6 +11,8 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
+from critests.node.binaries import search_path
+
 ENTRY_CHAINS = ("CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-MASQ", "CNI-HOSTPORT-SETMARK")
 _JUMP = re.compile(r" -j (CNI-[A-Za-z0-9-]+)")
 _TARGET = re.compile(r"--to-destination \[?([0-9a-f.:]+?)\]?:\d+")
@@ -19,7 +21,7 @@ _ATTEMPTS = 5
 
 def nat_rules(program: str = "iptables") -> list[str]:
     """Return the lines of the `nat` table as the `-save` form of `iptables` or `ip6tables` prints them; empty without the program."""
-    save = shutil.which(f"{program}-save")
+    save = shutil.which(f"{program}-save", path=search_path())
     if save is None:
         return []
     answer = subprocess.run([save, "-t", "nat"], capture_output=True, text=True, timeout=15, check=False)
@@ -83,7 +85,7 @@ def has_entry_chains() -> bool:
 
 
 def _restore(program: str, commands: Sequence[str]) -> bool:
-    restore = shutil.which(f"{program}-restore")
+    restore = shutil.which(f"{program}-restore", path=search_path())
     if restore is None:
         return False
     batch = "\n".join(("*nat", *commands, "COMMIT", ""))

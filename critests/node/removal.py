@@ -4,12 +4,15 @@ The same steps serve its owner (`stop`), the watcher that outlives the owner, an
 repeated, and the record goes last, so that a removal that was interrupted is finished by the next.
 """
 
+import json
 import shutil
+import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from critests.node import baseline, firewall, places, remains
+from critests.node.binaries import search_path
 from critests.node.locks import FileLock, machine_lock
 from critests.node.remains import LeftBehind
 from critests.node.traces import Traces
@@ -111,10 +114,15 @@ def _forget(state: Path) -> None:
 
 def _delete_links(bridge: str) -> list[str]:
     """Delete the bridge and the host's ends of the veth pairs on it."""
-    program = shutil.which("ip")
-    device = Path("/sys/class/net", bridge)
-    if program is None or not device.exists():
+    program = shutil.which("ip", path=search_path())
+    if program is None or bridge not in _links():
         return []
-    for link in (*(port.name for port in device.glob("brif/*")), bridge):
+    shown = subprocess.run([program, "-json", "link", "show", "master", bridge], capture_output=True, text=True, timeout=10, check=False)
+    ports = [str(link["ifname"]) for link in json.loads(shown.stdout or "[]")]
+    for link in (*ports, bridge):
         subprocess.run([program, "link", "delete", link], capture_output=True, timeout=10, check=False)
-    return [f"network interface {bridge}"] if device.exists() else []
+    return [f"network interface {bridge}"] if bridge in _links() else []
+
+
+def _links() -> set[str]:
+    return {name for _, name in socket.if_nameindex()}

@@ -73,6 +73,11 @@ class ThrowawayRuntime:
         return self._daemon.binary
 
     @property
+    def version_line(self) -> str:
+        """Return what the binary prints for `--version`; `version` is what the Version RPC says."""
+        return self._daemon.version_line
+
+    @property
     def endpoint(self) -> str:
         """Return the CRI endpoint, `unix:///…`; it stays the same over restarts."""
         return f"unix://{self._daemon.socket(self._traces)}"
@@ -92,6 +97,11 @@ class ThrowawayRuntime:
     def handlers(self) -> tuple[str, ...]:
         """Return the handlers to test: the default one (an empty name, which is runc), and each further one by name."""
         return ("", *list(self._daemon.handlers)[1:])
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Return the handlers that are installed but cannot work on this machine, each with the reason."""
+        return dict(self._daemon.left_out)
 
     @property
     def state(self) -> Path:

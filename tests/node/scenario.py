@@ -1,0 +1,295 @@
+"""Run as a program in namespaces of its own: does one thing with a throwaway runtime and prints what that left behind.
+
+    python -m tests.node.scenario CASE BINARY
+
+In a process, network and mount namespace with empty /run, /tmp and /var/lib, nobody else's doings show, so that "nothing
+is left" can be asserted exactly. Cgroups are not separated; there only what can be ours is looked at.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.api import api_pb2_grpc as cri_grpc
+from critests.node.binaries import find_program
+from critests.node.removal import reap_dead_runs
+from critests.node.snapshot import Change, MachineSnapshot, difference
+from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, signals_cleaned_up, start_throwaway
+
+IMAGE = "127.0.0.1:5010/critests/pause:1"
+RUN = "1700000000-abcdef"
+TRAP = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.2; done"]
+SECONDS = 20.0
+IDS = Path("/tmp/ids")
+"""The ids of all pods and containers made."""
+
+
+def image_archive() -> bytes:
+    """Return a one-layer image of a static busybox, as `docker save` writes it."""
+    layer = io.BytesIO()
+    with tarfile.open(fileobj=layer, mode="w") as archive:
+        archive.add("/bin/busybox", "bin/busybox", filter=lambda member: member)
+        for applet in ("sh", "sleep"):
+            link = tarfile.TarInfo(f"bin/{applet}")
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            archive.addfile(link)
+    config = {"architecture": "amd64", "os": "linux", "config": {"Entrypoint": TRAP, "Env": ["PATH=/bin"]}, "rootfs": {"type": "layers"}}
+    config["rootfs"] = {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer.getvalue()).hexdigest()}"]}
+    files = {
+        "layer.tar": layer.getvalue(),
+        "config.json": json.dumps(config).encode(),
+        "manifest.json": json.dumps([{"Config": "config.json", "RepoTags": [IMAGE], "Layers": ["layer.tar"]}]).encode(),
+    }
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return whole.getvalue()
+
+
+def start(binary: str) -> ThrowawayRuntime:
+    return start_throwaway(
+        "containerd",
+        run_id=RUN,
+        pause_image=IMAGE,
+        registry_addresses=["127.0.0.1:5010"],
+        binary=Path(binary),
+        extra_handlers={"second": find_program("runc")},
+    )
+
+
+def run_pods(runtime: ThrowawayRuntime) -> list[str]:
+    """Run a pod with a host port and a container with each handler; return the pods' addresses."""
+    ctr = runtime.binary.with_name("ctr")
+    address = runtime.endpoint.removeprefix("unix://")
+    subprocess.run(
+        [ctr, "-a", address, "-n", "k8s.io", "images", "import", "-"], input=image_archive(), check=True, capture_output=True, timeout=60
+    )
+    addresses = []
+    with grpc.insecure_channel(runtime.endpoint) as channel:
+        images, pods = cri_grpc.ImageServiceStub(channel), cri_grpc.RuntimeServiceStub(channel)
+        image = cri.ImageSpec(image=IMAGE)
+        until(lambda: images.ImageStatus(cri.ImageStatusRequest(image=image)).image.id, "the image to be known")
+        for number, handler in enumerate(runtime.handlers):
+            config = cri.PodSandboxConfig(
+                metadata=cri.PodSandboxMetadata(name=f"pod{number}", uid=f"uid{number}", namespace="critests"),
+                log_directory=f"/tmp/logs{number}",
+                port_mappings=[cri.PortMapping(host_port=18080 + number, container_port=80)],
+                linux=cri.LinuxPodSandboxConfig(cgroup_parent=runtime.cgroup_parent if number else ""),
+            )
+            pod = pods.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=handler), timeout=SECONDS).pod_sandbox_id
+            container = pods.CreateContainer(
+                cri.CreateContainerRequest(
+                    pod_sandbox_id=pod,
+                    sandbox_config=config,
+                    config=cri.ContainerConfig(metadata=cri.ContainerMetadata(name="one"), image=image, log_path="one.log"),
+                ),
+                timeout=SECONDS,
+            ).container_id
+            pods.StartContainer(cri.StartContainerRequest(container_id=container), timeout=SECONDS)
+            with IDS.open("a", encoding="ascii") as ids:
+                ids.write(f"{pod}\n{container}\n")
+            addresses.append(pods.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod)).status.network.ip)
+    return addresses
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {SECONDS} s for {what}")
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def harness(binary: str) -> Iterator[subprocess.Popen[str]]:
+    """Start another process that owns a runtime with pods; yields once they run."""
+    process = subprocess.Popen([sys.executable, "-m", "tests.node.scenario", "owner", binary], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "ready"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def own(binary: str) -> None:
+    with signals_cleaned_up(), start(binary) as runtime:
+        run_pods(runtime)
+        print("ready", flush=True)
+        while True:
+            time.sleep(0.1)
+
+
+def by_stop(binary: str) -> None:
+    before = MachineSnapshot.take()
+    with start(binary) as runtime:
+        assert len(set(run_pods(runtime))) == len(runtime.handlers)
+        made = {change.kind for change in difference(before, MachineSnapshot.take()) if can_be_ours(change)}
+        assert made >= before.things.keys() - {"loop device", "kernel switch"}, f"a snapshot that sees nothing proves nothing: only {made}"
+        runtime.stop()
+        runtime.stop()
+
+
+def by_restart(binary: str) -> None:
+    with start(binary) as runtime:
+        run_pods(runtime)
+        runtime.restart(signal.SIGKILL)
+        with grpc.insecure_channel(runtime.endpoint) as channel:
+            listed = cri_grpc.RuntimeServiceStub(channel).ListContainers(cri.ListContainersRequest(), timeout=SECONDS).containers
+        assert [item.state for item in listed] == [cri.CONTAINER_RUNNING] * len(runtime.handlers)
+        runtime.kill()
+
+
+def by_exit(binary: str) -> None:
+    code = "import sys; from tests.node import scenario; scenario.run_pods(scenario.start(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", code, binary], check=True, timeout=60)
+
+
+def by_signal(number: signal.Signals) -> Callable[[str], None]:
+    def end(binary: str) -> None:
+        with harness(binary) as process:
+            process.send_signal(number)
+            process.wait(SECONDS)
+            assert process.returncode != 0
+            assert reap_dead_runs() == []
+
+    return end
+
+
+def by_sigkill_and_watcher(binary: str) -> None:
+    with harness(binary) as process:
+        process.kill()
+        process.wait(SECONDS)
+        until(lambda: not Path("/run/critests").exists() and not processes("watcher"), "the watcher to remove the runtime")
+
+
+def by_sigkill_and_reaper(binary: str) -> None:
+    with harness(binary) as process:
+        for pid in processes("critests.node.watcher"):
+            os.kill(pid, signal.SIGKILL)
+        process.kill()
+        process.wait(SECONDS)
+        reaped = reap_dead_runs()
+        assert [(entry.run_id, entry.left) for entry in reaped] == [(RUN, "")], reaped
+
+
+def beside_a_live_one(binary: str) -> None:
+    """A dead run is reaped while another lives, and the live one does not notice."""
+    with start(binary) as live:
+        run_pods(live)
+        with harness(binary) as process:
+            for pid in processes("critests.node.watcher"):
+                os.kill(pid, signal.SIGKILL)
+            process.kill()
+            process.wait(SECONDS)
+            assert len(reap_dead_runs()) == 1
+        with grpc.insecure_channel(live.endpoint) as channel:
+            listed = cri_grpc.RuntimeServiceStub(channel).ListContainers(cri.ListContainersRequest(), timeout=SECONDS).containers
+        assert [item.state for item in listed] == [cri.CONTAINER_RUNNING] * len(live.handlers)
+
+
+def failing(change: Callable[[Path], None]) -> Callable[[str], None]:
+    """Return a case in which the start fails because of a binary made by `change` at a path."""
+
+    def attempt(binary: str) -> None:  # noqa: ARG001 - all cases are called alike
+        path = Path("/tmp/bin/containerd")
+        path.parent.mkdir()
+        change(path)
+        try:
+            start(str(path))
+        except RuntimeStartFailed as error:
+            print(error, file=sys.stderr)
+        else:
+            raise AssertionError("it started")
+        finally:
+            path.unlink()
+            path.parent.rmdir()
+
+    return attempt
+
+
+def script(text: str) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo containerd x 1.7.0 && exit\n{text}\n')
+        path.chmod(0o755)
+
+    return write
+
+
+def nonsense(path: Path) -> None:
+    path.write_bytes(b"\x7fELF nonsense")
+    path.chmod(0o755)
+
+
+CASES: dict[str, Callable[[str], None]] = {
+    "owner": own,
+    "stop": by_stop,
+    "restart": by_restart,
+    "exit": by_exit,
+    "SIGTERM": by_signal(signal.SIGTERM),
+    "SIGINT": by_signal(signal.SIGINT),
+    "SIGHUP": by_signal(signal.SIGHUP),
+    "SIGKILL and watcher": by_sigkill_and_watcher,
+    "SIGKILL and reaper": by_sigkill_and_reaper,
+    "beside a live one": beside_a_live_one,
+    "daemon ends at once": failing(script("echo it cannot be >&2; exit 3")),
+    "configuration is broken": failing(script('for last; do :; done; echo "[" >> "$last"; exec /usr/bin/containerd "$@"')),
+    "not a program": failing(nonsense),
+}
+
+
+def processes(word: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if word.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+    return found
+
+
+def separated() -> None:
+    """Give this process, which is the first of its namespaces, a machine of its own to look at."""
+    for path in ("/run", "/tmp", "/var/lib"):
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", path], check=True)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+def can_be_ours(change: Change) -> bool:
+    """Leave out what others on this machine do to its cgroups meanwhile, and what a case keeps for its own book-keeping."""
+    if change.kind == "cgroup":
+        shared = change.thing.endswith("/k8s.io") and not any(path.is_dir() for path in Path(change.thing).glob("*"))
+        ids = IDS.read_text(encoding="ascii").split() if IDS.exists() else []
+        return shared or any(word in change.thing for word in ("critests-", RUN, *ids))
+    return not change.thing.startswith(("/tmp/logs", str(IDS)))
+
+
+def main(case: str, binary: str) -> None:
+    if case == "owner":
+        CASES[case](binary)
+        return
+    separated()
+    before = MachineSnapshot.take()
+    CASES[case](binary)
+    changes = difference(before, MachineSnapshot.take())
+    print(json.dumps([str(change) for change in changes if can_be_ours(change)]))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

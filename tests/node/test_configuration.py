@@ -1,0 +1,192 @@
+import os
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from critests.node import binaries, containerd, crio
+from critests.node.binaries import MissingProgram, NodeChoice, find_program, parse_node, version_numbers, version_text
+from critests.node.daemons import find_daemon
+from critests.node.locks import ProcessIdentity
+from critests.node.settings import Settings
+from critests.node.traces import Traces
+
+PAUSE = "127.0.0.1:5010/critests/pause:1"
+SETTINGS = Settings(
+    version=(1, 7, 24),
+    handlers={"runc": Path("/usr/sbin/runc"), "crun": Path("/usr/bin/crun")},
+    cni_plugins=Path("/usr/lib/cni"),
+    pause_image=PAUSE,
+    registry_addresses=["127.0.0.1:5010"],
+    may_lower_oom_score=False,
+    helpers={"conmon": Path("/usr/bin/conmon"), "pinns": Path("/usr/libexec/crio/pinns")},
+)
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> Traces:
+    (tmp_path / "state").mkdir()
+    return Traces("containerd", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", ("10.192.0.0/20",), ProcessIdentity(1, 1, "b"))
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3", (1, 6, 20)),
+        ("containerd github.com/containerd/containerd/v2 2.1.9+unknown ", (2, 1, 9)),
+        ("containerd github.com/containerd/containerd/v2 v2.2.0-rc.1 1c4457e00facac03ce1d75f7b6777a7a851e5c41", (2, 2, 0)),
+        ("crio version 1.37.0", (1, 37, 0)),
+        ("containerd (devel)", None),
+    ],
+)
+def test_versions_are_read_as_distributions_write_them(text: str, numbers: tuple[int, int, int] | None) -> None:
+    assert version_numbers(text) == numbers
+
+
+def test_containerd_1_is_configured_in_version_2_of_the_format(traces: Traces) -> None:
+    data = tomllib.loads(containerd.configuration(traces, SETTINGS))
+    cri = data["plugins"]["io.containerd.grpc.v1.cri"]
+    assert data["version"] == 2
+    assert cri["sandbox_image"] == PAUSE
+    assert cri["restrict_oom_score_adj"] is True
+    assert cri["disable_apparmor"] is True
+    assert (cri["stream_server_address"], cri["stream_server_port"]) == ("127.0.0.1", "0")
+    assert list(cri["containerd"]["runtimes"]) == ["runc", "crun"]
+    assert cri["containerd"]["runtimes"]["crun"]["options"]["BinaryName"] == "/usr/bin/crun"
+    assert cri["registry"]["config_path"] == str(traces.state / "certs.d")
+    assert data["plugins"]["io.containerd.nri.v1.nri"]["disable"] is True
+
+
+def test_containerd_2_is_configured_in_version_3_of_the_format(traces: Traces) -> None:
+    data = tomllib.loads(containerd.configuration(traces, replace(SETTINGS, version=(2, 1, 9))))
+    plugins = data["plugins"]
+    assert data["version"] == 3
+    assert plugins["io.containerd.cri.v1.images"]["pinned_images"]["sandbox"] == PAUSE
+    assert plugins["io.containerd.cri.v1.runtime"]["cni"]["bin_dirs"] == ["/usr/lib/cni"]
+    assert list(plugins["io.containerd.cri.v1.runtime"]["containerd"]["runtimes"]) == ["runc", "crun"]
+    assert plugins["io.containerd.grpc.v1.cri"]["stream_server_port"] == "0"
+
+
+@pytest.mark.parametrize("version", [(1, 6, 20), (1, 7, 24), (2, 0, 0), (2, 1, 9)])
+def test_no_path_of_the_configuration_is_shared_with_another_runtime(traces: Traces, version: tuple[int, int, int]) -> None:
+    allowed = ("/usr/", str(traces.state), str(traces.root))
+    text = containerd.configuration(traces, replace(SETTINGS, version=version))
+    assert [path for path in strings(tomllib.loads(text)) if path.startswith("/") and not path.startswith(allowed)] == []
+
+
+def test_registries_on_loopback_are_spoken_to_without_tls(traces: Traces) -> None:
+    arguments = containerd.write_configuration(traces, SETTINGS)
+    hosts = tomllib.loads((traces.state / "certs.d/127.0.0.1:5010/hosts.toml").read_text())
+    assert hosts["server"] == "http://127.0.0.1:5010"
+    assert arguments == ["--config", str(traces.state / "containerd.toml")]
+
+
+def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
+    arguments = crio.write_configuration(traces, SETTINGS)
+    data = tomllib.loads((traces.state / "crio.conf").read_text())
+    allowed = ("/usr/", str(traces.state), str(traces.root))
+    assert [path for path in strings(data) if path.startswith("/") and not path.startswith(allowed)] == []
+    assert data["crio"]["image"]["pause_command"] == ""
+    assert data["crio"]["runtime"]["cgroup_manager"] == "cgroupfs"
+    assert data["crio"]["runtime"]["conmon_cgroup"] == "pod"
+    assert list(data["crio"]["runtime"]["runtimes"]) == ["runc", "crun"]
+    assert all(Path(path).exists() for path in arguments[1::2])
+    registries = tomllib.loads((traces.state / "registries.conf").read_text())
+    assert registries["registry"] == [{"location": "127.0.0.1:5010", "insecure": True}]
+    assert set(crio.environment(traces)) == {"CONTAINERS_REGISTRIES_CONF", "CONTAINERS_REGISTRIES_CONF_DIR", "CONTAINERS_STORAGE_CONF"}
+
+
+def test_crio_without_its_helpers_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crio, "_HELPER_DIRECTORIES", ())
+    with pytest.raises(MissingProgram, match=f"CRI-O needs the program conmon, which is in none of {tmp_path}; .*apt install conmon"):
+        crio.find_helpers(str(tmp_path))
+
+
+def test_the_node_option_is_read(tmp_path: Path) -> None:
+    binary = program(tmp_path / "crio", "exit 0")
+    assert parse_node("containerd") == NodeChoice("containerd")
+    assert parse_node(f"crio={binary}") == NodeChoice("crio", binary)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("docker", "there is no way to start 'docker' here; known are containerd and crio"),
+        ("", "there is no way to start 'nothing' here"),
+        ("containerd=", "no path follows the equals sign"),
+        ("containerd=/proc/self", "is a directory; name the containerd binary in it"),
+        ("crio=/nowhere/crio", "there is no file /nowhere/crio"),
+        ("crio=/proc/version", "/proc/version is not executable"),
+    ],
+)
+def test_a_wrong_node_option_is_a_sentence(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        parse_node(text)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("exit 3", "ended with code 3: no output"),
+        ("echo containerd x 1.5.18", "CRI v1 begins with containerd 1.6"),
+        ("echo podman version 4.3.1", "is not containerd"),
+        ("echo containerd unknown", "names no version"),
+    ],
+)
+def test_a_binary_that_is_no_fitting_containerd_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str) -> None:
+    for helper in ("runc", "containerd-shim-runc-v2"):
+        program(tmp_path / helper, "exit 0")
+    monkeypatch.setenv("PATH", os.defpath)
+    with pytest.raises(MissingProgram, match=said):
+        find_daemon("containerd", program(tmp_path / "containerd", script), extra_handlers={}, cni_plugins=tmp_path)
+
+
+def test_the_shim_beside_the_binary_is_taken_first(tmp_path: Path) -> None:
+    for helper in ("runc", "containerd-shim-runc-v2"):
+        program(tmp_path / helper, "exit 0")
+    extra = {"wrapped": tmp_path / "wrapper"}
+    binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
+    daemon = find_daemon("containerd", binary, extra_handlers=extra, cni_plugins=tmp_path)
+    assert daemon.helpers["containerd-shim-runc-v2"] == tmp_path / "containerd-shim-runc-v2"
+    assert daemon.handlers["runc"] == tmp_path / "runc"
+    assert daemon.handlers["wrapped"] == tmp_path / "wrapper"
+
+
+def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
+    tmp_path: Path, traces: Traces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for helper in ("runc", "containerd-shim-runc-v2"):
+        program(tmp_path / helper, "exit 0")
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy")
+    monkeypatch.setenv("NOTIFY_SOCKET", "/run/x")
+    binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
+    environment = find_daemon("containerd", binary, extra_handlers={}, cni_plugins=tmp_path).environment(traces, {"GODEBUG": "x"})
+    assert not {"HTTP_PROXY", "NOTIFY_SOCKET"} & environment.keys()
+    assert environment["PATH"].startswith(f"{tmp_path}:")
+    assert environment["CRITESTS_THROWAWAY"] == str(traces.state)
+
+
+def test_a_program_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binaries, "_ANSWER_SECONDS", 0.1)
+    with pytest.raises(MissingProgram, match="did not answer within"):
+        version_text(program(tmp_path / "slow", "exec sleep 60"))
+
+
+def test_a_missing_program_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(MissingProgram, match=r"the program crio is not on the PATH; .*apt install cri-o"):
+        find_program("crio", path=str(tmp_path))
+
+
+def program(path: Path, script: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def strings(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in strings(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in strings(item)]
+    return [value] if isinstance(value, str) else []

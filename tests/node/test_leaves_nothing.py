@@ -1,0 +1,57 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from critests.node.binaries import search_path
+from tests.node.scenario import CASES
+
+ROOT = Path(__file__).parents[2]
+ISOLATED = ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "--mount-proc", "--kill-child"]
+
+
+def containerds() -> list[Path]:
+    folders = [Path(part) for part in search_path().split(os.pathsep)]
+    installed = next((folder / "containerd" for folder in folders if (folder / "containerd").is_file()), None)
+    further = sorted(Path(os.environ.get("CRITESTS_RUNTIMES", ROOT / ".runtimes")).glob("*/containerd"))
+    return [*([installed] if installed else []), *further]
+
+
+BINARIES = containerds() if os.geteuid() == 0 else []
+FAILED_STARTS = ("daemon ends at once", "configuration is broken", "not a program")
+
+
+def left_by(case: str, binary: Path) -> tuple[list[str], str]:
+    command = [*ISOLATED, sys.executable, "-m", "tests.node.scenario", case, str(binary)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=90, check=False)
+    assert done.returncode == 0, done.stderr
+    left: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return left, done.stderr
+
+
+@pytest.mark.runtime
+@pytest.mark.parametrize("case", [case for case in CASES if case not in {"owner", *FAILED_STARTS}])
+@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: str(path.parent))
+def test_nothing_is_left_of_a_throwaway_runtime(binary: Path, case: str) -> None:
+    left, _ = left_by(case, binary)
+    assert left == []
+
+
+@pytest.mark.runtime
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("daemon ends at once", "it ended (its socket does not exist)\nThe end of its log:\nit cannot be"),
+        ("configuration is broken", "The end of its log:\ncontainerd: "),
+        ("not a program", "cannot be run: Exec format error"),
+    ],
+)
+def test_nothing_is_left_of_a_runtime_that_does_not_start(case: str, said: str) -> None:
+    if not BINARIES:
+        pytest.skip("needs root and a containerd")
+    left, told = left_by(case, BINARIES[0])
+    assert left == []
+    assert said in told

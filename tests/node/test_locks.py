@@ -1,0 +1,94 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from critests.node import locks, places
+from critests.node.locks import FileLock, LockHeld, ProcessIdentity, RunHold, is_held, known_runs, machine_lock, run_is_live
+
+
+@pytest.fixture(autouse=True)
+def directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(places, "RUNS", tmp_path / "run")
+    monkeypatch.setattr(places, "FILES", tmp_path / "lib")
+    return tmp_path
+
+
+def test_a_lock_excludes_and_is_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "deep/lock"
+    with FileLock(path):
+        assert is_held(path)
+        assert not FileLock(path).try_acquire()
+        with pytest.raises(LockHeld, match="held by another process"):
+            FileLock(path).acquire(seconds=0.05)
+    assert not is_held(path)
+
+
+def test_a_lock_whose_file_was_removed_meanwhile_is_taken_on_the_new_file(tmp_path: Path) -> None:
+    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    assert first.try_acquire()
+    (tmp_path / "lock").unlink()
+    assert second.try_acquire()
+    first.release()
+    assert is_held(tmp_path / "lock")
+    second.release(remove=True)
+    assert not (tmp_path / "lock").exists()
+
+
+def test_the_machine_lock_leaves_no_directory() -> None:
+    with machine_lock():
+        assert is_held(places.RUNS / "machine.lock")
+    assert not places.RUNS.exists()
+
+
+def test_a_run_is_live_while_it_is_held() -> None:
+    with RunHold("1-abc") as hold:
+        assert run_is_live("1-abc")
+        assert known_runs() == {"1-abc": True}
+        with pytest.raises(LockHeld):
+            FileLock(places.run_dir("1-abc") / "lock").acquire(seconds=0)
+        hold.release()
+        assert not run_is_live("1-abc")
+    assert known_runs() == {}
+
+
+def test_a_run_is_live_while_one_of_its_throwaway_runtimes_is() -> None:
+    with FileLock(places.run_dir("1-abc") / "node/containerd-1/lock"):
+        assert run_is_live("1-abc")
+    assert not run_is_live("1-abc")
+    assert known_runs() == {"1-abc": False}
+
+
+def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
+    held = "l = FileLock(Path(sys.argv[1])); l.acquire(seconds=1); print('held', flush=True); sys.stdin.read()"
+    code = f"import sys; from pathlib import Path; from critests.node.locks import FileLock; {held}"
+    root = Path(locks.__file__).parents[2]
+    process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "lock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root)
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        assert is_held(tmp_path / "lock")
+        process.kill()
+    assert not is_held(tmp_path / "lock")
+
+
+def test_a_process_is_not_mistaken_for_another() -> None:
+    this = ProcessIdentity.of(os.getpid())
+    assert this.alive
+    assert not ProcessIdentity(this.pid, this.started + 1, this.boot).alive
+    assert not ProcessIdentity(this.pid, this.started, "another boot").alive
+
+
+def test_a_zombie_is_not_alive() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    with process:
+        identity = ProcessIdentity.of(process.pid)
+        seen = [identity.alive]
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        seen.append(identity.alive)
+    assert seen == [True, False]
+    with pytest.raises(ProcessLookupError):
+        ProcessIdentity.of(process.pid)

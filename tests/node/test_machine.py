@@ -1,0 +1,126 @@
+import hashlib
+import json
+import os
+import platform
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from critests.node import kubelet
+from critests.node.cgroups import cgroup_facts
+from critests.node.kubelet import endpoint_of, live_kubelet, same_endpoint
+from critests.node.listeners import binary_of_process, binary_of_socket
+from critests.node.machine import fingerprint
+from critests.node.privileges import CAPABILITY_NAMES, capability_names, process_capabilities
+from critests.node.snapshot import Change, MachineSnapshot, difference, mentioning
+
+ENDPOINT = "unix:///run/containerd/containerd.sock"
+OURS = {"io.kubernetes.pod.uid": "1", "critests.run": "1-abc"}
+THEIRS = {"io.kubernetes.pod.uid": "2", "io.kubernetes.pod.namespace": "kube-system", "io.kubernetes.pod.name": "dns"}
+
+
+def test_the_fingerprint_is_json_and_does_not_name_the_machine() -> None:
+    text = json.dumps(fingerprint())
+    facts = json.loads(text)
+    assert facts["architecture"] == platform.machine()
+    assert facts["memory_bytes"] > 1 << 20
+    assert facts["cgroup"]["version"] == cgroup_facts().version
+    assert facts["cpu"]["count"] >= facts["cpu"]["usable"] >= 1
+    name = socket.gethostname()
+    assert f'"{name}"' not in text
+
+
+def test_capability_masks_are_named() -> None:
+    assert capability_names(0) == frozenset()
+    assert capability_names(1 << 24 | 1) == {"CHOWN", "SYS_RESOURCE"}
+    assert capability_names((1 << 41) - 1) == set(CAPABILITY_NAMES)
+    assert capability_names(1 << 41) == {"41"}
+
+
+def test_capabilities_of_a_process_are_read() -> None:
+    assert process_capabilities(os.getpid()) == process_capabilities()
+    assert process_capabilities().effective <= process_capabilities().permitted
+    with pytest.raises(ProcessLookupError):
+        process_capabilities(2**22 + 1)
+
+
+def test_the_binary_behind_a_socket_is_found(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+        listener = binary_of_socket(tmp_path / "s")
+    executable = Path(sys.executable).resolve()
+    assert listener is not None
+    assert listener.pid == os.getpid()
+    assert Path(listener.binary) == executable
+    assert listener.sha256 == hashlib.sha256(executable.read_bytes()).hexdigest()
+    assert listener.version == f"Python {platform.python_version()}"
+
+
+def test_a_socket_that_is_not_there_is_an_error_and_a_process_that_is_not_there_is_unknown(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        binary_of_socket(tmp_path / "none")
+    assert binary_of_process(2**22 + 1).binary == ""
+
+
+def proc_with(directory: Path, processes: Mapping[int, tuple[str, list[str]]]) -> Path:
+    for pid, (name, arguments) in processes.items():
+        (directory / str(pid)).mkdir(parents=True)
+        (directory / str(pid) / "comm").write_text(f"{name}\n")
+        (directory / str(pid) / "cmdline").write_text("\0".join([*arguments, ""]))
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "signs"),
+    [
+        ("kubelet", ["/usr/bin/kubelet"], 1),
+        ("kubelet", ["/usr/bin/kubelet", "--container-runtime-endpoint=unix:///var/run/crio/crio.sock"], 0),
+        ("kubelet", ["kubelet", "--container-runtime-endpoint", "/run/containerd/containerd.sock"], 1),
+        ("kubelet", ["kubelet", "--config", "/missing.yaml"], 1),
+        ("k3s-server", ["/usr/local/bin/k3s", "server"], 0),
+        ("kubelite", ["/snap/kubelite"], 1),
+        ("python3", ["python3", "kubelet"], 0),
+    ],
+)
+def test_a_kubelet_process_counts_where_it_uses_the_endpoint(tmp_path: Path, name: str, arguments: list[str], signs: int) -> None:
+    assert len(live_kubelet(ENDPOINT, [], proc=proc_with(tmp_path / "proc", {7: (name, arguments)}))) == signs
+
+
+def test_the_kubelets_configuration_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/kubelet.yaml").write_text("containerRuntimeEndpoint: unix:///run/crio/crio.sock\n")
+    assert endpoint_of(["kubelet", "--config=/etc/kubelet.yaml"], proc_root=tmp_path) == "unix:///run/crio/crio.sock"
+    (tmp_path / "etc/kubelet.yaml").write_text("kind: KubeletConfiguration\n")
+    assert endpoint_of(["kubelet", "--config=/etc/kubelet.yaml"], proc_root=tmp_path) == kubelet.DEFAULT_ENDPOINT
+
+
+def test_pods_with_our_label_are_no_kubelets(tmp_path: Path) -> None:
+    proc = proc_with(tmp_path / "proc", {})
+    assert live_kubelet(ENDPOINT, [OURS, {"app": "x"}], proc=proc) == []
+    (sign,) = live_kubelet(ENDPOINT, [OURS, THEIRS, THEIRS], proc=proc)
+    assert sign.evidence == "the runtime has pods with the kubelet's labels that are not ours: kube-system/dns and 1 more"
+
+
+def test_endpoints_are_compared_as_files(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert same_endpoint(f"unix://{tmp_path}/s", f"{tmp_path}/link/s")
+    assert not same_endpoint("unix:///run/a.sock", "unix:///run/b.sock")
+    assert not same_endpoint("tcp://127.0.0.1:1", "unix:///run/b.sock")
+
+
+def test_a_difference_says_what_appeared_and_what_went() -> None:
+    before = MachineSnapshot({"mount": frozenset({"/a", "/b"}), "cgroup": frozenset()})
+    after = MachineSnapshot({"mount": frozenset({"/a"}), "cgroup": frozenset({"/k8s.io"})})
+    changes = difference(before, after)
+    assert [str(change) for change in changes] == ["gone: mount /b", "left behind: cgroup /k8s.io"]
+    assert mentioning(changes, ["k8s"]) == [Change("cgroup", "/k8s.io", appeared=True)]
+
+
+def test_a_snapshot_sees_this_process() -> None:
+    processes = MachineSnapshot.take().things["process"]
+    assert [thing for thing in processes if thing.startswith(f"{os.getpid()} started ")]

@@ -1,0 +1,138 @@
+import ipaddress
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from critests.node import cni, firewall
+from critests.node.cni import NoFreeSubnet, NoPlugins, conflist, free_subnet, plugin_directory, unique_local_subnet
+from critests.node.locks import ProcessIdentity
+from critests.node.traces import Traces
+
+TRACES = Traces(
+    "containerd", "1-abc", "a1b2c3", Path("/run/x"), Path("/var/x"), ("10.192.0.0/20", "fdc7:a1b2:c300::/64"), ProcessIdentity(1, 1, "b")
+)
+
+
+@pytest.mark.parametrize(
+    ("taken", "chosen"),
+    [
+        ([], "10.192.0.0/20"),
+        (["10.192.0.0/20"], "10.192.16.0/20"),
+        (["10.192.15.255/32", "10.192.16.0/24"], "10.192.32.0/20"),
+        (["10.0.0.0/8"], "172.16.0.0/20"),
+        (["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"], "100.64.0.0/20"),
+    ],
+)
+def test_the_subnet_chosen_overlaps_nothing(taken: list[str], chosen: str) -> None:
+    assert free_subnet([ipaddress.IPv4Network(text) for text in taken]) == ipaddress.IPv4Network(chosen)
+
+
+def test_no_subnet_left_is_said() -> None:
+    with pytest.raises(NoFreeSubnet, match=r"no private /20 is free of this machine's routes \(10.0.0.0/8"):
+        free_subnet([ipaddress.IPv4Network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")])
+
+
+def test_routes_addresses_and_name_servers_are_in_use_and_default_routes_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: dict[str, list[dict[str, object]]] = {
+        "route": [
+            {"dst": "default"},
+            {"dst": "0.0.0.0/0"},
+            {"dst": "10.1.0.0/16"},
+            {"type": "local", "dst": "10.2.0.1"},
+            {"dst": "fd00::/8"},
+        ],
+        "address": [
+            {"addr_info": [{"family": "inet", "local": "10.3.0.1", "prefixlen": 24}, {"family": "inet6", "local": "::1", "prefixlen": 128}]}
+        ],
+    }
+    monkeypatch.setattr(cni, "_ip", lambda *words: answers[words[0]])
+    assert {str(network) for network in cni.networks_in_use()} >= {"10.1.0.0/16", "10.2.0.1/32", "10.3.0.0/24"}
+    assert not [network for network in cni.networks_in_use() if network.prefixlen == 0]
+
+
+def test_the_network_configuration_names_only_our_own_things() -> None:
+    data = json.loads(conflist(TRACES))
+    bridge, portmap = data["plugins"]
+    assert data["name"] == "critests-a1b2c3"
+    assert bridge["bridge"] == "crt-a1b2c3"
+    assert bridge["ipam"]["ranges"] == [[{"subnet": "10.192.0.0/20"}], [{"subnet": "fdc7:a1b2:c300::/64"}]]
+    assert bridge["ipam"]["routes"] == [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]
+    assert bridge["ipam"]["dataDir"].startswith("/run/x/")
+    assert portmap["capabilities"] == {"portMappings": True}
+
+
+def test_the_ipv6_subnet_is_a_private_one() -> None:
+    assert str(unique_local_subnet("a1b2c3")) == "fdc7:a1b2:c300::/64"
+
+
+def test_the_plugins_are_found_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for plugin in cni.PLUGINS:
+        (tmp_path / plugin).touch()
+    monkeypatch.setenv("CNI_PATH", os.pathsep.join(["/nowhere", str(tmp_path)]))
+    assert plugin_directory() == tmp_path
+
+
+def test_missing_plugins_are_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CNI_PATH", str(tmp_path))
+    monkeypatch.setattr(cni, "PLUGIN_DIRECTORIES", ())
+    with pytest.raises(NoPlugins, match=rf"no directory holds the CNI plugins bridge, .*looked in {tmp_path}\. .*apt install"):
+        plugin_directory()
+
+
+NAT = r"""*nat
+:PREROUTING ACCEPT [0:0]
+:POSTROUTING ACCEPT [1:60]
+:CNI-HOSTPORT-DNAT - [0:0]
+:CNI-HOSTPORT-MASQ - [0:0]
+:CNI-HOSTPORT-SETMARK - [0:0]
+:CNI-DN-ours - [0:0]
+:CNI-DN-lost - [0:0]
+:CNI-DN-other - [0:0]
+:CNI-ours - [0:0]
+:CNI-other - [0:0]
+-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT
+-A POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ
+-A POSTROUTING -s 10.192.0.2/32 -m comment --comment "name: \"critests-a1b2c3\" id: \"1\"" -j CNI-ours
+-A POSTROUTING -s 10.88.0.2/32 -m comment --comment "name: \"podman\" id: \"2\"" -j CNI-other
+-A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"critests-a1b2c3\" id: \"1\"" -m multiport --dports 80 -j CNI-DN-ours
+-A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"podman\" id: \"2\"" -m multiport --dports 81 -j CNI-DN-other
+-A CNI-HOSTPORT-MASQ -m mark --mark 0x2000/0x2000 -j MASQUERADE
+-A CNI-HOSTPORT-SETMARK -m comment --comment "CNI portfwd masquerade mark" -j MARK --set-xmark 0x2000/0x2000
+-A CNI-DN-ours -s 10.192.0.0/20 -p tcp -m tcp --dport 80 -j CNI-HOSTPORT-SETMARK
+-A CNI-DN-ours -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.192.0.2:80
+-A CNI-DN-lost -p tcp -m tcp --dport 82 -j DNAT --to-destination 10.192.15.255:80
+-A CNI-DN-other -p tcp -m tcp --dport 81 -j DNAT --to-destination 10.88.0.2:80
+-A CNI-ours -d 10.192.0.0/20 -m comment --comment "name: \"critests-a1b2c3\" id: \"1\"" -j ACCEPT
+-A CNI-other -d 10.88.0.0/16 -m comment --comment "name: \"podman\" id: \"2\"" -j ACCEPT
+COMMIT""".splitlines()
+
+
+def test_only_the_rules_of_our_network_are_removed() -> None:
+    removal = firewall.removal_of(NAT, "critests-a1b2c3", ["10.192.0.0/20"])
+    assert removal == [
+        r'-D POSTROUTING -s 10.192.0.2/32 -m comment --comment "name: \"critests-a1b2c3\" id: \"1\"" -j CNI-ours',
+        r'-D CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"critests-a1b2c3\" id: \"1\""'
+        " -m multiport --dports 80 -j CNI-DN-ours",
+        *("-F CNI-DN-lost", "-F CNI-DN-ours", "-F CNI-ours"),
+        *("-X CNI-DN-lost", "-X CNI-DN-ours", "-X CNI-ours"),
+    ]
+
+
+def test_another_network_whose_name_begins_alike_is_left_alone() -> None:
+    assert firewall.removal_of(NAT, "critests-a1b2", ["10.200.0.0/20"]) == []
+
+
+def test_entry_chains_stay_while_a_port_is_mapped() -> None:
+    assert firewall.removal_of_entry_chains(NAT) == []
+
+
+def test_entry_chains_go_with_the_jumps_to_them() -> None:
+    idle = [line for line in NAT if not line.startswith(("-A CNI-HOSTPORT-DNAT", "-A CNI-DN"))]
+    assert firewall.removal_of_entry_chains(idle) == [
+        "-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT",
+        '-D POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ',
+        *(f"-F {chain}" for chain in firewall.ENTRY_CHAINS),
+        *(f"-X {chain}" for chain in firewall.ENTRY_CHAINS),
+    ]

@@ -1,0 +1,155 @@
+import os
+import signal
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from critests.node import locks, places, removal, throwaway
+from critests.node.locks import ProcessIdentity
+from critests.node.throwaway import RuntimeStartFailed, log_tail, signals_cleaned_up, start_throwaway
+from critests.node.traces import Traces
+from tests.node.test_leaves_nothing import BINARIES
+
+
+@pytest.fixture
+def directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(places, "RUNS", tmp_path / "run")
+    monkeypatch.setattr(places, "FILES", tmp_path / "lib")
+    return tmp_path
+
+
+def traces_in(directory: Path, *, name: str = "a1b2c3") -> Traces:
+    token, name = name, f"containerd-{name}"
+    state = directory / "run/1-abc/node" / name
+    state.mkdir(parents=True)
+    root = directory / "lib/1-abc/node" / name
+    root.mkdir(parents=True)
+    return Traces("containerd", "1-abc", token, state, root, ("10.192.0.0/20",), ProcessIdentity.of(os.getpid()), ("containerd",))
+
+
+def test_traces_are_read_as_they_were_written(directories: Path) -> None:
+    traces = traces_in(directories)
+    traces.write()
+    assert Traces.read(traces.state) == traces
+    assert len(traces.bridge) <= 15
+
+
+def test_a_record_that_is_not_ours_is_refused(directories: Path) -> None:
+    traces = traces_in(directories)
+    (traces.state / places.RECORD_FILE).write_text('{"state": "/etc"}')
+    with pytest.raises(ValueError, match="not the record of a throwaway runtime"):
+        Traces.read(traces.state)
+
+
+def test_a_dead_run_is_reaped_and_a_live_one_is_not(directories: Path) -> None:
+    dead, live = traces_in(directories, name="dead00"), traces_in(directories, name="11fe00")
+    for traces in (dead, live):
+        traces.write()
+        (traces.root / "layer").mkdir()
+    (dead.state / places.LOCK_FILE).touch()
+    with live.lock:
+        reaped = removal.reap_dead_runs()
+    assert [(entry.run_id, entry.name, entry.left) for entry in reaped] == [("1-abc", dead.name, "")]
+    assert not dead.state.exists()
+    assert not dead.root.exists()
+    assert (live.root / "layer").is_dir()
+    assert (live.state / places.RECORD_FILE).is_file()
+
+
+def test_reaping_the_last_removes_the_directories_above(directories: Path) -> None:
+    traces_in(directories).write()
+    assert len(removal.reap_dead_runs()) == 1
+    assert list(directories.iterdir()) == [directories / "lib"] or not list(directories.iterdir())
+    assert removal.reap_dead_runs() == []
+
+
+def test_files_whose_record_went_with_a_reboot_are_reaped(directories: Path) -> None:
+    root = directories / "lib/1-abc/node/containerd-000000/layers"
+    root.mkdir(parents=True)
+    assert [entry.name for entry in removal.reap_dead_runs()] == ["containerd-000000"]
+    assert not (directories / "lib/1-abc").exists()
+
+
+def test_a_broken_record_is_reported_and_kept(directories: Path) -> None:
+    traces = traces_in(directories)
+    (traces.state / places.RECORD_FILE).write_text("[]")
+    (reaped,) = [entry for entry in removal.reap_dead_runs() if entry.left]
+    assert "not the record" in reaped.left
+    assert traces.state.exists()
+
+
+def test_only_root_starts_a_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(RuntimeStartFailed, match="only be started by root"):
+        start_throwaway(run_id="1-abc", pause_image="x")
+
+
+def test_the_tail_of_a_log_is_bounded(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("".join(f"line {number}\n" for number in range(10_000)))
+    assert log_tail(log).splitlines() == [f"line {number}" for number in range(9_980, 10_000)]
+    assert log_tail(tmp_path / "none") == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_program_in_order(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt, match=number.name), signals_cleaned_up():
+        signal.raise_signal(number)
+    assert signal.getsignal(number) is before
+
+
+def test_ignored_signals_stay_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals_cleaned_up():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_outside_the_main_thread_signals_are_left_alone() -> None:
+    seen: list[object] = []
+
+    def look() -> None:
+        with signals_cleaned_up():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    before = signal.getsignal(signal.SIGTERM)
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == [before]
+
+
+@pytest.fixture(params=BINARIES, ids=lambda path: str(path.parent))
+def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[throwaway.ThrowawayRuntime]:
+    run_id = f"{os.getpid()}-abcdef"
+    pause = "127.0.0.1:5010/critests/pause:1"
+    with start_throwaway(run_id=run_id, binary=request.param, log_file=tmp_path / "log", dual_stack=True, pause_image=pause) as runtime:
+        yield runtime
+    assert not locks.run_is_live(run_id)
+    assert not places.run_dir(run_id).exists()
+    assert (tmp_path / "log").stat().st_size > 0
+
+
+@pytest.mark.runtime
+def test_a_throwaway_runtime_comes_back_at_the_same_endpoint(runtime: throwaway.ThrowawayRuntime) -> None:
+    path = Path(runtime.endpoint.removeprefix("unix://"))
+    first = runtime.pid
+    assert stat.S_ISSOCK(path.stat().st_mode)
+    assert runtime.runtime_name == "containerd"
+    assert runtime.version in runtime.version_line
+    assert runtime.handlers[0] == ""
+    assert len(runtime.subnets) == 2
+    assert locks.run_is_live(f"{os.getpid()}-abcdef")
+
+    runtime.restart(signal.SIGKILL)
+
+    assert runtime.pid != first
+    runtime.kill()
+    with pytest.raises(ProcessLookupError):
+        _ = runtime.pid
