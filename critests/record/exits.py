@@ -40,6 +40,8 @@ def exit_code(
     elif harness_error or errors:
         code = ExitCode.HARNESS_ERROR
         reason = harness_error or f"the harness itself failed in {_of(errors, 'test')}; nothing is said about the runtime there"
+        if failed:
+            reason = f"{reason}; {_of(failed, 'test')} found a MUST broken"
     elif runtime_gone:
         code, reason = ExitCode.NOT_TESTED, f"the runtime could not be tested: {runtime_gone}"
     elif not _binding_ran(tests):

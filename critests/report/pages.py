@@ -122,9 +122,8 @@ def verdict_view(record: RunRecord) -> Verdict:
         ExitCode.HARNESS_ERROR: ("Harness error", Outcome.ERROR),
         ExitCode.NOT_TESTED: ("Could not be tested", Outcome.BLOCKED),
     }
-    word, tone = (
-        words.get(ExitCode(record.exit_code), ("", Outcome.DISABLED)) if record.exit_code in set(ExitCode) else ("", Outcome.DISABLED)
-    )
+    unknown = (f"Exit code {record.exit_code}", Outcome.DISABLED)
+    word, tone = next((found for code, found in words.items() if code == record.exit_code), unknown)
     numbers = record.counts.outcomes
     total = sum(number for outcome, number in numbers.items() if outcome != Outcome.DISABLED)
     tiles = [(outcome.value, numbers[outcome], 100 * numbers[outcome] / total) for outcome in BAR if numbers.get(outcome)]

@@ -190,6 +190,8 @@ def _print_more(out: Console, number: int) -> None:
 def _print_end(record: RunRecord, run_dir: Path | None, out: Console) -> None:
     out.print()
     style = "bold green" if record.exit_code == 0 else "bold red"
-    out.print(Text.assemble((f"exit {record.exit_code}", style), f": {one_line(record.exit_reason) or 'no reason was recorded'}"))
+    out.print(
+        Text.assemble((f"exit {record.exit_code}", style), f": {one_line(record.exit_reason) or 'no reason was recorded'}"), soft_wrap=True
+    )
     if run_dir:
         out.print(Text(f"record: {run_dir / 'run.json'}"), soft_wrap=True)

@@ -1,0 +1,38 @@
+from pathlib import Path
+
+import pytest
+
+from critests.record import RecordNotWritten, read
+from critests.report.exports import export
+from tests.report.sample_run import sample_run
+
+
+def test_a_run_and_the_copies_that_were_asked_for_are_written(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    record = sample_run(tmp_path)
+
+    files = export(record, run_dir, junit=tmp_path / "out" / "j.xml", html=tmp_path / "h.html", json=tmp_path / "r.json")
+
+    assert files == [
+        run_dir / "run.json",
+        tmp_path / "r.json",
+        run_dir / "report.html",
+        tmp_path / "h.html",
+        run_dir / "junit.xml",
+        tmp_path / "out" / "j.xml",
+    ]
+    assert read(tmp_path / "r.json").counts == record.counts
+    assert (run_dir / "junit.xml").read_text() == (tmp_path / "out" / "j.xml").read_text()
+
+
+def test_without_a_folder_only_what_was_asked_for_is_written(tmp_path: Path) -> None:
+    assert export(sample_run(tmp_path), None, junit=tmp_path / "j.xml") == [tmp_path / "j.xml"]
+
+
+def test_one_file_that_cannot_be_written_does_not_keep_the_others_away(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(RecordNotWritten, match=r"cannot write .*file/h\.html"):
+        export(sample_run(tmp_path), tmp_path / "run", html=tmp_path / "file" / "h.html")
+
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["junit.xml", "report.html", "run.json"]
