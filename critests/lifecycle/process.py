@@ -1,6 +1,8 @@
 """What the kernel says of a process: the fields of /proc/<pid>/status that requirements speak of."""
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 _IN_ORDER = (
     "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST "
@@ -61,3 +63,25 @@ class ProcessStatus:
     def seccomp_mode(self) -> int:
         """0 none, 1 strict, 2 filter."""
         return int(self.fields.get("Seccomp", "0"))
+
+
+def host_processes(mark: str) -> dict[int, str]:
+    """Return the living processes of this machine that carry a mark in their command line, by process id.
+
+    What has ended and was not yet waited for has no command line any more, so it is not among them.
+
+    Args:
+        mark: a text that nothing else on the machine has in its command line.
+    """
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="backslashreplace").strip()
+        except OSError:
+            # it has ended since the directory was read
+            continue
+        if mark in command:
+            found[int(entry.name)] = command
+    return found
