@@ -58,17 +58,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the suite's options."""
     options.add_to_pytest(parser)
     group = parser.getgroup("critests")
-    group.addoption(
-        "--cri-progress",
-        dest="cri_progress",
-        action="store_true",
-        default=False,
-        help="show the suite's own progress and summary instead of pytest's",
-    )
+    group.addoption("--cri-progress", action="store_true", help="show the suite's own progress and summary instead of pytest's")
+    group.addoption("--cri-list", action="store_true", help="print aspect, level and name of the tests, and run none")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Register markers and read the options."""
+    """Register markers, read the options, and take pytest's own display away where the suite's is wanted."""
     for line in marks.DESCRIPTIONS:
         config.addinivalue_line("markers", line)
     try:
@@ -79,6 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if _worker_input(config) is None:
         config.stash[LEADER] = Leader(config, settings)
         config.pluginmanager.register(config.stash[LEADER], "critests-leader")
+        if config.stash[LEADER].alone:
+            config.pluginmanager.unregister(name="terminalreporter")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -238,8 +236,11 @@ class Leader:
         self.progress: Progress | None = None
         self.total = 0
         self._silent = contextlib.ExitStack()
+        self.alone = bool(config.getoption("cri_progress") or config.getoption("cri_list"))
         if config.getoption("cri_progress"):
             self.progress = Progress()
+        if config.getoption("cri_list"):
+            config.option.collectonly = True
 
     @property
     def active(self) -> bool:
@@ -272,13 +273,18 @@ class Leader:
         self.total = len(ours)
         self.gathered.results += [results.of_deselected(item, self.settings) for item in dropped if selection.is_ours(item)]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        """Take pytest's own display away where the suite's is wanted."""
-        if self.progress is not None:
-            reporter = self.config.pluginmanager.getplugin("terminalreporter")
-            if reporter is not None:
-                self.config.pluginmanager.unregister(reporter)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Print what was collected, a test a line, where the user wants the list."""
+        if self.config.getoption("cri_list"):
+            for item in session.items:
+                judged = selection.judged_by(item)
+                level = f"{judged.aspect.level}{'†' if judged.aspect.judgement else ''}" if judged.aspect else "-"
+                sys.stdout.write(f"{judged.name or '-':<24} {level:<8} {item.name}\n")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Say why a module could not be read, where pytest's display does not."""
+        if self.alone and report.failed:
+            sys.stderr.write(f"critests: {report.nodeid} cannot be collected:\n{report.longreprtext}\n")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - xdist's worker controller is not typed
@@ -325,10 +331,14 @@ class Leader:
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the user stopped the run; `pytest.exit` has reasons of its own."""
         self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
+        if self.alone:
+            sys.stderr.write(f"critests: {'interrupted, cleaning up' if self.interrupted else excinfo.value}\n")
 
     def pytest_internalerror(self, excrepr: object) -> None:
         """Note that the harness broke."""
         self.gathered.harness_error = f"pytest itself failed: {str(excrepr).strip().splitlines()[-1][:500]}"
+        if self.alone:
+            sys.stderr.write(f"critests: the harness failed:\n{excrepr}\n")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

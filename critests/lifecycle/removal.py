@@ -1,5 +1,6 @@
 """Removing everything that carries a run's label, whatever became of the run."""
 
+import re
 from dataclasses import dataclass, field
 
 import grpc
@@ -8,6 +9,8 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.lifecycle.run_label import RUN_LABEL, RunIdentity
 from critests.lifecycle.sandboxes import kill
+
+_OWN_REPOSITORY = re.compile(r"/critests/(\d{9,11}-[0-9a-f]{6})/")
 
 
 @dataclass
@@ -32,22 +35,23 @@ class Removed:
 
 
 def runs_on(connection: Connection) -> set[str]:
-    """Return the ids of the runs that have a sandbox or container on the runtime."""
+    """Return the ids of the runs that have a sandbox, a container or an image on the runtime."""
     sandboxes = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
     containers = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
     labels = [*(sandbox.labels for sandbox in sandboxes), *(container.labels for container in containers)]
-    return {held[RUN_LABEL] for held in labels if RUN_LABEL in held}
+    images = connection.images.ListImages(cri.ListImagesRequest()).images
+    names = [name for image in images for name in (*image.repo_tags, *image.repo_digests)]
+    return {held[RUN_LABEL] for held in labels if RUN_LABEL in held} | {run for name in names if (run := _run_of(name))}
 
 
-def remove_run(connection: Connection, run: RunIdentity, image_prefix: str = "") -> Removed:
+def remove_run(connection: Connection, run: RunIdentity) -> Removed:
     """Remove a run's containers, sandboxes and images.
 
     The filter of the list calls is not trusted with other people's pods: the label is looked at again on each object.
 
     Args:
         connection: to the runtime.
-        run: whose objects go.
-        image_prefix: images whose every name begins with this go too; empty for none.
+        run: whose objects go; an image is its own if every name of it has the run's id in the repository.
     """
     removed = Removed()
     for container in connection.runtime.ListContainers(cri.ListContainersRequest()).containers:
@@ -58,14 +62,20 @@ def remove_run(connection: Connection, run: RunIdentity, image_prefix: str = "")
     for sandbox in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items:
         if run.owns(sandbox.labels) and _attempt(removed, f"sandbox {sandbox.id}", lambda s=sandbox: _remove_sandbox(connection, s.id)):
             removed.sandboxes += 1
-    if image_prefix:
-        for image in connection.images.ListImages(cri.ListImagesRequest()).images:
-            names = [*image.repo_tags, *image.repo_digests]
-            if names and all(name.startswith(image_prefix) for name in names):
-                request = cri.RemoveImageRequest(image=cri.ImageSpec(image=image.id))
-                if _attempt(removed, f"image {names[0]}", lambda r=request: connection.images.RemoveImage(r)):
-                    removed.images += 1
+    for image in connection.images.ListImages(cri.ListImagesRequest()).images:
+        names = [*image.repo_tags, *image.repo_digests]
+        if not names or {_run_of(name) for name in names} != {run.id}:
+            continue
+        request = cri.RemoveImageRequest(image=cri.ImageSpec(image=image.id))
+        if _attempt(removed, f"image {names[0]}", lambda r=request: connection.images.RemoveImage(r)):
+            removed.images += 1
     return removed
+
+
+def _run_of(image_name: str) -> str:
+    """Return the run that an image was served for, by its repository; empty for other people's images."""
+    found = _OWN_REPOSITORY.search(image_name)
+    return found[1] if found else ""
 
 
 def _remove_container(connection: Connection, container_id: str) -> None:

@@ -1,0 +1,5 @@
+"""`python -m critests.cli`: the same as `critests`."""
+
+from critests.cli.command import main
+
+main()

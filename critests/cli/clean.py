@@ -1,0 +1,80 @@
+"""`critests clean`: remove what interrupted runs left behind."""
+
+import shutil
+
+import click
+import grpc
+
+from critests.client import Connection, EndpointError, connect
+from critests.client.discovery import find
+from critests.lifecycle.cgroup_parents import CgroupParents
+from critests.lifecycle.removal import remove_run, runs_on
+from critests.lifecycle.run_label import DATA_HOME, RunIdentity
+from critests.node import places
+from critests.node.cgroup_driver import cgroup_driver
+from critests.node.locks import known_runs, run_is_live
+from critests.node.removal import reap_dead_runs
+
+
+@click.command()
+@click.option(
+    "--runtime-endpoint", metavar="ENDPOINT", help="also remove pods of dead runs on this runtime (found as `critests run` finds it)"
+)
+@click.option("--image-endpoint", metavar="ENDPOINT", help="where the image service is, if elsewhere")
+def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
+    """Remove what interrupted runs left behind, and nothing else.
+
+    What a live run holds is left alone; so is everything that does not carry a run's label.
+    """
+    problems: list[str] = []
+    for reaped in reap_dead_runs():
+        problems += [reaped.left] if reaped.left else []
+        click.echo(f"throwaway runtime {reaped.name} of run {reaped.run_id}: {reaped.left or 'removed'}")
+    connection = _runtime(runtime_endpoint, image_endpoint)
+    if connection is not None:
+        try:
+            problems += _clean_runtime(connection)
+        except grpc.RpcError as error:
+            problems.append(f"{connection.endpoint.text}: {error.code().name}: {error.details()}")
+            click.echo(problems[-1], err=True)
+        finally:
+            connection.close()
+    for run_id, live in known_runs().items():
+        if live:
+            click.echo(f"run {run_id} is going on: left alone")
+            continue
+        shutil.rmtree(DATA_HOME / run_id, ignore_errors=True)
+        shutil.rmtree(places.run_dir(run_id), ignore_errors=True)
+        click.echo(f"files of run {run_id}: removed")
+    if problems:
+        msg = "not everything could be removed; see above"
+        raise click.ClickException(msg)
+
+
+def _runtime(runtime_endpoint: str | None, image_endpoint: str | None) -> Connection | None:
+    try:
+        found = find(runtime_endpoint, image_endpoint)
+        connection = connect(found.endpoint, found.image_endpoint)
+        connection.greet()
+    except EndpointError as error:
+        if runtime_endpoint:
+            raise click.ClickException(str(error)) from error
+        click.echo("no runtime to look at")
+        return None
+    return connection
+
+
+def _clean_runtime(connection: Connection) -> list[str]:
+    problems: list[str] = []
+    for run_id in sorted(runs_on(connection)):
+        if run_is_live(run_id):
+            click.echo(f"{connection.endpoint.text}: run {run_id} is going on: left alone")
+            continue
+        run = RunIdentity(run_id)
+        removed = remove_run(connection, run)
+        CgroupParents(run, cgroup_driver(connection)).remove()
+        problems += removed.problems
+        click.echo(f"{connection.endpoint.text}: run {run_id}: {removed}")
+        for problem in removed.problems:
+            click.echo(f"  {problem}", err=True)
+    return problems

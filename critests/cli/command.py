@@ -1,0 +1,63 @@
+"""`critests`: what it can do, and how it ends."""
+
+import importlib
+import sys
+
+import click
+
+import critests
+
+EPILOG = """\b
+Exit codes, the same as pytest's:
+  0  conforms           1  a MUST is broken       2  interrupted
+  3  the suite failed   4  wrong usage            5  could not be tested
+
+\b
+A first look:
+  critests run --node containerd      a throwaway containerd of this machine
+  critests doctor                     what could be tested on the runtime here
+  critests run --select SBX           only the life of sandboxes"""
+
+
+COMMANDS = ("run", "doctor", "clean", "images", "proxy", "completion")
+
+
+class Lazy(click.Group):
+    """Imports a command when it is used: `--help` and completion must not wait for gRPC."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands, the most used first."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"critests.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(cls=Lazy, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(critests.__version__, prog_name="critests")
+def group() -> None:
+    """Test whether a CRI runtime (containerd, CRI-O, …) keeps its promises."""
+
+
+def main() -> None:
+    """Run the command line; wrong usage ends with 4, Ctrl-C with 2."""
+    try:
+        group.main(standalone_mode=False)
+    except click.UsageError as error:
+        error.show()
+        sys.exit(4)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.stderr.write("critests: interrupted\n")
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,69 @@
+"""`critests images`: the test images for people who mirror them."""
+
+import signal
+from pathlib import Path
+
+import click
+
+from critests.images.layout import list_images, write_layout
+from critests.images.platforms import Architecture
+from critests.images.ports import RegistryPortTaken
+from critests.images.registry import RegistryServer
+from critests.images.rootfs import BusyboxError
+
+
+@click.group()
+def images() -> None:
+    """The test images: list them, write them to disk, or serve them."""
+
+
+@images.command("list")
+def list_command() -> None:
+    """Print name, tags and purpose of every test image."""
+    for spec in list_images():
+        click.echo(f"{spec.name:<22} {','.join(spec.tags):<12} {spec.why}")
+
+
+@images.command()
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--arch", type=click.Choice([architecture.value for architecture in Architecture]), help="for which machine (default: this one)"
+)
+@click.option("--busybox", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="a static busybox for that machine")
+@click.argument("names", nargs=-1)
+def build(directory: Path, arch: str | None, busybox: Path | None, names: tuple[str, ...]) -> None:
+    """Write the images to DIRECTORY as an OCI image layout; NAMES for some of them only.
+
+    \b
+    Mirror them for example with
+      skopeo copy oci:DIRECTORY:plain:1 docker://registry.example/critests/plain:1
+    and give --image-prefix registry.example/critests to `critests run`.
+    """  # noqa: D301 - \b is click's mark for text that is not to be wrapped
+    try:
+        written = write_layout(directory, Architecture(arch) if arch else None, names, busybox=busybox)
+    except (BusyboxError, ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    for image in written:
+        click.echo(f"{image.reference:<26} {image.digest}")
+
+
+@images.command()
+@click.option("--port", type=click.IntRange(1, 65535), help="default: 5010, or the next that is free")
+def serve(port: int | None) -> None:
+    """Serve the images on loopback as PORT/critests/NAME:TAG until Ctrl-C."""
+    try:
+        registry = RegistryServer(port).start()
+    except (RegistryPortTaken, BusyboxError) as error:
+        raise click.ClickException(str(error)) from error
+    with registry:
+        client = registry.client()
+        for spec in list_images():
+            minted = client.mint(spec.name, f"critests/{spec.name}")
+            for reference in minted.references:
+                click.echo(reference)
+        click.echo(f"serving on {registry.address}; Ctrl-C ends it", err=True)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            signal.pause()
+        except KeyboardInterrupt:
+            click.echo("ended", err=True)

@@ -1,0 +1,55 @@
+"""`critests run`: validate a runtime."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from critests.cli.run_options import Sectioned, pytest_arguments, run_options, settings_from
+
+INI = Path(__file__).parent.parent / "validation" / "pytest.ini"
+EPILOG = """\b
+Examples:
+  critests run --node containerd                        a throwaway containerd, nothing else touched
+  critests run -n 2 --runtime-handler runc --runtime-handler crun
+  critests run --select sandboxes,CTR-21 --deselect SHOULD
+  critests run --rerun results/containerd/2.1.9/1795173190
+  critests run --list --select SBX                      what would run; needs no runtime
+
+\b
+The same with plain pytest:
+  pytest --pyargs critests.validation --runtime-endpoint unix:///run/containerd/containerd.sock"""
+
+
+@click.command(cls=Sectioned, epilog=EPILOG)
+@run_options()
+@click.option("-n", "workers", metavar="N", help="run in N processes at a time ('auto' for one per core)")
+@click.option("-k", "expression", metavar="EXPRESSION", help="only tests whose names match, as pytest's -k")
+@click.option("-x", "stop_early", is_flag=True, help="stop at the first failure")
+@click.option("--list", "list_only", is_flag=True, help="print aspect, level and name of the tests, and run none")
+@click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
+def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
+    """Validate a CRI runtime and report what it keeps and what it breaks.
+
+    The runtime is found as crictl finds it: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, or the only well-known
+    socket that answers. What follows `--` goes to pytest as it is.
+    """
+    settings_from(values)
+    workers, list_only = values["workers"], values["list_only"]
+    if workers is not None and workers != "auto" and not workers.isdigit():
+        msg = f"-n {workers}: expected a number of processes, or auto"
+        raise click.UsageError(msg)
+    arguments = ["-c", str(INI), "--pyargs", "critests.validation", "-p", "critests.plugin", *pytest_arguments(values)]
+    if workers not in {None, "0", "1"} and not list_only:
+        arguments += ["-n", str(workers), "--dist", "loadgroup"]
+    if values["expression"]:
+        arguments += ["-k", values["expression"]]
+    if values["stop_early"]:
+        arguments.append("-x")
+    arguments += values["pytest_args"]
+    arguments.append("--cri-list" if list_only else "--cri-progress")
+    sys.stdout.flush()
+    # another process image, not a call: pytest must see the suite's modules before anybody else does, to explain their assertions
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "pytest", *arguments])  # noqa: S606 - there is no shell in between
