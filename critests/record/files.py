@@ -62,8 +62,12 @@ def read(path: Path) -> RunRecord:
 
 def to_json(record: RunRecord) -> str:
     """Return the JSON form of a record, long texts bounded."""
-    plain = to_plain(dataclasses.replace(record, tests=_bounded(record.tests)))
-    return _clean(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+    return _clean(json.dumps(to_plain(bounded(record)), ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+
+
+def bounded(record: RunRecord) -> RunRecord:
+    """Return the record as it is written: long texts cut, which say so. A record that was read is bounded already."""
+    return dataclasses.replace(record, tests=_bounded(record.tests))
 
 
 def from_json(text: str, source: str = "the text") -> RunRecord:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.record.errors import RecordNotWritten
-from critests.record.files import RUN_FILE, to_json, write_atomically
+from critests.record.files import RUN_FILE, bounded, to_json, write_atomically
 from critests.record.run import RunRecord
 from critests.report.html import to_html
 from critests.report.junit import to_junit
@@ -33,6 +33,7 @@ def export(
     Raises:
         RecordNotWritten: at least one file could not be written; the sentence names the first.
     """
+    record = bounded(record)
     written: list[Path] = []
     failures: list[RecordNotWritten] = []
     folder = {RUN_FILE: json, HTML_FILE: html, JUNIT_FILE: junit}
