@@ -286,6 +286,12 @@ class Leader:
         if self.alone and report.failed:
             sys.stderr.write(f"critests: {report.nodeid} cannot be collected:\n{report.longreprtext}\n")
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Begin a run that the user asked for before its first test; under -n the workers' set-up has begun it already."""
+        if self.active and not session.config.option.collectonly and any(selection.is_ours(item) for item in session.items):
+            self.begin()
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - xdist's worker controller is not typed
         """Hand the run to a worker."""
@@ -343,7 +349,7 @@ class Leader:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge, write, clean up, and set the exit code."""
-        if self.progress is not None:
+        if self.progress is not None and self.gathered.first_test:
             self.progress.finished()
         if self.context is None:
             return

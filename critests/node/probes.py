@@ -1,12 +1,15 @@
 """Every probe: those that ask the runtime, those that look at the machine, and those that need a container."""
 
 import json
+import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import grpc
+import psutil
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
@@ -21,6 +24,7 @@ from critests.node.machine import apparmor_enabled, ipv6_enabled, seccomp_availa
 from critests.node.privileges import process_capabilities
 from critests.record.run import CapabilityFact
 
+PORT_SECONDS = 3.0
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -95,8 +99,9 @@ class ContainerProbes:
     def all(self) -> dict[Capability, Probe]:
         """Return the probes by capability."""
         return {
-            capability: lambda capability=capability: self._observed[capability]  # type: ignore[misc]  # a default argument binds the loop's value
+            capability: lambda capability=capability: self._observed[capability]
             for capability in (
+                Capability.SUITE_REGISTRY,
                 Capability.IMAGE_ID,
                 Capability.STOP_SIGNAL,
                 Capability.SAME_HOST,
@@ -104,7 +109,7 @@ class ContainerProbes:
                 Capability.DUAL_STACK,
                 Capability.EXEC_WEBSOCKET,
             )
-        }
+        } | {Capability.HOST_PORTS: self.host_ports}
 
     @cached_property
     def _observed(self) -> dict[Capability, CapabilityFact]:
@@ -112,11 +117,13 @@ class ContainerProbes:
         sandbox = Sandbox.run(self.connection, self.requests.sandbox("probe"), self.handler)
         try:
             process = "trap 'exit 0' TERM; while :; do sleep 60 & wait $!; done"
-            container = Container.create(sandbox, self.requests.container(self.image(), command=["/bin/sh", "-c", process]))
+            image = self.image()
+            container = Container.create(sandbox, self.requests.container(image, command=["/bin/sh", "-c", process]))
             container.start()
             status = container.status()
             pod = runtime.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True))
             return {
+                Capability.SUITE_REGISTRY: fact(Capability.SUITE_REGISTRY, True, f"{image.written} was pulled", "PullImage"),
                 Capability.IMAGE_ID: fact(
                     Capability.IMAGE_ID, bool(status.image_id), f"image_id is {status.image_id!r}", "ContainerStatus"
                 ),
@@ -138,6 +145,19 @@ class ContainerProbes:
             }
         finally:
             sandbox.discard()
+
+    def host_ports(self) -> CapabilityFact:
+        """A port of this machine that is mapped to a listener in a pod takes a connection."""
+        address, port = _own_address(), _free_port()
+        mapping = cri.PortMapping(protocol=cri.TCP, container_port=8080, host_port=port)
+        sandbox = Sandbox.run(self.connection, self.requests.sandbox("probe-ports", port_mappings=[mapping]), self.handler)
+        try:
+            Container.create(sandbox, self.requests.container(self.image(), command=["/bin/httpd", "-f", "-p", "8080"])).start()
+            reached = _takes_connection(address, port, PORT_SECONDS)
+        finally:
+            sandbox.discard()
+        how = "is" if reached else "is not"
+        return fact(Capability.HOST_PORTS, reached, f"port {port} of {address} {how} mapped to the pod", "a connection to a host port")
 
     def _same_host(self, container: Container) -> CapabilityFact:
         answer = container.exec("cat", str(BOOT_ID))
@@ -163,6 +183,30 @@ class ContainerProbes:
             return fact(Capability.EXEC_WEBSOCKET, None, f"Exec failed: {error.details()}", "Exec")
         finding = websocket_works(url)
         return fact(Capability.EXEC_WEBSOCKET, finding.works, finding.evidence, "upgrade of an Exec URL")
+
+
+def _own_address() -> str:
+    """Return an address of this machine that is not loopback, where there is one."""
+    addresses = [entry.address for entries in psutil.net_if_addrs().values() for entry in entries if entry.family == socket.AF_INET]
+    return next((address for address in addresses if not address.startswith("127.")), "127.0.0.1")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return int(probe.getsockname()[1])
+
+
+def _takes_connection(address: str, port: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((address, port), timeout=seconds).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return True
+    return False
 
 
 def all_probes(
