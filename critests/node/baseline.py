@@ -1,10 +1,12 @@
 """What throwaway runtimes share with the rest of the machine, as it was before the first of them, put back after the last.
 
-CNI plugins and shims use a few places that no configuration moves: directories below /run and /var/lib, portmap's entry
-chains, the `k8s.io` cgroup, the kernel's forwarding switch. Only what was missing before, and is empty again, is removed.
+CNI plugins, shims and daemons use a few places that no configuration moves: directories below /run and /var/lib, portmap's
+entry chains, the `k8s.io` cgroup, the kernel's forwarding switch, the default AppArmor profile. Only what was missing
+before, and is empty or unused again, is removed.
 All functions are called with `machine_lock` held.
 """
 
+import contextlib
 import json
 import socket
 from pathlib import Path
@@ -35,6 +37,8 @@ _DIRECTORIES = tuple(
 )
 _CGROUP = "k8s.io"
 _FORWARDING = (Path("/proc/sys/net/ipv4/ip_forward"), Path("/proc/sys/net/ipv6/conf/all/forwarding"))
+_APPARMOR = Path("/sys/kernel/security/apparmor")
+_PROFILES = ("cri-containerd.apparmor.d", "crio-default")
 
 
 def note() -> None:
@@ -48,6 +52,7 @@ def note() -> None:
         "entry_chains": firewall.has_entry_chains(),
         "forwarding": {str(switch): switch.read_text(encoding="ascii").strip() for switch in _FORWARDING if switch.exists()},
         "links": _links(),
+        "profiles": sorted(_profiles()),
     }
     path.write_text(json.dumps(noted), encoding="utf-8")
 
@@ -66,6 +71,7 @@ def put_back() -> None:
             firewall.remove_entry_chains()
         for directory in reversed(noted["missing"]):
             places.remove_empty(Path(directory), up_to=Path(directory))
+        _remove_profiles(_profiles() - set(noted["profiles"]))
         if set(_links()) <= set(noted["links"]):
             for switch, before in noted["forwarding"].items():
                 if Path(switch).read_text(encoding="ascii").strip() != before:
@@ -79,3 +85,25 @@ def _cgroups() -> list[Path]:
 
 def _links() -> list[str]:
     return sorted(name for _, name in socket.if_nameindex())
+
+
+def _profiles() -> set[str]:
+    """Return the AppArmor profiles in the kernel that runtimes load for their containers."""
+    try:
+        lines = (_APPARMOR / "profiles").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return {name for line in lines if (name := line.rpartition(" (")[0]) in _PROFILES}
+
+
+def _remove_profiles(names: set[str]) -> None:
+    """Remove AppArmor profiles, unless some process is confined by one: it would go on without."""
+    if not names:
+        return
+    confined = set()
+    for file in Path("/proc").glob("[0-9]*/attr/current"):
+        with contextlib.suppress(OSError):
+            confined.add(file.read_text(encoding="utf-8").rpartition(" (")[0])
+    for name in sorted(names - confined):
+        with contextlib.suppress(OSError):
+            (_APPARMOR / ".remove").write_text(name, encoding="utf-8")

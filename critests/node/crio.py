@@ -94,7 +94,12 @@ def configuration(traces: Traces, settings: Settings) -> str:
             "enable_pod_events": True,
             **({} if settings.apparmor else {"apparmor_profile": "unconfined"}),
         },
-        "crio.image": {"pause_image": settings.pause_image, "pause_command": "", "signature_policy": str(state / "policy.json")},
+        "crio.image": {
+            "pause_image": settings.pause_image,
+            "pause_command": "",
+            "signature_policy": str(state / "policy.json"),
+            "big_files_temporary_dir": str(traces.root / "tmp"),
+        },
         "crio.network": {"network_dir": f"{state / 'cni'}/", "plugin_dirs": [f"{settings.cni_plugins}/"]},
         "crio.nri": {"enable_nri": False},
         "crio.metrics": {"enable_metrics": False},

@@ -87,6 +87,8 @@ def find_daemon(kind: str, binary: Path | None, *, extra_handlers: Mapping[str, 
     version = version_numbers(line)
     if version is None:
         raise MissingProgram(f"{binary} --version prints {line!r}, which names no version, so its configuration format is unknown")
+    if kind not in line:
+        raise MissingProgram(f"{binary} is not {kind}: its --version prints {line!r}")
     path = search_path(binary.parent)
     handlers = {"runc": find_program("runc", path=path)}
     left_out = {}
@@ -101,8 +103,6 @@ def find_daemon(kind: str, binary: Path | None, *, extra_handlers: Mapping[str, 
             raise MissingProgram(
                 f"{binary} is version {line!r}; CRI v1 begins with containerd {containerd.OLDEST[0]}.{containerd.OLDEST[1]}"
             )
-        if "containerd" not in line:
-            raise MissingProgram(f"{binary} is not containerd: its --version prints {line!r}")
         helpers = {_SHIM: find_program(_SHIM, path=path)}
     else:
         helpers = crio.find_helpers(path)

@@ -134,6 +134,7 @@ class RunHold:
 
         Raises:
             LockHeld: a live run has the same id.
+            PermissionError: only root may make directories below /run.
         """
         self._lock.acquire(seconds=5)
         return self

@@ -22,7 +22,13 @@ LOCK_FILE = "lock"
 
 
 def run_dir(run_id: str) -> Path:
-    """Return the directory of a run's locks and throwaway runtimes (it need not exist)."""
+    """Return the directory of a run's locks and throwaway runtimes (it need not exist).
+
+    Raises:
+        ValueError: the id is no name of a directory.
+    """
+    if not run_id or "/" in run_id or run_id.startswith("."):
+        raise ValueError(f"{run_id!r} is not the id of a run")
     return RUNS / run_id
 
 

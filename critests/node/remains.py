@@ -114,6 +114,18 @@ def our_cgroups(traces: Traces, ids: Iterable[str]) -> list[Path]:
     return found
 
 
+def run_cgroups(run_id: str) -> list[Path]:
+    """Return the topmost cgroup directories, in every hierarchy, that are named after a run: those of its pods."""
+    names = (run_id, f"critests-{run_id.replace('-', '_')}.slice")
+    return [
+        Path(parent, name)
+        for hierarchy in cgroup_hierarchies()
+        for parent, children, _ in os.walk(hierarchy)
+        for name in names
+        if name in children
+    ]
+
+
 def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
     """Remove cgroups with all below them; return those that stayed because they are not empty."""
     end = time.monotonic() + seconds

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from critests.node import baseline, firewall, places, remains
 from critests.node.binaries import search_path
-from critests.node.locks import FileLock, machine_lock
+from critests.node.locks import FileLock, machine_lock, run_is_live
 from critests.node.remains import LeftBehind
 from critests.node.traces import Traces
 
@@ -83,7 +83,34 @@ def reap(state: Path) -> Reaped | None:
         return Reaped(run_id, name, left=str(error))
     finally:
         lock.release()
-    return Reaped(run_id, name)
+    return Reaped(run_id, name, left="; ".join(_remove_cgroups_of_dead(run_id)))
+
+
+def forget_dead_run(run_id: str) -> bool:
+    """Remove the directories of a run in /run and /var/lib; False where the run is live, or a throwaway runtime of it remains.
+
+    To be called after what the run made on a runtime was removed: its container logs go with this.
+    """
+    state, files = places.run_dir(run_id), places.FILES / run_id
+    with machine_lock():
+        if run_is_live(run_id) or any(path.is_dir() for top in (state, files) for path in top.glob(f"{places.NODE}/*")):
+            return False
+        for directory in (state, files):
+            remains.remove_tree(directory)
+        places.remove_empty(places.FILES, up_to=places.FILES)
+    return True
+
+
+def _remove_cgroups_of_dead(run_id: str) -> list[str]:
+    """Remove the pods' cgroups of a run of which nothing lives any more; empty they are, as the runtime that used them has gone."""
+    if run_is_live(run_id):
+        return []
+    cgroups = remains.run_cgroups(run_id)
+    left = remains.remove_cgroups(cgroups, seconds=1)
+    for cgroup in cgroups:
+        if cgroup.parent.name in {"critests", "critests.slice"}:
+            places.remove_empty(cgroup.parent, up_to=cgroup.parent)
+    return left
 
 
 def _reap_files(root: Path) -> Reaped | None:

@@ -72,8 +72,8 @@ def start(binary: str) -> ThrowawayRuntime:
     )
 
 
-def run_pods(runtime: ThrowawayRuntime) -> list[str]:
-    """Run a pod with a host port and a container with each handler; return the pods' addresses."""
+def run_pods(runtime: ThrowawayRuntime, parent: str = "") -> list[str]:
+    """Run a pod with a host port and a container with each handler, the first below a cgroup; return the pods' addresses."""
     ctr = runtime.binary.with_name("ctr")
     address = runtime.endpoint.removeprefix("unix://")
     subprocess.run(
@@ -89,7 +89,7 @@ def run_pods(runtime: ThrowawayRuntime) -> list[str]:
                 metadata=cri.PodSandboxMetadata(name=f"pod{number}", uid=f"uid{number}", namespace="critests"),
                 log_directory=f"/tmp/logs{number}",
                 port_mappings=[cri.PortMapping(host_port=18080 + number, container_port=80)],
-                linux=cri.LinuxPodSandboxConfig(cgroup_parent=runtime.cgroup_parent if number else ""),
+                linux=cri.LinuxPodSandboxConfig(cgroup_parent=runtime.cgroup_parent if number else parent),
             )
             pod = pods.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=handler), timeout=SECONDS).pod_sandbox_id
             container = pods.CreateContainer(
@@ -116,9 +116,9 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 
 @contextlib.contextmanager
-def harness(binary: str) -> Iterator[subprocess.Popen[str]]:
+def harness(binary: str, case: str = "owner") -> Iterator[subprocess.Popen[str]]:
     """Start another process that owns a runtime with pods; yields once they run."""
-    process = subprocess.Popen([sys.executable, "-m", "tests.node.scenario", "owner", binary], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-m", "tests.node.scenario", case, binary], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "ready"
@@ -128,12 +128,17 @@ def harness(binary: str) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def own(binary: str) -> None:
+def own(binary: str, parent: str = "") -> None:
     with signals_cleaned_up(), start(binary) as runtime:
-        run_pods(runtime)
+        run_pods(runtime, parent)
         print("ready", flush=True)
         while True:
             time.sleep(0.1)
+
+
+def own_with_pod_cgroups(binary: str) -> None:
+    """Leave cgroups of pods, as a run does that is killed: it removes them itself when it ends in order."""
+    own(binary, f"/critests/{RUN}/pod1")
 
 
 def by_stop(binary: str) -> None:
@@ -173,14 +178,14 @@ def by_signal(number: signal.Signals) -> Callable[[str], None]:
 
 
 def by_sigkill_and_watcher(binary: str) -> None:
-    with harness(binary) as process:
+    with harness(binary, OWNERS[1]) as process:
         process.kill()
         process.wait(SECONDS)
         until(lambda: not Path("/run/critests").exists() and not processes("watcher"), "the watcher to remove the runtime")
 
 
 def by_sigkill_and_reaper(binary: str) -> None:
-    with harness(binary) as process:
+    with harness(binary, OWNERS[1]) as process:
         for pid in processes("critests.node.watcher"):
             os.kill(pid, signal.SIGKILL)
         process.kill()
@@ -237,8 +242,10 @@ def nonsense(path: Path) -> None:
     path.chmod(0o755)
 
 
+OWNERS = ("owner", "owner with cgroups of pods")
 CASES: dict[str, Callable[[str], None]] = {
-    "owner": own,
+    OWNERS[0]: own,
+    OWNERS[1]: own_with_pod_cgroups,
     "stop": by_stop,
     "restart": by_restart,
     "exit": by_exit,
@@ -281,7 +288,7 @@ def can_be_ours(change: Change) -> bool:
 
 
 def main(case: str, binary: str) -> None:
-    if case == "owner":
+    if case in OWNERS:
         CASES[case](binary)
         return
     separated()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from critests.node.binaries import search_path
-from tests.node.scenario import CASES
+from tests.node.scenario import CASES, OWNERS
 
 ROOT = Path(__file__).parents[2]
 ISOLATED = ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "--mount-proc", "--kill-child"]
@@ -33,7 +33,7 @@ def left_by(case: str, binary: Path) -> tuple[list[str], str]:
 
 
 @pytest.mark.runtime
-@pytest.mark.parametrize("case", [case for case in CASES if case not in {"owner", *FAILED_STARTS}])
+@pytest.mark.parametrize("case", [case for case in CASES if case not in {*OWNERS, *FAILED_STARTS}])
 @pytest.mark.parametrize("binary", BINARIES, ids=lambda path: str(path.parent))
 def test_nothing_is_left_of_a_throwaway_runtime(binary: Path, case: str) -> None:
     left, _ = left_by(case, binary)

@@ -1,12 +1,19 @@
+import contextlib
+import ipaddress
 import os
 import signal
 import stat
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import grpc
 import pytest
 
+from critests.api import api_pb2 as cri
+from critests.api import api_pb2_grpc as cri_grpc
+from critests.images.registry import RegistryServer
 from critests.node import locks, places, removal, throwaway
 from critests.node.locks import ProcessIdentity
 from critests.node.throwaway import RuntimeStartFailed, log_tail, signals_cleaned_up, start_throwaway
@@ -71,6 +78,22 @@ def test_files_whose_record_went_with_a_reboot_are_reaped(directories: Path) -> 
     root.mkdir(parents=True)
     assert [entry.name for entry in removal.reap_dead_runs()] == ["containerd-000000"]
     assert not (directories / "lib/1-abc").exists()
+
+
+def test_a_dead_run_is_forgotten_and_a_live_one_is_not(directories: Path) -> None:
+    for name in ("lib/1-abc/logs", "run/1-abc", "lib/2-abc"):
+        (directories / name).mkdir(parents=True)
+    with locks.RunHold("1-abc"):
+        assert not removal.forget_dead_run("1-abc")
+        assert (directories / "lib/1-abc/logs").is_dir()
+    assert removal.forget_dead_run("1-abc")
+    assert [path.name for path in (directories / "lib").iterdir()] == ["2-abc"]
+
+
+@pytest.mark.parametrize("run_id", ["", "..", ".", "1/2", "/etc"])
+def test_what_is_no_run_is_not_removed(run_id: str) -> None:
+    with pytest.raises(ValueError, match="is not the id of a run"):
+        removal.forget_dead_run(run_id)
 
 
 def test_a_broken_record_is_reported_and_kept(directories: Path) -> None:
@@ -153,3 +176,32 @@ def test_a_throwaway_runtime_comes_back_at_the_same_endpoint(runtime: throwaway.
     runtime.kill()
     with pytest.raises(ProcessLookupError):
         _ = runtime.pid
+
+
+@pytest.mark.runtime
+@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: str(path.parent))
+def test_several_at_once_pull_from_our_registry_and_share_nothing(binary: Path) -> None:
+    with RegistryServer() as registry, contextlib.ExitStack() as stack, ThreadPoolExecutor(3) as pool:
+        registry.client().mint_pause()
+        pause = f"{registry.address}/critests/pause:1"
+
+        def start(number: int) -> throwaway.ThrowawayRuntime:
+            run_id = f"{os.getpid()}-{number}"
+            return start_throwaway(run_id=run_id, binary=binary, pause_image=pause, registry_addresses=[registry.address])
+
+        runtimes = [stack.enter_context(runtime) for runtime in pool.map(start, range(3))]
+        addresses = list(pool.map(run_pod, runtimes))
+
+        assert len({runtime.subnets for runtime in runtimes}) == 3
+        for runtime, address in zip(runtimes, addresses, strict=True):
+            assert ipaddress.ip_address(address) in ipaddress.ip_network(runtime.subnets[0])
+
+
+def run_pod(runtime: throwaway.ThrowawayRuntime) -> str:
+    config = cri.PodSandboxConfig(
+        metadata=cri.PodSandboxMetadata(name="pod", uid="1", namespace="critests"), linux=cri.LinuxPodSandboxConfig()
+    )
+    with grpc.insecure_channel(runtime.endpoint) as channel:
+        stub = cri_grpc.RuntimeServiceStub(channel)
+        pod = stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config), timeout=30).pod_sandbox_id
+        return stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod), timeout=10).status.network.ip
