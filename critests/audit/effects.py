@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from critests.audit.exchange import Effect
 from critests.audit.faults import LogFault, StreamFault
+from critests.audit.logs import LogEffect
+from critests.audit.streams import StreamEffect
 
 
 def make_effect(fault: LogFault | StreamFault, hit: Callable[[str], None]) -> Effect:
@@ -11,6 +13,8 @@ def make_effect(fault: LogFault | StreamFault, hit: Callable[[str], None]) -> Ef
 
     Args:
         fault: in the log or in streaming sessions.
-        hit: is told the fault's text for every change that the effect makes outside of messages.
+        hit: is told the fault's text for every change that the effect makes.
     """
-    raise NotImplementedError
+    if isinstance(fault, LogFault):
+        return LogEffect(fault, lambda: hit(fault.text))
+    return StreamEffect(fault, lambda: hit(fault.text))

@@ -27,10 +27,9 @@ class Answered(Exception):  # an end of the call that a fault wants, not a fault
 
 
 class Effect(Protocol):
-    """A fault that reaches beyond messages: it sees the messages of some RPCs and may change them."""
+    """A fault that reaches beyond messages: it sees the messages of some RPCs and may change them. It counts its own hits."""
 
     rpcs: frozenset[str]
-    text: str
 
     def on_request(self, rpc: str, request: Message) -> bool:
         """Look at a request before it goes to the runtime; say whether it was changed."""
@@ -77,14 +76,12 @@ class Way:
         ask: makes another call of any RPC on the proxy's own account.
         gone: set when the client has given up.
         previous: the previous answer of this RPC; None before there was one.
-        change_hits: counts a change made by an effect.
     """
 
     forward: Callable[[bytes], bytes]
     ask: Callable[[Rpc, bytes], bytes]
     gone: threading.Event
     previous: bytes | None
-    effect_hit: Callable[[Effect], None]
 
 
 class Exchange:
@@ -120,9 +117,7 @@ class Exchange:
                 armed.hit()
                 changed = True
         for effect in self._effects:
-            if effect.on_request(self.rpc.name, message):
-                self._way.effect_hit(effect)
-                changed = True
+            changed |= effect.on_request(self.rpc.name, message)
         return message.SerializeToString() if changed else self._raw
 
     def before(self) -> None:
@@ -209,9 +204,7 @@ class Exchange:
                 armed.hit()
                 changed = True
         for effect in self._effects:
-            if effect.on_response(self.rpc.name, self._sent, message):
-                self._way.effect_hit(effect)
-                changed = True
+            changed |= effect.on_response(self.rpc.name, self._sent, message)
         return message.SerializeToString() if changed else raw
 
     def _after(self, true: Message, number: int) -> bool:

@@ -1,6 +1,7 @@
 """What a fault can do to the log of a container, line by line in the CRI's format."""
 
 import datetime as dt
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -192,7 +193,7 @@ def _clean(payload: bytes) -> bytes:
 LOG_CHANGES: dict[str, LogChange] = {
     "strip-spaces": LogChange("payloads lose leading and trailing spaces", _payload(lambda payload: payload.strip(b" "))),
     "strip-cr": LogChange("payloads lose carriage returns", _payload(lambda payload: payload.replace(b"\r", b""))),
-    "squeeze-spaces": LogChange("runs of spaces become one space", _payload(lambda payload: b" ".join(payload.split(b" ")))),
+    "squeeze-spaces": LogChange("runs of spaces become one space", _payload(lambda payload: re.sub(rb" +", b" ", payload))),
     "upper": LogChange("payloads in capitals", _payload(bytes.upper)),
     "clean": LogChange("NUL is dropped, invalid UTF-8 is replaced", _payload(_clean)),
     "truncate": LogChange("payloads keep their first N bytes", _truncate, "N", 3),

@@ -182,7 +182,6 @@ class FaultProxy:
                     self._ask,
                     _gone(context),
                     self._previous.get(rpc.name),
-                    lambda effect: armed.effect_hit(effect.text),
                 )
                 answer = Exchange(rpc, raw, faults, effects, way).unary()
         except Answered as end:
@@ -216,7 +215,7 @@ class FaultProxy:
             if not faults and not effects:
                 yield from _relay(multi(raw, timeout=deadline_of(context), metadata=_metadata(context)), context)
                 return
-            way = Way(lambda request: request, self._ask, _gone(context), None, lambda effect: armed.effect_hit(effect.text))
+            way = Way(lambda request: request, self._ask, _gone(context), None)
             exchange = Exchange(rpc, raw, faults, effects, way)
             exchange.before()
             if exchange.swallowed():

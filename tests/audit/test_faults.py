@@ -273,12 +273,9 @@ def test_every_action_fits_every_field_or_is_refused_with_what_fits(path: tuple[
     }[FIELD_ACTIONS[action].argument]
     text = f"{target}: {action} {argument}".strip()
     if kind in FIELD_ACTIONS[action].kinds:
-        try:
-            fault = read(text)
-        except FaultError as error:
-            if action not in {"drop-where", "keep-where"}:  # not every element has the field of the example
-                raise AssertionError(text) from error
+        if action in {"drop-where", "keep-where"} and (field.message_type is None or "id" not in field.message_type.fields_by_name):
             return
+        fault = read(text)
         message = (fault.rpc.request if fault.side == "request" else fault.rpc.response)()
         fault.change(message, Surroundings(message, message))
         assert message.SerializeToString() is not None

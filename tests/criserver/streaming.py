@@ -144,6 +144,7 @@ class Session:
     def _tell(self, status: dict[str, object]) -> None:
         self._send(BINARY, bytes([STATUS]) + json.dumps({"metadata": {}, **status}).encode())
         self._send(CLOSE, struct.pack(">H", 1000))
+        self._connection.shutdown(socket.SHUT_WR)
 
     def _copy(self, source: IO[bytes], channel: int, wanted: bool) -> None:  # a field of the request
         while chunk := source.read(32768):
