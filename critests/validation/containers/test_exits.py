@@ -1,0 +1,121 @@
+"""CTR: how the end of a container is told."""
+
+from collections.abc import Callable
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import WAITING, ContainerFactory
+from critests.fixtures.marks import requirement
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.lifecycle.containers import Container
+
+POD_PID = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
+LIMIT_BYTES = 24 << 20
+SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=LIMIT_BYTES, memory_swap_limit_in_bytes=LIMIT_BYTES)
+GREEDY = "dd if=/dev/zero of=/dev/null bs=96M count=1"
+
+
+@pytest.fixture
+def with_a_killed_child(running: ContainerFactory) -> Container:
+    """A container whose first process lives on after the kernel has killed its child for its memory."""
+    return running(script=f"{GREEDY}; echo child ended with $?; {WAITING}", resources=SMALL, wait_for_log="child ended with 137")
+
+
+@requirement("CTR-21")
+@pytest.mark.parametrize("code", [0, 1, 42, 255])
+def test_the_exit_code_is_told_exactly(exited: ContainerFactory, code: int) -> None:
+    """A process that ends by itself MUST be reported as EXITED with its own exit code, and its end MUST NOT lie before its start.
+
+    Source: ContainerStatus.exit_code, started_at and finished_at.
+    """
+    status = exited(script=f"exit {code}").status()
+
+    assert status.state == cri.CONTAINER_EXITED
+    assert status.exit_code == code
+    assert status.finished_at >= status.started_at > 0
+
+
+@requirement("CTR-22")
+@pytest.mark.parametrize(("code", "reason"), [(0, "Completed"), (3, "Error")], ids=["success", "failure"])
+def test_the_reason_tells_success_from_failure(exited: ContainerFactory, code: int, reason: str) -> None:
+    """The reason of an ended container SHOULD be Completed for the exit code 0 and Error for another.
+
+    Source: ContainerStatus.reason; not stated by the CRI beyond the form, every runtime does it and the kubelet shows it.
+    """
+    status = exited(script=f"exit {code}").status()
+
+    assert status.reason == reason
+
+
+@requirement("CTR-23")
+@pytest.mark.parametrize(("name", "number"), [("HUP", 1), ("SEGV", 11), ("KILL", 9)], ids=["hang-up", "segmentation fault", "kill"])
+def test_death_by_a_signal_gives_128_and_its_number(new_sandbox: SandboxFactory, running: ContainerFactory, name: str, number: int) -> None:
+    """A process that a signal kills MUST be reported with 128 plus the number of the signal.
+
+    Source: ContainerStatus.exit_code. The PID namespace is the pod's, because the kernel spares the first process of a namespace.
+    """
+    pod = new_sandbox(namespaces=POD_PID)
+
+    container = running(script=f"kill -{name} $$", in_sandbox=pod, namespaces=POD_PID)
+
+    assert container.exited().exit_code == 128 + number
+
+
+@requirement("CTR-24")
+def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, running: ContainerFactory) -> None:
+    """A container whose first process the kernel kills for its memory MUST be reported with the reason OOMKilled and the code 137.
+
+    Source: ContainerStatus.reason, whose text for this case the CRI fixes.
+    """
+    container = running(command=["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"], resources=SMALL)
+
+    assert container.exited().exit_code == 137
+    runtime.eventually("the reason OOMKilled", container.status, 10, lambda status: status.reason == "OOMKilled")
+
+
+@requirement("CTR-25/running")
+def test_a_container_outlives_a_child_killed_for_its_memory(runtime: Runtime, with_a_killed_child: Container) -> None:
+    """A container whose child the kernel kills for its memory MUST keep running, and MUST be stoppable.
+
+    Source: ContainerStatus.state, StopContainer.
+    """
+    assert with_a_killed_child.state() == cri.CONTAINER_RUNNING
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=with_a_killed_child.id, timeout=10))
+
+    assert with_a_killed_child.state() == cri.CONTAINER_EXITED
+
+
+@requirement("CTR-25/reason")
+def test_reason_after_a_child_was_killed_for_its_memory(
+    runtime: Runtime, with_a_killed_child: Container, observe: Callable[[str], None]
+) -> None:
+    """The reason of a container whose child was killed for its memory MAY read OOMKilled, before its end or after.
+
+    Source: ContainerStatus.reason; the CRI speaks of the container, not of one process.
+    """
+    before = with_a_killed_child.status().reason
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=with_a_killed_child.id, timeout=10))
+
+    after = with_a_killed_child.status()
+    observe(f"running: {before or 'no reason'}; ended: {after.reason or 'no reason'}")
+    assert after.state == cri.CONTAINER_EXITED
+
+
+@requirement("CTR-27")
+def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, created: ContainerFactory) -> None:
+    """A process that ends at once MUST be seen as EXITED with its code, even if it ended before StartContainer returned.
+
+    Source: StartContainer, ContainerStatus.
+    """
+    containers = [created(command=["/bin/false"]) for _ in range(4)]
+
+    for container in containers:
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+
+    ended = [container.exited() for container in containers]
+    assert [status.exit_code for status in ended] == [1, 1, 1, 1]
+    assert min(status.finished_at for status in ended) > 0

@@ -1,0 +1,140 @@
+"""CTR: a process that cannot be started. Some runtimes find out in CreateContainer, others in StartContainer; either will do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import ContainerConfigFactory, creation
+from critests.fixtures.images import TestRegistry
+from critests.fixtures.made import Made
+from critests.fixtures.marks import requirement
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+
+ABSENT = ["/bin/critests-no-such-program"]
+NOT_EXECUTABLE = ["/etc/passwd"]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What became of an attempt to run a container.
+
+    Attributes:
+        failed: the RPC that failed; empty if none did.
+        container: None where CreateContainer failed.
+    """
+
+    failed: str
+    container: Container | None
+
+
+Try = Callable[[cri.ContainerConfig], Attempt]
+
+
+@pytest.fixture
+def attempt(runtime: Runtime, sandbox: Sandbox, made: Made) -> Try:
+    """Create and start a container, and say which of the two failed."""
+
+    def run(config: cri.ContainerConfig) -> Attempt:
+        try:
+            container_id = runtime.stub.CreateContainer(creation(sandbox, config)).container_id
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise
+            return Attempt("CreateContainer", None)
+        container = Container(runtime.connection, container_id, sandbox, config)
+        sandbox.container_ids.append(container_id)
+        made.containers.append(container)
+        try:
+            runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container_id))
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise
+            return Attempt("StartContainer", container)
+        return Attempt("", container)
+
+    return run
+
+
+@requirement("CTR-14")
+def test_a_file_that_is_no_program_never_seems_to_run(
+    attempt: Try, container_config: ContainerConfigFactory, registry: TestRegistry
+) -> None:
+    """A container whose file the kernel cannot execute MUST NOT stay created or running: a call fails or it ends as failed.
+
+    Source: StartContainer, ContainerStatus.state and exit_code.
+    """
+    broken = registry.mint(changes={"files": [{"path": "bin/broken", "content": "no program\n", "mode": 0o755}]})
+
+    tried = attempt(container_config(image=registry.pull(broken), command=["/bin/broken"]))
+
+    if tried.failed != "CreateContainer":
+        assert tried.container is not None
+        assert tried.container.exited().exit_code != 0
+
+
+@requirement("CTR-15/error")
+def test_a_program_that_does_not_exist_is_an_error(attempt: Try, container_config: ContainerConfigFactory) -> None:
+    """CreateContainer or StartContainer MUST fail where the command does not exist in the container.
+
+    Source: ContainerConfig.command.
+    """
+    tried = attempt(container_config(command=ABSENT))
+
+    assert tried.failed in {"CreateContainer", "StartContainer"}
+
+
+@requirement("CTR-15/form")
+def test_form_of_a_failed_start(attempt: Try, container_config: ContainerConfigFactory, observe: Callable[[str], None]) -> None:
+    """A command that does not exist MAY fail in CreateContainer or in StartContainer; the state that is left is recorded.
+
+    Source: ContainerStatus; the CRI does not say which of the two calls looks for the file.
+    """
+    tried = attempt(container_config(command=ABSENT))
+
+    if tried.container is None:
+        observe("CreateContainer fails")
+        return
+    status = tried.container.status()
+    observe(
+        f"{tried.failed or 'nothing'} fails; {cri.ContainerState.Name(status.state)}, {status.exit_code}, {status.reason or 'no reason'}"
+    )
+    assert tried.failed == "StartContainer"
+    assert status.state != cri.CONTAINER_RUNNING
+
+
+@requirement("CTR-16")
+def test_a_file_without_permission_to_execute_is_an_error(attempt: Try, container_config: ContainerConfigFactory) -> None:
+    """CreateContainer or StartContainer MUST fail where the command is a file without permission to execute.
+
+    Source: ContainerConfig.command.
+    """
+    tried = attempt(container_config(command=NOT_EXECUTABLE))
+
+    assert tried.failed in {"CreateContainer", "StartContainer"}
+
+
+@requirement("CTR-17")
+def test_a_container_that_could_not_start_can_be_replaced(
+    runtime: Runtime, attempt: Try, container_config: ContainerConfigFactory, sandbox: Sandbox
+) -> None:
+    """A container that could not be started MUST be removable, and another one in its place MUST run.
+
+    Source: RemoveContainer.
+    """
+    config = container_config(command=ABSENT)
+    tried = attempt(config)
+
+    if tried.container is not None:
+        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=tried.container.id))
+
+    second = attempt(container_config(name=config.metadata.name, attempt=1))
+    assert not second.failed
+    assert second.container is not None
+    assert second.container.state() == cri.CONTAINER_RUNNING
+    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))).containers
+    assert [item.id for item in listed if item.metadata.name == config.metadata.name] == [second.container.id]
