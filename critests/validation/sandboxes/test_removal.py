@@ -1,0 +1,215 @@
+"""SBX: RemovePodSandbox, and that nothing stays behind."""
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import IGNORING, ContainerFactory, shell
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.outcomes import blocked, unsupported
+from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.lifecycle.sandboxes import Sandbox
+from critests.node.remains import mount_table
+
+HONOURING = "trap 'exit 0' TERM; echo ready; while :; do sleep 3600 & wait $!; done"
+STUBBORN = f"echo ready; {IGNORING}"
+NOBODY = "0" * 64
+"""The form of an id, and no object's."""
+
+
+@pytest.fixture
+def listed(runtime: Runtime) -> Callable[[Sandbox], list[str]]:
+    """Return what names everything of a sandbox that the two lists still hold: its own id and those of its containers."""
+
+    def look(sandbox: Sandbox) -> list[str]:
+        sandboxes = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+        containers = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+        ids = [item.id for item in sandboxes if item.id == sandbox.id]
+        return ids + [item.id for item in containers if item.pod_sandbox_id == sandbox.id]
+
+    return look
+
+
+def traces_of(sandbox: Sandbox) -> list[str]:
+    """Return the mounts, processes and cgroups of this machine that carry the id of a sandbox in their name."""
+    found = [f"mount {point}" for _, point, _ in mount_table() if sandbox.id in point]
+    found += [f"cgroup {path}" for path in Path("/sys/fs/cgroup").rglob(f"*{sandbox.id}*") if path.is_dir()]
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if sandbox.id.encode() in file.read_bytes():
+                found.append(f"process {file.parent.name}")
+    return found
+
+
+@requirement("SBX-21")
+def test_remove_pod_sandbox_takes_it_off_every_list(
+    runtime: Runtime,
+    own_sandbox: Sandbox,
+    exited: ContainerFactory,
+    created: ContainerFactory,
+    listed: Callable[[Sandbox], list[str]],
+) -> None:
+    """RemovePodSandbox MUST take the sandbox and all its containers off every list.
+
+    Source: RemovePodSandbox.
+    """
+    exited(in_sandbox=own_sandbox)
+    created(in_sandbox=own_sandbox)
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert listed(own_sandbox) == []
+
+
+@requirement("SBX-22/removed")
+def test_remove_pod_sandbox_ends_and_removes_a_living_one(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory, listed: Callable[[Sandbox], list[str]]
+) -> None:
+    """RemovePodSandbox of a ready sandbox MUST end and remove it with its running containers, if those honour SIGTERM.
+
+    Source: RemovePodSandbox.
+    """
+    running(script=HONOURING, wait_for_log="ready", in_sandbox=own_sandbox)
+
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert listed(own_sandbox) == []
+
+
+@requirement("SBX-22/removed")
+def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory, listed: Callable[[Sandbox], list[str]]
+) -> None:
+    """RemovePodSandbox MUST remove a ready sandbox whose container ignores SIGTERM, at the latest when it is called again.
+
+    Source: RemovePodSandbox.
+    """
+    running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
+
+    with contextlib.suppress(grpc.RpcError):
+        runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert listed(own_sandbox) == []
+
+
+@requirement("SBX-22/first-call")
+def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory, listed: Callable[[Sandbox], list[str]]
+) -> None:
+    """RemovePodSandbox SHOULD remove a ready sandbox whose container ignores SIGTERM in the first call.
+
+    Source: RemovePodSandbox.
+    """
+    running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
+
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert listed(own_sandbox) == []
+
+
+@requirement("SBX-23")
+def test_remove_pod_sandbox_is_idempotent(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """RemovePodSandbox MUST succeed for a sandbox that it has removed before.
+
+    Source: RemovePodSandbox.
+    """
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+
+@requirement("SBX-24")
+def test_remove_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
+    """RemovePodSandbox MUST succeed for an id that never was.
+
+    Source: RemovePodSandbox.
+    """
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=NOBODY))
+
+
+@requirement("SBX-25")
+def test_remove_pod_sandbox_after_its_containers_are_removed(
+    runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory, listed: Callable[[Sandbox], list[str]]
+) -> None:
+    """RemovePodSandbox MUST succeed for a stopped sandbox whose containers were removed one by one.
+
+    Source: RemovePodSandbox, RemoveContainer.
+    """
+    container = exited(in_sandbox=own_sandbox)
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert listed(own_sandbox) == []
+
+
+@requirement("SBX-26/error")
+def test_removed_sandbox_is_unknown(runtime: Runtime, sandbox_in: SandboxFactory) -> None:
+    """For a removed sandbox PodSandboxStatus MUST fail, and ListPodSandbox MUST be silent.
+
+    Source: PodSandboxStatus, ListPodSandbox.
+    """
+    removed = sandbox_in(cri.SANDBOX_NOTREADY)
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=removed.id))
+
+    refusal(runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=removed.id))
+
+    everything = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    assert removed.id not in [item.id for item in everything]
+
+
+@requirement("SBX-26/code")
+def test_status_of_a_removed_sandbox_is_not_found(runtime: Runtime, sandbox_in: SandboxFactory) -> None:
+    """For a removed sandbox PodSandboxStatus SHOULD fail with NotFound.
+
+    Source: PodSandboxStatus. Not stated by the CRI; the kubelet tells by this code that a sandbox is gone.
+    """
+    removed = sandbox_in(cri.SANDBOX_NOTREADY)
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=removed.id))
+
+    code = refusal(runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=removed.id))
+
+    assert code is grpc.StatusCode.NOT_FOUND
+
+
+@requirement("SBX-20")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+def test_pinned_namespaces_go_with_the_sandbox(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+    """Mounts that keep the namespaces of a pod alive MUST be gone when it is removed.
+
+    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI; else every pod costs the machine a namespace for ever.
+    """
+    container = running(in_sandbox=own_sandbox)
+    namespaces = container.output(*shell("for kind in net ipc uts; do readlink /proc/self/ns/$kind; done")).split()
+    pins = {point for root, point, _ in mount_table() if root in namespaces}
+    if not pins:
+        unsupported(f"the runtime pins no namespace of a pod: the mount table names none of {', '.join(namespaces)}")
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert pins & {point for _, point, _ in mount_table()} == set()
+
+
+@requirement("SBX-27")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+def test_removed_sandbox_leaves_no_trace_on_the_machine(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """After RemovePodSandbox no mount, no process and no cgroup of the sandbox SHOULD remain.
+
+    Source: RemovePodSandbox.
+    """
+    if not traces_of(own_sandbox):
+        blocked("no mount, process or cgroup of this machine carries the id of a sandbox, so that nothing can be missed afterwards")
+
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    runtime.eventually("the traces of the sandbox to go", lambda: traces_of(own_sandbox), seconds=5, holds=lambda left: not left)

@@ -1,0 +1,119 @@
+"""SBX: the process that a runtime may keep for each sandbox, and the image that it comes from."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.outcomes import blocked
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.sandboxes import Sandbox
+
+Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
+
+
+def told_of(runtime: Runtime, sandbox: Sandbox, key: str) -> object:
+    """Return what the verbose status of a sandbox says under a key; None if it says nothing."""
+    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True))
+    for text in answer.info.values():
+        try:
+            value = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and key in value:
+            found: object = value[key]
+            return found
+    return None
+
+
+@pytest.fixture
+def bereft(runtime: Runtime, own_sandbox: Sandbox) -> Sandbox:
+    """A sandbox of the test's own whose process has been killed behind the runtime's back."""
+    pid = told_of(runtime, own_sandbox, "pid")
+    if not isinstance(pid, int) or pid <= 1:
+        blocked("the verbose status names no process of the sandbox")
+    os.kill(pid, signal.SIGKILL)
+    return own_sandbox
+
+
+@requirement("SBX-18")
+@requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
+def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(runtime: Runtime, bereft: Sandbox) -> None:
+    """StopPodSandbox MUST succeed for a sandbox whose process was killed from outside.
+
+    Source: StopPodSandbox.
+    """
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
+
+    assert bereft.state() == cri.SANDBOX_NOTREADY
+
+
+@requirement("SBX-28")
+@requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
+def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, bereft: Sandbox) -> None:
+    """A sandbox whose process has died MUST be listed as not ready within seconds.
+
+    Source: PodSandbox.state.
+    """
+    wanted = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=bereft.id))
+
+    runtime.eventually(
+        "the sandbox to be listed as not ready",
+        lambda: [item.state for item in runtime.stub.ListPodSandbox(wanted).items],
+        seconds=5,
+        holds=lambda states: states == [cri.SANDBOX_NOTREADY],
+    )
+
+
+@requirement("SBX-28")
+@requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
+def test_pod_whose_process_died_can_be_made_anew(runtime: Runtime, bereft: Sandbox, adopt_sandbox: Adopt) -> None:
+    """A sandbox whose process has died MUST be replaceable: stopped, removed, and made again as the next attempt.
+
+    Source: PodSandboxMetadata.attempt.
+    """
+    again = cri.PodSandboxConfig()
+    again.CopyFrom(bereft.config)
+    again.metadata.attempt += 1
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=bereft.id))
+    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=again, runtime_handler=runtime.handler))
+
+    assert adopt_sandbox(answer.pod_sandbox_id, again).state() == cri.SANDBOX_READY
+
+
+@requirement("SBX-37")
+@requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
+def test_sandbox_whose_process_died_stays_known(runtime: Runtime, bereft: Sandbox) -> None:
+    """A sandbox whose process has died MUST stay in PodSandboxStatus with its metadata and creation time.
+
+    Source: PodSandboxStatus.
+    """
+    status = runtime.eventually(
+        "the sandbox to be not ready", bereft.status, seconds=5, holds=lambda status: status.state == cri.SANDBOX_NOTREADY
+    )
+
+    assert status.metadata == bereft.config.metadata
+    assert status.created_at > 0
+
+
+@requirement("SBX-33")
+@requires(Capability.SANDBOX_PROCESS)
+def test_image_of_the_sandbox_process_is_pinned(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """The image that sandbox processes come from SHOULD be reported as pinned.
+
+    Source: Image.pinned.
+    """
+    name = told_of(runtime, own_sandbox, "image")
+    if not isinstance(name, str) or not name:
+        blocked("the verbose status of a sandbox does not name the image of its process")
+
+    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=name)))
+
+    assert answer.image.pinned, f"{name} is not pinned"

@@ -1,0 +1,195 @@
+"""SBX: StopPodSandbox, and what is left of a stopped sandbox."""
+
+import secrets
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import IGNORING, ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.outcomes import blocked
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.lifecycle.sandboxes import Sandbox
+
+HONOURING = "trap 'exit 3' TERM; echo ready; while :; do sleep 3600 & wait $!; done"
+"""Ends with 3 at SIGTERM, as soon as it has said that it is ready."""
+STUBBORN = f"echo ready; {IGNORING}"
+NOBODY = "0" * 64
+"""The form of an id, and no object's."""
+
+
+def processes_that_mention(token: str) -> list[str]:
+    """Return the process ids of this machine whose command line holds a token."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if token.encode() in file.read_bytes():
+                found.append(file.parent.name)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+@requirement("SBX-12")
+def test_stop_pod_sandbox_ends_the_sandbox(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """StopPodSandbox MUST make the sandbox not ready.
+
+    Source: StopPodSandbox.
+    """
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert own_sandbox.state() == cri.SANDBOX_NOTREADY
+
+
+@requirement("SBX-12")
+def test_stop_pod_sandbox_ends_its_containers(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+    """StopPodSandbox MUST end every running container of the sandbox.
+
+    Source: StopPodSandbox, ListContainers.
+    """
+    containers = [running(script=HONOURING, wait_for_log="ready", in_sandbox=own_sandbox) for _ in range(2)]
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))).containers
+    assert {item.id: item.state for item in listed} == {container.id: cri.CONTAINER_EXITED for container in containers}
+
+
+@requirement("SBX-12")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+def test_no_process_of_a_container_survives_stop_pod_sandbox(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+    """When StopPodSandbox returns, the kernel MUST NOT know the processes of the sandbox's containers any more.
+
+    Source: StopPodSandbox.
+    """
+    token = f"critests-{secrets.token_hex(8)}"
+    running(script=f": {token}; {HONOURING}", wait_for_log="ready", in_sandbox=own_sandbox)
+    if not processes_that_mention(token):
+        blocked("the processes of containers cannot be seen from here; run the suite in the PID namespace of the machine")
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert processes_that_mention(token) == []
+
+
+@requirement("SBX-14/deadline")
+def test_stop_pod_sandbox_ends_containers_that_ignore_the_signal(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+    """StopPodSandbox MUST end a container that ignores SIGTERM before the client's deadline, and report it as exited.
+
+    Source: StopPodSandbox.
+    """
+    container = running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert container.state() == cri.CONTAINER_EXITED
+
+
+@requirement("SBX-14/at-once")
+def test_stop_pod_sandbox_does_not_use_up_the_deadline(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+    """StopPodSandbox SHOULD kill what ignores SIGTERM at once instead of at the end of the client's deadline.
+
+    Source: StopPodSandbox. Not stated by the CRI; the kubelet has waited for the grace period by then.
+    """
+    running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
+
+    call = runtime.timed(runtime.stub.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert call.seconds < 5 * runtime.scale
+
+
+@requirement("SBX-15")
+def test_stop_pod_sandbox_is_idempotent(runtime: Runtime, sandbox_in: SandboxFactory) -> None:
+    """StopPodSandbox MUST succeed for a sandbox that is stopped already, however often.
+
+    Source: StopPodSandbox.
+    """
+    stopped = sandbox_in(cri.SANDBOX_NOTREADY)
+
+    for _ in range(2):
+        runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=stopped.id))
+
+    assert stopped.state() == cri.SANDBOX_NOTREADY
+
+
+@requirement("SBX-16")
+def test_stop_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
+    """StopPodSandbox SHOULD succeed for an id that never was.
+
+    Source: StopPodSandbox. Not stated by the CRI; the kubelet cannot know what became of a sandbox.
+    """
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=NOBODY))
+
+
+@requirement("SBX-16")
+def test_stop_pod_sandbox_of_a_removed_sandbox_succeeds(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """StopPodSandbox SHOULD succeed for a sandbox that has been removed.
+
+    Source: StopPodSandbox. Not stated by the CRI; the kubelet cannot know what became of a sandbox.
+    """
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+
+@requirement("SBX-35")
+def test_containers_of_a_stopped_sandbox_tell_how_they_ended(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+    """After StopPodSandbox its containers MUST stay listed as exited, with an exit code, a reason and the time of their end.
+
+    Source: StopPodSandbox, ContainerStatus.
+    """
+    container = running(script=HONOURING, wait_for_log="ready", in_sandbox=own_sandbox)
+
+    call = runtime.timed(runtime.stub.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))).containers
+    status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
+    assert [item.state for item in listed] == [cri.CONTAINER_EXITED]
+    assert status.exit_code in {3, 128 + 9, 128 + 15}
+    assert status.reason
+    assert call.started_ns <= status.finished_at <= call.ended_ns
+
+
+@requirement("SBX-36")
+@pytest.mark.parametrize("rpc", ["StopPodSandbox", "StopContainer"])
+def test_stopping_does_not_rewrite_how_a_container_ended(
+    runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory, rpc: str
+) -> None:
+    """StopPodSandbox and StopContainer MUST NOT change exit code, reason or end of a container that had ended by itself.
+
+    Source: StopContainer, StopPodSandbox, ContainerStatus.
+    """
+    container = exited(script="exit 7", in_sandbox=own_sandbox)
+    before = container.status()
+
+    if rpc == "StopContainer":
+        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
+    else:
+        runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    after = container.status()
+    assert after.exit_code == 7
+    assert (after.exit_code, after.reason, after.finished_at) == (before.exit_code, before.reason, before.finished_at)
+
+
+@requirement("SBX-37")
+def test_stopped_sandbox_stays_known_with_all_it_was(runtime: Runtime, new_sandbox: SandboxFactory) -> None:
+    """A stopped sandbox MUST stay in PodSandboxStatus and ListPodSandbox with metadata, creation time and annotations.
+
+    Source: PodSandboxStatus, PodSandbox.
+    """
+    stopped = new_sandbox(attempt=2, annotations={"critests.example/kept": "as it was"})
+    before = stopped.status()
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=stopped.id))
+
+    status = stopped.status()
+    (listed,) = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=stopped.id))).items
+    for seen in (status, listed):
+        assert seen.state == cri.SANDBOX_NOTREADY
+        assert seen.metadata == stopped.config.metadata
+        assert seen.created_at == before.created_at > 0
+        assert dict(seen.annotations) == dict(stopped.config.annotations)
