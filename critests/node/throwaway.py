@@ -20,7 +20,8 @@ from typing import Self
 
 from critests.node import baseline, binaries, cni, places, readiness, removal
 from critests.node.daemons import Daemon, find_daemon
-from critests.node.locks import FileLock, ProcessIdentity, machine_lock
+from critests.node.locks import FileLock, LockHeld, ProcessIdentity, machine_lock
+from critests.node.remains import LeftBehind
 from critests.node.traces import Traces
 from critests.node.watcher import start_watcher
 
@@ -262,29 +263,27 @@ def start_throwaway(
         if systemd_cgroup and not Path("/run/systemd/system").is_dir():
             raise RuntimeStartFailed("systemd cannot make cgroups here: this machine was not booted by systemd")
         traces, lock = _claim(daemon, run_id, root, dual_stack=dual_stack)
-    except (binaries.MissingProgram, cni.NoPlugins, cni.NoFreeSubnet) as error:
+    except (binaries.MissingProgram, cni.NoPlugins, cni.NoFreeSubnet, LockHeld, OSError) as error:
         raise RuntimeStartFailed(f"{kind} cannot be started: {error}") from error
-    log = log_file or traces.state / "daemon.log"
     try:
-        for directory in (traces.root / "tmp", traces.root / "root", traces.state / "cni"):
-            directory.mkdir(parents=True)
-        if network:
-            (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")
-        command = daemon.configure(traces, pause_image=pause_image, registry_addresses=registry_addresses, systemd_cgroup=systemd_cgroup)
-        runtime = ThrowawayRuntime(traces, daemon, command, daemon.environment(traces, environment or {}), log, lock)
-    except BaseException:
-        _abandon(traces, lock)
+        runtime = _prepare(
+            traces,
+            daemon,
+            lock,
+            pause_image=pause_image,
+            registry_addresses=registry_addresses,
+            network=network,
+            systemd_cgroup=systemd_cgroup,
+            environment=environment or {},
+            log_file=log_file,
+        )
+    except BaseException as error:
+        removal.remove(traces)
+        lock.release()
+        if isinstance(error, OSError):
+            raise RuntimeStartFailed(f"the files of {kind} cannot be written: {error}") from error
         raise
-    try:
-        runtime.stop_at_exit()
-        runtime.start_daemon(network=network, seconds=seconds)
-    except (readiness.NotReady, OSError) as error:
-        tail = log_tail(log)
-        runtime.stop()
-        raise RuntimeStartFailed(f"{daemon.binary} ({daemon.version_line}) did not start: {error}", tail) from error
-    except BaseException:
-        runtime.stop()
-        raise
+    _start_or_stop(runtime, network=network, seconds=seconds)
     return runtime
 
 
@@ -317,9 +316,47 @@ def log_tail(path: Path) -> str:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(0, size - _LOG_TAIL_BYTES))
             text = log.read().decode(errors="replace")
-    except FileNotFoundError:
+    except OSError:
         return ""
     return "\n".join(text.splitlines()[-_LOG_TAIL_LINES:])
+
+
+def _prepare(
+    traces: Traces,
+    daemon: Daemon,
+    lock: FileLock,
+    *,
+    pause_image: str,
+    registry_addresses: Sequence[str],
+    network: bool,
+    systemd_cgroup: bool,
+    environment: Mapping[str, str],
+    log_file: Path | None,
+) -> ThrowawayRuntime:
+    """Write all files that the daemon needs."""
+    for directory in (traces.root / "tmp", traces.root / "root", traces.state / "cni"):
+        directory.mkdir(parents=True)
+    if network:
+        (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")
+    command = daemon.configure(traces, pause_image=pause_image, registry_addresses=registry_addresses, systemd_cgroup=systemd_cgroup)
+    return ThrowawayRuntime(traces, daemon, command, daemon.environment(traces, environment), log_file or traces.state / "daemon.log", lock)
+
+
+def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) -> None:
+    """Start the daemon; where that fails, remove everything, and tell of the failure rather than of what could not be removed."""
+    try:
+        runtime.stop_at_exit()
+        runtime.start_daemon(network=network, seconds=seconds)
+    except (readiness.NotReady, OSError) as error:
+        failure = RuntimeStartFailed(f"{runtime.binary} ({runtime.version_line}) did not start: {error}", log_tail(runtime.log_file))
+        try:
+            runtime.stop()
+        except LeftBehind as left:
+            failure.add_note(str(left))
+        raise failure from error
+    except BaseException:
+        runtime.stop()
+        raise
 
 
 def _claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -> tuple[Traces, FileLock]:
@@ -345,11 +382,6 @@ def _claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) 
         lock.acquire(seconds=0)
         traces.write()
     return traces, lock
-
-
-def _abandon(traces: Traces, lock: FileLock) -> None:
-    removal.remove(traces)
-    lock.release()
 
 
 def _subnets_of_others() -> list[ipaddress.IPv4Network]:

@@ -24,6 +24,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.node.binaries import find_program
+from critests.node.remains import unmount_below
 from critests.node.removal import reap_dead_runs
 from critests.node.snapshot import Change, MachineSnapshot, difference
 from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, signals_cleaned_up, start_throwaway
@@ -272,7 +273,13 @@ def processes(word: str) -> list[int]:
 
 
 def separated() -> None:
-    """Give this process, which is the first of its namespaces, a machine of its own to look at."""
+    """Give this process, which is the first of its namespaces, a machine of its own to look at.
+
+    Mounts that were inherited go first: the kernel takes them away when their owner elsewhere removes what they lie on.
+    """
+    if os.getpid() != 1:
+        raise SystemExit("to be run by unshare --mount --pid --net --ipc --fork --mount-proc")
+    unmount_below([Path("/run"), Path("/tmp"), Path("/var/lib")])
     for path in ("/run", "/tmp", "/var/lib"):
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", path], check=True)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

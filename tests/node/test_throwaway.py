@@ -205,3 +205,15 @@ def run_pod(runtime: throwaway.ThrowawayRuntime) -> str:
         stub = cri_grpc.RuntimeServiceStub(channel)
         pod = stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config), timeout=30).pod_sandbox_id
         return stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod), timeout=10).status.network.ip
+
+
+@pytest.mark.runtime
+def test_a_log_that_cannot_be_written_is_a_failed_start_that_leaves_nothing(tmp_path: Path) -> None:
+    if not BINARIES:
+        pytest.skip("needs root and a containerd")
+    run_id = f"{os.getpid()}-fedcba"
+    with pytest.raises(RuntimeStartFailed, match=r"did not start: .*Is a directory"):
+        start_throwaway(run_id=run_id, binary=BINARIES[0], pause_image="x", log_file=tmp_path)
+    with pytest.raises(RuntimeStartFailed, match="files of containerd cannot be written"):
+        start_throwaway(run_id=run_id, binary=BINARIES[0], pause_image="x", root=Path("/proc/nowhere"))
+    assert not places.run_dir(run_id).exists()
