@@ -83,7 +83,7 @@ class Amd64(Assembler):
         self._memory(b"\x0f\xb6", into, base, offset)
 
     def store_byte(self, source: Register, base: Register, offset: int = 0) -> None:
-        """`mov byte [base + disp32], r8`; with a REX prefix every register has a lowest byte."""
+        """`mov byte [base + disp32], r8`; with a REX prefix every register has a lowest byte (and REX.W means nothing here)."""
         self._memory(b"\x88", source, base, offset)
 
     def load(self, into: Register, base: Register, offset: int = 0) -> None:

@@ -209,7 +209,7 @@ def pack_layer(entries: Iterable[Entry], compression: Compression = Compression.
 def in_dialect(layer: Layer, dialect: Dialect) -> Layer:
     """Return the same layer under the media type of another dialect."""
     gzip_types = {_LAYER[each, Compression.GZIP] for each in Dialect}
-    if layer.blob.media_type not in gzip_types:
+    if layer.blob.media_type not in gzip_types - {_LAYER[dialect, Compression.GZIP]}:
         return layer
     return Layer(Blob(_LAYER[dialect, Compression.GZIP], layer.blob.content), layer.diff_id)
 

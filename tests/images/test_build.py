@@ -1,0 +1,340 @@
+import gzip
+import io
+import json
+import platform
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from critests.images import oci
+from critests.images.build import Builder, BuiltImage
+from critests.images.catalogue import CATALOGUE, IMAGES, Changes, Content, ImageSpec, image_spec
+from critests.images.layout import list_images, write_layout
+from critests.images.oci import Blob, Compression, Dialect, Entry, Kind
+from critests.images.platforms import Architecture, UnsupportedArchitectureError, machine_architecture
+from critests.images.programs import program
+from critests.images.rootfs import BusyboxError, find_busybox, root_entries
+
+
+@pytest.fixture(scope="module")
+def builder() -> Builder:
+    return Builder()
+
+
+@pytest.fixture(scope="module")
+def fake_busybox(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A static arm64 file that names applets as busybox does."""
+    path = tmp_path_factory.mktemp("busybox") / "busybox"
+    path.write_bytes(program("pause", Architecture.ARM64) + b"\0ash\0cat\0sh\0")
+    return path
+
+
+def parsed(blob: Blob) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(blob.content)
+    return document
+
+
+def members(layer: oci.Layer) -> dict[str, tarfile.TarInfo]:
+    content = layer.blob.content
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)) as tar:
+        return {member.name: member for member in tar.getmembers()}
+
+
+def every_digest(image: BuiltImage) -> list[str]:
+    return [blob.digest for blob in (image.top, *image.manifests, *image.blobs)]
+
+
+@pytest.fixture(scope="module")
+def another_builder() -> Builder:
+    return Builder()
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_two_builders_make_the_same_bytes(name: str, builder: Builder, another_builder: Builder) -> None:
+    spec = image_spec(name)
+    if spec.filler_bytes:
+        spec = spec.changed({"filler_bytes": 1 << 20})
+
+    first, second = (each.build(spec, salt="salt", labels={"b": "2", "a": "1"}) for each in (builder, another_builder))
+
+    assert every_digest(first) == every_digest(second)
+
+
+@pytest.mark.parametrize("spec", [spec for spec in CATALOGUE if spec.content is not Content.ARTIFACT], ids=lambda spec: spec.name)
+def test_every_manifest_says_what_the_oci_image_specification_asks_for(builder: Builder, spec: ImageSpec) -> None:
+    image = builder.build(spec.changed({"filler_bytes": min(spec.filler_bytes, 1 << 20)}))
+    blobs = {blob.digest: blob for blob in image.blobs}
+
+    assert image.manifests
+    for manifest in image.manifests:
+        document = parsed(manifest)
+        assert document["schemaVersion"] == 2
+        assert document["mediaType"] == manifest.media_type == oci.MANIFEST[spec.dialect]
+        for descriptor in (document["config"], *document["layers"]):
+            blob = blobs[descriptor["digest"]]
+            assert (descriptor["size"], descriptor["mediaType"]) == (blob.size, blob.media_type)
+        config = parsed(blobs[document["config"]["digest"]])
+        assert config["os"] == "linux"
+        assert config["rootfs"]["type"] == "layers"
+        assert len(config["rootfs"]["diff_ids"]) == len(document["layers"]) == len(config["history"])
+
+
+def test_diff_ids_are_the_digests_of_the_archives(builder: Builder) -> None:
+    image = builder.build(image_spec("process"))
+
+    assert image.config
+    stated = parsed(image.config)["rootfs"]["diff_ids"]
+    assert (
+        stated == [oci.digest(gzip.decompress(layer.blob.content)) for layer in image.layers] == [layer.diff_id for layer in image.layers]
+    )
+
+
+def test_the_wrong_diff_id_is_wrong(builder: Builder) -> None:
+    image = builder.build(image_spec("wrong-diff-id"))
+
+    assert image.config
+    assert parsed(image.config)["rootfs"]["diff_ids"][-1] != image.layers[-1].diff_id
+
+
+def test_the_process_image_sets_everything(builder: Builder) -> None:
+    image = builder.build(image_spec("process"))
+
+    assert image.config
+    settings = parsed(image.config)["config"]
+    wanted = {"Env", "Entrypoint", "Cmd", "WorkingDir", "StopSignal", "Volumes", "ExposedPorts", "Labels"}
+    assert set(settings) == wanted
+    assert settings["StopSignal"] == "SIGUSR1"
+
+
+def test_the_index_holds_the_machine_and_others(builder: Builder) -> None:
+    image = builder.build(image_spec("index"))
+
+    platforms = [entry["platform"] for entry in parsed(image.top)["manifests"]]
+    assert {"architecture": "arm", "os": "linux", "variant": "v7"} in platforms
+    assert machine_architecture() in {platform["architecture"] for platform in platforms}
+    assert image.native in image.manifests
+
+
+def test_the_foreign_index_lacks_the_machine(builder: Builder) -> None:
+    image = builder.build(image_spec("foreign-index"))
+
+    assert machine_architecture() not in {entry["platform"]["architecture"] for entry in parsed(image.top)["manifests"]}
+    assert image.native is None
+
+
+def test_labels_change_the_id_and_keep_the_layers(builder: Builder) -> None:
+    one, other = (builder.build(image_spec("plain"), labels={"critests.run": run}) for run in ("a", "b"))
+
+    assert one.config
+    assert other.config
+    assert one.config.digest != other.config.digest
+    assert one.layers == other.layers
+
+
+@pytest.mark.parametrize("name", ["plain", "large", "pause", "artifact"])
+def test_a_salt_gives_an_image_a_layer_that_no_other_has(builder: Builder, name: str) -> None:
+    spec = image_spec(name).changed({"filler_bytes": 4096 if name == "large" else 0})
+    one, other = (builder.build(spec, salt=salt) for salt in ("a", "b"))
+
+    assert one.layers[-1].blob.digest != other.layers[-1].blob.digest
+    assert one.top.digest != other.top.digest
+
+
+def test_the_base_layer_is_packed_once(builder: Builder) -> None:
+    assert builder.build(image_spec("plain")).layers[0] is builder.build(image_spec("tools")).layers[0]
+
+
+def test_the_root_has_what_a_container_needs() -> None:
+    root = members(oci.pack_layer(root_entries(find_busybox(machine_architecture()))))
+
+    assert root["tmp"].mode == 0o1777
+    assert root["bin/busybox"].mode == 0o755
+    assert root["bin/sh"].linkname == "busybox"
+    assert (root["home/tester"].uid, root["home/tester"].gid) == (1000, 1000)
+    assert {"etc/passwd", "etc/group", "proc", "sys", "dev", "usr/bin/env", "bin/["} <= set(root)
+    assert all(member.mtime == 0 and not member.uname for member in root.values())
+    assert list(root) == sorted(root)
+
+
+def test_changes_derive_an_image(builder: Builder) -> None:
+    changes: Changes = {
+        "user": "1001",
+        "env": ["A=b"],
+        "stop_signal": "SIGINT",
+        "labels": {"b": "2"},
+        "files": [
+            {"path": "/data/file", "content": "text", "mode": 0o600, "uid": 7},
+            {"path": "data/link", "kind": "symlink", "target": "/etc"},
+        ],
+    }
+    image = builder.build(image_spec("plain").changed(changes))
+
+    assert image.config
+    settings = parsed(image.config)["config"]
+    assert (settings["User"], settings["Env"], settings["StopSignal"], settings["Labels"]) == ("1001", ["A=b"], "SIGINT", {"b": "2"})
+    added = members(image.layers[-1])
+    assert (added["data/file"].mode, added["data/file"].uid) == (0o600, 7)
+    assert added["data/link"].linkname == "/etc"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"usr": "x"}, "an image has no 'usr' to change; it has command,"),
+        ({"user": 5}, "5 is no user"),
+        ({"env": "A=b"}, "'A=b' is no env"),
+        ({"env": [1]}, "is no env"),
+        ({"filler_bytes": "many"}, "is no filler_bytes"),
+        ({"dialect": "latin"}, "is no dialect"),
+        ({"files": [{"content": "no path"}]}, "is no files"),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_refused(changes: Changes, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence.replace("[", r"\[")):
+        image_spec("plain").changed(changes)
+
+
+def test_an_unknown_image_is_refused_with_the_names_of_the_others() -> None:
+    with pytest.raises(ValueError, match=r"no test image 'plan'; there are .*plain"):
+        image_spec("plan")
+
+
+@pytest.mark.parametrize("compression", Compression)
+def test_layers_are_packed_as_they_say(tmp_path: Path, compression: Compression) -> None:
+    content = bytes(range(256)) * 1200
+    packed = oci.pack_layer([Entry("file", content)], compression).blob.content
+    tools = {Compression.GZIP: "gzip", Compression.STORED: "gzip", Compression.ZSTD: "zstd"}
+
+    if compression in tools:
+        tool = shutil.which(tools[compression])
+        if not tool:
+            pytest.skip(f"{tools[compression]} is not installed")
+        path = tmp_path / "layer"
+        path.write_bytes(packed)
+        with path.open("rb") as stream:
+            packed = subprocess.run([tool, "-dc"], stdin=stream, capture_output=True, check=True).stdout
+
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        file = tar.extractfile("file")
+        assert file
+        assert file.read() == content
+
+
+def test_a_layer_holds_each_path_once() -> None:
+    with pytest.raises(ValueError, match="etc/hosts is in the layer twice"):
+        oci.archive([Entry("etc/hosts"), Entry("etc/hosts", b"other")])
+
+
+def test_docker_has_no_zstd_layers() -> None:
+    with pytest.raises(ValueError, match="docker have no layer packed with zstd"):
+        oci.pack_layer([], Compression.ZSTD, Dialect.DOCKER)
+
+
+def test_members_keep_kind_device_and_attributes() -> None:
+    made = members(
+        oci.pack_layer(
+            [
+                Entry("null", kind=Kind.CHARACTER_DEVICE, device=(1, 3)),
+                Entry("z", b"z", xattrs=(("user.note", "kept"),)),
+                Entry("a", kind=Kind.HARDLINK, target="z"),
+                oci.whiteout("gone"),
+                oci.whiteout("deep/gone"),
+                oci.opaque("hidden"),
+            ]
+        )
+    )
+
+    assert made["null"].ischr()
+    assert (made["null"].devmajor, made["null"].devminor) == (1, 3)
+    assert made["z"].pax_headers["SCHILY.xattr.user.note"] == "kept"
+    assert list(made)[-1] == "a"  # after what it links to
+    assert {".wh.gone", "deep/.wh.gone", "hidden/.wh..wh..opq"} <= set(made)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "there is no busybox at .*install the package busybox-static"),
+        (b"#!/bin/sh\n", "not a 64-bit little-endian ELF file: install the package busybox-static"),
+        (program("pause", Architecture.ARM64), "is for arm64 and the images are for amd64"),
+        (program("pause", Architecture.AMD64), "is no busybox, or one without a shell"),
+        (
+            program("pause", Architecture.AMD64).replace(b"\x51\xe5\x74\x64", b"\x03\0\0\0"),
+            "is linked dynamically and would not run in an image",
+        ),
+    ],
+    ids=["missing", "script", "foreign", "another program", "dynamic"],
+)
+def test_a_busybox_that_will_not_do_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, sentence: str
+) -> None:
+    path = tmp_path / "busybox"
+    if content:
+        path.write_bytes(content)
+    monkeypatch.setenv("BUSYBOX", str(path))
+
+    with pytest.raises(BusyboxError, match=sentence):
+        find_busybox(Architecture.AMD64)
+
+
+def test_images_for_another_architecture_need_a_busybox_for_it(tmp_path: Path, fake_busybox: Path) -> None:
+    written = write_layout(tmp_path, Architecture.ARM64, ["plain", "pause"], busybox=fake_busybox)
+
+    (manifest,) = (read(tmp_path, image.digest) for image in written if image.name == "pause")
+    config = read(tmp_path, manifest["config"]["digest"])
+    assert config["architecture"] == "arm64"
+
+
+def test_another_machine_is_named_in_the_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    with pytest.raises(UnsupportedArchitectureError, match="this machine is riscv64"):
+        machine_architecture()
+
+
+def read(directory: Path, digest: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((directory / "blobs" / "sha256" / digest.removeprefix("sha256:")).read_bytes())
+    return document
+
+
+def test_a_layout_holds_every_tag_and_every_blob(tmp_path: Path) -> None:
+    written = write_layout(tmp_path, names=["tags", "index"])
+
+    assert [image.reference for image in written] == ["tags:1", "tags:2", "tags:latest", "index:1"]
+    assert json.loads((tmp_path / "oci-layout").read_bytes()) == {"imageLayoutVersion": "1.0.0"}
+    index = json.loads((tmp_path / "index.json").read_bytes())
+    assert [entry["annotations"]["org.opencontainers.image.ref.name"] for entry in index["manifests"]] == [
+        image.reference for image in written
+    ]
+    for path in (tmp_path / "blobs" / "sha256").iterdir():
+        assert oci.digest(path.read_bytes()) == f"sha256:{path.name}"
+
+
+def test_a_layout_is_the_same_at_every_writing(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_layout(tmp_path / name, names=["process", "pause"])
+
+    one, two = (
+        sorted((path.name, path.read_bytes()) for path in (tmp_path / name).rglob("*") if path.is_file()) for name in ("one", "two")
+    )
+    assert one == two
+
+
+def test_skopeo_reads_every_image_of_a_layout(tmp_path: Path) -> None:
+    skopeo = shutil.which("skopeo")
+    if not skopeo:
+        pytest.skip("skopeo is not installed")
+    names = ["plain", "pause", "process", "many-layers", "zstd", "archive"]
+    for image in write_layout(tmp_path, names=names):
+        subprocess.run([skopeo, "inspect", f"oci:{tmp_path}:{image.reference}"], check=True, capture_output=True, timeout=20)
+
+
+def test_the_list_says_why_each_image_exists() -> None:
+    listed = list_images()
+
+    assert {"plain", "pause", "tools", "process", "index", "large", "many-layers", "tags"} <= {spec.name for spec in listed}
+    assert all(spec.why and spec.tags for spec in listed)
+    assert len({spec.name for spec in listed}) == len(listed)

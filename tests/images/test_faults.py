@@ -1,0 +1,215 @@
+import http.client
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from critests.images import oci
+from critests.images.faults import Fault, FaultKind, Scope
+from critests.images.registry_client import RegistryClient
+from critests.images.repositories import MintedImage
+
+
+@pytest.fixture
+def image(client: RegistryClient, repository: str) -> MintedImage:
+    return client.mint("plain", repository, salt=repository)
+
+
+def get(image: MintedImage, what: str = "manifest", method: str = "GET", range_header: str = "") -> tuple[int, Any, bytes]:
+    paths = {"manifest": "manifests/1", "layer": f"blobs/{image.layer_digests[-1]}", "config": f"blobs/{image.config_digest}"}
+    connection = http.client.HTTPConnection(image.registry, timeout=10)
+    try:
+        connection.request(method, f"/v2/{image.repository}/{paths[what]}", headers={"Range": range_header} if range_header else {})
+        response = connection.getresponse()
+        return response.status, response.headers, response.read()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (FaultKind.UNAUTHORIZED, "UNAUTHORIZED"),
+        (FaultKind.FORBIDDEN, "DENIED"),
+        (FaultKind.NOT_FOUND, "MANIFEST_UNKNOWN"),
+        (FaultKind.TOO_MANY_REQUESTS, "TOOMANYREQUESTS"),
+        (FaultKind.SERVER_ERROR, "UNKNOWN"),
+        (FaultKind.BAD_GATEWAY, "UNKNOWN"),
+        (FaultKind.UNAVAILABLE, "UNAVAILABLE"),
+    ],
+)
+def test_an_error_in_place_of_the_content(client: RegistryClient, image: MintedImage, kind: FaultKind, code: str) -> None:
+    client.fault(image.repository, Fault(kind=kind, seconds=7))
+
+    status, headers, content = get(image)
+
+    assert str(status) == kind
+    assert json.loads(content)["errors"][0]["code"] == code
+    assert headers["Retry-After"] == "7"
+    assert ("WWW-Authenticate" in headers) == (kind is FaultKind.UNAUTHORIZED)
+
+
+@pytest.mark.parametrize("what", ["manifest", "layer", "config"])
+def test_wrong_digest_changes_one_byte_and_not_the_size(client: RegistryClient, image: MintedImage, what: str) -> None:
+    _, honest, right = get(image, what)
+    client.fault(image.repository, Fault(kind=FaultKind.WRONG_DIGEST))
+
+    status, headers, content = get(image, what)
+
+    assert status == 200
+    assert headers["Docker-Content-Digest"] == honest["Docker-Content-Digest"] == oci.digest(right)
+    assert len(content) == len(right)
+    assert sum(one != other for one, other in zip(content, right, strict=True)) == 1
+    if what == "manifest":
+        json.loads(content)
+
+
+def test_short_is_a_whole_answer_with_half_the_content(client: RegistryClient, image: MintedImage) -> None:
+    _, _, right = get(image, "layer")
+    client.fault(image.repository, Fault(kind=FaultKind.SHORT))
+
+    _, headers, content = get(image, "layer")
+
+    assert content == right[: len(right) // 2]
+    assert int(headers["Content-Length"]) == len(content)
+
+
+def test_truncated_breaks_off_half_way(client: RegistryClient, image: MintedImage) -> None:
+    _, _, right = get(image, "layer")
+    client.fault(image.repository, Fault(kind=FaultKind.TRUNCATED))
+
+    with pytest.raises(http.client.IncompleteRead) as broken:
+        get(image, "layer")
+
+    assert broken.value.partial == right[: len(right) // 2]
+    assert client.requests(image.repository)[-1].sent_bytes == len(right) // 2
+
+
+@pytest.mark.parametrize("after_bytes", [0, 10, None])
+def test_reset_is_a_reset(client: RegistryClient, image: MintedImage, after_bytes: int | None) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.RESET, after_bytes=after_bytes))
+
+    with pytest.raises(ConnectionResetError):
+        get(image, "layer")
+
+    (request,) = client.requests(image.repository)
+    assert request.fault == "reset"
+    assert request.status == (0 if after_bytes == 0 else 200)
+
+
+def test_malformed_manifests_are_not_json_and_blobs_stay_right(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.MALFORMED_MANIFEST))
+
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(get(image)[2])
+    assert oci.digest(get(image, "config")[2]) == image.config_digest
+
+
+def test_the_media_type_is_another(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.WRONG_MEDIA_TYPE))
+
+    _, headers, content = get(image)
+
+    assert headers["Content-Type"] == "text/html"
+    assert oci.digest(content) == image.digest
+
+
+@pytest.mark.parametrize("what", ["manifest", "layer"])
+@pytest.mark.parametrize("kind", [FaultKind.CHUNKED, FaultKind.NO_DIGEST_HEADER, FaultKind.DELAY, FaultKind.SLOW, FaultKind.NO_RANGES])
+def test_the_content_comes_right_by_an_unusual_way(client: RegistryClient, image: MintedImage, kind: FaultKind, what: str) -> None:
+    _, _, right = get(image, what)
+    client.fault(image.repository, Fault(kind=kind, seconds=0.2, bytes_per_second=4 * len(right)))
+
+    began = time.monotonic()
+    _, headers, content = get(image, what)
+    took = time.monotonic() - began
+
+    assert content == right
+    assert (headers["Content-Length"] is None) == (kind is FaultKind.CHUNKED)
+    assert (headers["Docker-Content-Digest"] is None) == (kind is FaultKind.NO_DIGEST_HEADER)
+    if kind in {FaultKind.DELAY, FaultKind.SLOW}:
+        assert took > 0.15
+
+
+def test_ranges_can_be_withheld(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.NO_RANGES))
+
+    status, headers, content = get(image, "layer", range_header="bytes=0-1")
+
+    assert (status, headers["Accept-Ranges"]) == (200, "none")
+    assert oci.digest(content) == image.layer_digests[-1]
+
+
+def test_a_redirection_leads_to_the_content(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.REDIRECT, scope=Scope.BLOB))
+
+    status, headers, _ = get(image, "layer")
+
+    assert status == 307
+    connection = http.client.HTTPConnection(image.registry, timeout=5)
+    connection.request("GET", headers["Location"])
+    assert oci.digest(connection.getresponse().read()) == image.layer_digests[-1]
+    connection.close()
+
+
+def test_a_redirection_can_lead_elsewhere(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.REDIRECT, location="http://127.0.0.1:1{path}"))
+
+    assert get(image)[1]["Location"] == f"http://127.0.0.1:1/v2/{image.repository}/manifests/1"
+
+
+@pytest.mark.parametrize("after_bytes", [0, None])
+def test_a_stall_ends_when_its_fault_is_cleared(client: RegistryClient, image: MintedImage, after_bytes: int | None) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.STALL, after_bytes=after_bytes))
+    timer = threading.Timer(0.3, client.clear_faults, [image.repository])
+    timer.start()
+
+    began = time.monotonic()
+    with pytest.raises((http.client.IncompleteRead, http.client.RemoteDisconnected)):
+        get(image, "layer")
+
+    assert 0.2 < time.monotonic() - began < 3
+    timer.join()
+
+
+@pytest.mark.parametrize(
+    ("scope", "met"),
+    [
+        (Scope.ANY, {"manifest", "config", "layer"}),
+        (Scope.MANIFEST, {"manifest"}),
+        (Scope.BLOB, {"config", "layer"}),
+        (Scope.CONFIG, {"config"}),
+        (Scope.LAYER, {"layer"}),
+    ],
+)
+def test_a_fault_is_for_its_scope(client: RegistryClient, image: MintedImage, scope: Scope, met: set[str]) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.SERVER_ERROR, scope=scope))
+
+    assert {what for what in ("manifest", "config", "layer") if get(image, what)[0] == 500} == met
+
+
+def test_a_fault_is_for_so_many_requests(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.SERVER_ERROR, skip=1, times=2))
+
+    assert [get(image)[0] for _ in range(5)] == [200, 500, 500, 200, 200]
+
+
+def test_a_fault_is_for_a_method_and_a_reference(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.NOT_FOUND, method="HEAD"))
+    client.fault(image.repository, Fault(kind=FaultKind.FORBIDDEN, reference=image.config_digest))
+
+    assert get(image, method="HEAD")[0] == 404
+    assert get(image)[0] == 200
+    assert get(image, "config")[0] == 403
+    assert get(image, "layer")[0] == 200
+
+
+def test_faults_follow_each_other_and_can_be_cleared(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.UNAVAILABLE, times=1))
+    client.fault(image.repository, Fault(kind=FaultKind.TOO_MANY_REQUESTS))
+
+    assert [get(image)[0] for _ in range(3)] == [503, 429, 429]
+    client.clear_faults(image.repository)
+    assert get(image)[0] == 200

@@ -1,0 +1,356 @@
+import base64
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from critests.images import oci, ports
+from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
+from critests.images.ports import RegistryPortTaken
+from critests.images.registry import RegistryServer
+from critests.images.registry_client import RegistryClient, RegistryError, repository_of
+from critests.images.repositories import MintedImage
+
+
+class Answer:
+    def __init__(self, response: http.client.HTTPResponse, content: bytes) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self.content = content
+
+    def json(self) -> dict[str, Any]:
+        value: dict[str, Any] = json.loads(self.content)
+        return value
+
+
+def ask(address: str, path: str, method: str = "GET", **headers: str) -> Answer:
+    connection = http.client.HTTPConnection(address, timeout=10)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        response = connection.getresponse()
+        return Answer(response, response.read())
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def image(client: RegistryClient, repository: str) -> MintedImage:
+    return client.mint("plain", repository, tags=["1", "2"], salt=repository)
+
+
+def test_an_image_can_be_walked_from_its_tag_to_its_layers(image: MintedImage) -> None:
+    manifest = ask(image.registry, f"/v2/{image.repository}/manifests/1")
+
+    assert manifest.status == 200
+    assert manifest.headers["Content-Type"] == "application/vnd.oci.image.manifest.v1+json"
+    assert manifest.headers["Docker-Content-Digest"] == image.digest == image.manifest_digest == oci.digest(manifest.content)
+    document = manifest.json()
+    assert document["config"]["digest"] == image.config_digest
+    assert tuple(layer["digest"] for layer in document["layers"]) == image.layer_digests
+    for descriptor in (document["config"], *document["layers"]):
+        blob = ask(image.registry, f"/v2/{image.repository}/blobs/{descriptor['digest']}")
+        assert oci.digest(blob.content) == descriptor["digest"]
+        assert blob.headers["Content-Type"] == "application/octet-stream"
+
+
+def test_the_base_of_the_api_answers(client: RegistryClient) -> None:
+    answer = ask(client.address, "/v2/")
+
+    assert answer.status == 200
+    assert answer.headers["Docker-Distribution-API-Version"] == "registry/2.0"
+
+
+@pytest.mark.parametrize("kind", ["manifest by tag", "manifest by digest", "blob"])
+def test_head_is_get_without_the_content(image: MintedImage, kind: str) -> None:
+    paths = {"manifest by tag": "manifests/2", "manifest by digest": f"manifests/{image.digest}", "blob": f"blobs/{image.layer_digests[0]}"}
+    path = f"/v2/{image.repository}/{paths[kind]}"
+    head, get = ask(image.registry, path, "HEAD"), ask(image.registry, path)
+
+    assert (head.status, head.content) == (200, b"")
+    for name in ("Content-Length", "Content-Type", "Docker-Content-Digest"):
+        assert head.headers[name] == get.headers[name]
+    assert int(head.headers["Content-Length"]) == len(get.content)
+
+
+def test_an_index_leads_to_the_manifest_of_the_machine(client: RegistryClient, repository: str) -> None:
+    image = client.mint("index", repository)
+
+    answer = ask(image.registry, f"/v2/{repository}/manifests/1")
+
+    assert answer.headers["Content-Type"] == "application/vnd.oci.image.index.v1+json"
+    assert answer.headers["Docker-Content-Digest"] == image.index_digest == image.digest
+    assert image.manifest_digest in {entry["digest"] for entry in answer.json()["manifests"]}
+    assert ask(image.registry, f"/v2/{repository}/manifests/{image.manifest_digest}").json()["config"]["digest"] == image.config_digest
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "first", "last"),
+    [
+        ("bytes=0-9", 206, 0, 9),
+        ("bytes=10-", 206, 10, -1),
+        ("bytes=-5", 206, -5, -1),
+        ("bytes=0-99999999", 206, 0, -1),
+        ("bytes=1-2,4-5", 200, 0, -1),
+        ("lines=1-2", 200, 0, -1),
+        ("bytes=9-1", 200, 0, -1),
+        ("bytes=-", 200, 0, -1),
+    ],
+)
+def test_ranges_of_a_blob(image: MintedImage, asked: str, status: int, first: int, last: int) -> None:
+    path = f"/v2/{image.repository}/blobs/{image.layer_digests[0]}"
+    whole = ask(image.registry, path).content
+
+    answer = ask(image.registry, path, Range=asked)
+
+    first, last = first % len(whole), last % len(whole)
+    assert answer.status == status
+    assert answer.content == whole[first : last + 1]
+    if status == 206:
+        assert answer.headers["Content-Range"] == f"bytes {first}-{last}/{len(whole)}"
+
+
+def test_a_range_beyond_the_end_is_refused(image: MintedImage) -> None:
+    answer = ask(image.registry, f"/v2/{image.repository}/blobs/{image.config_digest}", Range="bytes=9999999-")
+
+    assert answer.status == 416
+    assert answer.headers["Content-Range"].startswith("bytes */")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/v2/{repository}/manifests/none", 404, "MANIFEST_UNKNOWN"),
+        ("/v2/{repository}/manifests/sha256:" + "0" * 64, 404, "MANIFEST_UNKNOWN"),
+        ("/v2/{repository}/blobs/sha256:" + "0" * 64, 404, "BLOB_UNKNOWN"),
+        ("/v2/{repository}/blobs/nodigest", 400, "DIGEST_INVALID"),
+        ("/v2/{repository}/manifests/-tag", 400, "MANIFEST_INVALID"),
+        ("/v2/{repository}/tags/other", 400, "UNSUPPORTED"),
+        ("/v2/no/such/manifests/1", 404, "NAME_UNKNOWN"),
+        ("/v2/Upper/manifests/1", 400, "NAME_INVALID"),
+        ("/elsewhere", 404, "NAME_UNKNOWN"),
+    ],
+)
+def test_errors_are_in_the_form_of_the_distribution_specification(image: MintedImage, path: str, status: int, code: str) -> None:
+    answer = ask(image.registry, path.format(repository=image.repository))
+
+    assert answer.status == status
+    assert answer.headers["Content-Type"] == "application/json"
+    assert [error["code"] for error in answer.json()["errors"]] == [code]
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "POST"])
+def test_nothing_can_be_pushed(image: MintedImage, method: str) -> None:
+    answer = ask(image.registry, f"/v2/{image.repository}/blobs/uploads/", method)
+
+    assert answer.status == 405
+    assert answer.json()["errors"][0]["code"] == "UNSUPPORTED"
+
+
+def test_tags_come_sorted_and_in_pages(client: RegistryClient, repository: str) -> None:
+    client.mint("plain", repository, tags=["b", "a", "c"])
+
+    assert ask(client.address, f"/v2/{repository}/tags/list").json() == {"name": repository, "tags": ["a", "b", "c"]}
+    page = ask(client.address, f"/v2/{repository}/tags/list?n=2")
+    assert page.json()["tags"] == ["a", "b"]
+    following = page.headers["Link"].split(">")[0].removeprefix("<")
+    assert ask(client.address, following).json()["tags"] == ["c"]
+
+
+def test_one_connection_serves_many_requests(image: MintedImage) -> None:
+    connection = http.client.HTTPConnection(image.registry, timeout=10)
+    connection.connect()
+    own = connection.sock.getsockname()
+    for path in (f"manifests/{image.digest}", "manifests/none", f"blobs/{image.config_digest}"):
+        connection.request("GET", f"/v2/{image.repository}/{path}")
+        connection.getresponse().read()
+        assert connection.sock.getsockname() == own
+    connection.close()
+
+
+def test_blobs_belong_to_their_repository(client: RegistryClient, image: MintedImage) -> None:
+    other = client.mint("pause", f"{image.repository}/other")
+
+    assert ask(image.registry, f"/v2/{other.repository}/blobs/{image.config_digest}").status == 404
+
+
+def test_a_tag_moves_and_goes(client: RegistryClient, image: MintedImage) -> None:
+    other = client.mint("user-name", image.repository, tags=[], salt="other")
+
+    client.move_tag(image.repository, "1", other.digest)
+    client.remove_tag(image.repository, "2")
+
+    assert ask(image.registry, f"/v2/{image.repository}/manifests/1").headers["Docker-Content-Digest"] == other.digest
+    assert client.tags(image.repository) == ["1"]
+    assert ask(image.registry, f"/v2/{image.repository}/manifests/{image.digest}").status == 200
+
+
+def test_requests_are_kept_by_repository(client: RegistryClient, image: MintedImage) -> None:
+    login = base64.b64encode(b"somebody:secret").decode()
+    ask(image.registry, f"/v2/{image.repository}/manifests/1", "HEAD", User_Agent="unit/1", Authorization=f"Basic {login}")
+    ask(image.registry, f"/v2/{image.repository}/blobs/{image.config_digest}", Range="bytes=0-3")
+    ask(image.registry, f"/v2/{image.repository}/manifests/none")
+
+    first, second, third = client.requests(image.repository)
+
+    assert (first.method, first.kind, first.reference, first.status) == ("HEAD", "manifest", "1", 200)
+    assert (first.user_agent, first.authorization, first.username) == ("unit/1", "basic", "somebody")
+    assert "secret" not in json.dumps(first.to_json())
+    assert (second.kind, second.status, second.range, second.sent_bytes) == ("blob", 206, "bytes=0-3", 4)
+    assert third.status == 404
+    client.reset_requests(image.repository)
+    assert client.requests(image.repository) == []
+
+
+def test_a_removed_repository_is_gone(client: RegistryClient, image: MintedImage) -> None:
+    assert client.remove_repository(image.repository)
+    assert not client.remove_repository(image.repository)
+    assert ask(image.registry, f"/v2/{image.repository}/manifests/1").status == 404
+
+
+def test_repositories_of_a_run_go_together(client: RegistryClient) -> None:
+    for name in ("plain", "pause"):
+        client.mint(name, repository_of("1-abcdef", name))
+    kept = client.mint("pause", repository_of("2-abcdef", "pause"))
+
+    assert client.remove_repository("critests/1-abcdef/*")
+    assert client.tags(kept.repository) == ["1"]
+    with pytest.raises(RegistryError, match="no repository critests/1-abcdef/plain"):
+        client.tags("critests/1-abcdef/plain")
+
+
+def test_names_lead_to_the_image(image: MintedImage) -> None:
+    assert image.reference == f"{image.registry}/{image.repository}:1"
+    assert image.references == (f"{image.name}:1", f"{image.name}:2")
+    assert image.by_digest == f"{image.name}@{image.digest}"
+    assert MintedImage.from_json(json.loads(json.dumps(image.to_json()))) == image
+
+
+def test_the_catalogue_can_be_served_as_it_is(client: RegistryClient) -> None:
+    images = client.mint_all("mirrored", ["plain", "pause"])
+
+    assert [image.repository for image in images] == ["mirrored/plain", "mirrored/pause"]
+    assert client.mint_pause().repository == "critests/pause"
+
+
+def test_another_process_drives_the_same_registry(client: RegistryClient, repository: str) -> None:
+    handle = json.dumps(client.to_json())
+    script = (
+        "import json, sys; from critests.images.registry_client import RegistryClient; "
+        "client = RegistryClient.from_json(json.loads(sys.argv[1])); print(client.mint('pause', sys.argv[2], salt='other').digest)"
+    )
+    minted = subprocess.run([sys.executable, "-c", script, handle, repository], capture_output=True, text=True, check=True, timeout=30)
+
+    assert ask(client.address, f"/v2/{repository}/manifests/1").headers["Docker-Content-Digest"] == minted.stdout.strip()
+    assert client.admin_token not in repr(client)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda client: client.mint("plan", "unit/a"), "no test image 'plan'"),
+        (lambda client: client.mint("plain", "Unit/A"), "'Unit/A' is no name for a repository"),
+        (lambda client: client.mint("plain", "unit/a", tags=["no tag"]), "'no tag' is no tag"),
+        (lambda client: client.mint("plain", "unit/a", changes={"user": 3}), "3 is no user"),
+        (lambda client: client.mint("docker", "unit/a", changes={"compression": "zstd"}), "no layer packed with zstd"),
+        (lambda client: client.requests("unit/none"), "no repository unit/none"),
+        (lambda client: client.fault("unit/a", Fault(kind=FaultKind.SLOW)), "needs bytes_per_second"),
+        (lambda client: client.fault("unit/a", Fault(kind=FaultKind.DELAY)), "a delay needs seconds"),
+        (lambda client: client.set_access("unit/a", Access()), "basic access needs a username"),
+        (lambda client: RegistryClient(client.address, "guess").tags("unit/a"), "the admin token is not this registry's"),
+        (lambda _: RegistryClient("127.0.0.1:9", "token").tags("unit/a"), "127.0.0.1:9 does not answer"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(client: RegistryClient, call: Callable[[RegistryClient], object], sentence: str) -> None:
+    with pytest.raises(RegistryError, match=sentence):
+        call(client)
+
+
+def test_a_taken_port_says_who_has_it_and_which_flag_helps(registry: RegistryServer) -> None:
+    with pytest.raises(RegistryPortTaken, match=r"the registry of another critests run holds it \(process \d+\)\. .*--registry-port"):
+        RegistryServer(registry.port).start()
+
+
+def test_a_port_taken_by_something_else_is_named_too() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(RegistryPortTaken, match=r"\(process \d+\) holds it"):
+        RegistryServer(listener.getsockname()[1]).start()
+
+
+def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = taken.getsockname()[1]
+        monkeypatch.setattr(ports, "_DEFAULT_PORTS", [number, 0])
+        with RegistryServer() as server:
+            assert server.port not in {0, number}
+        monkeypatch.setattr(ports, "_DEFAULT_PORTS", [number])
+        with pytest.raises(RegistryPortTaken, match="every port from"):
+            RegistryServer().start()
+
+
+def test_stopping_ends_idle_connections_at_once() -> None:
+    with RegistryServer(0) as server:
+        connection = http.client.HTTPConnection(server.address, timeout=5)
+        connection.request("GET", "/v2/")
+        connection.getresponse().read()
+        began = time.monotonic()
+    assert time.monotonic() - began < 1
+    server.stop()
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", server.port), timeout=1)
+    connection.close()
+
+
+def login(username: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
+
+
+def test_basic_access(client: RegistryClient, image: MintedImage) -> None:
+    client.set_access(image.repository, Access(username="user", password="word"))
+    path = f"/v2/{image.repository}/manifests/1"
+
+    refused = ask(image.registry, path)
+    assert refused.status == 401
+    assert refused.headers["WWW-Authenticate"] == 'Basic realm="critests"'
+    assert ask(image.registry, path, Authorization=login("user", "other")).status == 401
+    assert ask(image.registry, path, Authorization="Basic !").status == 401
+    assert ask(image.registry, path, Authorization=login("user", "word")).status == 200
+    assert "WWW-Authenticate" in ask(image.registry, "/v2/").headers
+    client.set_access(image.repository, None)
+    assert ask(image.registry, path).status == 200
+
+
+def test_bearer_access_with_a_token_of_the_repository(client: RegistryClient, image: MintedImage) -> None:
+    client.set_access(image.repository, Access(scheme=Scheme.BEARER, username="user", password="word", identity_token="identity"))
+    path, scope = f"/v2/{image.repository}/manifests/1", f"/token?service=x&scope=repository:{image.repository}:pull"
+
+    challenge = ask(image.registry, path).headers["WWW-Authenticate"]
+    assert (
+        challenge == f'Bearer realm="http://{image.registry}/token",service="{image.registry}",scope="repository:{image.repository}:pull"'
+    )
+    assert ask(image.registry, scope).status == 401
+    assert ask(image.registry, scope, Authorization=login("user", "other")).status == 401
+    token = ask(image.registry, scope, Authorization=login("user", "word")).json()["token"]
+    assert ask(image.registry, path, Authorization=f"Bearer {token}").status == 200
+    assert ask(image.registry, path, Authorization="Bearer made-up").status == 401
+
+
+def test_bearer_access_for_everybody_and_for_a_while(client: RegistryClient, image: MintedImage) -> None:
+    client.set_access(image.repository, Access(scheme=Scheme.BEARER, token_seconds=0))
+    answer = ask(image.registry, f"/token?scope=repository:{image.repository}:pull")
+
+    assert answer.status == 200
+    token = answer.json()["access_token"]
+    assert ask(image.registry, f"/v2/{image.repository}/manifests/1", Authorization=f"Bearer {token}").status == 401
+
+
+def test_faults_of_one_repository_leave_the_others_alone(client: RegistryClient, image: MintedImage) -> None:
+    other = client.mint("plain", f"{image.repository}/other")
+    client.fault(image.repository, Fault(kind=FaultKind.SERVER_ERROR, scope=Scope.ANY))
+
+    assert ask(image.registry, f"/v2/{image.repository}/manifests/1").status == 500
+    assert ask(image.registry, f"/v2/{other.repository}/manifests/1").status == 200
