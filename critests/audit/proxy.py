@@ -3,6 +3,7 @@
 What no fault touches is never decoded. Unknown methods, deadlines, cancellation, metadata, codes and messages of any size pass.
 """
 
+import contextlib
 import shutil
 import tempfile
 import threading
@@ -70,6 +71,9 @@ class _Armed:
         return counted
 
 
+_NOTHING = _Armed(())
+
+
 class FaultProxy:
     """A proxy between a client and a runtime.
 
@@ -88,6 +92,7 @@ class FaultProxy:
         self._directory: Path | None = None
         self._armed = _Armed(())
         self._setting = threading.Lock()
+        self._bypassed = 0
         self._previous: dict[str, bytes] = {}
         self._server: grpc.Server | None = None
         self._channels: dict[str, grpc.Channel] = {}
@@ -111,6 +116,20 @@ class FaultProxy:
             old, self._armed = self._armed, armed
         for effect in old.effects:
             effect.close()
+
+    @contextlib.contextmanager
+    def honest(self) -> Iterator[None]:
+        """Let every call that begins in this block pass unchanged; what the faults have counted so far stays."""
+        with self._setting:
+            self._bypassed += 1
+        try:
+            yield
+        finally:
+            with self._setting:
+                self._bypassed -= 1
+
+    def _acting(self) -> _Armed:
+        return _NOTHING if self._bypassed else self._armed
 
     @property
     def hits(self) -> dict[str, int]:
@@ -171,7 +190,7 @@ class FaultProxy:
 
     def unary(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer one call of a unary RPC."""
-        armed = self._armed
+        armed = self._acting()
         faults, effects = armed.by_rpc.get(rpc.name, []), armed.effects_on(rpc.name)
         try:
             if not faults and not effects:
@@ -208,7 +227,7 @@ class FaultProxy:
 
     def stream(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         """Answer one call of an RPC whose answer is a stream."""
-        armed = self._armed
+        armed = self._acting()
         faults, effects = armed.by_rpc.get(rpc.name, []), armed.effects_on(rpc.name)
         multi = self._upstream_call(rpc.path, "unary_stream")
         try:

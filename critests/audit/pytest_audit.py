@@ -1,0 +1,259 @@
+"""The audit as a pytest plugin: every test once honestly, and once more under each fault that it must notice.
+
+    pytest --pyargs critests.validation --cri-node containerd -p critests.audit.pytest_audit --cri-audit
+
+A case under a fault is a test of its own, `NAME!FAULT`: it passes if the test noticed. A test has noticed when its own phase found the
+promise broken and the fault had changed something by then. What is blocked, unsupported, or fails in the harness has not noticed.
+
+The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several tests is made honestly,
+whenever it is made.
+"""
+
+import contextlib
+import json
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from critests.audit.faults import FaultError, parse_fault
+from critests.audit.matrix import SHIPPED, Entry, Matrix, MatrixError, base_name, load
+from critests.audit.proxy import FaultProxy
+from critests.audit.verdicts import Audit, Verdict, verdict_of
+from critests.client.endpoint import Endpoint
+from critests.fixtures.run_context import RunContext
+from critests.fixtures.selection import is_ours
+from critests.fixtures.session import COURSE, SESSION
+
+MARK = "!"
+ENTRY = pytest.StashKey[Entry]()
+_REPORTED = "cri_audit"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the audit."""
+    group = parser.getgroup("critests audit")
+    group.addoption("--cri-audit", action="store_true", help="run every test under the faults that it must notice")
+    group.addoption("--cri-audit-matrix", metavar="FILE", help="faults and the tests that must notice (default: the suite's own)")
+    group.addoption("--cri-audit-fault", action="append", default=[], metavar="ID", help="only this fault; may be given several times")
+    group.addoption(
+        "--cri-audit-try",
+        action="append",
+        default=[],
+        metavar="FAULT",
+        help="set this fault for every selected test instead of those of the matrix; given several times, they are set together",
+    )
+    group.addoption("--cri-audit-only", action="store_true", help="leave the honest runs out")
+    group.addoption("--cri-audit-report", metavar="FILE", help="write which fault was noticed by which test, as JSON")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin the audit where it is asked for."""
+    if not config.getoption("cri_audit"):
+        return
+    try:
+        matrix = _matrix(config)
+    except (FaultError, MatrixError) as error:
+        raise pytest.UsageError(str(error)) from error
+    config.pluginmanager.register(Auditor(config, matrix), "critests-auditor")
+
+
+def _matrix(config: pytest.Config) -> Matrix | None:
+    """Return the matrix; None where one fault is tried on everything."""
+    if config.getoption("cri_audit_try"):
+        return None
+    given = config.getoption("cri_audit_matrix")
+    matrix = load(Path(given) if given else SHIPPED)
+    wanted = config.getoption("cri_audit_fault")
+    unknown = set(wanted) - {entry.id for entry in matrix.entries}
+    if unknown:
+        msg = f"--cri-audit-fault {min(unknown)}: no fault has this id"
+        raise MatrixError(msg)
+    return Matrix(tuple(entry for entry in matrix.entries if not wanted or entry.id in wanted))
+
+
+class Auditor:
+    """Stands between the suite and the runtime, sets each fault for its case, and keeps what came of it."""
+
+    def __init__(self, config: pytest.Config, matrix: Matrix | None) -> None:
+        self.config = config
+        self.matrix = matrix
+        tried = config.getoption("cri_audit_try")
+        self.tried = Entry("try", tuple(map(parse_fault, tried)), "whatever the fault breaks", ()) if tried else None
+        self.proxy: FaultProxy | None = None
+        self.upstream: tuple[Endpoint, Endpoint] | None = None
+        self.audit = Audit()
+        self.noticed: set[tuple[str, str]] = set()
+
+    # what runs
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put the cases under faults behind every test."""
+        wanted: list[pytest.Item] = []
+        for item in items:
+            if not is_ours(item) or not isinstance(item, pytest.Function):
+                wanted.append(item)
+                continue
+            if not self.config.getoption("cri_audit_only"):
+                wanted.append(item)
+            wanted += [_case(item, entry) for entry in self._entries(item.name)]
+            self.audit.tests.add(item.name)
+        items[:] = wanted
+
+    def _entries(self, test: str) -> Iterable[Entry]:
+        if self.tried is not None:
+            return [self.tried]
+        return self.matrix.for_test(test) if self.matrix else ()
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Forget the tests that the user left out."""
+        gone = {item.name for item in items if MARK not in item.name}
+        self.audit.tests -= gone
+
+    # the proxy
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Let the run begin through the proxy."""
+        suite = session.config.stash[SESSION]
+        begin = suite.begin
+
+        def begin_through_the_proxy() -> RunContext:
+            context = begin()
+            self._stand_between(context)
+            return context
+
+        suite.begin = begin_through_the_proxy
+
+    def _stand_between(self, context: RunContext) -> None:
+        if self.proxy is not None:
+            return
+        self.upstream = (context.endpoint, context.image_endpoint)
+        self.proxy = FaultProxy(context.endpoint.text, image_upstream=context.image_endpoint.text)
+        context.endpoint = context.image_endpoint = Endpoint.parse(self.proxy.start())
+
+    def _step_aside(self) -> None:
+        """Give the run its own endpoint back, for its clean-up."""
+        context = self.config.stash[SESSION].context
+        if context is not None and self.upstream is not None:
+            context.endpoint, context.image_endpoint = self.upstream
+        if self.proxy is not None:
+            self.proxy.close()
+            self.proxy = None
+
+    # one case
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Set the fault for the whole test."""
+        entry = item.stash.get(ENTRY, None)
+        if entry is not None and entry.during == "all":
+            self._set(item, entry)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Set the fault for the call only, where that is what it is for."""
+        entry = item.stash.get(ENTRY, None)
+        if entry is not None and entry.during == "call":
+            self._set(item, entry)
+        return (yield)
+
+    def _set(self, item: pytest.Item, entry: Entry) -> None:
+        suite = item.config.stash[SESSION]
+        if self.proxy is None:
+            suite.begin()
+        assert self.proxy is not None
+        self.proxy.faults = entry.faults
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+        """Let everything be honest that other tests will use as well."""
+        shared = fixturedef.scope != "function" and self.proxy is not None
+        with self.proxy.honest() if shared and self.proxy else contextlib.nullcontext():
+            return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        """Clean up honestly; after a fault that spoils, take down what tests share."""
+        entry = item.stash.get(ENTRY, None)
+        if entry is None:
+            return
+        if self.proxy is not None:
+            self.proxy.faults = ()
+        if entry.spoils:
+            item.session._setupstate.teardown_exact(None)  # noqa: SLF001 - pytest has no public way to take down all fixtures early
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Turn the outcome of a case round: it passes if the fault was noticed."""
+        entry = item.stash.get(ENTRY, None)
+        if entry is None:
+            return (yield)
+        hits = sum(self.proxy.hits.values()) if self.proxy else 0
+        with self.proxy.honest() if self.proxy else contextlib.nullcontext():
+            report = yield
+        report.__dict__.pop("critests", None)  # a case under a fault is no result of the runtime
+        if call.when == "teardown" or (call.when == "setup" and call.excinfo is None):
+            return report
+        course = item.stash.get(COURSE, None)
+        raw = course.phases[call.when].raw if course is not None else None
+        verdict = verdict_of(entry, item.name.partition(MARK)[0], raw, hits)
+        setattr(report, _REPORTED, verdict.to_json())
+        report.outcome = "passed" if verdict.noticed or self.tried else "failed"
+        report.longrepr = None if report.passed else str(verdict)
+        report.__dict__.pop("wasxfail", None)
+        return report
+
+    # all of it
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather what the cases came to, from whatever process ran them."""
+        reported = getattr(report, _REPORTED, None)
+        if reported is not None:
+            self.audit.verdicts.append(Verdict.from_json(reported))
+        elif (report.when == "call" and MARK not in report.nodeid) or (
+            report.when == "setup" and not report.passed and MARK not in report.nodeid
+        ):
+            self.audit.honest[report.nodeid.rpartition("::")[2]] = report.outcome
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Step aside before the run is cleaned up, and let an unnoticed fault decide the exit code."""
+        self._step_aside()
+        result = yield
+        if not hasattr(session.config, "workerinput"):
+            report = session.config.getoption("cri_audit_report")
+            if report:
+                Path(report).write_text(json.dumps(self.audit.to_json(self.matrix), indent=1) + "\n", encoding="utf-8")
+            if self.audit.unnoticed() and self.tried is None and int(session.exitstatus) in {0, 1, 5}:
+                session.exitstatus = 1
+        return result
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print which fault was noticed by which test, and which tests have no fault."""
+        terminalreporter.section("audit")
+        for line in self.audit.lines(self.matrix):
+            terminalreporter.write_line(line)
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing behind."""
+        self._step_aside()
+
+
+def _case(item: pytest.Function, entry: Entry) -> pytest.Function:
+    """Return a test once more, under a fault."""
+    callspec = getattr(item, "callspec", None)
+    arguments: dict[str, Any] = {"callspec": callspec} if callspec is not None else {}
+    case: pytest.Function = pytest.Function.from_parent(
+        item.parent,
+        name=f"{item.name}{MARK}{entry.id}",
+        callobj=item.function,
+        fixtureinfo=item._fixtureinfo,  # noqa: SLF001 - the same fixtures; pytest has no public name for them
+        originalname=item.originalname or base_name(item.name),
+        **arguments,
+    )
+    case.stash[ENTRY] = entry
+    return case

@@ -1,0 +1,118 @@
+"""What came of an audit: which fault was noticed by which test."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from critests.audit.matrix import Entry, Matrix, base_name
+from critests.catalogue.words import Outcome
+from critests.fixtures.classification import Raw
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one test made of one fault.
+
+    Attributes:
+        fault: id of the fault.
+        test: name of the test, with its parameters.
+        noticed: whether the test found the promise broken.
+        outcome: of the test.
+        hits: how often the fault had changed something by then.
+        reason: what the test said, or why it does not count.
+        text: the fault as it was written.
+    """
+
+    fault: str
+    test: str
+    noticed: bool
+    outcome: str
+    hits: int
+    reason: str
+    text: str
+
+    def __str__(self) -> str:
+        state = "noticed" if self.noticed else "NOT NOTICED"
+        acted = f"it changed something {self.hits} times" if self.hits else "it changed nothing"
+        return f"{state}: {self.fault} ({self.text}) in {self.test}: {self.outcome}, {acted}{': ' + self.reason if self.reason else ''}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Return it from plain data."""
+        return cls(**data)
+
+
+def verdict_of(entry: Entry, test: str, raw: Raw | None, hits: int) -> Verdict:
+    """Judge whether a test noticed a fault.
+
+    Args:
+        entry: the fault.
+        test: the test's name with its parameters.
+        raw: what its set-up or call came to; None where nothing was raised.
+        hits: how often the fault had changed something.
+    """
+    outcome = raw.outcome if raw is not None else Outcome.PASSED
+    noticed = outcome is Outcome.FAILED and hits > 0
+    reason = raw.reason if raw is not None else ""
+    return Verdict(entry.id, test, noticed, outcome.value, hits, reason, "; ".join(fault.text for fault in entry.faults))
+
+
+@dataclass
+class Audit:
+    """Everything that an audit found.
+
+    Attributes:
+        verdicts: of every case under a fault.
+        honest: outcome of every test without a fault, as pytest names it.
+        tests: every test that was selected, with its parameters.
+    """
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    honest: dict[str, str] = field(default_factory=dict)
+    tests: set[str] = field(default_factory=set)
+
+    def unnoticed(self, matrix: Matrix | None = None) -> list[Verdict]:
+        """Return what should have been noticed and was not.
+
+        A test that is named without its parameters need notice in one of its cases only.
+        """
+        exact = {(entry.id, name) for entry in matrix.entries for name in entry.turns_red} if matrix else set()
+        seen = {(verdict.fault, base_name(verdict.test)) for verdict in self.verdicts if verdict.noticed}
+        return [
+            verdict
+            for verdict in self.verdicts
+            if not verdict.noticed
+            and (((verdict.fault, verdict.test) in exact and "[" in verdict.test) or (verdict.fault, base_name(verdict.test)) not in seen)
+        ]
+
+    def without_fault(self, matrix: Matrix | None) -> list[str]:
+        """Return the tests that no fault is known for."""
+        return matrix.coverage(self.tests) if matrix else []
+
+    def not_honest(self) -> list[str]:
+        """Return the tests under faults that did not pass without one, so that their verdict says little."""
+        return sorted({verdict.test for verdict in self.verdicts if self.honest.get(verdict.test, "passed") != "passed"})
+
+    def lines(self, matrix: Matrix | None) -> list[str]:
+        """Return what a person wants to read."""
+        unnoticed = self.unnoticed(matrix)
+        lines = [str(verdict) for verdict in (self.verdicts if matrix is None else unnoticed)]
+        lines += [f"not judged: {test} did not pass without a fault" for test in self.not_honest()]
+        if matrix is not None:
+            lines += [f"no fault is known for: {test}" for test in self.without_fault(matrix)]
+        tests = {base_name(test) for test in self.tests}
+        red = {base_name(verdict.test) for verdict in self.verdicts if verdict.noticed}
+        lines.append(f"{len(red)} of {len(tests)} tests were turned red by a fault; {len(unnoticed)} faults went unnoticed")
+        return lines
+
+    def to_json(self, matrix: Matrix | None) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "verdicts": [verdict.to_json() for verdict in self.verdicts],
+            "honest": self.honest,
+            "without_fault": self.without_fault(matrix),
+            "unnoticed": [[verdict.fault, verdict.test] for verdict in self.unnoticed(matrix)],
+        }
