@@ -40,6 +40,8 @@ class SpdyTransport(Transport):
         awaited: the channels whose end is the end of the session; without any only the end of the connection is.
     """
 
+    ENDS_WRITING = True
+
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         super().__init__(wire, subprotocol, ledger)
         self.goaway: int | None = None

@@ -4,6 +4,7 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 from critests.client.streaming.errors import ProtocolViolation, SessionEnded, StreamTimeout
 from critests.client.streaming.ledger import Ledger
@@ -24,6 +25,9 @@ class Transport(ABC):
         subprotocol: what the server chose; empty if it named none.
         ledger: what arrived.
     """
+
+    ENDS_WRITING: ClassVar[bool]
+    """Whether `close` half-closes the connection after the farewell; if not, the server is to close it by itself."""
 
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         self.subprotocol = subprotocol
@@ -120,16 +124,19 @@ class Transport(ABC):
         """Say good-bye, give the server a moment to answer, and close the connection; never raises for what the server does."""
         if self._wire.closed:
             return
-        if self.ledger.ended_by is None:
-            self._wire.queue += self._farewell()
-            until = time.monotonic() + seconds
-            while self.ledger.ended_by is None and time.monotonic() < until:
-                self.pump(until)
-            self.ledger.ended_by = EndedBy.CLOSED_HERE
-        elif self._wire.queue:
-            with contextlib.suppress(ConnectionError):
-                self._wire.turn(0)
-        self._wire.close()
+        try:
+            if self.ledger.ended_by is None:
+                self._wire.queue += self._farewell()
+                until = time.monotonic() + seconds
+                self._wire.last = self.ENDS_WRITING
+                while self.ledger.ended_by is None and time.monotonic() < until:
+                    self.pump(until)
+                self.ledger.ended_by = EndedBy.CLOSED_HERE
+            elif self._wire.queue:
+                with contextlib.suppress(ConnectionError):
+                    self._wire.turn(0)
+        finally:
+            self._wire.close()
 
     def abort(self) -> None:
         """Drop the TCP connection without a word."""

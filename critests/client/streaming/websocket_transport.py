@@ -32,6 +32,8 @@ ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 class WebSocketTransport(Transport):
     """A session over WebSocket, after the handshake."""
 
+    ENDS_WRITING = False
+
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         super().__init__(wire, subprotocol, ledger)
         self._base64 = "base64" in subprotocol.split(".")

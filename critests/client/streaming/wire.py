@@ -3,6 +3,7 @@
 Reading while writing matters: a command that echoes its input stops taking more of it when nobody takes its output.
 """
 
+import contextlib
 import math
 import select
 import socket
@@ -22,6 +23,7 @@ class Wire:
     Attributes:
         queue: what is still to be sent.
         broken: whether the peer takes no more bytes; the queue is dropped then.
+        last: whether what is queued is the last; the peer is then told the end of writing (not over TLS, which has no half-close).
     """
 
     def __init__(self, connected: socket.socket) -> None:
@@ -31,6 +33,7 @@ class Wire:
         self._early = b""
         self.queue = bytearray()
         self.broken = False
+        self.last = False
         self.closed = False
 
     @property
@@ -77,13 +80,20 @@ class Wire:
             return None
         except ssl.SSLError as error:
             raise ConnectionResetError(f"TLS failed: {error}") from error
+        except ConnectionError:
+            raise
+        except OSError as error:
+            raise ConnectionResetError(f"the connection failed: {error}") from error
 
     def _write(self) -> None:
         try:
             del self.queue[: self._socket.send(bytes(self.queue[:READ_BYTES]))]
+            if self.last and not self.queue and not isinstance(self._socket, ssl.SSLSocket):
+                with contextlib.suppress(OSError):
+                    self._socket.shutdown(socket.SHUT_WR)
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return
-        except (ConnectionError, ssl.SSLError):
+        except OSError:
             self.broken = True
             self.queue.clear()
 
