@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -30,11 +31,13 @@ from critests.node.snapshot import Change, MachineSnapshot, difference
 from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, signals_cleaned_up, start_throwaway
 
 IMAGE = "127.0.0.1:5010/critests/pause:1"
-RUN = "1700000000-abcdef"
+RUN = os.environ.setdefault("SCENARIO_RUN", f"{int(time.time())}-{secrets.token_hex(3)}")
+"""The run id, the same in the processes that a case starts."""
 TRAP = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.2; done"]
 SECONDS = 20.0
+SETTLE_SECONDS = 2.0
 IDS = Path("/tmp/ids")
-"""The ids of all pods and containers made."""
+"""The ids of all runtimes, pods and containers made."""
 
 
 def image_archive() -> bytes:
@@ -63,7 +66,7 @@ def image_archive() -> bytes:
 
 
 def start(binary: str) -> ThrowawayRuntime:
-    return start_throwaway(
+    runtime = start_throwaway(
         "containerd",
         run_id=RUN,
         pause_image=IMAGE,
@@ -71,6 +74,13 @@ def start(binary: str) -> ThrowawayRuntime:
         binary=Path(binary),
         extra_handlers={"second": find_program("runc")},
     )
+    remember(runtime.cgroup_parent.strip("/"))
+    return runtime
+
+
+def remember(*ids: str) -> None:
+    with IDS.open("a", encoding="ascii") as file:
+        file.writelines(f"{one}\n" for one in ids)
 
 
 def run_pods(runtime: ThrowawayRuntime, parent: str = "") -> list[str]:
@@ -102,8 +112,7 @@ def run_pods(runtime: ThrowawayRuntime, parent: str = "") -> list[str]:
                 timeout=SECONDS,
             ).container_id
             pods.StartContainer(cri.StartContainerRequest(container_id=container), timeout=SECONDS)
-            with IDS.open("a", encoding="ascii") as ids:
-                ids.write(f"{pod}\n{container}\n")
+            remember(pod, container)
             addresses.append(pods.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod)).status.network.ip)
     return addresses
 
@@ -290,7 +299,7 @@ def can_be_ours(change: Change) -> bool:
     if change.kind == "cgroup":
         shared = change.thing.endswith("/k8s.io") and not any(path.is_dir() for path in Path(change.thing).glob("*"))
         ids = IDS.read_text(encoding="ascii").split() if IDS.exists() else []
-        return shared or any(word in change.thing for word in ("critests-", RUN, *ids))
+        return shared or any(word in change.thing for word in (RUN, *ids))
     return not change.thing.startswith(("/tmp/logs", str(IDS)))
 
 
@@ -301,8 +310,12 @@ def main(case: str, binary: str) -> None:
     separated()
     before = MachineSnapshot.take()
     CASES[case](binary)
-    changes = difference(before, MachineSnapshot.take())
-    print(json.dumps([str(change) for change in changes if can_be_ours(change)]))
+    end = time.monotonic() + SETTLE_SECONDS  # the kernel ends network namespaces and cgroups when it finds the time
+    while (
+        changes := [str(change) for change in difference(before, MachineSnapshot.take()) if can_be_ours(change)]
+    ) and time.monotonic() < end:
+        time.sleep(0.05)
+    print(json.dumps(changes))
 
 
 if __name__ == "__main__":
