@@ -1,0 +1,213 @@
+"""GEN: how calls travel, whatever they are about."""
+
+import contextlib
+import secrets
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import IGNORING, ContainerFactory, shell
+from critests.fixtures.marks import disruptive, requirement
+from critests.fixtures.outcomes import unsupported
+from critests.fixtures.runtime import Runtime, refusal
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+
+Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
+
+MEBIBYTE = 1024 * 1024
+FIELD_OF_THE_FUTURE = b"\xfa\xff\x7f\x08critests"
+"""Field 262143 of whatever message, with a text of eight bytes: on the wire, the tag and the length before it."""
+
+
+@requirement("GEN-01")
+def test_runtime_service_answers(runtime: Runtime) -> None:
+    """The runtime MUST serve the RuntimeService of CRI v1 at its endpoint.
+
+    Source: RuntimeService.
+    """
+    answer = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
+
+    assert answer.runtime_name
+
+
+@requirement("GEN-01")
+def test_image_service_answers(runtime: Runtime, image: object) -> None:
+    """The runtime MUST serve the ImageService of CRI v1, at the same endpoint or at one of its own.
+
+    Source: ImageService.
+    """
+    answer = runtime.images.ListImages(cri.ListImagesRequest())
+
+    assert image
+    assert len(answer.images) > 0
+
+
+@requirement("GEN-02/unknown")
+@pytest.mark.parametrize("service", ["RuntimeService", "ImageService"])
+def test_unknown_method_is_unimplemented(runtime: Runtime, service: str) -> None:
+    """A method that a runtime does not know MUST be answered at once with Unimplemented.
+
+    Source: gRPC status codes. Kubelets find out by this code what a runtime can do.
+    """
+    channel = runtime.connection.image_channel if service == "ImageService" else runtime.channel
+    unheard_of: grpc.UnaryUnaryMultiCallable[cri.VersionRequest, cri.VersionResponse] = channel.unary_unary(
+        f"/runtime.v1.{service}/CritestsNoSuchMethod", cri.VersionRequest.SerializeToString, cri.VersionResponse.FromString
+    )
+
+    with pytest.raises(grpc.RpcError) as refused:
+        unheard_of(cri.VersionRequest(), timeout=5)
+
+    assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+@requirement("GEN-03")
+def test_unknown_field_of_a_request_is_ignored(runtime: Runtime, sandbox: Sandbox) -> None:
+    """A field that the runtime does not know MUST be ignored: the call does what it does without it.
+
+    Source: Protocol Buffers, unknown fields. A newer kubelet talks to an older runtime.
+    """
+    plain = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=sandbox.id))
+    newer = cri.ListPodSandboxRequest.FromString(plain.SerializeToString() + FIELD_OF_THE_FUTURE)
+    assert newer.ByteSize() > plain.ByteSize()
+
+    answer = runtime.stub.ListPodSandbox(newer)
+
+    assert [item.id for item in answer.items] == [sandbox.id]
+
+
+@requirement("GEN-03")
+def test_unknown_field_of_a_configuration_is_ignored(runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt) -> None:
+    """A field of a pod's configuration that the runtime does not know MUST be ignored: the pod comes up.
+
+    Source: Protocol Buffers, unknown fields. A newer kubelet talks to an older runtime.
+    """
+    newer = cri.PodSandboxConfig.FromString(sandbox_config.SerializeToString() + FIELD_OF_THE_FUTURE)
+
+    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=newer, runtime_handler=runtime.handler))
+
+    assert adopt_sandbox(answer.pod_sandbox_id, sandbox_config).state() == cri.SANDBOX_READY
+
+
+@requirement("GEN-04")
+def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_container: Container) -> None:
+    """An answer above gRPC's own limit of 4 MiB MUST arrive whole at a client that accepts 16 MiB, as kubelets do.
+
+    Source: ExecSyncResponse.stdout. Not stated by the CRI; node-wide lists and the output of probes grow beyond it.
+    """
+    command = shell(f"head -c {6 * MEBIBYTE} /dev/zero | tr '\\000' x")
+
+    answer = runtime.stub.ExecSync(cri.ExecSyncRequest(container_id=running_container.id, cmd=command, timeout=30))
+
+    assert len(answer.stdout) == 6 * MEBIBYTE
+    assert answer.stdout.strip(b"x") == b""
+
+
+@requirement("GEN-08")
+def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, sandbox_config: cri.PodSandboxConfig) -> None:
+    """A RunPodSandbox that the client cancels MUST NOT leave a sandbox that cannot be stopped and removed.
+
+    Source: RunPodSandbox.
+    """
+    mark = {"critests.made-from": secrets.token_hex(8)}
+    sandbox_config.labels.update(mark)
+    wanted = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=mark))
+
+    call = runtime.stub.RunPodSandbox.future(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    with contextlib.suppress(grpc.FutureTimeoutError):
+        call.exception(timeout=0.05)
+    call.cancel()
+
+    def clear_away() -> list[str]:
+        left = [item.id for item in runtime.stub.ListPodSandbox(wanted).items]
+        for sandbox_id in left:
+            with contextlib.suppress(grpc.RpcError):
+                runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
+                runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id))
+        return [item.id for item in runtime.stub.ListPodSandbox(wanted).items]
+
+    runtime.eventually("the cancelled sandbox to go", clear_away, seconds=20, holds=lambda left: not left)
+
+
+@requirement("GEN-09")
+@pytest.mark.parametrize("rpc", ["ListContainers", "ListPodSandbox", "Status"])
+def test_reads_are_answered_during_a_long_stop(runtime: Runtime, running: ContainerFactory, rpc: str) -> None:
+    """Lists and Status MUST be answered while a slow StopContainer of another object is under way.
+
+    Source: StopContainerRequest.timeout. Not stated by the CRI; the kubelet lists all the time.
+    """
+    requests = {"ListContainers": cri.ListContainersRequest(), "ListPodSandbox": cri.ListPodSandboxRequest(), "Status": cri.StatusRequest()}
+    container = running(script=f"trap '' TERM; echo ready; {IGNORING}", wait_for_log="ready")
+
+    stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=1))
+    call = runtime.timed(getattr(runtime.stub, rpc), requests[rpc], timeout=5)
+
+    still_stopping = not stop.done()
+    stop.result()
+    assert still_stopping, f"{rpc} was answered after {call.seconds:.2f} s, when the stop of 1 s was over"
+
+
+@requirement("GEN-10")
+def test_prefix_of_a_sandbox_id_finds_the_sandbox(runtime: Runtime, sandbox: Sandbox) -> None:
+    """A unique beginning of an id MAY stand for the id, and then finds that object.
+
+    Source: PodSandboxStatusRequest.pod_sandbox_id.
+    """
+    try:
+        answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id[:12]))
+    except grpc.RpcError as error:
+        unsupported(f"id prefixes: 12 digits are refused with {error.code().name}")
+
+    assert answer.status.id == sandbox.id
+
+
+@requirement("GEN-11")
+@disruptive
+def test_empty_sandbox_id_selects_nothing(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """An empty id SHOULD NOT stand for any sandbox, even where there is only one.
+
+    Source: PodSandboxStatusRequest.pod_sandbox_id.
+    """
+    refusal(runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=""))
+
+    assert own_sandbox.state() == cri.SANDBOX_READY
+
+
+@requirement("GEN-11")
+@disruptive
+def test_empty_container_id_selects_nothing(runtime: Runtime, container: Container) -> None:
+    """An empty id SHOULD NOT stand for any container, even where there is only one.
+
+    Source: ContainerStatusRequest.container_id.
+    """
+    refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=""))
+
+    assert container.state() == cri.CONTAINER_CREATED
+
+
+@requirement("GEN-12")
+def test_every_sandbox_and_container_has_an_id_of_its_own(
+    runtime: Runtime,
+    sandbox_config: cri.PodSandboxConfig,
+    adopt_sandbox: Adopt,
+    sandbox: Sandbox,
+    container: Container,
+    container_config: Callable[..., cri.ContainerConfig],
+    adopt_container: Callable[[str, Sandbox, cri.ContainerConfig], Container],
+) -> None:
+    """RunPodSandbox and CreateContainer MUST return ids that are not empty and that no other object has.
+
+    Source: RunPodSandboxResponse.pod_sandbox_id, CreateContainerResponse.container_id.
+    """
+    config = container_config()
+
+    pod = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)).pod_sandbox_id
+    home = adopt_sandbox(pod, sandbox_config)
+    request = cri.CreateContainerRequest(pod_sandbox_id=pod, config=config, sandbox_config=sandbox_config)
+    inside = adopt_container(runtime.stub.CreateContainer(request).container_id, home, config).id
+
+    ids = [sandbox.id, container.id, pod, inside]
+    assert all(ids)
+    assert len(set(ids)) == 4

@@ -1,0 +1,370 @@
+"""RT: what a runtime says of itself."""
+
+import json
+import re
+import secrets
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import WAITING, ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.outcomes import blocked
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.sandboxes import Sandbox
+
+Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
+
+SEMANTIC_VERSION = r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-~][0-9A-Za-z.~-]+)?(\+[0-9A-Za-z.~-]+)?"
+"""Semantic versioning, with the tilde that distributions use where it has a hyphen."""
+REQUIRED_CONDITIONS = ("RuntimeReady", "NetworkReady")
+
+
+@requirement("RT-30")
+def test_version_and_status_say_all_that_a_kubelet_needs(runtime: Runtime) -> None:
+    """Version MUST fill all four fields, and Status MUST hold the two required conditions.
+
+    Source: VersionResponse, StatusResponse.status.
+    """
+    version = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
+    status = runtime.stub.Status(cri.StatusRequest())
+
+    assert all([version.version, version.runtime_name, version.runtime_version, version.runtime_api_version]), version
+    assert status.HasField("status")
+    assert {condition.type for condition in status.status.conditions} >= set(REQUIRED_CONDITIONS)
+
+
+@requirement("RT-01")
+def test_version_carries_the_version_of_the_kubelets_api(runtime: Runtime) -> None:
+    """Version MUST name the version of the kubelet's API that every kubelet insists on.
+
+    Source: VersionResponse.version. Not stated by the CRI; the kubelet turns away a runtime that answers anything else.
+    """
+    answer = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
+
+    assert answer.version == "0.1.0"
+
+
+@requirement("RT-02")
+def test_runtime_has_one_name(runtime: Runtime) -> None:
+    """Version MUST give the runtime a name, the same in every call.
+
+    Source: VersionResponse.runtime_name.
+    """
+    names = {runtime.stub.Version(cri.VersionRequest(version="0.1.0")).runtime_name for _ in range(3)}
+
+    assert names == {runtime.version.runtime_name}
+    assert "" not in names
+
+
+@requirement("RT-03")
+def test_version_of_the_runtime_is_semantic(runtime: Runtime) -> None:
+    """Version MUST give the runtime's version as a semantic version, with or without a leading v.
+
+    Source: VersionResponse.runtime_version.
+    """
+    answer = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
+
+    assert re.fullmatch(SEMANTIC_VERSION, answer.runtime_version), answer.runtime_version
+
+
+@requirement("RT-04/non-empty")
+def test_version_names_the_runtimes_api(runtime: Runtime) -> None:
+    """Version MUST name the version of the API that the runtime speaks.
+
+    Source: VersionResponse.runtime_api_version.
+    """
+    answer = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
+
+    assert answer.runtime_api_version
+
+
+@requirement("RT-04/format")
+def test_version_of_the_runtimes_api_looks_like_one(runtime: Runtime) -> None:
+    """The version of the runtime's API SHOULD be numbers and dots, with or without a leading v.
+
+    Source: VersionResponse.runtime_api_version.
+    """
+    answer = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
+
+    assert re.fullmatch(r"v?\d+(\.\d+)*", answer.runtime_api_version), answer.runtime_api_version
+
+
+@requirement("RT-05")
+@pytest.mark.parametrize("said", ["", "v1", "99.99.99", "no version at all"], ids=["empty", "of the API", "of the future", "words"])
+def test_version_answers_whatever_the_client_says(runtime: Runtime, said: str) -> None:
+    """Version SHOULD answer as ever to a client that names no version or an unexpected one.
+
+    Source: VersionRequest.version.
+    """
+    answer = runtime.stub.Version(cri.VersionRequest(version=said))
+
+    assert answer == runtime.version
+
+
+@requirement("RT-06")
+@pytest.mark.parametrize("condition", REQUIRED_CONDITIONS)
+def test_status_has_each_required_condition_once(runtime: Runtime, condition: str) -> None:
+    """Status MUST hold each of the two required conditions exactly once.
+
+    Source: RuntimeStatus.conditions.
+    """
+    answer = runtime.stub.Status(cri.StatusRequest())
+
+    assert [one.type for one in answer.status.conditions].count(condition) == 1
+
+
+@requirement("RT-07")
+@pytest.mark.parametrize("condition", REQUIRED_CONDITIONS)
+def test_required_conditions_hold_on_a_healthy_node(runtime: Runtime, condition: str) -> None:
+    """Status MUST report both required conditions as true where the node is healthy.
+
+    Source: RuntimeCondition.status.
+    """
+    answer = runtime.stub.Status(cri.StatusRequest())
+
+    (found,) = [one for one in answer.status.conditions if one.type == condition]
+    assert found.status, f"{condition} is false: {found.reason}: {found.message}"
+
+
+@requirement("RT-11")
+def test_status_names_each_condition_once(runtime: Runtime) -> None:
+    """Status SHOULD NOT hold two conditions of one type, however many it adds to the required ones.
+
+    Source: RuntimeCondition.type.
+    """
+    answer = runtime.stub.Status(cri.StatusRequest())
+
+    counted = Counter(condition.type for condition in answer.status.conditions)
+    assert counted
+    assert set(counted.values()) == {1}, counted
+
+
+@requirement("RT-12")
+def test_plain_status_has_no_info(runtime: Runtime) -> None:
+    """Status SHOULD leave the info map empty unless it is asked to be verbose.
+
+    Source: StatusRequest.verbose.
+    """
+    answer = runtime.stub.Status(cri.StatusRequest(verbose=False))
+
+    assert dict(answer.info) == {}
+
+
+@requirement("RT-13")
+def test_verbose_status_has_info(runtime: Runtime) -> None:
+    """Status, asked to be verbose, SHOULD fill the info map.
+
+    Source: StatusResponse.info.
+    """
+    answer = runtime.stub.Status(cri.StatusRequest(verbose=True))
+
+    assert dict(answer.info) != {}
+
+
+@requirement("RT-13")
+def test_info_of_the_verbose_status_is_json(runtime: Runtime) -> None:
+    """Every value in the info map of Status SHOULD be JSON.
+
+    Source: StatusResponse.info.
+    """
+    answer = runtime.stub.Status(cri.StatusRequest(verbose=True))
+
+    assert [key for key, text in answer.info.items() if not is_json(text)] == []
+
+
+@requirement("RT-14/unique")
+@requires(Capability.RUNTIME_HANDLERS)
+def test_status_names_each_handler_once(runtime: Runtime) -> None:
+    """Status MUST NOT list two handlers of one name.
+
+    Source: StatusResponse.runtime_handlers.
+    """
+    answer = runtime.stub.Status(cri.StatusRequest())
+
+    names = [handler.name for handler in answer.runtime_handlers]
+    assert names
+    assert sorted(names) == sorted(set(names))
+
+
+@requirement("RT-14/accepted")
+@requires(Capability.RUNTIME_HANDLERS)
+def test_run_pod_sandbox_accepts_every_listed_handler(runtime: Runtime, adopt_sandbox: Adopt) -> None:
+    """RunPodSandbox SHOULD accept every handler that Status lists.
+
+    Source: RuntimeHandler.name, RunPodSandboxRequest.runtime_handler.
+    """
+    names = [handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers]
+    states = {}
+
+    for name in names:
+        config = runtime.requests.sandbox()
+        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=name))
+        states[name] = adopt_sandbox(answer.pod_sandbox_id, config).state()
+
+    assert states == dict.fromkeys(names, cri.SANDBOX_READY)
+
+
+@requirement("RT-15")
+@requires(Capability.RUNTIME_HANDLERS)
+def test_default_handler_is_listed_without_a_name(runtime: Runtime) -> None:
+    """Status SHOULD list the default handler under the empty name, with the features of a handler that has one.
+
+    Source: RuntimeHandler.name.
+    """
+    answer = runtime.stub.Status(cri.StatusRequest())
+
+    nameless = [handler.features for handler in answer.runtime_handlers if not handler.name]
+    assert len(nameless) == 1
+    assert nameless[0] in [handler.features for handler in answer.runtime_handlers if handler.name]
+
+
+@requirement("RT-21/calls")
+def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
+    """Status SHOULD name the same features and handlers in every call.
+
+    Source: StatusResponse.features, StatusResponse.runtime_handlers.
+    """
+    answers = [runtime.stub.Status(cri.StatusRequest()) for _ in range(3)]
+
+    told = [sorted((handler.name, str(handler.features)) for handler in answer.runtime_handlers) for answer in answers]
+    assert told == [told[0]] * 3
+    assert [answer.features for answer in answers] == [answers[0].features] * 3
+
+
+@requirement("RT-22")
+@requires(Capability.RUNTIME_CONFIG)
+def test_runtime_config_names_the_cgroup_driver(runtime: Runtime) -> None:
+    """RuntimeConfig MUST name one of the cgroup drivers that there are.
+
+    Source: LinuxRuntimeConfiguration.cgroup_driver.
+    """
+    answer = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
+
+    assert answer.HasField("linux")
+    assert answer.linux.cgroup_driver in {cri.SYSTEMD, cri.CGROUPFS}
+
+
+@requirement("RT-22")
+@requires(Capability.RUNTIME_CONFIG, Capability.SAME_HOST, Capability.ROOT)
+def test_pod_lands_in_its_cgroup(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, running: ContainerFactory
+) -> None:
+    """A pod whose cgroup is written as the named driver wants it MUST have its processes there.
+
+    Source: LinuxRuntimeConfiguration.cgroup_driver, LinuxPodSandboxConfig.cgroup_parent.
+    """
+    driver = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()).linux.cgroup_driver
+    written = CgroupDriver.SYSTEMD if driver == cri.SYSTEMD else CgroupDriver.CGROUPFS
+    parent = CgroupParents(runtime.requests.run, written).of_pod(sandbox_config.metadata.uid)
+    sandbox_config.linux.cgroup_parent = parent
+    token = f"critests-{secrets.token_hex(8)}"
+
+    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+
+    running(script=f": {token}; {WAITING}", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, sandbox_config))
+    cgroups = cgroups_of_processes_that_mention(token)
+    if not cgroups:
+        blocked("the processes of containers cannot be seen from here; run the suite in the PID namespace of the machine")
+    assert f"/{Path(parent).name}/" in cgroups
+
+
+@requirement("RT-23")
+@requires(Capability.RUNTIME_CONFIG)
+def test_runtime_config_is_constant(runtime: Runtime) -> None:
+    """RuntimeConfig MUST give the same answer as long as the daemon lives.
+
+    Source: RuntimeConfig.
+    """
+    answers = [runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()) for _ in range(3)]
+
+    assert answers == [answers[0]] * 3
+
+
+@requirement("RT-25/accept")
+def test_runtime_takes_a_pod_cidr(runtime: Runtime) -> None:
+    """UpdateRuntimeConfig with a range of pod addresses MUST succeed, and leave a node ready that was.
+
+    Source: NetworkConfig.pod_cidr.
+    """
+    network = cri.NetworkConfig(pod_cidr="10.123.0.0/24")
+
+    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network)))
+
+    conditions = {one.type: one.status for one in runtime.stub.Status(cri.StatusRequest()).status.conditions}
+    assert conditions.get("NetworkReady") is runtime.has(Capability.POD_NETWORK)
+
+
+@requirement("RT-26")
+def test_empty_pod_cidr_changes_nothing(runtime: Runtime) -> None:
+    """UpdateRuntimeConfig with an empty range MUST succeed.
+
+    Source: NetworkConfig.pod_cidr.
+    """
+    network = cri.NetworkConfig(pod_cidr="")
+
+    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network)))
+
+
+@requirement("RT-28")
+def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, observe: Callable[[str], None]) -> None:
+    """UpdateRuntimeConfig with a range that is none MAY be refused or ignored; existing pods are not touched.
+
+    Source: NetworkConfig.pod_cidr; runtimes differ.
+    """
+    network = cri.NetworkConfig(pod_cidr="300.1.2.3/77")
+    request = cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network))
+
+    try:
+        runtime.stub.UpdateRuntimeConfig(request)
+        observe("ignores it")
+    except grpc.RpcError as error:
+        observe(f"refuses with {error.code().name}")
+
+    assert runtime.stub.Version(cri.VersionRequest(version="0.1.0")) == runtime.version
+    assert own_sandbox.state() == cri.SANDBOX_READY
+
+
+@requirement("RT-29")
+@pytest.mark.parametrize(
+    ("rpc", "request_message"), [("Status", cri.StatusRequest()), ("Version", cri.VersionRequest())], ids=["Status", "Version"]
+)
+def test_runtime_answers_for_itself_at_once(runtime: Runtime, new_sandbox: SandboxFactory, rpc: str, request_message: object) -> None:
+    """Status and Version SHOULD answer well within a second, also while pods run.
+
+    Source: Status, Version. Not stated by the CRI; the kubelet takes a slow Status for a sick node.
+    """
+    new_sandbox()
+    method = getattr(runtime.stub, rpc)
+
+    seconds = [runtime.timed(method, request_message).seconds for _ in range(3)]
+
+    assert max(seconds) < 1 * runtime.scale
+
+
+def is_json(text: str) -> bool:
+    """Say whether a text is a JSON document."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def cgroups_of_processes_that_mention(token: str) -> str:
+    """Return what the kernel says of the cgroups of all processes of this machine whose command line holds a token, as one text."""
+    texts = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if token.encode() in file.read_bytes():
+                texts.append((file.parent / "cgroup").read_text(encoding="utf-8"))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return "\n".join(texts)

@@ -1,0 +1,313 @@
+"""SBA: what a runtime says of a sandbox."""
+
+import ipaddress
+import json
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.outcomes import unsupported
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.lifecycle.sandboxes import Sandbox
+
+Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
+Listed = Callable[[Sandbox], cri.PodSandbox]
+
+LABELS = {
+    "key with a domain": {"critests.example/role": "front"},
+    "longest key and value": {f"{'a' * 61}.{'b' * 63}.{'c' * 63}.{'d' * 63}/{'k' * 63}": "v" * 63},
+    "empty value": {"critests-empty": ""},
+    "key of the kubelet's": {"io.kubernetes.pod.name": "somebody", "io.kubernetes.pod.uid": "0000"},
+}
+ANNOTATIONS = {
+    "64 KiB": {"critests.example/large": "0123456789abcdef" * 4096},
+    "empty value": {"critests.example/empty": ""},
+    "beyond ASCII": {"critests.example/words": "Größe 大小 размер \U0001f980"},
+    "several lines": {"critests.example/lines": "first\nsecond\r\n\tthird\n"},
+    "JSON": {"critests.example/json": '{"a": ["b", 1, null], "quote": "\\""}'},
+}
+NAMESPACES = {
+    "all of the pod's own": cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD),
+    "processes per container": cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD),
+    "the node's network": cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD),
+    "the node's processes": cri.NamespaceOption(network=cri.POD, pid=cri.NODE, ipc=cri.POD),
+    "the node's IPC": cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.NODE),
+}
+
+
+@pytest.fixture
+def listed(runtime: Runtime) -> Listed:
+    """Return what finds the entry of a sandbox in the list of all."""
+
+    def look(sandbox: Sandbox) -> cri.PodSandbox:
+        (entry,) = [item for item in runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items if item.id == sandbox.id]
+        return entry
+
+    return look
+
+
+@requirement("SBA-01")
+def test_status_of_a_sandbox_carries_its_id(runtime: Runtime, sandbox: Sandbox) -> None:
+    """PodSandboxStatus MUST answer with the id that it was asked for.
+
+    Source: PodSandboxStatus.id.
+    """
+    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id))
+
+    assert answer.status.id == sandbox.id
+
+
+@requirement("SBA-02")
+def test_sandbox_keeps_its_metadata(runtime: Runtime, new_sandbox: SandboxFactory) -> None:
+    """PodSandboxStatus MUST return name, uid, namespace and attempt as they were given.
+
+    Source: PodSandboxStatus.metadata.
+    """
+    made = new_sandbox(name="one-of-four", namespace="critests-space", uid="2f1c", attempt=3)
+
+    metadata = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status.metadata
+
+    assert (metadata.name, metadata.namespace, metadata.uid, metadata.attempt) == ("one-of-four", "critests-space", "2f1c", 3)
+
+
+@requirement("SBA-03")
+def test_creation_of_a_sandbox_lies_within_its_run(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, listed: Listed
+) -> None:
+    """The creation time MUST be nanoseconds of the wall clock while RunPodSandbox ran, the same in status and list.
+
+    Source: PodSandboxStatus.created_at, PodSandbox.created_at.
+    """
+    request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    call = runtime.timed(runtime.stub.RunPodSandbox, request)
+    made = adopt_sandbox(call.response.pod_sandbox_id, sandbox_config)
+
+    created_at = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status.created_at
+
+    assert call.started_ns <= created_at <= call.ended_ns
+    assert listed(made).created_at == created_at
+
+
+@requirement("SBA-04")
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_sandbox_keeps_its_labels(runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed, labels: Mapping[str, str]) -> None:
+    """Every label of a sandbox MUST come back unchanged in status and list.
+
+    Source: PodSandboxConfig.labels.
+    """
+    made = new_sandbox(labels=labels)
+
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
+
+    assert labels.items() <= dict(status.labels).items()
+    assert labels.items() <= dict(listed(made).labels).items()
+
+
+@requirement("SBA-05")
+@pytest.mark.parametrize("annotations", ANNOTATIONS.values(), ids=ANNOTATIONS)
+def test_sandbox_keeps_its_annotations(
+    runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed, annotations: Mapping[str, str]
+) -> None:
+    """Annotations of a sandbox MUST come back to the byte in status and list, whatever they hold.
+
+    Source: PodSandboxConfig.annotations, PodSandboxStatus.annotations.
+    """
+    made = new_sandbox(annotations=annotations)
+
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
+
+    (key,) = annotations
+    assert status.annotations.get(key) == annotations[key]
+    assert listed(made).annotations.get(key) == annotations[key]
+
+
+@requirement("SBA-06/annotations")
+def test_sandbox_has_no_annotations_but_those_given(runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed) -> None:
+    """The annotations in status and list MUST be exactly those of the request: none more, none fewer.
+
+    Source: PodSandboxStatus.annotations.
+    """
+    given = {"critests.example/one": "1", "critests.example/two": "2"}
+    made = new_sandbox(annotations=given)
+
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
+
+    assert dict(status.annotations) == given
+    assert dict(listed(made).annotations) == given
+
+
+@requirement("SBA-06/labels")
+def test_labels_that_a_runtime_adds_are_seen_everywhere(
+    runtime: Runtime, own_sandbox: Sandbox, listed: Listed, observe: Callable[[str], None]
+) -> None:
+    """A runtime MAY add labels of its own to a sandbox, the same in status and list.
+
+    Source: PodSandboxStatus.labels; runtimes differ.
+    """
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status
+
+    added = sorted(status.labels.keys() - own_sandbox.config.labels.keys())
+    observe(f"adds {', '.join(added)}" if added else "adds none")
+    assert sorted(listed(own_sandbox).labels.keys() - own_sandbox.config.labels.keys()) == added
+
+
+@requirement("SBA-07")
+def test_sandbox_keeps_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbox, listed: Listed) -> None:
+    """Status and list MUST name the handler of the request; where it named none, nothing or one that the runtime has.
+
+    Source: PodSandboxStatus.runtime_handler, PodSandbox.runtime_handler.
+    """
+    has = {handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers}
+
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status
+
+    assert status.runtime_handler in ({runtime.handler} if runtime.handler else has | {""})
+    assert listed(own_sandbox).runtime_handler == status.runtime_handler
+
+
+@requirement("SBA-08")
+@pytest.mark.parametrize("wanted", NAMESPACES.values(), ids=NAMESPACES)
+def test_status_tells_the_namespaces_of_a_sandbox(runtime: Runtime, new_sandbox: SandboxFactory, wanted: cri.NamespaceOption) -> None:
+    """PodSandboxStatus MUST return the namespace modes for network, processes and IPC as they were requested.
+
+    Source: PodSandboxStatus.linux, NamespaceOption.
+    """
+    made = new_sandbox(namespaces=wanted)
+
+    seen = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status.linux.namespaces.options
+
+    name = cri.NamespaceMode.Name
+    assert [name(seen.network), name(seen.pid), name(seen.ipc)] == [name(wanted.network), name(wanted.pid), name(wanted.ipc)]
+
+
+@requirement("SBA-09")
+@requires(Capability.POD_NETWORK)
+def test_sandbox_on_the_pod_network_has_an_address(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """PodSandboxStatus MUST give a valid address for a pod on the pod network.
+
+    Source: PodSandboxNetworkStatus.ip.
+    """
+    network = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status.network
+
+    assert network.ip
+    assert not ipaddress.ip_address(network.ip).is_unspecified
+
+
+@requirement("SBA-10")
+@requires(Capability.DUAL_STACK)
+def test_further_addresses_of_a_sandbox_are_of_the_other_families(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """The further addresses of a pod MUST leave out its first and be of the other family.
+
+    Source: PodSandboxNetworkStatus.additional_ips.
+    """
+    network = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status.network
+
+    further = [ipaddress.ip_address(more.ip) for more in network.additional_ips]
+    first = ipaddress.ip_address(network.ip)
+    assert first not in further
+    assert {address.version for address in further} == {4, 6} - {first.version}
+
+
+@requirement("SBA-11")
+@requires(Capability.POD_NETWORK)
+def test_address_of_a_sandbox_stays_or_goes(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """A stopped sandbox SHOULD show the address that it had, or none.
+
+    Source: PodSandboxNetworkStatus.ip.
+    """
+    before = own_sandbox.status().network.ip
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    after = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status.network.ip
+
+    assert after in {before, ""}
+
+
+@requirement("SBA-12")
+def test_plain_status_of_a_sandbox_has_no_info(runtime: Runtime, sandbox: Sandbox) -> None:
+    """PodSandboxStatus SHOULD leave the info map empty unless it is asked to be verbose.
+
+    Source: PodSandboxStatusRequest.verbose.
+    """
+    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=False))
+
+    assert dict(answer.info) == {}
+
+
+@requirement("SBA-12")
+def test_verbose_status_of_a_sandbox_is_json(runtime: Runtime, sandbox: Sandbox) -> None:
+    """PodSandboxStatus, asked to be verbose, SHOULD fill the info map, with JSON in every value.
+
+    Source: PodSandboxStatusResponse.info.
+    """
+    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True))
+
+    assert answer.info
+    for key, text in answer.info.items():
+        assert is_json(text), f"{key} is no JSON: {text[:200]}"
+
+
+@requirement("SBA-13")
+def test_status_of_a_sandbox_holds_all_its_containers(
+    runtime: Runtime, own_sandbox: Sandbox, created: ContainerFactory, exited: ContainerFactory
+) -> None:
+    """A PodSandboxStatus that carries a time MAY only do so with the status of every container of the pod.
+
+    Source: PodSandboxStatusResponse.containers_statuses, timestamp.
+    """
+    containers = [created(in_sandbox=own_sandbox), exited(in_sandbox=own_sandbox)]
+
+    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
+
+    if answer.timestamp <= 0:
+        unsupported("statuses in PodSandboxStatus: the timestamp is 0")
+    assert {status.id for status in answer.containers_statuses} == {container.id for container in containers}
+
+
+@requirement("SBA-14")
+def test_status_of_a_sandbox_agrees_with_that_of_its_containers(runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory) -> None:
+    """A container's status inside PodSandboxStatus MAY only be what ContainerStatus says of it.
+
+    Source: PodSandboxStatusResponse.containers_statuses.
+    """
+    alone = exited(script="exit 4", in_sandbox=own_sandbox).status()
+
+    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
+
+    if answer.timestamp <= 0:
+        unsupported("statuses in PodSandboxStatus: the timestamp is 0")
+    (inside,) = answer.containers_statuses
+    assert (inside.id, inside.metadata, inside.state) == (alone.id, alone.metadata, alone.state)
+    assert (inside.created_at, inside.finished_at, inside.exit_code) == (alone.created_at, alone.finished_at, alone.exit_code)
+
+
+@requirement("SBA-23")
+@pytest.mark.parametrize("state", [cri.SANDBOX_READY, cri.SANDBOX_NOTREADY], ids=["ready", "not ready"])
+def test_list_and_status_of_a_sandbox_agree(
+    runtime: Runtime, sandbox_in: SandboxFactory, listed: Listed, state: "cri.PodSandboxState"
+) -> None:
+    """An entry of ListPodSandbox MUST say the same as PodSandboxStatus, in every field that both have.
+
+    Source: PodSandbox, PodSandboxStatus.
+    """
+    made = sandbox_in(state, attempt=1, labels={"critests.example/role": "front"}, annotations={"critests.example/note": "seen twice"})
+
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
+
+    entry = listed(made)
+    for field in ("id", "metadata", "state", "created_at", "labels", "annotations", "runtime_handler"):
+        assert getattr(entry, field) == getattr(status, field), f"list and status differ in {field}"
+
+
+def is_json(text: str) -> bool:
+    """Say whether a text is a JSON document."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,240 @@
+"""SBA: which sandboxes ListPodSandbox returns."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.made import Made
+from critests.fixtures.marks import requirement
+from critests.fixtures.outcomes import setting_up
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import may_change
+from critests.lifecycle.sandboxes import Sandbox
+
+ROLE, TIER, BARE = "critests.example/role", "critests.example/tier", "critests.example/bare"
+NOBODY = "0" * 64
+"""The form of an id, and no object's."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """Sandboxes to choose from; the tests of this module share them and change nothing.
+
+    Attributes:
+        web: ready, of role `web` and tier `front`, with an empty label `bare`.
+        database: ready, of role `database` and tier `back`.
+        stopped: not ready, of role `web` and tier `back`.
+    """
+
+    web: Sandbox
+    database: Sandbox
+    stopped: Sandbox
+
+
+Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
+Found = Callable[..., set[str]]
+
+
+@pytest.fixture(scope="module")
+def population(runtime: Runtime) -> Iterator[Population]:
+    """Three sandboxes that differ in labels and state."""
+    may_change(runtime)
+    made = Made()
+
+    def make(role: str, tier: str, **more: str) -> Sandbox:
+        config = runtime.requests.sandbox(f"{role}-{tier}", labels={ROLE: role, TIER: tier, **more})
+        made.sandboxes.append(Sandbox.run(runtime.connection, config, runtime.handler))
+        return made.sandboxes[-1]
+
+    try:
+        with setting_up():
+            all_three = Population(make("web", "front", **{BARE: ""}), make("database", "back"), make("web", "back"))
+            all_three.stopped.stop()
+        yield all_three
+    finally:
+        made.discard()
+
+
+@pytest.fixture
+def found(runtime: Runtime, population: Population) -> Found:
+    """Call ListPodSandbox with a filter, and return which of the three it names; `strangers` stands for any other sandbox."""
+    names = {population.web.id: "web", population.database.id: "database", population.stopped.id: "stopped"}
+
+    def look(**wanted: object) -> set[str]:
+        chosen = cri.PodSandboxFilter(**wanted)  # type: ignore[arg-type]  # the fields of the filter, by name
+        answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=chosen))
+        return {names.get(item.id, "strangers") for item in answer.items}
+
+    return look
+
+
+def state(value: "cri.PodSandboxState") -> cri.PodSandboxStateValue:
+    """Return a state as a filter wants it."""
+    return cri.PodSandboxStateValue(state=value)
+
+
+@requirement("SBA-15")
+def test_list_without_a_filter_shows_every_sandbox(runtime: Runtime, population: Population) -> None:
+    """ListPodSandbox without a filter MUST return the ready and the stopped sandboxes.
+
+    Source: ListPodSandboxRequest.filter.
+    """
+    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest())
+
+    states = {item.id: item.state for item in answer.items}
+    assert states.get(population.web.id) == cri.SANDBOX_READY
+    assert states.get(population.stopped.id) == cri.SANDBOX_NOTREADY
+
+
+@requirement("SBA-16")
+def test_list_filters_sandboxes_by_id(runtime: Runtime, population: Population) -> None:
+    """A filter with a whole id MUST return that sandbox and no other.
+
+    Source: PodSandboxFilter.id.
+    """
+    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=population.database.id)))
+
+    assert [item.id for item in answer.items] == [population.database.id]
+
+
+@requirement("SBA-17")
+def test_list_filters_sandboxes_that_are_ready(runtime: Runtime, population: Population) -> None:
+    """A filter with the state READY MUST return the ready sandboxes and no others.
+
+    Source: PodSandboxFilter.state.
+    """
+    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(state=state(cri.SANDBOX_READY))))
+
+    assert {population.web.id, population.database.id} <= {item.id for item in answer.items}
+    assert {item.state for item in answer.items} == {cri.SANDBOX_READY}
+
+
+@requirement("SBA-17")
+def test_list_filters_sandboxes_that_are_not_ready(runtime: Runtime, population: Population) -> None:
+    """A filter with the state NOTREADY MUST return the sandboxes that are not ready and no others.
+
+    Source: PodSandboxFilter.state.
+    """
+    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(state=state(cri.SANDBOX_NOTREADY))))
+
+    assert population.stopped.id in {item.id for item in answer.items}
+    assert {item.state for item in answer.items} == {cri.SANDBOX_NOTREADY}
+
+
+@requirement("SBA-18")
+def test_filter_without_a_state_is_not_read_as_ready(found: Found) -> None:
+    """A filter that names no state MUST return sandboxes in any state, although the first state's number is zero.
+
+    Source: PodSandboxFilter.state, which is a message so that it can be absent.
+    """
+    assert found(label_selector={ROLE: "web"}) >= {"web", "stopped"}
+
+
+@requirement("SBA-19")
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ({ROLE: "web"}, {"web", "stopped"}),
+        ({ROLE: "web", TIER: "back"}, {"stopped"}),
+        ({ROLE: "nobody's"}, set()),
+        ({"critests.example/absent": "web"}, set()),
+        ({ROLE: "database", TIER: "front"}, set()),
+    ],
+    ids=["one label", "two labels", "value that nobody has", "key that nobody has", "labels of two different sandboxes"],
+)
+def test_list_filters_sandboxes_by_labels(runtime: Runtime, found: Found, selector: dict[str, str], expected: set[str]) -> None:
+    """A filter with labels MUST return the sandboxes that carry all of them; where there are none, an empty list.
+
+    Source: PodSandboxFilter.label_selector.
+    """
+    assert found(label_selector={**runtime.requests.run.labels, **selector}) == expected
+
+
+@requirement("SBA-20")
+@pytest.mark.parametrize(
+    ("whose", "wanted", "labels", "expected"),
+    [
+        ("stopped", cri.SANDBOX_NOTREADY, {ROLE: "web"}, {"stopped"}),
+        ("stopped", cri.SANDBOX_READY, {ROLE: "web"}, set()),
+        ("web", cri.SANDBOX_READY, {ROLE: "database"}, set()),
+    ],
+    ids=["all hold", "the state does not", "the label does not"],
+)
+def test_conditions_of_a_sandbox_filter_combine(
+    population: Population, found: Found, whose: str, wanted: "cri.PodSandboxState", labels: dict[str, str], expected: set[str]
+) -> None:
+    """A filter with id, state and labels MUST return what meets all three; where nothing does, an empty list.
+
+    Source: PodSandboxFilter.
+    """
+    assert found(id=getattr(population, whose).id, state=state(wanted), label_selector=labels) == expected
+
+
+@requirement("SBA-21")
+def test_filter_with_an_unknown_sandbox_id_finds_nothing(runtime: Runtime) -> None:
+    """A filter with an id that no sandbox has MUST give an empty list and no error.
+
+    Source: PodSandboxFilter.id.
+    """
+    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=NOBODY)))
+
+    assert list(answer.items) == []
+
+
+@requirement("SBA-22")
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ({ROLE: "we"}, set()),
+        ({ROLE: "eb"}, set()),
+        ({ROLE: "WEB"}, set()),
+        ({ROLE: ""}, set()),
+        ({ROLE[:-1]: "web"}, set()),
+        ({BARE: ""}, {"web"}),
+    ],
+    ids=["start of the value", "end of the value", "other case", "no value", "start of the key", "empty value"],
+)
+def test_label_values_match_as_a_whole(runtime: Runtime, found: Found, selector: dict[str, str], expected: set[str]) -> None:
+    """A label of a filter MUST match the whole key and the whole value, and an empty value only an empty one.
+
+    Source: PodSandboxFilter.label_selector.
+    """
+    assert found(label_selector={**runtime.requests.run.labels, **selector}) == expected
+
+
+@requirement("SBA-24")
+def test_list_names_no_sandbox_twice(runtime: Runtime, population: Population) -> None:
+    """ListPodSandbox MUST name each sandbox once.
+
+    Source: ListPodSandboxResponse.items.
+    """
+    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest())
+
+    ids = [item.id for item in answer.items]
+    assert population.web.id in ids
+    assert sorted(ids) == sorted(set(ids))
+
+
+@requirement("SBA-25")
+def test_sandbox_that_is_listed_as_ready_can_be_used(runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt) -> None:
+    """A sandbox SHOULD NOT be listed as ready before it has what a ready one has: a status, and its address.
+
+    Source: PodSandbox.state.
+    """
+    config = sandbox_config
+    config.labels["critests.made-from"] = config.metadata.uid
+    wanted = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector={"critests.made-from": config.metadata.uid}))
+    call = runtime.stub.RunPodSandbox.future(cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler))
+
+    (ready,) = runtime.eventually(
+        "the sandbox to be listed as ready",
+        lambda: [item for item in runtime.stub.ListPodSandbox(wanted).items if item.state == cri.SANDBOX_READY],
+        seconds=30,
+    )
+    early = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=ready.id)).status
+
+    made = adopt_sandbox(call.result().pod_sandbox_id, config)
+    assert early.state == cri.SANDBOX_READY
+    assert early.network.ip == made.status().network.ip

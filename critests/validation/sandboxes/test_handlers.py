@@ -1,0 +1,108 @@
+"""RCL: runtime handlers."""
+
+import secrets
+from collections.abc import Callable
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement
+from critests.fixtures.outcomes import blocked, unsupported
+from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.lifecycle.sandboxes import Sandbox
+
+Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
+
+
+@pytest.fixture
+def handlers(runtime: Runtime) -> list[str]:
+    """The handlers that Status names."""
+    named = [handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name]
+    if not named:
+        unsupported("runtime handlers: Status lists none")
+    return sorted(named)
+
+
+@requirement("RCL-01")
+def test_empty_handler_means_the_default(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, exited: ContainerFactory
+) -> None:
+    """RunPodSandbox with an empty handler MUST use the default one, in which containers run.
+
+    Source: RunPodSandboxRequest.runtime_handler.
+    """
+    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=""))
+
+    home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
+    assert home.state() == cri.SANDBOX_READY
+    assert exited(script="echo by default", in_sandbox=home).log_lines() == ["by default"]
+
+
+@requirement("RCL-02")
+def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, exited: ContainerFactory
+) -> None:
+    """A sandbox that was asked for with a handler MUST run with it and name it in its status.
+
+    Source: RunPodSandboxRequest.runtime_handler, PodSandboxStatus.runtime_handler.
+    """
+    named = [handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name]
+    wanted = runtime.handler or next(iter(named), "")
+    if not wanted:
+        blocked("no handler is known by name: Status lists none, and the run was given no --runtime-handler")
+
+    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=wanted))
+
+    home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
+    assert home.status().runtime_handler == wanted
+    assert exited(script="echo by name", in_sandbox=home).log_lines() == ["by name"]
+
+
+@requirement("RCL-03")
+def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandbox_config: cri.PodSandboxConfig) -> None:
+    """RunPodSandbox with a handler that the runtime does not have MUST fail and leave no sandbox.
+
+    Source: RunPodSandboxRequest.runtime_handler.
+    """
+    mark = {"critests.made-from": secrets.token_hex(8)}
+    sandbox_config.labels.update(mark)
+
+    refusal(runtime.stub.RunPodSandbox, cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler="critests-no-such-handler"))
+
+    left = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=mark))).items
+    assert list(left) == []
+
+
+@requirement("RCL-04")
+def test_sandboxes_of_several_handlers_run_side_by_side(new_sandbox: SandboxFactory, handlers: list[str], runtime: Runtime) -> None:
+    """Sandboxes of different handlers SHOULD run at the same time, each with its own.
+
+    Source: RunPodSandboxRequest.runtime_handler.
+    """
+    if len(handlers) < 2:
+        unsupported(f"several handlers: Status lists only {handlers[0]}")
+
+    made = {
+        handler: runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=new_sandbox(handler=handler).id)).status
+        for handler in handlers
+    }
+
+    assert {handler: (status.state, status.runtime_handler) for handler, status in made.items()} == {
+        handler: (cri.SANDBOX_READY, handler) for handler in handlers
+    }
+
+
+@requirement("RCL-05")
+def test_every_listed_handler_runs_a_container(new_sandbox: SandboxFactory, exited: ContainerFactory, handlers: list[str]) -> None:
+    """Every handler that Status lists SHOULD run a sandbox and a container.
+
+    Source: RuntimeHandler.
+    """
+    said = {
+        handler: exited(script=f"echo {handler}", in_sandbox=new_sandbox(handler=handler), name=f"in-{handler}").log_lines()
+        for handler in handlers
+    }
+
+    assert said == {handler: [handler] for handler in handlers}
