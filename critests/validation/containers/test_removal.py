@@ -79,7 +79,7 @@ def test_remove_container_ends_every_process(runtime: Runtime, running: Containe
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
-    assert host_processes(mark) == {}
+    runtime.eventually("no process of the container", lambda: host_processes(mark), 5, holds=lambda found: not found)
 
 
 @requirement("CTR-30")

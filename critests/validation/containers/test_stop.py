@@ -1,0 +1,307 @@
+"""STP: how a container is asked to end, and made to. Every process here handles or ignores its stop signal on purpose."""
+
+import secrets
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import FOREVER, IGNORING, ContainerFactory
+from critests.fixtures.marks import requirement, requires, slow
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.lifecycle.containers import Container
+from critests.lifecycle.process import host_processes
+from critests.node.capabilities import NO_SUCH_ID
+
+TREE = "setsid sh -c 'sleep 1000; : {mark}' & sh -c 'sleep 1000; : {mark}' & trap 'exit 0' TERM; echo ready; wait"
+"""A first process with a child and with one in a session of its own; all three carry the mark."""
+POD_PID = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
+PID_MODES = {
+    "its own PID namespace": cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD),
+    "the pod's PID namespace": POD_PID,
+    "the host's PID namespace": cri.NamespaceOption(network=cri.POD, pid=cri.NODE, ipc=cri.POD),
+}
+ENDS_WITHIN_SECONDS = 5.0
+"""How much later than promised a container may end on a busy machine."""
+
+
+def ending_with(code: int) -> str:
+    """Return a script that prints `ready`, and ends with a code at SIGTERM."""
+    return f"trap 'exit {code}' TERM; echo ready; {FOREVER}"
+
+
+@requirement("STP-01")
+def test_stop_sends_sigterm_to_the_first_process(runtime: Runtime, running: ContainerFactory) -> None:
+    """StopContainer MUST send SIGTERM to the first process where nothing else is configured, and MUST wait for its end.
+
+    Source: StopContainer.
+    """
+    traps = "; ".join(f"trap 'echo got {name}; exit 0' {name}" for name in ("TERM", "INT", "HUP", "QUIT"))
+    container = running(script=f"{traps}; echo ready; {FOREVER}", wait_for_log="ready")
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=30))
+
+    assert container.state() == cri.CONTAINER_EXITED
+    assert container.log_lines() == ["ready", "got TERM"]
+
+
+@requirement("STP-02")
+def test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal(runtime: Runtime, running: ContainerFactory) -> None:
+    """A process that handles the stop signal MUST keep its own exit code, and the stop MUST return before the grace period is over.
+
+    Source: StopContainerRequest.timeout.
+    """
+    container = running(script=ending_with(7), wait_for_log="ready")
+
+    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=30))
+
+    assert container.status().exit_code == 7
+    assert call.seconds < 15
+
+
+@requirement("STP-03")
+def test_stop_kills_after_the_grace_period(runtime: Runtime, running: ContainerFactory) -> None:
+    """A process that ignores the stop signal MUST be killed when the grace period is over, and neither earlier nor much later.
+
+    Source: StopContainerRequest.timeout.
+    """
+    container = running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
+
+    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=1))
+
+    status = container.status()
+    assert (status.state, status.exit_code) == (cri.CONTAINER_EXITED, 137)
+    assert 0.95 <= call.seconds < 1 + ENDS_WITHIN_SECONDS * runtime.scale
+
+
+@requirement("STP-04")
+def test_stop_without_grace_kills_at_once(runtime: Runtime, running: ContainerFactory) -> None:
+    """StopContainer with the timeout 0 MUST end even a process that ignores the stop signal at once.
+
+    Source: StopContainerRequest.timeout.
+    """
+    container = running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
+
+    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=0))
+
+    assert container.state() == cri.CONTAINER_EXITED
+    assert call.seconds < ENDS_WITHIN_SECONDS * runtime.scale
+
+
+@requirement("STP-05")
+def test_a_very_long_grace_period_does_not_overflow(runtime: Runtime, running: ContainerFactory) -> None:
+    """StopContainer SHOULD take a grace period of more seconds than 31 bits hold, and not kill at once.
+
+    Source: StopContainerRequest.timeout, which has 64 bits.
+    """
+    container = running(script=f"trap 'sleep 0.3; exit 9' TERM; echo ready; {FOREVER}", wait_for_log="ready")
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=2**31))
+
+    assert container.status().exit_code == 9
+
+
+@requirement("STP-06")
+def test_a_negative_grace_period_does_not_hang(runtime: Runtime, running: ContainerFactory, observe: Callable[[str], None]) -> None:
+    """StopContainer with a negative timeout MAY be refused or kill at once, but does not hang.
+
+    Source: StopContainerRequest.timeout; the CRI does not say what a negative one means.
+    """
+    container = running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
+
+    try:
+        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=-1), timeout=20 * runtime.scale)
+    except grpc.RpcError as error:
+        assert error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED, "StopContainer with a negative timeout hangs"  # noqa: PT017 - an error of another kind is a form that this test records
+        observe(f"fails with {error.code().name}")
+        return
+
+    assert container.state() == cri.CONTAINER_EXITED
+    observe("kills at once")
+
+
+@requirement("STP-07")
+def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, exited: ContainerFactory) -> None:
+    """StopContainer of a container that has ended MUST succeed and keep its exit code and the time of its end.
+
+    Source: StopContainer, which is idempotent.
+    """
+    container = exited(script="exit 4")
+    before = container.status()
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
+
+    after = container.status()
+    assert after.state == cri.CONTAINER_EXITED
+    assert (after.exit_code, after.finished_at) == (4, before.finished_at)
+
+
+@requirement("STP-08")
+def test_stop_of_a_container_that_never_ran(runtime: Runtime, container: Container, observe: Callable[[str], None]) -> None:
+    """StopContainer of a container that was never started MAY fail or succeed; it stays CREATED or becomes EXITED, and can be removed.
+
+    Source: StopContainer; the CRI does not say.
+    """
+    try:
+        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
+        answer = "succeeds"
+    except grpc.RpcError as error:
+        answer = f"fails with {error.code().name}"
+
+    state = container.state()
+    observe(f"{answer}; {cri.ContainerState.Name(state)}")
+    assert state in {cri.CONTAINER_CREATED, cri.CONTAINER_EXITED}
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+
+
+@requirement("STP-09")
+def test_stop_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
+    """StopContainer of an id that no container has SHOULD succeed.
+
+    Source: StopContainer, which is idempotent; a container that was removed meanwhile is no error for the kubelet.
+    """
+    answer = runtime.stub.StopContainer(cri.StopContainerRequest(container_id=NO_SUCH_ID, timeout=1))
+
+    assert answer == cri.StopContainerResponse()
+
+
+@requirement("STP-15/grace")
+def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, running: ContainerFactory) -> None:
+    """A stop whose client gives up MUST NOT kill the container before the grace period is over, and a later stop MUST work.
+
+    Source: StopContainer; not stated by the CRI, a kubelet that restarts must not take the grace period from a container.
+    """
+    container = running(script=f"trap 'echo asked; sleep 1; exit 5' TERM; echo ready; {FOREVER}", wait_for_log="ready")
+    given_up = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=60))
+    container.wait_for_log("asked")
+
+    given_up.cancel()
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=60))
+
+    status = container.status()
+    assert (status.state, status.exit_code) == (cri.CONTAINER_EXITED, 5)
+
+
+@slow
+@requirement("STP-15/continuation")
+def test_a_stop_that_the_client_gives_up_may_go_on(runtime: Runtime, running: ContainerFactory, observe: Callable[[str], None]) -> None:
+    """A stop whose client gives up MAY go on in the background or end with the call; a later stop ends the container in either case.
+
+    Source: StopContainer; the CRI does not say.
+    """
+    container = running(script=f"trap 'echo asked' TERM; echo ready; {FOREVER}", wait_for_log="ready")
+    given_up = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=1))
+    container.wait_for_log("asked")
+    given_up.cancel()
+
+    try:
+        container.exited(2.5)
+        observe("goes on in the background")
+    except AssertionError:
+        observe("ends with the call")
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
+    assert container.state() == cri.CONTAINER_EXITED
+
+
+@requirement("STP-16")
+def test_a_second_stop_with_less_grace_shortens_the_first(runtime: Runtime, running: ContainerFactory) -> None:
+    """A second StopContainer with a shorter grace period SHOULD end the container by then, and the first call with it.
+
+    Source: StopContainerRequest.timeout; not stated by the CRI, it is how a pod is deleted by force.
+    """
+    container = running(script=f"trap 'echo asked' TERM; echo ready; {FOREVER}", wait_for_log="ready")
+    first = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=60))
+    container.wait_for_log("asked")
+
+    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=1))
+
+    assert container.state() == cri.CONTAINER_EXITED
+    assert call.seconds < 1 + ENDS_WITHIN_SECONDS * runtime.scale
+    runtime.eventually("an answer to the first StopContainer", first.done)
+
+
+@requirement("STP-17")
+def test_stops_at_the_same_time_all_succeed(runtime: Runtime, running: ContainerFactory) -> None:
+    """StopContainer called several times at once MUST succeed for every caller when the container has ended.
+
+    Source: StopContainer, which is idempotent.
+    """
+    container = running(script=f"trap 'sleep 0.3; exit 5' TERM; echo ready; {FOREVER}", wait_for_log="ready")
+    request = cri.StopContainerRequest(container_id=container.id, timeout=30)
+
+    calls = [runtime.stub.StopContainer.future(request) for _ in range(4)]
+
+    assert [call.result() for call in calls] == [cri.StopContainerResponse()] * 4
+    status = container.status()
+    assert (status.state, status.exit_code) == (cri.CONTAINER_EXITED, 5)
+
+
+@requirement("STP-18")
+def test_exec_works_during_the_grace_period(runtime: Runtime, running: ContainerFactory) -> None:
+    """ExecSync SHOULD work in a container that has been asked to stop, until it ends.
+
+    Source: ExecSync, StopContainer; not stated by the CRI, preStop hooks and probes of a pod that is going rely on it.
+    """
+    script = f"trap 'echo asked; while [ ! -e /go ]; do sleep 0.05; done; exit 4' TERM; echo ready; {FOREVER}"
+    container = running(script=script, wait_for_log="ready")
+    stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=10))
+    container.wait_for_log("asked")
+
+    answer = runtime.stub.ExecSync(cri.ExecSyncRequest(container_id=container.id, cmd=["touch", "/go"], timeout=5))
+
+    assert answer.exit_code == 0
+    stop.result()
+    assert container.status().exit_code == 4
+
+
+@requirement("STP-19")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+@pytest.mark.parametrize("mode", PID_MODES)
+def test_stop_ends_every_process(runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory, mode: str) -> None:
+    """StopContainer MUST end every process of the container, also those that left its session, whosever PID namespace they are in.
+
+    Source: StopContainer, NamespaceOption.pid; seen in this machine's process table.
+    """
+    mark, namespaces = "mark-" + secrets.token_hex(8), PID_MODES[mode]
+    pod = new_sandbox(namespaces=namespaces)
+    container = running(script=TREE.format(mark=mark), in_sandbox=pod, namespaces=namespaces, wait_for_log="ready")
+    runtime.eventually("three processes in the machine's table", lambda: host_processes(mark), holds=lambda found: len(found) >= 3)
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=10))
+
+    runtime.eventually("no process of the container", lambda: host_processes(mark), 5, holds=lambda found: not found)
+
+
+@requirement("STP-20")
+def test_stop_spares_the_others_of_a_shared_pid_namespace(runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory) -> None:
+    """StopContainer of one container in a PID namespace of the whole pod MUST leave the other containers running.
+
+    Source: StopContainer, NamespaceOption.pid.
+    """
+    pod = new_sandbox(namespaces=POD_PID)
+    neighbour = running(in_sandbox=pod, namespaces=POD_PID)
+    container = running(in_sandbox=pod, namespaces=POD_PID)
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
+
+    assert container.state() == cri.CONTAINER_EXITED
+    assert neighbour.state() == cri.CONTAINER_RUNNING
+    assert neighbour.output("echo", "alive") == "alive"
+
+
+@requirement("STP-23")
+def test_the_end_lies_between_the_stop_and_its_answer(runtime: Runtime, running: ContainerFactory) -> None:
+    """The end of a stopped container SHOULD be told as a time between the call of StopContainer and its answer.
+
+    Source: ContainerStatus.finished_at. Half a second is left for clocks of another resolution.
+    """
+    container = running()
+
+    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=0))
+
+    tolerance_ns = 500_000_000
+    assert call.started_ns - tolerance_ns <= container.status().finished_at <= call.ended_ns + tolerance_ns

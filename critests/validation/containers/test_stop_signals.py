@@ -1,0 +1,152 @@
+"""STP: which signal asks a container to end."""
+
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import FOREVER, WAITING, AdoptContainer, ContainerConfigFactory, ContainerFactory, creation
+from critests.fixtures.images import TestImages, TestRegistry
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.sandboxes import Sandbox
+
+OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
+SIGNALS = {
+    "SIGHUP": 1,
+    "SIGINT": 2,
+    "SIGUSR2": 12,
+    "SIGWINCH": 28,
+    "SIGRTMIN": 34,
+    "SIGRTMINPLUS15": 49,
+    "SIGRTMAXMINUS14": 50,
+    "SIGRTMAX": 64,
+}
+
+
+def ending_at_any_of(code: int, *signals: str | int) -> str:
+    """Return a script that prints `ready`, and at any of the signals its name before it ends with a code."""
+    traps = "; ".join(f"trap 'echo got {name}; exit {code}' {name}" for name in signals)
+    return f"{traps}; echo ready; {FOREVER}"
+
+
+@requirement("STP-10/name")
+@pytest.mark.parametrize(("image", "number"), [("process", 10), ("stop-signal-realtime", 37)], ids=["SIGUSR1", "SIGRTMIN+3"])
+def test_stop_sends_the_signal_that_the_image_names(
+    runtime: Runtime, running: ContainerFactory, images: TestImages, image: str, number: int
+) -> None:
+    """StopContainer MUST send the stop signal that the image names where the container's configuration names none.
+
+    Source: StopSignal of the OCI image configuration.
+    """
+    container = running(image=images.pull(image), script=ending_at_any_of(5, "TERM", number), wait_for_log="ready")
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
+
+    assert container.log_lines()[-1] == f"got {number}"
+    assert container.status().exit_code == 5
+
+
+@requirement("STP-10/other-forms")
+@pytest.mark.parametrize("form", OTHER_FORMS)
+def test_stop_reads_other_forms_of_the_signal_in_the_image(
+    runtime: Runtime, running: ContainerFactory, registry: TestRegistry, form: str
+) -> None:
+    """StopContainer SHOULD understand a stop signal of the image that is a number, in lower case or without SIG.
+
+    Source: not stated by the OCI image specification beyond SIGNAME and SIGRTMIN+N; images with such forms exist.
+    """
+    image = registry.pull(registry.mint(changes={"stop_signal": OTHER_FORMS[form]}))
+    container = running(image=image, script=ending_at_any_of(5, "TERM", "USR2"), wait_for_log="ready")
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
+
+    assert container.log_lines()[-1] == "got USR2"
+
+
+@requirement("STP-11")
+@requires(Capability.STOP_SIGNAL)
+def test_a_stop_signal_in_the_configuration_overrides_the_image(runtime: Runtime, running: ContainerFactory, images: TestImages) -> None:
+    """A stop signal in the container's configuration MUST override the one of its image.
+
+    Source: ContainerConfig.stop_signal.
+    """
+    container = running(
+        image=images.pull("process"),
+        script=ending_at_any_of(5, "TERM", "USR1", "USR2"),
+        stop_signal=cri.SIGNAL_SIGUSR2,
+        wait_for_log="ready",
+    )
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
+
+    assert container.log_lines()[-1] == "got USR2"
+
+
+@requirement("STP-12")
+@requires(Capability.STOP_SIGNAL)
+@pytest.mark.parametrize(
+    ("image", "configured", "effective"),
+    [("plain", None, cri.SIGNAL_SIGTERM), ("process", None, cri.SIGNAL_SIGUSR1), ("process", cri.SIGNAL_SIGUSR2, cri.SIGNAL_SIGUSR2)],
+    ids=["default", "from the image", "from the configuration"],
+)
+def test_status_tells_the_effective_stop_signal(
+    created: ContainerFactory, images: TestImages, image: str, configured: "cri.Signal | None", effective: "cri.Signal"
+) -> None:
+    """ContainerStatus MUST tell the stop signal in effect: the configured one, else the image's, else SIGTERM.
+
+    Source: ContainerStatus.stop_signal.
+    """
+    container = created(image=images.pull(image), script=WAITING, stop_signal=configured)
+
+    assert cri.Signal.Name(container.status().stop_signal) == cri.Signal.Name(effective)
+
+
+@requirement("STP-13")
+@requires(Capability.STOP_SIGNAL)
+@pytest.mark.parametrize("name", SIGNALS)
+def test_signals_of_the_api_are_the_kernels(runtime: Runtime, running: ContainerFactory, name: str) -> None:
+    """Every signal of the API MUST arrive as the signal of that name, also the real-time ones.
+
+    Source: Signal.
+    """
+    container = running(
+        script=ending_at_any_of(5, "TERM", SIGNALS[name]), stop_signal=cri.Signal.Value(f"SIGNAL_{name}"), wait_for_log="ready"
+    )
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
+
+    assert container.log_lines()[-1] == f"got {SIGNALS[name]}"
+
+
+@requirement("STP-14")
+def test_an_invalid_stop_signal_in_the_image(
+    runtime: Runtime,
+    sandbox: Sandbox,
+    images: TestImages,
+    container_config: ContainerConfigFactory,
+    adopt_container: AdoptContainer,
+    observe: Callable[[str], None],
+) -> None:
+    """An image whose stop signal does not exist MAY be refused by CreateContainer or ignored; a container of it can be stopped.
+
+    Source: StopSignal of the OCI image configuration; neither it nor the CRI says.
+    """
+    config = container_config(image=images.pull("stop-signal-invalid"))
+    try:
+        container = adopt_container(runtime.stub.CreateContainer(creation(sandbox, config)).container_id, sandbox, config)
+    except grpc.RpcError as error:
+        observe(f"CreateContainer fails with {error.code().name}")
+        assert runtime.stub.Version(cri.VersionRequest()).runtime_name
+        return
+    container.start()
+
+    try:
+        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
+        observe("the container is stopped")
+    except grpc.RpcError as error:
+        observe(f"StopContainer fails with {error.code().name}")
+        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
+    assert container.state() == cri.CONTAINER_EXITED
