@@ -204,6 +204,23 @@ def test_pause_ends_with_0_on_a_signal_and_not_before(run: Runner, number: signa
         process.wait(5)
 
 
+def test_pause_reaps_the_children_it_is_given(run: Runner) -> None:
+    if run.prefix:
+        pytest.skip("what an emulator does in the kernel is not what the program does")
+    process = subprocess.Popen(["sh", "-c", 'sleep 0.1 & exec "$0"', *run.command("pause")])
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    try:
+        until_it_waits(process)
+        assert children.read_text()
+        deadline = time.monotonic() + 5
+        while children.read_text() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not children.read_text()
+    finally:
+        process.kill()
+        process.wait(5)
+
+
 @pytest.mark.parametrize("header", ["/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm-generic/unistd.h"])
 def test_numbers_are_those_of_the_kernel_headers(header: str) -> None:
     path = Path(header)

@@ -1,0 +1,214 @@
+"""The images and the registry as a real containerd sees them."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection, connect
+from critests.client.endpoint import Endpoint
+from critests.images.catalogue import IMAGES
+from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
+from critests.images.platforms import machine_architecture
+from critests.images.registry import RegistryServer
+from critests.images.registry_client import RegistryClient, repository_of
+from critests.images.repositories import MintedImage
+from critests.images.system_calls import SYSTEM_CALLS
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import ImageName, RequestBuilder
+from critests.lifecycle.run_label import RunIdentity
+from critests.lifecycle.sandboxes import Sandbox
+from critests.node.throwaway import start_throwaway
+
+pytestmark = [
+    pytest.mark.runtime,
+    pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("containerd"), reason="needs root and a containerd"),
+]
+
+NOT_PULLABLE = {"foreign-index", "wrong-diff-id"}
+UP_TO_THE_RUNTIME = {"artifact"}
+
+
+@dataclass
+class Node:
+    """A containerd of our own, beside a registry of our own."""
+
+    run: RunIdentity
+    client: RegistryClient
+    connection: Connection
+    sandbox: Sandbox
+    builder: RequestBuilder
+
+    def mint(self, name: str, salt: str = "") -> MintedImage:
+        return self.client.mint(name, repository_of(self.run.id, salt or name), salt=salt, labels=self.run.labels)
+
+    def pull(self, reference: str, auth: cri.AuthConfig | None = None) -> str:
+        request = cri.PullImageRequest(image=cri.ImageSpec(image=reference), auth=auth)
+        return str(self.connection.images.PullImage(request).image_ref)
+
+    def start(self, name: str, *command: str) -> Container:
+        image = self.mint(name)
+        config = self.builder.container(ImageName(self.pull(image.reference), image.reference), command=command)
+        container = Container.create(self.sandbox, config)
+        container.start()
+        return container
+
+    def output(self, name: str, *command: str) -> list[str]:
+        container = self.start(name, *command)
+        container.exited()
+        return container.final_log_lines()
+
+
+@pytest.fixture(
+    scope="module", params=[each for each in os.environ.get("CRITESTS_TEST_CONTAINERDS", "").split(":") if each] or ["containerd"]
+)
+def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    run = RunIdentity.new()
+    binary = Path(shutil.which(request.param) or request.param)
+    with RegistryServer(0) as registry:
+        client = registry.client()
+        pause = client.mint_pause()
+        with start_throwaway(run_id=run.id, pause_image=pause.reference, registry_addresses=[registry.address], binary=binary) as runtime:
+            connection = connect(Endpoint.parse(runtime.endpoint))
+            cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)
+            builder = RequestBuilder(run, tmp_path_factory.mktemp("logs"), cgroups)
+            sandbox = Sandbox.run(connection, builder.sandbox())
+            yield Node(run, client, connection, sandbox, builder)
+            sandbox.discard()
+            connection.close()
+            cgroups.remove()
+
+
+@pytest.mark.parametrize("name", [name for name in IMAGES if name not in UP_TO_THE_RUNTIME])
+def test_every_image_is_pulled_or_refused_as_it_should_be(node: Node, name: str) -> None:
+    image = node.mint(name)
+
+    if name in NOT_PULLABLE:
+        with pytest.raises(grpc.RpcError):
+            node.pull(image.reference)
+    else:
+        assert [node.pull(reference) for reference in image.references] == [image.config_digest] * len(image.references)
+
+
+OUTPUTS = [
+    pytest.param("plain", ["sh", "-c", "id -u; stat -c %a /tmp; [ 1 = 1 ] && echo shell"], ["0", "1777", "shell"], id="plain"),
+    pytest.param("user-number", ["id", "-u"], ["1000"], id="user by number"),
+    pytest.param("user-number-group", ["sh", "-c", "id -u; id -g"], ["1000", "2000"], id="user and group by number"),
+    pytest.param("user-name", ["id", "-un"], ["tester"], id="user by name"),
+    pytest.param("user-name-group", ["id", "-gn"], ["crew"], id="group by name"),
+    pytest.param("entrypoint-only", [], ["entrypoint"], id="entrypoint without command"),
+    pytest.param("many-layers", ["sh", "-c", "cat /layers/last; ls /layers | wc -l"], ["40", "41"], id="many layers"),
+    pytest.param(
+        "whiteouts",
+        ["sh", "-c", "ls /data /opaque; cat /data/replaced; ls -d /removed-directory 2>/dev/null || echo gone"],
+        ["/data:", "kept", "replaced", "", "/opaque:", "new", "new", "gone"],
+        id="whiteouts",
+    ),
+    pytest.param(
+        "archive",
+        ["sh", "-c", "cd /archive; stat -c '%a %u %g %h' first; stat -c %a setuid sticky; cat absolute; find long -type f | wc -l"],
+        ["640 1000 2000 2", "4755", "1777", "linked", "1"],
+        id="what an archive can hold",
+    ),
+    pytest.param("docker", ["cat", "/docker"], ["docker"], id="Docker's media types"),
+    pytest.param("uncompressed", ["cat", "/layer"], ["tar"], id="a layer without compression"),
+    pytest.param("zstd", ["cat", "/layer"], ["zstd"], id="a layer packed with zstd"),
+    pytest.param("index", ["echo", "native"], ["native"], id="an index"),
+]
+
+
+@pytest.mark.parametrize(("name", "command", "printed"), OUTPUTS)
+def test_a_container_finds_in_the_image_what_was_put_there(node: Node, name: str, command: list[str], printed: list[str]) -> None:
+    assert node.output(name, *command) == printed
+
+
+def test_the_programs_run_in_a_container(node: Node) -> None:
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+    assert before < int(node.output("tools", "clock")[0]) < time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    assert node.output("tools", "sys", str(SYSTEM_CALLS[machine_architecture()]["getpid"])) == ["ret=1 errno=0"]
+
+
+@pytest.mark.parametrize(("name", "code"), [("pause", 0), ("process", 3)], ids=["pause on SIGTERM", "process on its own stop signal"])
+def test_a_stop_is_answered_with_the_processs_own_exit_code(node: Node, name: str, code: int) -> None:
+    container = node.start(name)
+    if name == "process":
+        container.wait_for_log("PWD=/work")
+
+    began = time.monotonic()
+    node.connection.runtime.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=30))
+
+    assert time.monotonic() - began < 10
+    assert container.status().exit_code == code
+
+
+def test_the_process_image_runs_as_it_says(node: Node) -> None:
+    container = node.start("process")
+    container.wait_for_log("PWD=/work")
+
+    printed = container.log_lines()
+    assert printed[:2] == ["entrypoint command from image", "/work"]
+    assert {"FROM_IMAGE=image value", "EMPTY=", "WITH_EQUALS=a=b"} <= set(printed)
+    container.kill()
+
+
+FATAL = [
+    FaultKind.UNAUTHORIZED,
+    FaultKind.FORBIDDEN,
+    FaultKind.NOT_FOUND,
+    FaultKind.SERVER_ERROR,
+    FaultKind.WRONG_DIGEST,
+    FaultKind.SHORT,
+    FaultKind.MALFORMED_MANIFEST,
+    FaultKind.TRUNCATED,
+    FaultKind.RESET,
+]
+
+
+@pytest.mark.parametrize("scope", [Scope.MANIFEST, Scope.LAYER])
+@pytest.mark.parametrize("kind", FATAL)
+def test_a_fault_breaks_the_pull(node: Node, kind: FaultKind, scope: Scope) -> None:
+    image = node.mint("plain", salt=f"{kind}-{scope}".replace(" ", "-"))
+    node.client.fault(image.repository, Fault(kind=kind, scope=scope))
+
+    with pytest.raises(grpc.RpcError):
+        node.pull(image.reference)
+
+    assert str(kind) in {request.fault for request in node.client.requests(image.repository)}
+
+
+@pytest.mark.parametrize("kind", [FaultKind.CHUNKED, FaultKind.REDIRECT, FaultKind.NO_DIGEST_HEADER, FaultKind.NO_RANGES])
+def test_an_unusual_way_does_not_break_the_pull(node: Node, kind: FaultKind) -> None:
+    image = node.mint("plain", salt=f"way-{kind}".replace(" ", "-"))
+    node.client.fault(image.repository, Fault(kind=kind))
+
+    assert node.pull(image.reference) == image.config_digest
+
+
+@pytest.mark.parametrize("scheme", Scheme)
+def test_credentials_open_a_repository(node: Node, scheme: Scheme) -> None:
+    image = node.mint("plain", salt=f"access-{scheme}")
+    node.client.set_access(image.repository, Access(scheme=scheme, username="user", password="word"))
+
+    with pytest.raises(grpc.RpcError):
+        node.pull(image.reference)
+    with pytest.raises(grpc.RpcError):
+        node.pull(image.reference, cri.AuthConfig(username="user", password="other"))
+    assert node.pull(image.reference, cri.AuthConfig(username="user", password="word")) == image.config_digest
+
+
+def test_a_second_pull_asks_for_no_layers(node: Node) -> None:
+    image = node.mint("plain", salt="second-pull")
+    node.pull(image.reference)
+    node.client.reset_requests(image.repository)
+
+    node.pull(image.reference)
+
+    assert {request.kind for request in node.client.requests(image.repository)} == {"manifest"}
