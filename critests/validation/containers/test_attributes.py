@@ -1,0 +1,270 @@
+"""CTA: what is told about a container."""
+
+import json
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime, refusal
+from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import ImageName
+from critests.node.capabilities import NO_SUCH_ID
+
+LABELS = {"plain": "value", "empty": "", "app.example.com/part-of": "a.b-c_d"}
+ANNOTATIONS = {"plain": "value", "example.com/json": '{"a": [1, "ä"]}', "empty": "", "lines": "one\ntwo"}
+
+
+def listed(runtime: Runtime, container: Container) -> cri.Container:
+    """Return the entry of a container in the list of all."""
+    answer = runtime.stub.ListContainers(cri.ListContainersRequest())
+    return next(item for item in answer.containers if item.id == container.id)
+
+
+def status_of(runtime: Runtime, container: Container) -> cri.ContainerStatus:
+    """Return what ContainerStatus says."""
+    return runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
+
+
+@requirement("CTA-01")
+def test_status_names_the_container_as_it_was_requested(runtime: Runtime, created: ContainerFactory) -> None:
+    """ContainerStatus MUST tell the container's id, and the name and attempt that were requested.
+
+    Source: ContainerStatus.id and metadata.
+    """
+    container = created(name="named-" + secrets.token_hex(4), attempt=3)
+
+    answer = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id))
+
+    assert answer.status.id == container.id
+    assert answer.status.metadata == container.config.metadata
+
+
+ATTRIBUTES: dict[str, Callable[[Runtime, Container], Any]] = {
+    "ContainerStatus": status_of,
+    "ListContainers": listed,
+    "ContainerStats": lambda runtime, container: (
+        runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats.attributes
+    ),
+}
+
+
+@requirement("CTA-02")
+@pytest.mark.parametrize("rpc", ATTRIBUTES)
+def test_labels_and_annotations_come_back_unchanged(runtime: Runtime, running: ContainerFactory, rpc: str) -> None:
+    """Labels and annotations of a container MUST come back as they were requested, without any being added.
+
+    Source: ContainerConfig.labels and annotations, ContainerStatus, Container, ContainerAttributes.
+    """
+    container = running(labels=LABELS, annotations=ANNOTATIONS)
+
+    told = ATTRIBUTES[rpc](runtime, container)
+
+    assert dict(told.labels) == dict(container.config.labels)
+    assert dict(told.annotations) == ANNOTATIONS
+
+
+@requirement("CTA-03")
+def test_label_keys_keep_their_prefix(runtime: Runtime, created: ContainerFactory) -> None:
+    """A label whose key has a DNS prefix and a slash MUST keep its key.
+
+    Source: ContainerConfig.labels.
+    """
+    container = created(labels={"deep.sub.example.com/Name_with.all-three": "kept"})
+
+    status = status_of(runtime, container)
+
+    assert status.labels.get("deep.sub.example.com/Name_with.all-three") == "kept"
+
+
+@requirement("CTA-04")
+def test_creation_times_follow_the_order_of_creation(runtime: Runtime, created: ContainerFactory) -> None:
+    """The creation time MUST be in nanoseconds, the same in list and status, and later for a container that was made later.
+
+    Source: ContainerStatus.created_at, Container.created_at.
+    """
+    containers = [created(), created(), created()]
+
+    told = [status_of(runtime, container).created_at for container in containers]
+
+    assert told == [listed(runtime, container).created_at for container in containers]
+    assert told == sorted(set(told))
+    # nanoseconds since 1970, and neither micro- nor milliseconds, have this many digits from 2001 to 2286
+    assert {len(str(time)) for time in told} == {19}
+
+
+@requirement("CTA-05")
+def test_status_names_the_image_that_was_requested(runtime: Runtime, container: Container, image: ImageName) -> None:
+    """The image in ContainerStatus MUST be the reference that was requested or another name or id of the same image.
+
+    Source: ContainerStatus.image.
+    """
+    wanted = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))).image.id
+
+    named = status_of(runtime, container).image.image
+
+    assert named
+    assert runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=named))).image.id == wanted
+
+
+@requirement("CTA-06/if-set")
+def test_user_specified_image_is_not_another_one(runtime: Runtime, container: Container, image: ImageName) -> None:
+    """What list and status tell as the image that the user specified MUST be empty or what was given.
+
+    Source: ImageSpec.user_specified_image.
+    """
+    told = [status_of(runtime, container).image.user_specified_image, listed(runtime, container).image.user_specified_image]
+
+    assert set(told) <= {"", image.written}
+
+
+@requirement("CTA-06/form")
+def test_whether_the_user_specified_image_is_told(
+    runtime: Runtime, container: Container, image: ImageName, observe: Callable[[str], None]
+) -> None:
+    """The image that the user specified MAY be left out of list and status.
+
+    Source: ImageSpec.user_specified_image; the CRI does not say.
+    """
+    in_status, in_list = status_of(runtime, container).image, listed(runtime, container).image
+
+    told = {"status": in_status.user_specified_image, "list": in_list.user_specified_image}
+    observe("; ".join(f"{where}: {'told' if value else 'empty'}" for where, value in told.items()))
+    assert set(told.values()) <= {"", image.written}
+
+
+@requirement("CTA-07")
+def test_image_ref_identifies_the_image(runtime: Runtime, container: Container, image: ImageName) -> None:
+    """The image reference in ContainerStatus MUST identify the image by a digest or by its id.
+
+    Source: ContainerStatus.image_ref.
+    """
+    wanted = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))).image
+
+    told = status_of(runtime, container).image_ref
+
+    assert told
+    assert told == wanted.id or "@sha256:" in told or told.startswith("sha256:")
+    assert runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=told))).image.id == wanted.id
+
+
+@requirement("CTA-08/image-id")
+@requires(Capability.IMAGE_ID)
+def test_image_id_is_the_id_of_the_image(runtime: Runtime, container: Container, image: ImageName) -> None:
+    """The image id in list and status MUST be the id by which the image service knows the image.
+
+    Source: ContainerStatus.image_id, Container.image_id, Image.id.
+    """
+    wanted = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))).image.id
+
+    assert status_of(runtime, container).image_id == wanted
+    assert listed(runtime, container).image_id in {"", wanted}
+
+
+@requirement("CTA-08/pull-ref")
+@requires(Capability.IMAGE_ID)
+def test_image_id_is_what_the_pull_returned(runtime: Runtime, container: Container, image: ImageName) -> None:
+    """The image id in ContainerStatus MUST be the reference that PullImage returned.
+
+    Source: ContainerStatus.image_id, PullImageResponse.image_ref.
+    """
+    told = status_of(runtime, container).image_id
+
+    assert told == image.reference
+
+
+@requirement("CTA-14")
+@pytest.mark.parametrize("code", [0, 1], ids=["success", "failure"])
+def test_status_of_an_ended_container_has_a_reason(runtime: Runtime, exited: ContainerFactory, code: int) -> None:
+    """ContainerStatus of a container that has ended SHOULD have a reason.
+
+    Source: ContainerStatus.reason.
+    """
+    container = exited(script=f"exit {code}")
+
+    assert status_of(runtime, container).reason
+
+
+@requirement("CTA-15")
+def test_verbose_status_tells_pid_and_process_settings(runtime: Runtime, running_container: Container) -> None:
+    """A verbose ContainerStatus SHOULD tell, as JSON, at least the process id and the settings that the OCI runtime got.
+
+    Source: ContainerStatusResponse.info; its keys are not stated by the CRI, tools for debugging a node rely on these two.
+    """
+    answer = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=running_container.id, verbose=True))
+
+    told: dict[str, Any] = {}
+    for value in answer.info.values():
+        if value.startswith("{"):
+            told |= json.loads(value)
+    assert told.get("pid", 0) > 0
+    assert "process" in told.get("runtimeSpec", {})
+
+
+@requirement("CTA-15")
+def test_plain_status_has_no_debugging_information(runtime: Runtime, running_container: Container) -> None:
+    """A ContainerStatus that is not verbose SHOULD leave out the debugging information.
+
+    Source: ContainerStatusRequest.verbose.
+    """
+    answer = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=running_container.id))
+
+    assert dict(answer.info) == {}
+
+
+@requirement("CTA-16/error")
+def test_status_of_an_unknown_container_is_refused(runtime: Runtime) -> None:
+    """ContainerStatus MUST fail for an id that no container has.
+
+    Source: ContainerStatus.
+    """
+    refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=NO_SUCH_ID))
+
+
+@requirement("CTA-16/code")
+def test_status_of_an_unknown_container_says_not_found(runtime: Runtime) -> None:
+    """ContainerStatus of an id that no container has SHOULD fail with NotFound.
+
+    Source: ContainerStatus, which names this code.
+    """
+    code = refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=NO_SUCH_ID))
+
+    assert code is grpc.StatusCode.NOT_FOUND
+
+
+@requirement("CTA-23/equal")
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED], ids=["created", "running", "ended"])
+def test_list_and_status_agree(runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState") -> None:
+    """ListContainers MUST tell of a container what ContainerStatus tells.
+
+    Source: Container, ContainerStatus.
+    """
+    container = container_in(state, labels=LABELS, annotations=ANNOTATIONS)
+
+    entry, status = listed(runtime, container), status_of(runtime, container)
+
+    assert entry.pod_sandbox_id == container.sandbox.id
+    assert (entry.id, entry.metadata, entry.state) == (status.id, status.metadata, status.state)
+    assert (entry.created_at, entry.image_id) == (status.created_at, status.image_id)
+    assert (dict(entry.labels), dict(entry.annotations)) == (dict(status.labels), dict(status.annotations))
+
+
+@requirement("CTA-23/image-form")
+def test_form_of_the_image_in_list_and_status(runtime: Runtime, container: Container, observe: Callable[[str], None]) -> None:
+    """ListContainers and ContainerStatus MAY name the image of a container in different forms.
+
+    Source: Container.image and image_ref, ContainerStatus.image and image_ref.
+    """
+    entry, status = listed(runtime, container), status_of(runtime, container)
+
+    forms = {"image": (entry.image.image, status.image.image), "image_ref": (entry.image_ref, status.image_ref)}
+    observe("; ".join(f"{field}: {'the same' if one == other else 'another form'}" for field, (one, other) in forms.items()))
+    for one, other in forms.values():
+        names = [runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=name))).image.id for name in (one, other)]
+        assert names[0] == names[1] != ""

@@ -1,0 +1,341 @@
+"""EXS: commands that ExecSync runs in a container, how they end and what they inherit."""
+
+import time
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement, slow
+from critests.fixtures.runtime import Runtime, refusal
+from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
+
+Observe = Callable[[str], None]
+Ended = int | grpc.StatusCode
+
+NOBODY = "critests-an-id-that-nobody-has"
+MARGIN_SECONDS = 5.0
+LONGER_THAN_ANY_DEFAULT_SECONDS = 31
+"""Longer than the time-outs that one would build in without much thought: 10, 20 and 30 seconds."""
+LIMIT_BYTES = 24 << 20
+SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=LIMIT_BYTES, memory_swap_limit_in_bytes=LIMIT_BYTES)
+ORDINARY_USER = cri.LinuxContainerSecurityContext(
+    run_as_user=cri.Int64Value(value=1000), run_as_group=cri.Int64Value(value=2001), supplemental_groups=[3000]
+)
+RESTRAINED = cri.LinuxContainerSecurityContext(capabilities=cri.Capability(drop_capabilities=["CHOWN"]), no_new_privs=True)
+ARGUMENTS = {"two arguments of 64 KiB": ["a" * 65536, "b" * 65536], "not ASCII": ["ä", "文", "🐧", "two  words"]}
+
+
+def command(container: Container, *words: str, timeout: int = 20) -> cri.ExecSyncRequest:
+    """Return the request to run a command; `timeout` in seconds."""
+    return cri.ExecSyncRequest(container_id=container.id, cmd=words, timeout=timeout)
+
+
+def script(container: Container, text: str, timeout: int = 20) -> cri.ExecSyncRequest:
+    """Return the request to run a script of the shell; `timeout` in seconds."""
+    return command(container, "/bin/sh", "-c", text, timeout=timeout)
+
+
+def tried(runtime: Runtime, request: cri.ExecSyncRequest) -> tuple[Ended, float]:
+    """Run a command and return its exit code, or the code with which the call failed, and the seconds it took."""
+    begin = time.perf_counter()
+    ended: Ended
+    try:
+        ended = runtime.stub.ExecSync(request).exit_code
+    except grpc.RpcError as error:
+        ended = error.code()
+    return ended, time.perf_counter() - begin
+
+
+def processes(container: Container) -> list[str]:
+    """Return the command lines of the processes that live in a container."""
+    return container.output("ps", "-o", "args").splitlines()
+
+
+@requirement("EXS-02")
+@pytest.mark.parametrize("code", [0, 1, 126, 255])
+def test_exec_sync_returns_the_exit_code(runtime: Runtime, running_container: Container, code: int) -> None:
+    """ExecSync MUST return the exit code of the command, whatever it is, and MUST NOT fail for it.
+
+    Source: ExecSyncResponse.exit_code.
+    """
+    answer = runtime.stub.ExecSync(script(running_container, f"exit {code}"))
+
+    assert answer.exit_code == code
+
+
+@requirement("EXS-03")
+def test_exec_sync_of_a_missing_program(runtime: Runtime, running_container: Container, observe: Observe) -> None:
+    """ExecSync of a program that is not there MAY fail or return an exit code other than 0; the container lives on.
+
+    Source: ExecSync; the CRI does not say which.
+    """
+    ended, _ = tried(runtime, command(running_container, "/no/such/program"))
+
+    observe(f"exit code {ended}" if isinstance(ended, int) else f"fails with {ended.name}")
+    assert ended != 0
+    assert running_container.state() == cri.CONTAINER_RUNNING
+    assert running_container.output("echo", "alive") == "alive"
+
+
+@requirement("EXS-04")
+@pytest.mark.parametrize(("name", "number"), [("TERM", 15), ("KILL", 9)])
+def test_exec_sync_tells_death_by_a_signal(runtime: Runtime, running_container: Container, name: str, number: int) -> None:
+    """ExecSync of a command that a signal kills SHOULD return 128 plus the number of the signal.
+
+    Source: ExecSyncResponse.exit_code; not stated by the CRI, shells and every OCI runtime count so.
+    """
+    answer = runtime.stub.ExecSync(script(running_container, f"kill -{name} $$"))
+
+    assert answer.exit_code == 128 + number
+
+
+@requirement("EXS-05")
+def test_exec_sync_without_a_command_is_refused(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync SHOULD fail for an empty command.
+
+    Source: ExecSyncRequest.cmd.
+    """
+    refusal(runtime.stub.ExecSync, command(running_container))
+
+    assert running_container.output("echo", "alive") == "alive"
+
+
+@slow
+@requirement("EXS-06")
+def test_exec_sync_without_a_timeout_waits(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync with a timeout of 0 MUST wait for the command however long it takes.
+
+    Source: ExecSyncRequest.timeout, whose 0 means none.
+    """
+    answer = runtime.stub.ExecSync(script(running_container, f"sleep {LONGER_THAN_ANY_DEFAULT_SECONDS}; echo finished", timeout=0))
+
+    assert answer.stdout == b"finished\n"
+    assert answer.exit_code == 0
+
+
+@requirement("EXS-07")
+def test_exec_sync_reports_that_the_time_is_over(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync whose time-out expires MUST end soon after, with DeadlineExceeded or with an exit code other than 0.
+
+    Source: ExecSyncRequest.timeout. The kubelet takes either for a probe that ran out of time, and no other error.
+    """
+    ended, seconds = tried(runtime, command(running_container, "sleep", "20", timeout=1))
+
+    assert ended is grpc.StatusCode.DEADLINE_EXCEEDED or (isinstance(ended, int) and ended != 0), f"ended with {ended}"
+    assert 0.9 <= seconds < (1 + MARGIN_SECONDS) * runtime.scale
+
+
+@requirement("EXS-08")
+def test_exec_sync_kills_the_command_when_the_time_is_over(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync whose time-out expires MUST kill the command.
+
+    Source: ExecSyncRequest.timeout.
+    """
+    tried(runtime, command(running_container, "sleep", "4321", timeout=1))
+
+    runtime.eventually("the end of the command", lambda: processes(running_container), 5, lambda seen: "sleep 4321" not in seen)
+
+
+@requirement("EXS-09")
+def test_exec_sync_does_not_wait_for_children_when_the_time_is_over(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync whose time-out expires SHOULD return although a child of the command lives on and holds its output.
+
+    Source: ExecSyncRequest.timeout; not stated by the CRI, a probe would hang otherwise.
+    """
+    _, seconds = tried(runtime, script(running_container, "sleep 9 & sleep 9", timeout=1))
+
+    assert seconds < (1 + MARGIN_SECONDS) * runtime.scale
+
+
+@requirement("EXS-15/exited")
+def test_exec_sync_in_an_ended_container_is_refused(runtime: Runtime, exited: ContainerFactory) -> None:
+    """ExecSync MUST fail in a container that has ended.
+
+    Source: ExecSync.
+    """
+    container = exited()
+
+    refusal(runtime.stub.ExecSync, command(container, "echo", "ran"))
+
+
+@requirement("EXS-15/form")
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
+def test_form_of_exec_sync_in_a_container_that_does_not_run(
+    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState", observe: Observe
+) -> None:
+    """ExecSync in a container that does not run MAY fail with any code; where a created one takes the command, it really runs.
+
+    Source: ExecSync; the CRI does not say.
+    """
+    container = container_in(state)
+
+    try:
+        answer = runtime.stub.ExecSync(command(container, "echo", "ran"))
+    except grpc.RpcError as error:
+        if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
+            raise
+        observe(f"fails with {error.code().name}")
+        return
+
+    observe("runs the command")
+    assert (answer.exit_code, answer.stdout) == (0, b"ran\n")
+
+
+@requirement("EXS-16/error")
+def test_exec_sync_in_an_unknown_container_is_refused(runtime: Runtime) -> None:
+    """ExecSync MUST fail for an id that no container has.
+
+    Source: ExecSyncRequest.container_id.
+    """
+    refusal(runtime.stub.ExecSync, cri.ExecSyncRequest(container_id=NOBODY, cmd=["true"], timeout=10))
+
+
+@requirement("EXS-16/code")
+def test_exec_sync_in_an_unknown_container_says_not_found(runtime: Runtime) -> None:
+    """ExecSync in a container that does not exist SHOULD fail with NotFound.
+
+    Source: ExecSyncRequest.container_id, the gRPC status codes.
+    """
+    code = refusal(runtime.stub.ExecSync, cri.ExecSyncRequest(container_id=NOBODY, cmd=["true"], timeout=10))
+
+    assert code is grpc.StatusCode.NOT_FOUND
+
+
+@requirement("EXS-17")
+def test_exec_sync_inherits_environment_and_working_directory(runtime: Runtime, running: ContainerFactory) -> None:
+    """A command MUST run with the environment and in the working directory of its container.
+
+    Source: ExecSync, ContainerConfig.envs and working_dir.
+    """
+    container = running(envs={"GIVEN": "given value"}, working_dir="/home/tester")
+
+    answer = runtime.stub.ExecSync(script(container, "echo $GIVEN; pwd"))
+
+    assert answer.stdout.decode().splitlines() == ["given value", "/home/tester"]
+
+
+@requirement("EXS-17")
+def test_exec_sync_inherits_user_and_groups(runtime: Runtime, running: ContainerFactory) -> None:
+    """A command MUST run as the user and with the groups of its container.
+
+    Source: ExecSync, LinuxContainerSecurityContext.run_as_user, run_as_group and supplemental_groups.
+    """
+    container = running(security_context=ORDINARY_USER)
+    first = container.process_status(FIRST_PROCESS)
+
+    answer = runtime.stub.ExecSync(command(container, "id", "-u"))
+
+    assert answer.stdout == b"1000\n"
+    seen = container.process_status(EXEC)
+    assert (seen.uids, seen.gids) == ((1000,) * 4, (2001,) * 4)
+    assert 3000 in seen.groups
+    assert (seen.uids, seen.gids, seen.groups) == (first.uids, first.gids, first.groups)
+
+
+@requirement("EXS-17")
+def test_exec_sync_inherits_capabilities_and_restraints(running: ContainerFactory) -> None:
+    """A command MUST have no more capabilities than its container, and the same seccomp mode and no_new_privs.
+
+    Source: ExecSync, LinuxContainerSecurityContext.capabilities, seccomp and no_new_privs.
+    """
+    container = running(security_context=RESTRAINED)
+
+    first, seen = container.process_status(FIRST_PROCESS), container.process_status(EXEC)
+
+    assert seen.capabilities == first.capabilities
+    assert (seen.no_new_privs, seen.seccomp_mode) == (first.no_new_privs, first.seccomp_mode)
+    assert seen.no_new_privs
+    assert not [name for name, held in seen.capabilities.items() if "CHOWN" in held]
+
+
+@requirement("EXS-17")
+def test_exec_sync_is_in_the_namespaces_of_its_container(runtime: Runtime, running_container: Container) -> None:
+    """A command MUST run in the namespaces of its container's first process.
+
+    Source: ExecSync, NamespaceOption.
+    """
+    first, seen = (
+        runtime.stub.ExecSync(script(running_container, f"cd /proc/{process}/ns && stat -L -c '%n %i' cgroup ipc mnt net pid uts"))
+        for process in ("1", "self")
+    )
+
+    assert len(seen.stdout.splitlines()) == 6, seen.stderr
+    assert seen.stdout == first.stdout
+
+
+@requirement("EXS-18")
+def test_exec_sync_is_bound_by_the_limits_of_its_container(runtime: Runtime, running: ContainerFactory) -> None:
+    """A command MUST count against the limits of its container: one that takes more memory than the container may is killed.
+
+    Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
+    """
+    container = running(resources=SMALL)
+
+    answer = runtime.stub.ExecSync(command(container, "dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1"))
+
+    assert answer.exit_code == 128 + 9
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("EXS-22")
+@pytest.mark.parametrize("how", ["stopped", "removed"])
+def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: Container, how: str) -> None:
+    """ExecSync MUST end soon, with an error or an exit code other than 0, when its container is stopped or removed.
+
+    Source: ExecSync, StopContainer, RemoveContainer.
+    """
+    call = runtime.stub.ExecSync.future(script(running_container, "touch /begun; sleep 50", timeout=0))
+    runtime.eventually("the command to begin", lambda: running_container.exec("test", "-e", "/begun").exit_code == 0)
+
+    if how == "stopped":
+        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
+    else:
+        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=running_container.id))
+
+    runtime.eventually("the end of the call", call.done, MARGIN_SECONDS)
+    ended = call.code() if call.code() is not grpc.StatusCode.OK else call.result().exit_code
+    assert ended not in {0, grpc.StatusCode.UNAVAILABLE}
+
+
+@requirement("EXS-23")
+def test_exec_sync_that_the_client_gives_up(runtime: Runtime, running_container: Container, observe: Observe) -> None:
+    """A command whose client gives up MAY be ended or run to its end; it is gone in either case.
+
+    Source: ExecSync; the CRI does not say.
+    """
+    call = runtime.stub.ExecSync.future(command(running_container, "sleep", "3", timeout=20))
+    runtime.eventually("the command to begin", lambda: processes(running_container), holds=lambda seen: "sleep 3" in seen)
+    begin = time.perf_counter()
+    call.cancel()
+
+    runtime.eventually("the end of the command", lambda: processes(running_container), holds=lambda seen: "sleep 3" not in seen)
+
+    observe("is ended" if time.perf_counter() - begin < 1.5 else "runs to its end")
+    assert running_container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("EXS-25")
+@pytest.mark.parametrize("given", ARGUMENTS)
+def test_exec_sync_takes_arguments_as_they_are(runtime: Runtime, running_container: Container, given: str) -> None:
+    """ExecSync SHOULD hand over long arguments and such that are not ASCII unchanged.
+
+    Source: ExecSyncRequest.cmd.
+    """
+    answer = runtime.stub.ExecSync(command(running_container, "printf", "%s\\n", *ARGUMENTS[given]))
+
+    assert answer.stdout.decode().splitlines() == ARGUMENTS[given]
+
+
+@requirement("EXS-25")
+def test_exec_sync_reports_arguments_that_are_too_long(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync SHOULD fail or return an exit code other than 0 where the kernel refuses an argument for its length.
+
+    Source: ExecSyncRequest.cmd; execve(2) takes no argument of more than 32 pages.
+    """
+    ended, _ = tried(runtime, command(running_container, "echo", "x" * (1 << 20)))
+
+    assert ended not in {0, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert running_container.output("echo", "alive") == "alive"

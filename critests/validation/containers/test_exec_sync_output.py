@@ -1,0 +1,234 @@
+"""EXS: what ExecSync returns of a command's output."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection, connect
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement
+from critests.fixtures.run_context import tls_files
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.containers import Container
+
+Observe = Callable[[str], None]
+
+MIB = 1 << 20
+CAP_BYTES = 16 * MIB
+MUCH_BYTES = 20 * MIB
+WIDE_LIMIT_BYTES = 64 * MIB
+MARGIN_SECONDS = 5.0
+PARALLEL = 50
+LINE = b"0123456789abcdef\n"
+"""Of seventeen bytes, so that a block that is missing shows."""
+EVERY_BYTE = bytes(range(256))
+AS_OCTAL = "".join(f"\\{byte:03o}" for byte in EVERY_BYTE)
+OUTPUTS = {
+    "nothing": ("true", b""),
+    "every byte there is": (f"printf '{AS_OCTAL}'", EVERY_BYTE),
+    "64 KiB": (f"yes {LINE.decode().strip()} | head -c 65536", (LINE * 4096)[:65536]),
+}
+
+
+@pytest.fixture
+def wide(runtime: Runtime) -> Iterator[Connection]:
+    """A connection that takes larger answers than the kubelet does."""
+    ordinary = runtime.connection
+    opened = connect(
+        ordinary.endpoint,
+        tls=tls_files(runtime.context.settings),
+        deadlines=ordinary.deadlines,
+        recorder=ordinary.recorder,
+        receive_limit_bytes=WIDE_LIMIT_BYTES,
+    )
+    yield opened
+    opened.close()
+
+
+def script(container: Container, text: str, timeout: int = 20) -> cri.ExecSyncRequest:
+    """Return the request to run a script of the shell; `timeout` in seconds."""
+    return cri.ExecSyncRequest(container_id=container.id, cmd=["/bin/sh", "-c", text], timeout=timeout)
+
+
+def printing(size: int, descriptor: int = 1) -> str:
+    """Return the script that prints so many bytes of the repeated line to a descriptor, and ends with 7."""
+    return f"yes {LINE.decode().strip()} | head -c {size} >&{descriptor}; exit 7"
+
+
+def much(size: int) -> bytes:
+    """Return what that script prints."""
+    return (LINE * (size // len(LINE) + 1))[:size]
+
+
+def answered(stub: Callable[..., cri.ExecSyncResponse], request: cri.ExecSyncRequest) -> cri.ExecSyncResponse | None:
+    """Return the answer; None where the call failed because there was too much to say."""
+    try:
+        return stub(request)
+    except grpc.RpcError as error:
+        if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
+            return None
+        raise
+
+
+@requirement("EXS-01/small")
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_exec_sync_returns_the_exact_bytes(runtime: Runtime, running_container: Container, kind: str) -> None:
+    """ExecSync MUST return the bytes that a command printed, each and unaltered, for outputs of up to 64 KiB.
+
+    Source: ExecSyncResponse.stdout.
+    """
+    text, printed = OUTPUTS[kind]
+
+    answer = runtime.stub.ExecSync(script(running_container, text))
+
+    assert answer.stdout == printed
+    assert answer.stderr == b""
+
+
+@requirement("EXS-01/small")
+def test_exec_sync_keeps_stdout_and_stderr_apart(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync MUST return what a command printed to its standard output and to its standard error apart from each other.
+
+    Source: ExecSyncResponse.stdout and stderr.
+    """
+    answer = runtime.stub.ExecSync(script(running_container, "echo to output; echo to error >&2; echo more output"))
+
+    assert answer.stdout == b"to output\nmore output\n"
+    assert answer.stderr == b"to error\n"
+
+
+@requirement("EXS-01/large")
+def test_exec_sync_returns_large_output_whole(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync SHOULD return an output of 8 MiB whole.
+
+    Source: ExecSyncResponse.stdout, which the CRI lets a runtime cut at 16 MiB.
+    """
+    answer = runtime.stub.ExecSync(script(running_container, printing(8 * MIB)))
+
+    assert len(answer.stdout) == 8 * MIB
+    assert answer.stdout == much(8 * MIB)
+
+
+@requirement("EXS-10/ends")
+def test_exec_sync_ends_with_a_child_in_the_background(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync of a command that leaves a child behind which holds its output MUST return when that child ends at the latest.
+
+    Source: ExecSync. The container and the runtime go on.
+    """
+    call = runtime.timed(runtime.stub.ExecSync, script(running_container, "sleep 1 & echo begun", timeout=0))
+
+    assert call.response.stdout == b"begun\n"
+    assert call.response.exit_code == 0
+    assert call.seconds < (1 + MARGIN_SECONDS) * runtime.scale
+    assert running_container.output("echo", "alive") == "alive"
+
+
+@requirement("EXS-10/bounded")
+def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(runtime: Runtime, running_container: Container) -> None:
+    """ExecSync SHOULD NOT wait beyond its time-out for a child that the command left behind.
+
+    Source: ExecSyncRequest.timeout.
+    """
+    begin = time.perf_counter()
+    with contextlib.suppress(grpc.RpcError):
+        runtime.stub.ExecSync(script(running_container, "sleep 8 & echo begun", timeout=1))
+    seconds = time.perf_counter() - begin
+
+    assert seconds < (1 + MARGIN_SECONDS) * runtime.scale
+    assert running_container.output("echo", "alive") == "alive"
+
+
+@requirement("EXS-11")
+def test_output_of_a_child_in_the_background(runtime: Runtime, running_container: Container, observe: Observe) -> None:
+    """What a child in the background prints after the command has ended MAY be part of the output.
+
+    Source: ExecSyncResponse.stdout; the CRI does not say.
+    """
+    answer = runtime.stub.ExecSync(script(running_container, "(sleep 0.3; echo late) & echo early"))
+
+    assert answer.stdout in {b"early\n", b"early\nlate\n"}
+    observe("is included" if b"late" in answer.stdout else "is left out")
+
+
+@requirement("EXS-12/survives")
+def test_exec_sync_survives_too_much_output(runtime: Runtime, wide: Connection, running_container: Container) -> None:
+    """ExecSync of a command that prints more than 16 MiB MUST fail with ResourceExhausted, or return the beginning and the exit code.
+
+    Source: ExecSyncResponse.stdout.
+    """
+    answer = answered(wide.runtime.ExecSync, script(running_container, printing(MUCH_BYTES), timeout=40))
+
+    if answer is not None:
+        assert much(MUCH_BYTES).startswith(answer.stdout), "what was returned is not the beginning of the output"
+        assert answer.stdout
+        assert answer.exit_code == 7
+    assert runtime.stub.ExecSync(script(running_container, "echo alive")).stdout == b"alive\n"
+
+
+@requirement("EXS-12/cap")
+def test_exec_sync_cuts_stdout_at_16_mib(wide: Connection, running_container: Container) -> None:
+    """ExecSync SHOULD return no more than 16 MiB of what a command printed to its standard output.
+
+    Source: ExecSyncResponse.stdout.
+    """
+    answer = answered(wide.runtime.ExecSync, script(running_container, printing(MUCH_BYTES), timeout=40))
+
+    assert len(answer.stdout if answer else b"") <= CAP_BYTES
+
+
+@requirement("EXS-13")
+def test_exec_sync_cuts_stderr_at_16_mib(wide: Connection, running_container: Container) -> None:
+    """ExecSync SHOULD return no more than 16 MiB of what a command printed to its standard error.
+
+    Source: ExecSyncResponse.stderr.
+    """
+    answer = answered(wide.runtime.ExecSync, script(running_container, printing(MUCH_BYTES, descriptor=2), timeout=40))
+
+    assert len(answer.stderr if answer else b"") <= CAP_BYTES
+
+
+@requirement("EXS-14")
+def test_an_answer_that_is_too_large_costs_only_its_call(runtime: Runtime, running_container: Container) -> None:
+    """An ExecSync whose answer is larger than the client takes SHOULD fail alone: the connection goes on.
+
+    Source: the kubelet's limit of 16 MiB for one message.
+    """
+    both = f"({printing(CAP_BYTES)}); {printing(CAP_BYTES, descriptor=2)}"
+
+    answer = answered(runtime.stub.ExecSync, script(running_container, both, timeout=40))
+
+    if answer is not None:
+        assert answer.exit_code == 7
+    assert runtime.stub.ExecSync(script(running_container, "echo alive")).stdout == b"alive\n"
+
+
+@requirement("EXS-19")
+def test_exec_sync_in_a_container_with_a_terminal_has_none(runtime: Runtime, running: ContainerFactory) -> None:
+    """ExecSync in a container with a terminal MUST return the bytes as printed, both streams apart, from a command that has no terminal.
+
+    Source: ExecSync, ContainerConfig.tty, which is about the container's own process.
+    """
+    container = running(tty=True)
+
+    answer = runtime.stub.ExecSync(script(container, "test -t 1 && echo terminal; printf 'one\\ntwo\\n'; echo error >&2"))
+
+    assert answer.stdout == b"one\ntwo\n"
+    assert answer.stderr == b"error\n"
+
+
+@requirement("EXS-20")
+def test_commands_at_the_same_time_are_not_mixed_up(runtime: Runtime, running_container: Container) -> None:
+    """Commands that run at the same time in one container MUST all succeed, each with its own output and exit code.
+
+    Source: ExecSync.
+    """
+    calls = [runtime.stub.ExecSync.future(script(running_container, f"echo {n}; echo {-n} >&2; exit {n}")) for n in range(PARALLEL)]
+
+    answers = [call.result() for call in calls]
+
+    seen = [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers]
+    assert seen == [(b"%d\n" % n, b"%d\n" % -n, n) for n in range(PARALLEL)]

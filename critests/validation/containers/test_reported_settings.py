@@ -1,0 +1,165 @@
+"""CTA: what is told of the settings that a container was made with: mounts, log path, limits, identity."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.containers import Container
+
+
+def status_of(runtime: Runtime, container: Container) -> cri.ContainerStatus:
+    """Return what ContainerStatus says."""
+    return runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
+
+
+def mount_in(status: cri.ContainerStatus, path: str) -> cri.Mount:
+    """Return the mount at a path of the container."""
+    found = [mount for mount in status.mounts if mount.container_path == path]
+    assert len(found) == 1, f"{path} is {len(found)} times among the mounts: {[mount.container_path for mount in status.mounts]}"
+    return found[0]
+
+
+@requirement("CTA-09/required")
+@pytest.mark.parametrize("readonly", [False, True], ids=["writable", "read-only"])
+@requires(Capability.SAME_HOST)
+def test_status_tells_the_requested_mounts(runtime: Runtime, created: ContainerFactory, tmp_path: Path, *, readonly: bool) -> None:
+    """Every mount that was requested MUST be in ContainerStatus with its path in the container, its host path and whether it is read-only.
+
+    Source: ContainerStatus.mounts.
+    """
+    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(tmp_path), readonly=readonly)])
+
+    told = mount_in(status_of(runtime, container), "/mounted")
+
+    assert (told.host_path, told.readonly) == (str(tmp_path), readonly)
+
+
+@requirement("CTA-09/recommended")
+@requires(Capability.SAME_HOST)
+def test_status_tells_that_a_mount_is_relabelled(runtime: Runtime, created: ContainerFactory, tmp_path: Path) -> None:
+    """ContainerStatus SHOULD tell of a mount whether it is relabelled for SELinux, and how mounts propagate.
+
+    Source: Mount.selinux_relabel and propagation.
+    """
+    mounts = [
+        cri.Mount(container_path="/relabelled", host_path=str(tmp_path), selinux_relabel=True),
+        cri.Mount(container_path="/as-it-is", host_path=str(tmp_path)),
+    ]
+    container = created(mounts=mounts)
+
+    status = status_of(runtime, container)
+
+    told = [mount_in(status, mount.container_path) for mount in mounts]
+    assert [mount.selinux_relabel for mount in told] == [True, False]
+    assert [mount.propagation for mount in told] == [cri.PROPAGATION_PRIVATE, cri.PROPAGATION_PRIVATE]
+
+
+@requirement("CTA-09/recommended")
+@requires(Capability.SAME_HOST, Capability.RECURSIVE_READ_ONLY_MOUNTS)
+def test_status_tells_that_a_mount_is_read_only_all_the_way_down(runtime: Runtime, created: ContainerFactory, tmp_path: Path) -> None:
+    """ContainerStatus SHOULD tell of a mount that it is read-only with everything mounted below it.
+
+    Source: Mount.recursive_read_only.
+    """
+    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(tmp_path), readonly=True, recursive_read_only=True)])
+
+    told = mount_in(status_of(runtime, container), "/mounted")
+
+    assert (told.readonly, told.recursive_read_only) == (True, True)
+
+
+@requirement("CTA-09/recorded")
+@requires(Capability.SAME_HOST)
+def test_what_else_status_tells_of_mounts(
+    runtime: Runtime, created: ContainerFactory, tmp_path: Path, observe: Callable[[str], None]
+) -> None:
+    """ContainerStatus MAY tell mounts that nobody requested.
+
+    Source: ContainerStatus.mounts; the CRI does not say whether files that the runtime itself mounts are among them.
+    """
+    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(tmp_path))])
+
+    told = sorted(mount.container_path for mount in status_of(runtime, container).mounts)
+
+    assert "/mounted" in told
+    observe(f"beside those requested: {', '.join(path for path in told if path != '/mounted') or 'none'}")
+
+
+@requirement("CTA-10")
+def test_log_path_is_the_sandboxs_directory_and_the_containers_path(runtime: Runtime, created: ContainerFactory) -> None:
+    """The log path in ContainerStatus MUST be the sandbox's log directory joined with the container's log path.
+
+    Source: ContainerStatus.log_path, PodSandboxConfig.log_directory, ContainerConfig.log_path.
+    """
+    container = created()
+
+    told = status_of(runtime, container).log_path
+
+    assert Path(told) == container.sandbox.log_directory / container.config.log_path
+
+
+@requirement("CTA-11")
+def test_status_tells_the_limits_that_were_requested(runtime: Runtime, created: ContainerFactory) -> None:
+    """ContainerStatus MUST tell the limits that a container was created with.
+
+    Source: ContainerStatus.resources.
+    """
+    limits = cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=256, memory_limit_in_bytes=64 << 20)
+    container = created(resources=limits)
+
+    told = status_of(runtime, container).resources.linux
+
+    assert (told.cpu_period, told.cpu_quota, told.cpu_shares) == (100_000, 50_000, 256)
+    assert told.memory_limit_in_bytes == 64 << 20
+
+
+@requirement("CTA-11")
+def test_status_tells_the_limits_after_an_update(runtime: Runtime, running: ContainerFactory) -> None:
+    """ContainerStatus MUST tell the limits that UpdateContainerResources has set.
+
+    Source: ContainerStatus.resources, UpdateContainerResources.
+    """
+    container = running(resources=cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=256))
+    update = cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=70_000, cpu_shares=512)
+    runtime.stub.UpdateContainerResources(cri.UpdateContainerResourcesRequest(container_id=container.id, linux=update))
+
+    told = status_of(runtime, container).resources.linux
+
+    assert (told.cpu_period, told.cpu_quota, told.cpu_shares) == (100_000, 70_000, 512)
+
+
+@requirement("CTA-12")
+def test_status_tells_no_limits_where_there_are_none(runtime: Runtime, running_container: Container) -> None:
+    """ContainerStatus SHOULD NOT tell a memory limit or a CPU quota of a container that has none.
+
+    Source: ContainerStatus.resources; not stated by the CRI, the kubelet would show such a limit to the user.
+    """
+    told = status_of(runtime, running_container).resources.linux
+
+    assert told.memory_limit_in_bytes in {0, -1}
+    assert told.cpu_quota in {0, -1}
+
+
+@requirement("CTA-13")
+@requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
+def test_status_tells_the_identity_of_the_first_process(runtime: Runtime, running: ContainerFactory) -> None:
+    """ContainerStatus MUST tell the user, the group and the supplementary groups of the container's first process.
+
+    Source: ContainerStatus.user; the process is seen in /proc.
+    """
+    identity = cri.LinuxContainerSecurityContext(
+        run_as_user=cri.Int64Value(value=1000), run_as_group=cri.Int64Value(value=2001), supplemental_groups=[2002, 4000]
+    )
+    container = running(security_context=identity)
+    process = container.process_status("first process")
+
+    told = status_of(runtime, container).user.linux
+
+    assert (told.uid, told.gid) == (process.uids[0], process.gids[0])
+    assert set(told.supplemental_groups) == process.groups

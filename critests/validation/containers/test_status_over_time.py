@@ -1,0 +1,136 @@
+"""CTA: what is told about a container changes as its life goes on, and only then."""
+
+import contextlib
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.images import TestRegistry
+from critests.fixtures.marks import requirement
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.containers import Container
+
+
+def listed_states(runtime: Runtime, container: Container) -> list[int]:
+    """Return the state that the list of all containers tells of one; empty if it is not in the list."""
+    answer = runtime.stub.ListContainers(cri.ListContainersRequest())
+    return [item.state for item in answer.containers if item.id == container.id]
+
+
+@requirement("CTA-26")
+def test_states_never_go_back(runtime: Runtime, created: ContainerFactory) -> None:
+    """The states that ContainerStatus and ListContainers tell one after the other MUST never go back from EXITED or RUNNING.
+
+    Source: ContainerState; not stated by the CRI, the kubelet makes events of the changes.
+    """
+    container = created(script="sleep 0.3")
+    seen = [container.state()]
+    starting = runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
+
+    def look() -> int:
+        seen.extend([container.state(), *listed_states(runtime, container)])
+        return seen[-1]
+
+    runtime.eventually("the container's end", look, holds=lambda state: state == cri.CONTAINER_EXITED)
+    starting.result()
+    for _ in range(3):
+        look()
+
+    assert seen == sorted(seen)
+    assert seen[0] == cri.CONTAINER_CREATED
+    assert cri.CONTAINER_UNKNOWN not in seen
+
+
+@requirement("CTA-27")
+def test_a_start_is_seen_at_once(runtime: Runtime, container: Container) -> None:
+    """ContainerStatus and ListContainers MUST tell RUNNING as soon as StartContainer has returned.
+
+    Source: StartContainer, ContainerStatus.state, Container.state.
+    """
+    before = (container.state(), listed_states(runtime, container))
+
+    runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+
+    after = (container.state(), listed_states(runtime, container))
+    assert before == (cri.CONTAINER_CREATED, [cri.CONTAINER_CREATED])
+    assert after == (cri.CONTAINER_RUNNING, [cri.CONTAINER_RUNNING])
+
+
+@requirement("CTA-27")
+def test_a_stop_is_seen_at_once(runtime: Runtime, running_container: Container) -> None:
+    """ContainerStatus and ListContainers MUST tell EXITED as soon as StopContainer has returned.
+
+    Source: StopContainer, ContainerStatus.state, Container.state.
+    """
+    before = (running_container.state(), listed_states(runtime, running_container))
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
+
+    after = (running_container.state(), listed_states(runtime, running_container))
+    assert before == (cri.CONTAINER_RUNNING, [cri.CONTAINER_RUNNING])
+    assert after == (cri.CONTAINER_EXITED, [cri.CONTAINER_EXITED])
+
+
+@requirement("CTA-27")
+def test_a_removal_is_seen_at_once(runtime: Runtime, exited: ContainerFactory) -> None:
+    """ListContainers MUST NOT tell of a container any more as soon as RemoveContainer has returned.
+
+    Source: RemoveContainer, ListContainers.
+    """
+    container = exited()
+    before = listed_states(runtime, container)
+
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+
+    assert before == [cri.CONTAINER_EXITED]
+    assert listed_states(runtime, container) == []
+
+
+@requirement("CTA-28")
+def test_status_names_an_image_that_was_removed(runtime: Runtime, registry: TestRegistry, running: ContainerFactory) -> None:
+    """ContainerStatus MUST name the image of a container even when the image has lost its name or was removed.
+
+    Source: ContainerStatus.image and image_ref. That a runtime refuses to remove an image in use is left open.
+    """
+    name = registry.pull(registry.mint())
+    container = running(image=name)
+
+    with contextlib.suppress(grpc.RpcError):
+        runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=name.written)))
+
+    status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
+    assert status.image.image
+    assert status.image_ref
+
+
+@requirement("CTA-29")
+def test_times_of_a_running_container(runtime: Runtime, running_container: Container) -> None:
+    """A running container MUST have the time of its start and none of an end; when it has ended it MUST have both, the start unchanged.
+
+    Source: ContainerStatus.started_at and finished_at.
+    """
+    alive = running_container.status()
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
+
+    ended = running_container.status()
+    assert alive.started_at > 0
+    assert alive.finished_at == 0
+    assert ended.started_at == alive.started_at
+    assert ended.finished_at > 0
+
+
+@requirement("CTA-30")
+def test_what_is_told_of_an_ended_container_does_not_change(runtime: Runtime, exited: ContainerFactory) -> None:
+    """The exit code and the times of a container that has ended MUST be the same whenever they are asked for.
+
+    Source: ContainerStatus.exit_code, started_at and finished_at.
+    """
+    container = exited(script="exit 6")
+
+    answers = [runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status for _ in range(3)]
+
+    assert {(status.exit_code, status.started_at, status.finished_at) for status in answers} == {
+        (6, answers[0].started_at, answers[0].finished_at)
+    }
