@@ -228,6 +228,7 @@ def test_names_lead_to_the_image(image: MintedImage) -> None:
     assert image.reference == f"{image.registry}/{image.repository}:1"
     assert image.references == (f"{image.name}:1", f"{image.name}:2")
     assert image.by_digest == f"{image.name}@{image.digest}"
+    assert image.own_layer == image.layer_digests[-1]
     assert MintedImage.from_json(json.loads(json.dumps(image.to_json()))) == image
 
 
