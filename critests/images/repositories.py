@@ -66,7 +66,7 @@ class MintedImage:
     def own_layer(self) -> str:
         """The digest of the last layer: with a salt, the one that nothing else has.
 
-        A fault for a layer is best given this `reference`. A corrupt base layer can stay in a runtime's store and break later pulls of others.
+        A fault for a layer is best given this `reference`: a corrupt base layer can stay in a runtime's store and break later pulls.
         """
         return self.layer_digests[-1]
 
