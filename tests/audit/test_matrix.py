@@ -1,0 +1,132 @@
+"""The matrix of faults: what it reads, what it refuses, and that the suite's own fits the suite."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import critests.validation
+from critests.audit.matrix import Matrix, MatrixError, load
+from critests.audit.verdicts import Audit, verdict_of
+from critests.catalogue.words import Outcome
+from critests.fixtures.classification import Raw
+
+GOOD = """
+[[fault]]
+id = "one"
+break = "StopContainer: swallow"
+promise = "p"
+turns_red = ["test_a", "test_b[x]"]
+
+[[fault]]
+id = "two"
+break = ["Version: error UNAVAILABLE", "log: upper"]
+promise = "p"
+turns_red = "test_b"
+during = "call"
+spoils = true
+"""
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def matrix(tmp_path: Path) -> Matrix:
+    return load(write(tmp_path / "faults.toml", GOOD))
+
+
+def test_what_is_read(tmp_path: Path) -> None:
+    one, two = matrix(tmp_path).entries
+    assert (one.id, one.during, one.spoils, len(one.faults)) == ("one", "all", False, 1)
+    assert (two.turns_red, two.during, two.spoils, len(two.faults)) == (("test_b",), "call", True, 2)
+    assert two.where == f"{tmp_path / 'faults.toml'}:8"
+
+
+def test_further_files(tmp_path: Path) -> None:
+    write(tmp_path / "faults.d" / "sbx.toml", GOOD.replace("one", "three").replace("two", "four"))
+    assert [entry.id for entry in matrix(tmp_path).entries] == ["one", "two", "three", "four"]
+
+
+def test_which_fault_is_for_which_test(tmp_path: Path) -> None:
+    read = matrix(tmp_path)
+    assert [entry.id for entry in read.for_test("test_b[x]")] == ["one", "two"]
+    assert [entry.id for entry in read.for_test("test_b[y]")] == ["two"]
+    assert read.coverage(["test_a", "test_b[x]", "test_c[1]", "test_c[2]"]) == ["test_c"]
+    assert [name for _, name in read.unknown(["test_a", "test_c"])] == ["test_b[x]", "test_b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "complaint"),
+    [
+        (GOOD.replace('"two"', '"one"'), 8, "is taken by"),
+        (GOOD.replace('"two"', '"Two!"'), 9, "no id"),
+        (GOOD.replace("swallow", "swalow"), 4, "did you mean swallow"),
+        (GOOD.replace("log: upper", "log: uper"), 10, "did you mean upper"),
+        (GOOD.replace('promise = "p"', "promise = 3", 1), 5, "promise"),
+        (GOOD.replace('turns_red = "test_b"', "turns_red = []"), 12, "turns_red"),
+        (GOOD.replace('"call"', '"cal"'), 13, "during"),
+        (GOOD.replace("true", "1"), 14, "spoils"),
+        (GOOD + "\nwhen = 1\n", 16, "no 'when'"),
+        (GOOD + "\n[other]\n", 1, "only [[fault]]"),
+        (GOOD + "\nid = \n", 16, "Invalid value"),
+    ],
+)
+def test_what_is_refused_with_file_and_line(tmp_path: Path, text: str, line: int, complaint: str) -> None:
+    file = write(tmp_path / "faults.toml", text)
+    with pytest.raises(MatrixError, match=re.escape(complaint)) as error:
+        load(file)
+    assert str(error.value).startswith(f"{file}:{line}: ")
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(MatrixError, match="cannot be read"):
+        load(tmp_path / "none.toml")
+
+
+def suite_tests() -> set[str]:
+    names = set()
+    for file in Path(critests.validation.__path__[0]).rglob("test_*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
+    return names
+
+
+def test_the_suites_own_matrix_names_tests_that_exist() -> None:
+    shipped = load()
+    assert shipped.entries
+    assert [(entry.where, name) for entry, name in shipped.unknown(suite_tests())] == []
+
+
+def test_a_test_has_noticed_only_what_broke_its_promise_while_the_fault_acted(tmp_path: Path) -> None:
+    one = matrix(tmp_path).entries[0]
+    assert verdict_of(one, "test_a", Raw(Outcome.FAILED, "no"), 1).noticed
+    assert not verdict_of(one, "test_a", Raw(Outcome.FAILED), 0).noticed
+    assert not verdict_of(one, "test_a", None, 1).noticed
+    for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED, Outcome.ERROR):
+        assert not verdict_of(one, "test_a", Raw(outcome), 1).noticed
+
+
+def test_one_case_of_a_test_is_enough_unless_the_matrix_names_the_case(tmp_path: Path) -> None:
+    read = matrix(tmp_path)
+    one, two = read.entries
+    seen, unseen = Raw(Outcome.FAILED), None
+    audit = Audit(
+        verdicts=[
+            verdict_of(one, "test_b[x]", unseen, 1),
+            verdict_of(two, "test_b[x]", unseen, 1),
+            verdict_of(two, "test_b[y]", seen, 1),
+            verdict_of(one, "test_a", unseen, 1),
+        ],
+        honest={"test_a": "failed"},
+        tests={"test_a", "test_b[x]", "test_b[y]", "test_c"},
+    )
+    assert [(verdict.fault, verdict.test) for verdict in audit.unnoticed(read)] == [("one", "test_b[x]"), ("one", "test_a")]
+    lines = audit.lines(read)
+    assert lines[0].startswith("NOT NOTICED: one (StopContainer: swallow) in test_b[x]: passed, it changed something 1 times")
+    assert "not judged: test_a did not pass without a fault" in lines
+    assert "no fault is known for: test_c" in lines
+    assert lines[-1] == "1 of 3 tests were turned red by a fault; 2 faults went unnoticed"

@@ -1,0 +1,166 @@
+"""The audit as a pytest plugin, on a small suite in front of our small CRI server."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import critests
+from tests.criserver import CriServer, serve
+
+SUITE = """
+import grpc
+import pytest
+from critests.api import api_pb2 as cri
+
+
+def version(runtime):
+    return runtime.stub.Version(cri.VersionRequest())
+
+
+@pytest.fixture(scope="module")
+def shared(runtime):
+    return version(runtime).runtime_name
+
+
+@pytest.fixture
+def own(runtime):
+    return version(runtime).runtime_name
+
+
+def test_in_the_call(runtime):
+    assert version(runtime).runtime_name == "criserver"
+
+
+def test_in_the_set_up(own):
+    assert own == "criserver"
+
+
+def test_shared(shared):
+    assert shared == "criserver"
+
+
+@pytest.mark.parametrize("wanted", ["criserver", ""], ids=["one::case", "other"])
+def test_cases(runtime, wanted):
+    assert version(runtime).runtime_name.startswith(wanted)
+
+
+def test_that_looks_away(runtime):
+    version(runtime)
+
+
+def test_that_breaks(runtime):
+    {"criserver": 1}[version(runtime).runtime_name]
+
+
+def test_without_a_fault(runtime):
+    assert runtime.version.runtime_name == "criserver"
+"""
+
+MATRIX = """
+[[fault]]
+id = "other-name"
+break = "Version.response.runtime_name: set other"
+promise = "Version tells the name"
+turns_red = [
+    "test_in_the_call", "test_in_the_set_up", "test_shared", "test_cases", "test_that_looks_away", "test_that_breaks",
+]
+
+[[fault]]
+id = "other-name-later"
+break = "Version.response.runtime_name: set other"
+promise = "Version tells the name"
+turns_red = ["test_in_the_set_up", "test_cases[one::case]"]
+during = "call"
+spoils = true
+
+[[fault]]
+id = "refused"
+break = "Version: error UNAVAILABLE"
+promise = "Version answers"
+turns_red = ["test_in_the_call"]
+"""
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with serve(CriServer()) as endpoint:
+        yield endpoint
+
+
+def audit(directory: Path, endpoint: str, *arguments: str) -> tuple[int, str, dict[str, Any]]:
+    (directory / "test_small.py").write_text(SUITE, encoding="utf-8")
+    (directory / "matrix.toml").write_text(MATRIX, encoding="utf-8")
+    (directory / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider -p no:locust\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "test_small.py", "-p", "critests.audit.pytest_audit", "--cri-audit"]
+    command += ["--cri-audit-matrix", "matrix.toml", "--cri-audit-report", "report.json", "--runtime-endpoint", endpoint]
+    command += ["--cri-read-only", "--cri-results", str(directory / "results"), *arguments]
+    ended = subprocess.run(
+        command,
+        cwd=directory,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(critests.__path__[0]).parent)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    report = directory / "report.json"
+    return ended.returncode, ended.stdout + ended.stderr, json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "two workers"])
+def test_what_is_noticed(tmp_path: Path, endpoint: str, workers: list[str]) -> None:
+    status, output, report = audit(tmp_path, endpoint, *workers)
+    noticed = {(verdict["fault"], verdict["test"]): verdict["noticed"] for verdict in report["verdicts"]}
+    assert noticed == {
+        ("other-name", "test_in_the_call"): True,
+        ("other-name", "test_in_the_set_up"): True,
+        ("other-name", "test_shared"): False,
+        ("other-name", "test_cases[one::case]"): True,
+        ("other-name", "test_cases[other]"): False,
+        ("other-name", "test_that_looks_away"): False,
+        ("other-name", "test_that_breaks"): False,
+        ("other-name-later", "test_in_the_set_up"): False,
+        ("other-name-later", "test_cases[one::case]"): True,
+        ("refused", "test_in_the_call"): True,
+    }, output
+    assert sorted(map(tuple, report["unnoticed"])) == [
+        ("other-name", "test_shared"),
+        ("other-name", "test_that_breaks"),
+        ("other-name", "test_that_looks_away"),
+        ("other-name-later", "test_in_the_set_up"),
+    ]
+    assert report["without_fault"] == ["test_without_a_fault"]
+    assert set(report["honest"].values()) == {"passed"}
+    assert "4 of 7 tests" not in output
+    assert "3 of 7 tests were turned red by a fault; 4 faults went unnoticed" in output
+    assert status == 1
+
+
+def test_one_fault_only(tmp_path: Path, endpoint: str) -> None:
+    status, output, report = audit(tmp_path, endpoint, "--cri-audit-fault", "refused", "--cri-audit-only")
+    assert [verdict["fault"] for verdict in report["verdicts"]] == ["refused"]
+    assert status == 0, output
+
+
+def test_a_fault_that_is_tried(tmp_path: Path, endpoint: str) -> None:
+    status, output, report = audit(
+        tmp_path, endpoint, "--cri-audit-try", "Version: hang", "-k", "in_the_call or without", "--cri-deadline-scale", "0.2"
+    )
+    assert {verdict["test"]: verdict["noticed"] for verdict in report["verdicts"]} == {
+        "test_in_the_call": True,
+        "test_without_a_fault": False,
+    }
+    assert "noticed: try (Version: hang) in test_in_the_call: failed, it changed something 1 times" in output
+    assert status in {0, 5}, output
+
+
+@pytest.mark.parametrize("arguments", [["--cri-audit-fault", "none"], ["--cri-audit-try", "nonsense"]])
+def test_bad_use(tmp_path: Path, endpoint: str, arguments: list[str]) -> None:
+    status, output, _ = audit(tmp_path, endpoint, *arguments)
+    assert status == 4
+    assert arguments[1] in output
