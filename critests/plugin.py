@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-pytest.register_assert_rewrite("critests.lifecycle", "critests.validation")
+pytest.register_assert_rewrite("critests.fixtures", "critests.lifecycle", "critests.validation")
 
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
 from critests.catalogue.words import Outcome
-from critests.client import EndpointError
+from critests.client import EndpointError, EndpointMalformed
 from critests.fixtures import conclusion, evidence, marks, options, results, selection
 from critests.fixtures.classification import Raw, classify
 from critests.fixtures.conclusion import Gathered
@@ -258,7 +258,7 @@ class Leader:
                 self.known = conclusion.circumstances(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
                 )
-            except (UsageError, ExpectationsMalformed, ValueError) as error:
+            except (UsageError, ExpectationsMalformed, EndpointMalformed, ValueError) as error:
                 self._end_context()
                 pytest.exit(str(error), returncode=int(ExitCode.USAGE))
             except NOT_TESTABLE as error:
@@ -337,6 +337,10 @@ class Leader:
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the user stopped the run; `pytest.exit` has reasons of its own."""
         self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
+        if self.interrupted:
+            # from here on everything is clean-up, which a second Ctrl-C must not tear apart
+            signal.signal(signal.SIGINT, _say_that_it_goes_on)
+            signal.signal(signal.SIGTERM, _say_that_it_goes_on)
         if self.alone:
             sys.stderr.write(f"critests: {'interrupted, cleaning up' if self.interrupted else excinfo.value}\n")
 
@@ -429,15 +433,16 @@ def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
+def _say_that_it_goes_on(number: int, frame: object) -> None:
+    """Finish cleaning up when Ctrl-C is pressed again."""
+    del number, frame
+    os.write(2, b"\ncritests: cleaning up, please wait a moment\n")
+
+
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Finish cleaning up when Ctrl-C is pressed again, and say so once."""
-
-    def say(number: int, frame: object) -> None:
-        del number, frame
-        os.write(2, b"\ncritests: cleaning up, please wait a moment\n")
-
-    before = {number: signal.signal(number, say) for number in (signal.SIGINT, signal.SIGTERM)}
+    """Finish cleaning up whatever signals come meanwhile."""
+    before = {number: signal.signal(number, _say_that_it_goes_on) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

@@ -2,7 +2,7 @@
 
 from critests.client.connection import Connection, connect
 from critests.client.deadlines import Deadlines
-from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
+from critests.client.endpoint import Endpoint, EndpointError, EndpointMalformed, TlsFiles
 from critests.client.recording import Call, Recorder
 
-__all__ = ["Call", "Connection", "Deadlines", "Endpoint", "EndpointError", "Recorder", "TlsFiles", "connect"]
+__all__ = ["Call", "Connection", "Deadlines", "Endpoint", "EndpointError", "EndpointMalformed", "Recorder", "TlsFiles", "connect"]

@@ -72,15 +72,26 @@ def connect(
     deadlines: Deadlines | None = None,
     recorder: Recorder | None = None,
     receive_limit_bytes: int = RECEIVE_LIMIT_BYTES,
+    read_only: bool = False,
 ) -> Connection:
-    """Open a connection; nothing is sent before the first call, so use `greet` to see who is there."""
+    """Open a connection; nothing is sent before the first call, so use `greet` to see who is there.
+
+    Args:
+        endpoint: of the runtime service.
+        image_endpoint: of the image service; the same by default.
+        tls: certificates for `tcp:` endpoints.
+        deadlines: of every call that sets none of its own.
+        recorder: where calls are kept; a fresh one by default.
+        receive_limit_bytes: the largest answer that is accepted.
+        read_only: refuse to send any call that may change something, with `CallNotAllowed`.
+    """
     recorder = recorder or Recorder()
     deadlines = deadlines or Deadlines()
     image_endpoint = image_endpoint or endpoint
-    channel = RecordingChannel(_open(endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds)
+    channel = RecordingChannel(_open(endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds, read_only=read_only)
     image_channel = channel
     if image_endpoint != endpoint:
-        image_channel = RecordingChannel(_open(image_endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds)
+        image_channel = RecordingChannel(_open(image_endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds, read_only=read_only)
     return Connection(
         endpoint,
         image_endpoint,
@@ -101,7 +112,6 @@ def _open(endpoint: Endpoint, tls: TlsFiles | None, receive_limit_bytes: int) ->
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.enable_retries", 0),
         ("grpc.initial_reconnect_backoff_ms", 50),
-        ("grpc.min_reconnect_backoff_ms", 50),
         ("grpc.max_reconnect_backoff_ms", 500),
         # HTTP proxies from the environment are not meant for a node's own runtime
         ("grpc.enable_http_proxy", 0),

@@ -8,6 +8,10 @@ class EndpointError(Exception):
     """An endpoint cannot be used; the message says why and what to do."""
 
 
+class EndpointMalformed(EndpointError):
+    """What the user wrote is no endpoint, whatever is running: wrong usage."""
+
+
 @dataclass(frozen=True)
 class TlsFiles:
     """Certificates for a `tcp:` endpoint.
@@ -31,15 +35,15 @@ class TlsFiles:
         """Refuse half a key pair and files that cannot be read.
 
         Raises:
-            EndpointError: with the option that is missing or the file that is not there.
+            EndpointMalformed: with the option that is missing or the file that is not there.
         """
         if bool(self.certificate) != bool(self.key):
             msg = "--tls-cert and --tls-key belong together: give both or neither"
-            raise EndpointError(msg)
+            raise EndpointMalformed(msg)
         for option, file in (("--tls-ca", self.ca), ("--tls-cert", self.certificate), ("--tls-key", self.key)):
             if file is not None and not file.is_file():
                 msg = f"{option} {file}: no such file"
-                raise EndpointError(msg)
+                raise EndpointMalformed(msg)
 
 
 @dataclass(frozen=True)
@@ -64,30 +68,30 @@ class Endpoint:
             text: `unix:///run/x.sock`, `unix:/run/x.sock`, `/run/x.sock`, `tcp://host:port` or `tcp:host:port`.
 
         Raises:
-            EndpointError: the form is unknown, or belongs to another operating system.
+            EndpointMalformed: the form is unknown, or belongs to another operating system.
         """
         text = text.strip()
         scheme, colon, rest = text.partition(":")
         if not text:
             msg = "the endpoint is empty: give for example unix:///run/containerd/containerd.sock"
-            raise EndpointError(msg)
+            raise EndpointMalformed(msg)
         if text.startswith("/"):
             return cls(f"unix://{text}", f"unix:{text}", Path(text))
         if scheme == "npipe":
             msg = f"{text}: named pipes belong to Windows nodes, and this suite runs on Linux; give a unix: or tcp: endpoint"
-            raise EndpointError(msg)
+            raise EndpointMalformed(msg)
         if colon and scheme == "unix":
             path = rest.removeprefix("//")
             if not path.startswith("/"):
                 msg = f"{text}: the path of a unix socket must be absolute, as in unix:///run/containerd/containerd.sock"
-                raise EndpointError(msg)
+                raise EndpointMalformed(msg)
             return cls(f"unix://{path}", f"unix:{path}", Path(path))
         if colon and scheme == "tcp":
             address = rest.removeprefix("//").rstrip("/")
             host, _, port = address.rpartition(":")
             if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
                 msg = f"{text}: a tcp endpoint needs a host and a port, as in tcp://127.0.0.1:3735"
-                raise EndpointError(msg)
+                raise EndpointMalformed(msg)
             return cls(f"tcp://{address}", f"dns:///{address}", None)
         msg = f"{text}: not an endpoint; give unix:///path/to.sock, /path/to.sock or tcp://host:port"
-        raise EndpointError(msg)
+        raise EndpointMalformed(msg)

@@ -1,11 +1,12 @@
 """The record of every call: what was asked, what came back, how long it took."""
 
+import re
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import grpc
 from google.protobuf import json_format
@@ -18,6 +19,14 @@ REDACTED = "[redacted]"
 SECRET_FIELDS = ("password", "auth", "identity_token", "registry_token")
 MESSAGE_LIMIT_BYTES = 64 * 1024
 KEPT_CALLS = 2000
+
+
+READING = re.compile(r"Version|Status|RuntimeConfig|List\w+|Stream\w+|\w+Status|\w+Stats|ImageFsInfo|GetContainerEvents")
+"""Names of the RPCs that change nothing."""
+
+
+class CallNotAllowed(Exception):
+    """A call that may change something was not sent, because the user allows reading only."""
 
 
 @dataclass(frozen=True)
@@ -194,13 +203,16 @@ class RecordedMessages:
 class RecordingChannel(grpc.Channel):
     """A channel whose calls are recorded; hand it to the generated stubs."""
 
-    def __init__(self, inner: grpc.Channel, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - a callable (rpc, request) -> seconds
+    def __init__(self, inner: grpc.Channel, recorder: Recorder, deadline: Any, *, read_only: bool = False) -> None:  # noqa: ANN401 - a callable (rpc, request) -> seconds
+        self._read_only = read_only
         self._inner = inner
         self._recorder = recorder
         self._deadline = deadline
 
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
         """Return a recorded unary call."""
+        if self._read_only and not READING.fullmatch(rpc_name(method)):
+            return _Refused(rpc_name(method))
         return RecordedCall(rpc_name(method), self._inner.unary_unary(method, *args, **kwargs), self._recorder, self._deadline)
 
     def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
@@ -232,6 +244,19 @@ class RecordingChannel(grpc.Channel):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class _Refused:
+    """A call that is not sent."""
+
+    def __init__(self, rpc: str) -> None:
+        self._rpc = rpc
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        msg = f"{self._rpc} may change something, and the run is --read-only"
+        raise CallNotAllowed(msg)
+
+    with_call = future = __call__
 
 
 def rpc_name(method: str) -> str:

@@ -13,6 +13,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client import Connection
+from critests.client.recording import CallNotAllowed
 from critests.record.run import CapabilityFact
 
 NO_SUCH_ID = "critests-probe-of-an-id-that-nobody-has"
@@ -42,6 +43,8 @@ class CapabilityMatrix:
             return fact(capability, None, "there is no probe for it", "")
         try:
             return probe()
+        except CallNotAllowed as error:
+            return fact(capability, None, str(error), "not probed")
         except grpc.RpcError as error:
             return fact(capability, None, f"the probe failed: {_said(error)}", "probe")
 

@@ -7,6 +7,7 @@ when the entry may stand. A known failure that does not fail any more is a failu
 import dataclasses
 import datetime as dt
 import fnmatch
+import itertools
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -191,7 +192,7 @@ class _Reader:
 
     def _entry(self, table: dict[str, Any], start: int, end: int) -> KnownFailure:
         """Check one entry, which stands on the lines from `start` to before `end`."""
-        for key, what in (*_wrong_keys(table), *self._wrong_values(table)):
+        for key, what in itertools.chain(_wrong_keys(table), self._wrong_values(table)):
             pattern = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
             line = next((number for number in range(start, end) if pattern.match(self.lines[number - 1])), start)
             raise _wrong(self.path, line, what)

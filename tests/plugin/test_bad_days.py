@@ -1,0 +1,259 @@
+"""What a user sees when the runtime, the machine or the command line is not as it should be: one sentence and the right exit code."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.criserver import CriServer, serve
+from tests.criserver.impostors import hanging_up, not_grpc, silent
+
+SECONDS = 120
+
+
+def critests(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a user would, without a terminal."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("CONTAINER_RUNTIME", "IMAGE_SERVICE", "PYTEST"))
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "critests.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        cwd=cwd,
+        env=environment,
+        check=False,
+    )
+
+
+def run_on(endpoint: str, results: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """Validate an endpoint."""
+    return critests("run", "--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet", *more)
+
+
+def record_in(results: Path) -> dict[str, Any]:
+    """Return the only run record below a folder."""
+    (file,) = results.rglob("run.json")
+    loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return loaded
+
+
+def test_no_such_socket(tmp_path: Path) -> None:
+    ended = run_on(str(tmp_path / "absent.sock"), tmp_path)
+
+    assert ended.returncode == 5
+    assert "no such socket" in ended.stderr
+    assert not list(tmp_path.rglob("run.json"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+def test_permission_denied() -> None:
+    path = Path("/tmp") / f"critests-forbidden-{os.getpid()}.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        path.chmod(0o600)
+        try:
+            code = (
+                "import os, sys\nfrom critests.client import Endpoint, connect, EndpointError\nos.setgid(65534); os.setuid(65534)\n"
+                "try: connect(Endpoint.parse(sys.argv[1])).greet()\n"
+                "except EndpointError as error: print(error)"
+            )
+            ended = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=SECONDS, check=False)
+        finally:
+            path.unlink()
+
+    assert "permission denied" in ended.stdout, ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("impostor", "sentence"),
+    [(not_grpc, "no CRI runtime answers there"), (hanging_up, "no CRI runtime answers there"), (silent, "did not answer Version")],
+    ids=["not gRPC", "hangs up", "never answers"],
+)
+def test_an_endpoint_that_is_no_runtime(impostor: Callable[[], object], sentence: str, tmp_path: Path) -> None:
+    with impostor() as endpoint:  # type: ignore[attr-defined]  # a context manager, see impostors
+        ended = run_on(endpoint, tmp_path, "--deadline-scale", "0.2")
+
+    assert ended.returncode == 5
+    assert sentence in ended.stderr
+
+
+def test_a_server_of_the_old_api_only(tmp_path: Path) -> None:
+    with serve(CriServer(wrong={"v1alpha2-only"})) as endpoint:
+        ended = run_on(endpoint, tmp_path)
+
+    assert ended.returncode == 5
+    assert "without CRI v1" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--no-such-option"], "--no-such-option"),
+        (["--select", "SBX-9999"], "SBX-9999"),
+        (["--shard", "3/2"], "--shard"),
+        (["--api-level", "2.0"], "--api-level"),
+        (["--require", "telepathy"], "telepathy"),
+        (["--runtime-endpoint", "npipe:////./pipe/x"], "Windows"),
+        (["--deadline-scale", "fast"], "--deadline-scale"),
+        (["--rerun", "/no/such/run"], "/no/such/run"),
+        (["--tls-cert", "/etc/hostname"], "--tls-key"),
+        (["--node", "podman"], "podman"),
+        (["--node", "containerd", "--runtime-endpoint", "/x"], "give one of them"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_usage_ends_with_4_and_names_the_option(arguments: list[str], word: str, tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        given = arguments if {"--runtime-endpoint", "--node"} & set(arguments) else [*arguments, "--runtime-endpoint", endpoint]
+        ended = critests("run", *given, "--results", str(tmp_path))
+
+    assert ended.returncode == 4, ended.stdout + ended.stderr
+    assert word in ended.stderr
+
+
+def test_a_malformed_expectations_file_names_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text('[[known]]\nrequirement = "SBX-01"\ntest = 7\n', encoding="utf-8")
+    with serve(CriServer()) as endpoint:
+        ended = run_on(endpoint, tmp_path, "--expectations", str(file))
+
+    assert ended.returncode == 4
+    assert f"{file}:" in ended.stderr
+
+
+def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(tmp_path: Path) -> None:
+    with serve(CriServer(wrong={"fails=RunPodSandbox"})) as endpoint:
+        ended = run_on(endpoint, tmp_path, "--select", "sandboxes")
+
+    record = record_in(tmp_path)
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
+    blocked = [test for test in record["tests"] if test["outcome"] == "blocked" and test["blocked_by"] == "SBX-02"]
+    assert failed == {"SBX-02"}
+    assert len(blocked) > 20
+
+
+def test_a_runtime_that_dies_in_the_middle_ends_the_run_as_not_tested(tmp_path: Path) -> None:
+    socket_path = tmp_path / "cri.sock"
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.criserver", "--socket", str(socket_path), "--wrong", "dies-after=60"], stdout=subprocess.PIPE
+    )
+    try:
+        assert server.stdout is not None
+        server.stdout.readline()
+        ended = run_on(str(socket_path), tmp_path, "--select", "SBX,SBA")
+    finally:
+        server.kill()
+        server.communicate()
+
+    record = record_in(tmp_path)
+    outcomes = {test["outcome"] for test in record["tests"]}
+    assert ended.returncode == 5, ended.stdout + ended.stderr
+    assert "blocked" in outcomes
+    assert "failed" not in outcomes
+    assert "error" not in outcomes
+
+
+def test_ctrl_c_twice_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
+    server = CriServer(wrong={"slow=0.2"})
+    with serve(server) as endpoint:
+        run = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "critests.cli",
+                "run",
+                "--runtime-endpoint",
+                endpoint,
+                "--results",
+                str(tmp_path),
+                "--allow-kubelet",
+                "--select",
+                "SBX,SBA",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert run.stdout is not None
+        for line in run.stdout:
+            if line.startswith("running"):
+                break
+        time.sleep(1.5)  # in the middle of a test, whichever it is
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=SECONDS)
+
+    assert run.returncode == 2, out + err
+    assert record_in(tmp_path)["interrupted"] is True
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken, serve(CriServer()) as endpoint:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ended = run_on(endpoint, tmp_path, "--registry-port", str(port))
+
+    assert ended.returncode == 5
+    assert f"127.0.0.1:{port}" in ended.stderr
+
+
+def test_results_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with serve(CriServer()) as endpoint:
+        ended = run_on(endpoint, tmp_path / "file" / "results")
+
+    assert ended.returncode == 5
+    assert "cannot write" in ended.stderr
+
+
+def test_the_plugin_is_inert_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text("def test_mine():\n    assert True\n", encoding="utf-8")
+    environment = {**os.environ, "CONTAINER_RUNTIME_ENDPOINT": "unix:///no/such/socket"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "critests.plugin", "-p", "no:cacheprovider", "-p", "no:benchmark"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+        timeout=SECONDS,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "critests" not in ended.stdout
+    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["test_mine.py"]
+
+
+def test_read_only_changes_nothing(tmp_path: Path) -> None:
+    server = CriServer()
+    with serve(server) as endpoint:
+        ended = critests("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--read-only")
+
+    record = record_in(tmp_path)
+    mutating = {"RunPodSandbox", "CreateContainer", "PullImage", "RemoveImage", "StopPodSandbox"}
+    assert ended.returncode in {0, 1}, ended.stdout + ended.stderr
+    assert not mutating & set(record["coverage"]["rpcs"])
+
+
+def test_list_needs_no_endpoint(tmp_path: Path) -> None:
+    ended = critests("run", "--list", "--select", "SBX", cwd=tmp_path)
+
+    lines = ended.stdout.splitlines()
+    assert ended.returncode == 0, ended.stderr
+    assert lines
+    assert all(line.split()[0].startswith("SBX-") for line in lines)
+    assert not list(tmp_path.iterdir())
