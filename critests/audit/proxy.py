@@ -172,6 +172,8 @@ class FaultProxy:
         if self._server:
             self._server.stop(grace=0).wait(5)
             self._server = None
+            if self._listen:
+                self._listen.unlink(missing_ok=True)
         for channel in self._channels.values():
             channel.close()
         self._channels.clear()

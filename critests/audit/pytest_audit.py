@@ -11,9 +11,9 @@ whenever it is made.
 
 import contextlib
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -22,12 +22,15 @@ from critests.audit.matrix import SHIPPED, Entry, Matrix, MatrixError, base_name
 from critests.audit.proxy import FaultProxy
 from critests.audit.verdicts import Audit, Verdict, verdict_of
 from critests.client.endpoint import Endpoint
+from critests.fixtures.images import TestImages
 from critests.fixtures.run_context import RunContext
+from critests.fixtures.runtime import Runtime
 from critests.fixtures.selection import is_ours
 from critests.fixtures.session import COURSE, SESSION
 
 MARK = "!"
 ENTRY = pytest.StashKey[Entry]()
+T = TypeVar("T")
 _REPORTED = "cri_audit"
 
 
@@ -172,9 +175,26 @@ class Auditor:
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
         """Let everything be honest that other tests will use as well."""
-        shared = fixturedef.scope != "function" and self.proxy is not None
-        with self.proxy.honest() if shared and self.proxy else contextlib.nullcontext():
+        if fixturedef.scope == "function":
             return (yield)
+        with self._honest():
+            made = yield
+        # what these remember is for the whole session, whichever test asks first
+        if isinstance(made, Runtime):
+            made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]
+        elif isinstance(made, TestImages):
+            made.pull = self._honestly(made.pull)  # type: ignore[method-assign]
+        return made
+
+    def _honest(self) -> contextlib.AbstractContextManager[None]:
+        return self.proxy.honest() if self.proxy else contextlib.nullcontext()
+
+    def _honestly(self, ask: Callable[..., T]) -> Callable[..., T]:
+        def honestly(*arguments: Any, **named: Any) -> T:  # noqa: ANN401 - whatever the function takes
+            with self._honest():
+                return ask(*arguments, **named)
+
+        return honestly
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
@@ -196,7 +216,7 @@ class Auditor:
         if entry is None:
             return (yield)
         hits = sum(self.proxy.hits.values()) if self.proxy else 0
-        with self.proxy.honest() if self.proxy else contextlib.nullcontext():
+        with self._honest():
             report = yield
         report.__dict__.pop("critests", None)  # a case under a fault is no result of the runtime
         if call.when == "teardown" or (call.when == "setup" and call.excinfo is None):

@@ -284,6 +284,14 @@ def test_an_event_can_be_dropped(bench: Bench) -> None:
     assert [event.container_event_type for event in seen] == [cri.CONTAINER_CREATED_EVENT, cri.CONTAINER_STOPPED_EVENT]
 
 
+def test_a_block_can_be_honest(bench: Bench) -> None:
+    bench.break_("Version: error UNAVAILABLE")
+    with bench.proxy.honest():
+        assert code(bench.client) == grpc.StatusCode.OK
+    assert code(bench.client) == grpc.StatusCode.UNAVAILABLE
+    assert bench.hit() == 1
+
+
 def test_many_clients_at_once_while_faults_change(bench: Bench) -> None:
     wrong: list[grpc.StatusCode] = []
 
@@ -324,6 +332,7 @@ def test_run_proxy_says_what_it_did(tmp_path: Path) -> None:
             assert client.runtime.Version(cri.VersionRequest(), timeout=5).version == "x"
         over.set()
         thread.join(10)
+    assert not listen.exists()
     assert said[0] == f"proxy for {endpoint} at unix://{listen}"
     assert said[-1] == "  changed something 1 times: Version.response.version: set x"
 

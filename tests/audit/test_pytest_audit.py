@@ -16,6 +16,7 @@ SUITE = """
 import grpc
 import pytest
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 
 
 def version(runtime):
@@ -57,6 +58,16 @@ def test_that_breaks(runtime):
     {"criserver": 1}[version(runtime).runtime_name]
 
 
+@pytest.fixture
+def probed(runtime):
+    return runtime.has(Capability.RUNTIME_HANDLERS)
+
+
+def test_what_is_found_out_for_all_tests(probed, runtime):
+    assert probed
+    assert version(runtime).runtime_name == "criserver"
+
+
 def test_without_a_fault(runtime):
     assert runtime.version.runtime_name == "criserver"
 """
@@ -77,6 +88,12 @@ promise = "Version tells the name"
 turns_red = ["test_in_the_set_up", "test_cases[one::case]"]
 during = "call"
 spoils = true
+
+[[fault]]
+id = "no-handlers"
+break = ["Status.response.runtime_handlers: clear", "Version.response.runtime_name: set other"]
+promise = "Version tells the name"
+turns_red = ["test_what_is_found_out_for_all_tests"]
 
 [[fault]]
 id = "refused"
@@ -126,6 +143,7 @@ def test_what_is_noticed(tmp_path: Path, endpoint: str, workers: list[str]) -> N
         ("other-name", "test_that_breaks"): False,
         ("other-name-later", "test_in_the_set_up"): False,
         ("other-name-later", "test_cases[one::case]"): True,
+        ("no-handlers", "test_what_is_found_out_for_all_tests"): True,
         ("refused", "test_in_the_call"): True,
     }, output
     assert sorted(map(tuple, report["unnoticed"])) == [
@@ -136,8 +154,7 @@ def test_what_is_noticed(tmp_path: Path, endpoint: str, workers: list[str]) -> N
     ]
     assert report["without_fault"] == ["test_without_a_fault"]
     assert set(report["honest"].values()) == {"passed"}
-    assert "4 of 7 tests" not in output
-    assert "3 of 7 tests were turned red by a fault; 4 faults went unnoticed" in output
+    assert "4 of 8 tests were turned red by a fault; 4 faults went unnoticed" in output
     assert status == 1
 
 
