@@ -164,7 +164,7 @@ def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]
 
 
 def _call_lines(folder: Path) -> Iterator[str]:
-    plain, packed = folder / "calls.jsonl", folder / "calls.jsonl.gz"
+    plain, packed = folder / "calls.jsonl", folder.parent.parent / "calls" / f"{folder.name}.jsonl.gz"
     data = b""
     if plain.is_file() and not plain.is_symlink():
         with plain.open("rb") as file:

@@ -139,7 +139,8 @@ def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Con
         f"{number:>3}. ", (test.requirement or "no requirement", "bold red"), f" {word} · ", (one_line(test.name, 200), "bold")
     )
     out.print(head)
-    for text in (test.title, test.reason if test.reason not in {test.seen, test.title} else ""):
+    told = test.seen.startswith(test.reason) or test.reason == test.title
+    for text in (test.title if test.title != test.expected else "", "" if told else test.reason):
         if text.strip():
             out.print(Padding(_text(text), (0, 0, 0, 5), expand=False))
     grid = Table.grid(padding=(0, 1))
