@@ -118,7 +118,7 @@ def test_exec_over_websocket(client: Client) -> None:
         if opcode == websocket.ABNF.OPCODE_CLOSE:
             break
         frames.append(data)
-    session.shutdown()
+    session.shutdown()  # type: ignore[no-untyped-call]  # the library has no types here
     assert frames[0] == b"\x01"
     assert b"\x01got word\n" in frames
     assert frames[-1].startswith(b"\x03")
