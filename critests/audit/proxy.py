@@ -31,7 +31,7 @@ _CHANNEL_OPTIONS: list[tuple[str, Any]] = [
     ("grpc.min_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 500),
 ]
-_OWN_METADATA = (":", "grpc-", "user-agent", "content-type", "te")
+_OWN_METADATA = (":", "grpc-", "user-agent", "content-type")
 _WORKERS = 256
 """Calls at one time: each holds a thread while it lasts, and streams last long. Threads are made as they are needed."""
 

@@ -65,7 +65,7 @@ def test_which_fault_is_for_which_test(tmp_path: Path) -> None:
         (GOOD.replace('"two"', '"one"'), 8, "is taken by"),
         (GOOD.replace('"two"', '"Two!"'), 9, "no id"),
         (GOOD.replace("swallow", "swalow"), 4, "did you mean swallow"),
-        (GOOD.replace("log: upper", "log: uper"), 10, "did you mean upper"),
+        (GOOD.replace("log: upper", "log: uppr"), 10, "did you mean upper"),
         (GOOD.replace('promise = "p"', "promise = 3", 1), 5, "promise"),
         (GOOD.replace('turns_red = "test_b"', "turns_red = []"), 12, "turns_red"),
         (GOOD.replace('"call"', '"cal"'), 13, "during"),
