@@ -128,7 +128,7 @@ def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, s
                 runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id))
         return [item.id for item in runtime.stub.ListPodSandbox(wanted).items]
 
-    runtime.eventually("the cancelled sandbox to go", clear_away, seconds=20, holds=lambda left: not left)
+    runtime.eventually("the cancelled sandbox to go", clear_away, seconds=10, holds=lambda left: not left)
 
 
 @requirement("GEN-09")

@@ -45,8 +45,9 @@ def listed(runtime: Runtime) -> Listed:
     """Return what finds the entry of a sandbox in the list of all."""
 
     def look(sandbox: Sandbox) -> cri.PodSandbox:
-        (entry,) = [item for item in runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items if item.id == sandbox.id]
-        return entry
+        entries = [item for item in runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items if item.id == sandbox.id]
+        assert len(entries) == 1, f"ListPodSandbox names the sandbox {len(entries)} times"
+        return entries[0]
 
     return look
 
@@ -194,8 +195,7 @@ def test_sandbox_on_the_pod_network_has_an_address(runtime: Runtime, own_sandbox
     """
     network = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status.network
 
-    assert network.ip
-    assert not ipaddress.ip_address(network.ip).is_unspecified
+    assert is_address(network.ip), f"{network.ip!r} is no address"
 
 
 @requirement("SBA-10")
@@ -207,8 +207,9 @@ def test_further_addresses_of_a_sandbox_are_of_the_other_families(runtime: Runti
     """
     network = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status.network
 
-    further = [ipaddress.ip_address(more.ip) for more in network.additional_ips]
-    first = ipaddress.ip_address(network.ip)
+    told = [network.ip, *(more.ip for more in network.additional_ips)]
+    assert [text for text in told if not is_address(text)] == []
+    first, *further = [ipaddress.ip_address(text) for text in told]
     assert first not in further
     assert {address.version for address in further} == {4, 6} - {first.version}
 
@@ -281,7 +282,8 @@ def test_status_of_a_sandbox_agrees_with_that_of_its_containers(runtime: Runtime
 
     if answer.timestamp <= 0:
         unsupported("statuses in PodSandboxStatus: the timestamp is 0")
-    (inside,) = answer.containers_statuses
+    assert [status.id for status in answer.containers_statuses] == [alone.id]
+    inside = answer.containers_statuses[0]
     assert (inside.id, inside.metadata, inside.state) == (alone.id, alone.metadata, alone.state)
     assert (inside.created_at, inside.finished_at, inside.exit_code) == (alone.created_at, alone.finished_at, alone.exit_code)
 
@@ -302,6 +304,14 @@ def test_list_and_status_of_a_sandbox_agree(
     entry = listed(made)
     for field in ("id", "metadata", "state", "created_at", "labels", "annotations", "runtime_handler"):
         assert getattr(entry, field) == getattr(status, field), f"list and status differ in {field}"
+
+
+def is_address(text: str) -> bool:
+    """Say whether a text is an address that a pod can have."""
+    try:
+        return not ipaddress.ip_address(text).is_unspecified
+    except ValueError:
+        return False
 
 
 def is_json(text: str) -> bool:

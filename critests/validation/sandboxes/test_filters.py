@@ -228,11 +228,11 @@ def test_sandbox_that_is_listed_as_ready_can_be_used(runtime: Runtime, sandbox_c
     wanted = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector={"critests.made-from": config.metadata.uid}))
     call = runtime.stub.RunPodSandbox.future(cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler))
 
-    (ready,) = runtime.eventually(
+    ready = runtime.eventually(
         "the sandbox to be listed as ready",
         lambda: [item for item in runtime.stub.ListPodSandbox(wanted).items if item.state == cri.SANDBOX_READY],
         seconds=30,
-    )
+    )[0]
     early = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=ready.id)).status
 
     made = adopt_sandbox(call.result().pod_sandbox_id, config)

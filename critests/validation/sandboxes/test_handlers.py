@@ -10,7 +10,6 @@ from critests.fixtures.containers import ContainerFactory
 from critests.fixtures.marks import requirement
 from critests.fixtures.outcomes import blocked, unsupported
 from critests.fixtures.runtime import Runtime, refusal
-from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.sandboxes import Sandbox
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
@@ -76,33 +75,38 @@ def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandbox_co
 
 
 @requirement("RCL-04")
-def test_sandboxes_of_several_handlers_run_side_by_side(new_sandbox: SandboxFactory, handlers: list[str], runtime: Runtime) -> None:
+def test_sandboxes_of_several_handlers_run_side_by_side(runtime: Runtime, adopt_sandbox: Adopt, handlers: list[str]) -> None:
     """Sandboxes of different handlers SHOULD run at the same time, each with its own.
 
     Source: RunPodSandboxRequest.runtime_handler.
     """
     if len(handlers) < 2:
         unsupported(f"several handlers: Status lists only {handlers[0]}")
+    made = {}
 
-    made = {
-        handler: runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=new_sandbox(handler=handler).id)).status
-        for handler in handlers
-    }
+    for handler in handlers:
+        config = runtime.requests.sandbox()
+        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=handler))
+        made[handler] = adopt_sandbox(answer.pod_sandbox_id, config)
 
-    assert {handler: (status.state, status.runtime_handler) for handler, status in made.items()} == {
-        handler: (cri.SANDBOX_READY, handler) for handler in handlers
-    }
+    seen = {handler: sandbox.status() for handler, sandbox in made.items()}
+    assert {handler: status.state for handler, status in seen.items()} == dict.fromkeys(handlers, cri.SANDBOX_READY)
+    assert {handler: status.runtime_handler for handler, status in seen.items()} == {handler: handler for handler in handlers}
 
 
 @requirement("RCL-05")
-def test_every_listed_handler_runs_a_container(new_sandbox: SandboxFactory, exited: ContainerFactory, handlers: list[str]) -> None:
+def test_every_listed_handler_runs_a_container(
+    runtime: Runtime, adopt_sandbox: Adopt, exited: ContainerFactory, handlers: list[str]
+) -> None:
     """Every handler that Status lists SHOULD run a sandbox and a container.
 
     Source: RuntimeHandler.
     """
-    said = {
-        handler: exited(script=f"echo {handler}", in_sandbox=new_sandbox(handler=handler), name=f"in-{handler}").log_lines()
-        for handler in handlers
-    }
+    said = {}
+
+    for handler in handlers:
+        config = runtime.requests.sandbox()
+        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=handler))
+        said[handler] = exited(script=f"echo {handler}", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, config)).log_lines()
 
     assert said == {handler: [handler] for handler in handlers}

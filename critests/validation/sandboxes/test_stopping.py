@@ -186,9 +186,9 @@ def test_stopped_sandbox_stays_known_with_all_it_was(runtime: Runtime, new_sandb
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=stopped.id))
 
-    status = stopped.status()
-    (listed,) = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=stopped.id))).items
-    for seen in (status, listed):
+    listed = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=stopped.id))).items
+    assert [item.id for item in listed] == [stopped.id]
+    for seen in (stopped.status(), listed[0]):
         assert seen.state == cri.SANDBOX_NOTREADY
         assert seen.metadata == stopped.config.metadata
         assert seen.created_at == before.created_at > 0
