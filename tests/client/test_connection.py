@@ -1,0 +1,143 @@
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.api import api_pb2_grpc as cri_grpc
+from critests.client import Deadlines, Endpoint, EndpointError, Recorder, TlsFiles, connect
+from critests.client.recording import CallNotAllowed, failed_rpc
+from tests.criserver import CriServer, serve
+
+
+class OnlyVersion(cri_grpc.RuntimeServiceServicer):
+    def Version(self, request: cri.VersionRequest, context: grpc.ServicerContext) -> cri.VersionResponse:  # noqa: N802 - the RPC's name
+        del request, context
+        return cri.VersionResponse(version="0.1.0", runtime_name="tcp", runtime_version="1", runtime_api_version="v1")
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    subprocess.run(
+        [*command, "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate], check=True, capture_output=True
+    )
+    return key, certificate
+
+
+@pytest.fixture
+def tls_port(certificate: tuple[Path, Path]) -> Iterator[int]:
+    key, chain = certificate
+    server = grpc.server(ThreadPoolExecutor(2))
+    cri_grpc.add_RuntimeServiceServicer_to_server(OnlyVersion(), server)
+    port = server.add_secure_port("localhost:0", grpc.ssl_server_credentials([(key.read_bytes(), chain.read_bytes())]))
+    server.start()
+    yield port
+    server.stop(None).wait()
+
+
+def test_tcp_with_tls(tls_port: int, certificate: tuple[Path, Path]) -> None:
+    connection = connect(Endpoint.parse(f"tcp://localhost:{tls_port}"), tls=TlsFiles(ca=certificate[1]))
+
+    assert connection.greet().runtime_name == "tcp"
+    connection.close()
+
+
+def test_tcp_without_the_tls_that_the_server_wants_is_said(tls_port: int) -> None:
+    connection = connect(Endpoint.parse(f"tcp://localhost:{tls_port}"))
+
+    with pytest.raises(EndpointError, match="no CRI runtime answers"):
+        connection.greet()
+    connection.close()
+
+
+def test_every_call_is_recorded_with_code_and_time() -> None:
+    recorder = Recorder()
+    with serve(CriServer()) as endpoint:
+        connection = connect(Endpoint.parse(endpoint), recorder=recorder)
+        connection.runtime.Version(cri.VersionRequest(version="0.1.0"))
+        with pytest.raises(grpc.RpcError) as raised:
+            connection.runtime.ContainerStatus(cri.ContainerStatusRequest(container_id="nobody"))
+        pending = connection.runtime.Status.future(cri.StatusRequest())
+        pending.result()
+        connection.close()
+
+    calls = recorder.since(0)
+    assert [(call.rpc, call.code) for call in calls[:2]] == [("Version", "OK"), ("ContainerStatus", "NOT_FOUND")]
+    assert failed_rpc(raised.value) == "ContainerStatus"
+    assert all(call.seconds > 0 for call in calls)
+    assert recorder.coverage.request_fields["VersionRequest.version"] == 1
+    assert recorder.coverage.response_fields["VersionResponse.runtime_name"] == 1
+
+
+def test_secrets_do_not_reach_the_record() -> None:
+    recorder = Recorder()
+    secrets = {"password": "hunter2", "auth": "aHVudGVyMg==", "identity_token": "idtoken", "registry_token": "regtoken"}
+    request = cri.PullImageRequest(image=cri.ImageSpec(image="x"), auth=cri.AuthConfig(username="me", **secrets))
+    with serve(CriServer()) as endpoint:
+        connection = connect(Endpoint.parse(endpoint), recorder=recorder)
+        with pytest.raises(grpc.RpcError):
+            connection.images.PullImage(request)
+        connection.close()
+
+    kept = str(recorder.since(0)[0].to_json())
+    assert "me" in kept
+    assert not [secret for secret in secrets.values() if secret in kept]
+    assert request.auth.password == "hunter2"
+
+
+def test_a_call_without_a_deadline_gets_one() -> None:
+    with serve(CriServer(wrong=["hangs=Status"])) as endpoint:
+        connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines(scale=0.05))
+        with pytest.raises(grpc.RpcError) as raised:
+            connection.runtime.Status(cri.StatusRequest())
+        connection.close()
+
+    assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+def test_reading_only_sends_nothing_else() -> None:
+    server = CriServer()
+    with serve(server) as endpoint:
+        connection = connect(Endpoint.parse(endpoint), read_only=True)
+        connection.runtime.ListContainers(cri.ListContainersRequest())
+        with pytest.raises(CallNotAllowed):
+            connection.runtime.StopContainer(cri.StopContainerRequest(container_id="x"))
+        with pytest.raises(CallNotAllowed):
+            connection.images.RemoveImage.future(cri.RemoveImageRequest())
+        connection.close()
+
+    assert server.calls == ["ListContainers"]
+
+
+@pytest.mark.parametrize(
+    ("rpc", "request_", "seconds"),
+    [
+        ("Status", cri.StatusRequest(), 10),
+        ("RunPodSandbox", cri.RunPodSandboxRequest(), 60),
+        ("StopPodSandbox", cri.StopPodSandboxRequest(), 20),
+        ("PullImage", cri.PullImageRequest(), 120),
+        ("StopContainer", cri.StopContainerRequest(timeout=30), 150),
+        ("StopContainer", cri.StopContainerRequest(timeout=-1), 120),
+        ("ExecSync", cri.ExecSyncRequest(timeout=5), 65),
+    ],
+)
+def test_deadlines(rpc: str, request_: object, seconds: float) -> None:
+    assert Deadlines().seconds(rpc, request_) == seconds  # type: ignore[arg-type]  # a table of different messages

@@ -1,0 +1,41 @@
+from critests.api import api_pb2 as cri
+from critests.client import Endpoint, connect
+from critests.lifecycle.removal import remove_run, runs_on
+from critests.lifecycle.run_label import RUN_LABEL, RunIdentity
+from tests.criserver import CriServer, serve
+
+OURS, THEIRS = RunIdentity("1795170000-aaaaaa"), RunIdentity("1795170001-bbbbbb")
+
+
+def sandbox(uid: str, labels: dict[str, str]) -> cri.RunPodSandboxRequest:
+    metadata = cri.PodSandboxMetadata(name=uid, uid=uid, namespace="n")
+    return cri.RunPodSandboxRequest(config=cri.PodSandboxConfig(metadata=metadata, labels=labels))
+
+
+def test_only_what_carries_the_label_goes_even_if_filters_are_ignored() -> None:
+    with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
+        connection = connect(Endpoint.parse(endpoint))
+        for uid, labels in (("ours", OURS.labels), ("theirs", THEIRS.labels), ("nobody's", {})):
+            connection.runtime.RunPodSandbox(sandbox(uid, labels))
+
+        removed = remove_run(connection, OURS)
+
+        left = {item.metadata.name for item in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items}
+        runs = runs_on(connection)
+        connection.close()
+    assert removed.sandboxes == 1
+    assert left == {"theirs", "nobody's"}
+    assert runs == {THEIRS.id}
+
+
+def test_what_will_not_go_is_said() -> None:
+    with serve(CriServer(wrong=["fails=RemovePodSandbox"])) as endpoint:
+        connection = connect(Endpoint.parse(endpoint))
+        connection.runtime.RunPodSandbox(sandbox("ours", {RUN_LABEL: OURS.id}))
+
+        removed = remove_run(connection, OURS)
+        connection.close()
+
+    assert removed.sandboxes == 0
+    assert len(removed.problems) == 1
+    assert "UNKNOWN" in removed.problems[0]

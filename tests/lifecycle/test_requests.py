@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.requests import ImageName, RequestBuilder, safe_hostname
+from critests.lifecycle.run_label import RUN_LABEL, RunIdentity
+
+RUN = RunIdentity("1795170000-aaaaaa")
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> RequestBuilder:
+    return RequestBuilder(RUN, tmp_path, CgroupParents(RUN, CgroupDriver.CGROUPFS))
+
+
+def test_a_pod_is_what_the_kubelet_would_send(builder: RequestBuilder) -> None:
+    config = builder.sandbox("web", labels={"mine": "1"})
+
+    assert config.labels == {RUN_LABEL: RUN.id, "mine": "1"}
+    assert config.hostname == "web"
+    assert Path(config.log_directory).is_dir()
+    assert config.linux.cgroup_parent == f"/critests/{RUN.id}/pod{config.metadata.uid}"
+    assert config.linux.security_context.namespace_options == cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD)
+
+
+def test_a_pod_on_the_hosts_network_has_no_hostname(builder: RequestBuilder) -> None:
+    assert builder.sandbox(namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER)).hostname == ""
+
+
+def test_a_container_names_its_image_twice(builder: RequestBuilder) -> None:
+    config = builder.container(ImageName("sha256:1", "registry/x:1"), "c", attempt=2, envs={"A": "ä"})
+
+    assert (config.image.image, config.image.user_specified_image) == ("sha256:1", "registry/x:1")
+    assert config.log_path == "c_2.log"
+    assert config.envs[0].value == "ä".encode()
+
+
+def test_a_privileged_container_has_no_masked_paths(builder: RequestBuilder) -> None:
+    config = builder.container(ImageName("x", "x"), security_context=cri.LinuxContainerSecurityContext(privileged=True))
+
+    assert not config.linux.security_context.masked_paths
+    assert config.linux.security_context.privileged
+
+
+def test_the_cgroup_parent_follows_the_driver() -> None:
+    uid = "0f-1"
+
+    assert CgroupParents(RUN, CgroupDriver.SYSTEMD).of_pod(uid) == "critests-1795170000_aaaaaa-pod0f_1.slice"
+    assert CgroupParents(RUN, CgroupDriver.UNKNOWN).of_pod(uid) == ""
+
+
+@pytest.mark.parametrize(("name", "hostname"), [("Web_1", "web-1"), ("-x-", "x"), ("ä", "pod"), ("a" * 70, "a" * 63)])
+def test_hostnames(name: str, hostname: str) -> None:
+    assert safe_hostname(name) == hostname
