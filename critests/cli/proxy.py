@@ -1,5 +1,6 @@
 """`critests proxy`: a runtime with faults, for trying out what notices them."""
 
+import signal
 from pathlib import Path
 
 import click
@@ -30,6 +31,7 @@ def proxy(runtime_endpoint: str | None, listen: Path, faults: tuple[str, ...]) -
     """  # noqa: D301 - \b is click's mark for text that is not to be wrapped
     try:
         found = find(runtime_endpoint, None)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         run_proxy(listen, found.endpoint.text, faults)
     except (EndpointError, ValueError) as error:
         raise click.ClickException(str(error)) from error
