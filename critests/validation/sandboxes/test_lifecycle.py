@@ -211,12 +211,9 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.RunPodSandbox(request, timeout=0.03)
 
-    def ask_again() -> str:
-        with contextlib.suppress(grpc.RpcError):
-            return adopt_sandbox(runtime.stub.RunPodSandbox(request).pod_sandbox_id, sandbox_config).id
-        return ""
+    answer = runtime.until_answered("RunPodSandbox asked again", lambda: runtime.stub.RunPodSandbox(request))
 
-    made = runtime.eventually("RunPodSandbox to succeed when it is asked again", ask_again, seconds=30)
+    made = adopt_sandbox(answer.pod_sandbox_id, sandbox_config).id
     assert [item.id for item in marked() if item.state == cri.SANDBOX_READY] == [made]
 
 
