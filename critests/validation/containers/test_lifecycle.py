@@ -287,21 +287,20 @@ def test_start_of_a_running_container_changes_nothing(runtime: Runtime, running:
 
 
 @requirement("CTR-19/unchanged")
-def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, exited: ContainerFactory) -> None:
+def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, ended_container: Container) -> None:
     """StartContainer of an ended container MUST leave its state, its exit code and its times as they are.
 
     Source: StartContainer; not stated by the CRI, a container runs once and the kubelet makes another for every restart.
     """
-    container = exited(script="echo began; exit 7")
-    before = container.status()
+    before = ended_container.status()
 
     with contextlib.suppress(grpc.RpcError):
-        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=ended_container.id))
 
-    after = container.status()
+    after = ended_container.status()
     assert (after.state, after.exit_code) == (before.state, before.exit_code)
     assert (after.started_at, after.finished_at) == (before.started_at, before.finished_at)
-    assert container.log_lines() == ["began"]
+    assert ended_container.log_lines() == ["done"]
 
 
 @requirement("CTR-19/error")

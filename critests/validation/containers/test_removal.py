@@ -108,43 +108,39 @@ def test_remove_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
 
 @requirement("CTR-31/error")
-def test_a_removed_container_is_gone_from_status_and_lists(runtime: Runtime, exited: ContainerFactory) -> None:
+def test_a_removed_container_is_gone_from_status_and_lists(runtime: Runtime, ended_container: Container) -> None:
     """After RemoveContainer ContainerStatus MUST fail and ListContainers MUST NOT name the container, even when asked for it.
 
     Source: ContainerStatus, ListContainers.
     """
-    container = exited()
-    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=ended_container.id))
 
-    refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=container.id))
+    refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id))
 
-    assert not is_listed(runtime, container)
-    asked = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id)))
+    assert not is_listed(runtime, ended_container)
+    asked = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(id=ended_container.id)))
     assert list(asked.containers) == []
 
 
 @requirement("CTR-31/code")
-def test_status_of_a_removed_container_says_not_found(runtime: Runtime, exited: ContainerFactory) -> None:
+def test_status_of_a_removed_container_says_not_found(runtime: Runtime, ended_container: Container) -> None:
     """ContainerStatus of a removed container SHOULD fail with NotFound.
 
     Source: ContainerStatus, which names this code.
     """
-    container = exited()
-    container.discard()
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=ended_container.id))
 
-    code = refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=container.id))
+    code = refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id))
 
     assert code is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("CTR-33")
-def test_remove_container_leaves_the_log_to_the_kubelet(runtime: Runtime, exited: ContainerFactory) -> None:
+def test_remove_container_leaves_the_log_to_the_kubelet(runtime: Runtime, ended_container: Container) -> None:
     """RemoveContainer SHOULD leave the container's log file where it is.
 
     Source: ContainerConfig.log_path; not stated by the CRI, the kubelet removes logs itself.
     """
-    container = exited(script="echo last words")
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=ended_container.id))
 
-    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
-
-    assert container.log_lines() == ["last words"]
+    assert ended_container.log_lines() == ["done"]
