@@ -1,4 +1,4 @@
-"""Which fault breaks which promise, and which tests must notice: `faults.toml`, and `faults.d/*.toml` beside it.
+"""Which fault breaks which promise, and which tests must notice: the files in `faults/`, one per module of tests.
 
     [[fault]]
     id = "sandbox-filter-state-ignored"
@@ -20,7 +20,7 @@ from typing import Any
 
 from critests.audit.faults import AnyFault, FaultError, parse_fault
 
-SHIPPED = Path(__file__).with_name("faults.toml")
+SHIPPED = Path(__file__).with_name("faults")
 DURING = ("all", "call")
 _KEYS = {"id", "break", "promise", "turns_red", "during", "spoils"}
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -84,14 +84,14 @@ def base_name(test: str) -> str:
 
 
 def load(file: Path = SHIPPED) -> Matrix:
-    """Read a matrix: one file, and those in the folder of the same name that ends in `.d`.
+    """Read a matrix: one file, or all files of a folder.
 
     Raises:
         MatrixError: something in it is wrong; with file and line.
     """
     entries: list[Entry] = []
     places: dict[str, str] = {}
-    for part in [file, *sorted(file.with_suffix(".d").glob("*.toml"))]:
+    for part in sorted(file.glob("*.toml")) if file.is_dir() else [file]:
         for entry in _read(part):
             if entry.id in places:
                 msg = f"{entry.where}: the id {entry.id!r} is taken by {places[entry.id]}"

@@ -46,9 +46,10 @@ def test_what_is_read(tmp_path: Path) -> None:
     assert two.where == f"{tmp_path / 'faults.toml'}:8"
 
 
-def test_further_files(tmp_path: Path) -> None:
-    write(tmp_path / "faults.d" / "sbx.toml", GOOD.replace("one", "three").replace("two", "four"))
-    assert [entry.id for entry in matrix(tmp_path).entries] == ["one", "two", "three", "four"]
+def test_all_files_of_a_folder(tmp_path: Path) -> None:
+    write(tmp_path / "a.toml", GOOD)
+    write(tmp_path / "b.toml", GOOD.replace("one", "three").replace("two", "four"))
+    assert [entry.id for entry in load(tmp_path).entries] == ["one", "two", "three", "four"]
 
 
 def test_which_fault_is_for_which_test(tmp_path: Path) -> None:
