@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs from the distribution what is missing here, and nothing else.   usage: tools/install-packages.sh python|runtime|archive…
+# Installs from the distribution what is missing here, and nothing else.   usage: tools/install-packages.sh python|runtime|archive|checks…
 #   python    Python 3.11 or newer with venv
 #   runtime   containerd, runc, the CNI plugins, a static busybox, iptables
 #   archive   Debian's keyring, to fetch from its newer suites
+#   checks    other people's programs that some unit tests hold ours against; such a test is skipped where its program is missing
 # A containerd that is there already is used as it is. One that is installed here does not run as a service, now or after a boot.
 set -euo pipefail
 
@@ -53,8 +54,14 @@ look_for() {
     archive)
         [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || why[debian-archive-keyring]="the keys of Debian's archive"
         ;;
+    checks)
+        command -v qemu-aarch64 >/dev/null || why[qemu-user]="runs the test images' programs for arm64"
+        command -v skopeo >/dev/null || why[skopeo]="a second opinion on the test images"
+        command -v zstd >/dev/null || why[zstd]="a second opinion on compressed layers"
+        [ -e /usr/include/asm-generic/unistd.h ] || why[linux-libc-dev]="the kernel's own numbers of system calls"
+        ;;
     *)
-        echo "usage: tools/install-packages.sh python|runtime|archive…" >&2
+        echo "usage: tools/install-packages.sh python|runtime|archive|checks…" >&2
         exit 2
         ;;
     esac
