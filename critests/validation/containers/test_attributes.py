@@ -157,7 +157,7 @@ def test_image_ref_identifies_the_image(runtime: Runtime, container: Container, 
 @requirement("CTA-08/image-id")
 @requires(Capability.IMAGE_ID)
 def test_image_id_is_the_id_of_the_image(runtime: Runtime, container: Container, image: ImageName) -> None:
-    """The image id in list and status MUST be the id by which the image service knows the image.
+    """The image id in the status, and in the list if it is told there, MUST be the id by which the image service knows the image.
 
     Source: ContainerStatus.image_id, Container.image_id, Image.id.
     """

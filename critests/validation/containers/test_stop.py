@@ -10,9 +10,11 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import FOREVER, IGNORING, ContainerFactory
 from critests.fixtures.marks import requirement, requires, slow
+from critests.fixtures.outcomes import blocked
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.containers import Container
+from critests.lifecycle.freezer import Freezer
 from critests.lifecycle.process import host_processes
 from critests.node.capabilities import NO_SUCH_ID
 
@@ -291,6 +293,25 @@ def test_stop_spares_the_others_of_a_shared_pid_namespace(runtime: Runtime, new_
     assert container.state() == cri.CONTAINER_EXITED
     assert neighbour.state() == cri.CONTAINER_RUNNING
     assert neighbour.output("echo", "alive") == "alive"
+
+
+@requirement("STP-21")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+def test_a_frozen_container_can_be_stopped(runtime: Runtime, running: ContainerFactory) -> None:
+    """StopContainer SHOULD end a container whose cgroup somebody has frozen.
+
+    Source: StopContainer; not stated by the CRI, a process that is frozen does not even notice that it was killed.
+    """
+    mark = "mark-" + secrets.token_hex(8)
+    container = running(script=f": {mark}; echo ready; {FOREVER}", wait_for_log="ready")
+    freezer = Freezer.of_process(min(host_processes(mark)))
+    if freezer is None:
+        blocked("the container's cgroup cannot be frozen from here")
+
+    with freezer.held():
+        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0), timeout=10 * runtime.scale)
+
+        assert container.state() == cri.CONTAINER_EXITED
 
 
 @requirement("STP-23")

@@ -1,0 +1,66 @@
+"""Freezing the cgroup of a container, as a checkpoint or an administrator would."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.lifecycle.waiting import eventually
+
+MOUNT = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Freezer:
+    """The file that freezes a cgroup, what is written to it, and the file that tells when it is done.
+
+    Attributes:
+        switch: written to.
+        freeze: what freezes.
+        thaw: what thaws.
+        told_in: read.
+        frozen: line that stands in it when every process is frozen.
+    """
+
+    switch: Path
+    freeze: str
+    thaw: str
+    told_in: Path
+    frozen: str
+
+    @classmethod
+    def of_process(cls, pid: int) -> "Freezer | None":
+        """Return the freezer of the cgroup of a process; None where there is none, or where it would freeze this process as well."""
+        own = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+        for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
+            _, controllers, path = line.split(":", 2)
+            if path == "/" or line in own:
+                continue
+            if controllers == "freezer":
+                state = MOUNT / "freezer" / path.lstrip("/") / "freezer.state"
+                return cls(state, "FROZEN", "THAWED", state, "FROZEN") if state.exists() else None
+            folder = MOUNT / path.lstrip("/")
+            if not controllers and (folder / "cgroup.freeze").exists():
+                return cls(folder / "cgroup.freeze", "1", "0", folder / "cgroup.events", "frozen 1")
+        return None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Freeze, and thaw in the end whatever is left.
+
+        Raises:
+            ConditionNotMet: the kernel did not freeze every process in time.
+        """
+        self.switch.write_text(self.freeze, encoding="ascii")
+        try:
+            eventually(
+                "a frozen cgroup", lambda: self.told_in.read_text(encoding="ascii").splitlines(), 5, lambda lines: self.frozen in lines
+            )
+            yield
+        finally:
+            # the cgroup goes with the container
+            with suppress(OSError):
+                self.switch.write_text(self.thaw, encoding="ascii")
+
+    def _told(self) -> list[str]:
+        return self.told_in.read_text(encoding="ascii").splitlines()
