@@ -1,0 +1,411 @@
+"""LOG: the file that a container's output goes to, and its form."""
+
+import re
+import secrets
+import time
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement, slow
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle import container_log
+from critests.lifecycle.container_log import LogRecord
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+
+Configure = Callable[..., cri.ContainerConfig]
+Adopt = Callable[[str, Sandbox, cri.ContainerConfig], Container]
+Observe = Callable[[str], None]
+Print = Callable[..., list[LogRecord]]
+
+DRAIN_SECONDS = 2.0
+SECOND_NS = 1_000_000_000
+RECORD = re.compile(rb"\S+ (stdout|stderr) [FP](:[^ ]+)* .*")
+TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
+EARLIER = b"2026-01-02T03:04:05.123456789Z stdout F earlier\n"
+EVERY_BYTE_BUT_NEWLINE = bytes(byte for byte in range(256) if byte != 0x0A)
+AS_OCTAL = "".join(f"\\{byte:03o}" for byte in EVERY_BYTE_BUT_NEWLINE)
+LONG = ",".join(map(str, range(20000)))
+"""108,889 bytes, of which no two stretches are equal."""
+LONG_SCRIPT = "seq 0 19999 | tr '\\n' ',' | head -c 108889; echo; echo end"
+MANY = 100_000
+MANY_SCRIPT = f"""awk 'BEGIN {{ pad = sprintf("%1000s", ""); for (i = 0; i < {MANY}; i++) printf "%07d%s\\n", i, pad }}'"""
+
+
+@pytest.fixture
+def printed(runtime: Runtime, exited: ContainerFactory) -> Print:
+    """Run a script to its end and return the records of its log, once so many lines stand in it; further options as for containers."""
+
+    def run(script: str, lines: int = 1, **options: object) -> list[LogRecord]:
+        container = exited(script=script, **options)
+        return runtime.eventually(
+            f"{lines} lines in the log", container.log, DRAIN_SECONDS, lambda seen: len(container_log.lines(seen)) >= lines
+        )
+
+    return run
+
+
+def payloads(records: list[LogRecord]) -> list[bytes]:
+    """Return the lines as a reader of the log shows them."""
+    return container_log.lines(records)
+
+
+@requirement("LOG-01/written")
+@pytest.mark.parametrize("directory", ["", "below/"], ids=["log directory", "directory below it"])
+def test_log_is_written_where_it_was_asked_for(sandbox: Sandbox, exited: ContainerFactory, directory: str) -> None:
+    """A container's output MUST be in the file that log_path names below the sandbox's log_directory.
+
+    Source: PodSandboxConfig.log_directory, ContainerConfig.log_path.
+    """
+    path = f"{directory}{secrets.token_hex(4)}.log"
+    (sandbox.log_directory / path).parent.mkdir(exist_ok=True)
+
+    container = exited(script="echo said", log_path=path)
+
+    container.wait_for_log("said", DRAIN_SECONDS)
+    assert container.log_path == sandbox.log_directory / path
+
+
+@requirement("LOG-01/creation")
+def test_log_in_a_directory_that_is_not_there(
+    runtime: Runtime, sandbox: Sandbox, container_config: Configure, adopt_container: Adopt, observe: Observe
+) -> None:
+    """A runtime MAY make the missing directories of a log or refuse the container.
+
+    Source: ContainerConfig.log_path; the CRI does not say, the kubelet makes them itself.
+    """
+    config = container_config(script="echo said", log_path=f"absent-{secrets.token_hex(4)}/below/0.log")
+
+    try:
+        request = cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+        container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+    except grpc.RpcError as error:
+        if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
+            raise
+        observe(f"the container is refused with {error.code().name}")
+        return
+
+    container.exited()
+    container.wait_for_log("said", DRAIN_SECONDS)
+    observe("they are made")
+
+
+@requirement("LOG-02")
+def test_log_holds_one_record_a_line(runtime: Runtime, exited: ContainerFactory) -> None:
+    """Every line of a log MUST be time, stream, tags and payload, one space apart, and end in a newline.
+
+    Source: not stated by the CRI; the form that the kubelet reads.
+    """
+    container = exited(script="echo one; echo two words >&2; echo; printf unfinished")
+    runtime.eventually("four lines in the log", container.log_path.read_bytes, DRAIN_SECONDS, lambda seen: seen.count(b"\n") >= 4)
+
+    *lines, rest = container.log_path.read_bytes().split(b"\n")
+
+    assert rest == b""
+    assert [line for line in lines if not RECORD.fullmatch(line)] == []
+    assert sorted(payloads(container.log())) == [b"", b"one", b"two words", b"unfinished"]
+
+
+@requirement("LOG-30")
+def test_time_of_a_record_is_rfc_3339(printed: Print) -> None:
+    """The time of a record MUST be an RFC 3339 time with Z or a numeric zone, and at most nine digits of fraction.
+
+    Source: not stated by the CRI; the form that the kubelet reads.
+    """
+    records = printed("seq 1 20", 20)
+
+    stamps = [record.raw.split(b" ")[0] for record in records]
+    assert [stamp for stamp in stamps if not TIME.fullmatch(stamp)] == []
+
+
+@requirement("LOG-03/time")
+def test_time_of_a_record_is_when_it_was_printed(exited: ContainerFactory) -> None:
+    """The time of a record MUST be near the time at which the line was printed.
+
+    Source: not stated by the CRI; people and the kubelet's --since read it so.
+    """
+    before = time.time_ns()
+    container = exited(script="echo said")
+    after = time.time_ns()
+
+    container.wait_for_log("said", DRAIN_SECONDS)
+    told = container.log()[0].time_ns
+
+    assert before - SECOND_NS <= told <= after + SECOND_NS, f"told {told}, printed between {before} and {after} ns"
+
+
+@requirement("LOG-03/order")
+def test_times_of_records_do_not_go_backwards(printed: Print) -> None:
+    """The times of the records of one stream SHOULD NOT go backwards.
+
+    Source: not stated by the CRI; readers of logs rely on it.
+    """
+    records = printed("seq 1 500", 500)
+
+    times = [record.time_ns for record in records]
+    assert times == sorted(times)
+
+
+@requirement("LOG-04")
+def test_records_name_the_stream_they_came_from(printed: Print) -> None:
+    """A record MUST name stdout or stderr by the descriptor that the process wrote to.
+
+    Source: LogStreamType in the form that the kubelet reads.
+    """
+    records = printed("echo to output; echo to error >&2", 2)
+
+    assert {(record.stream, record.payload) for record in records} == {("stdout", b"to output"), ("stderr", b"to error")}
+
+
+@requirement("LOG-05")
+def test_a_short_line_is_one_full_record(printed: Print) -> None:
+    """A short line that was written at once, newline and all, MUST be one record tagged F.
+
+    Source: not stated by the CRI; the form that the kubelet reads.
+    """
+    records = printed("echo short; echo line >&2", 2)
+
+    assert sorted((record.tags.split(":")[0], record.payload) for record in records) == [("F", b"line"), ("F", b"short")]
+
+
+@requirement("LOG-06")
+def test_a_long_line_is_split_and_whole_again_when_joined(printed: Print) -> None:
+    """The pieces of a long line MUST be tagged P but the last, which is F, and give the very bytes of the line when joined.
+
+    Source: not stated by the CRI; the form that the kubelet reads.
+    """
+    records = printed(LONG_SCRIPT, 2)
+
+    *pieces, last, end = records
+    assert end.payload == b"end"
+    assert [piece.partial for piece in pieces] == [True] * len(pieces)
+    assert not last.partial
+    assert payloads(records) == [LONG.encode(), b"end"]
+
+
+@requirement("LOG-07")
+def test_a_line_of_exactly_the_limit(printed: Print, observe: Observe) -> None:
+    """A line as long as the longest piece MAY be one full record, or a piece and an empty end.
+
+    Source: not stated by the CRI; the kubelet reads either.
+    """
+    limit = len(printed(LONG_SCRIPT, 2)[0].payload)
+
+    *records, end = printed(f"seq 0 19999 | tr '\\n' ',' | head -c {limit}; echo; echo end", 2)
+
+    observe("one full record" if len(records) == 1 else f"{len(records)} records, the last of {len(records[-1].payload)} bytes")
+    assert payloads(records) == [LONG.encode()[:limit]]
+    assert end.payload == b"end"
+
+
+@requirement("LOG-08/kept")
+def test_a_last_line_without_a_newline_is_kept(printed: Print) -> None:
+    """What a process printed last MUST be in the log though no newline followed.
+
+    Source: not stated by the CRI; often it is the reason why the process ended.
+    """
+    records = printed("echo first; printf 'the last words'", 2)
+
+    assert payloads(records) == [b"first", b"the last words"]
+
+
+@requirement("LOG-08/tag")
+def test_a_last_line_without_a_newline_is_partial(printed: Print) -> None:
+    """A last line without a newline SHOULD be tagged P.
+
+    Source: not stated by the CRI; a reader can tell then that there was no newline.
+    """
+    records = printed("echo first; printf 'the last words'", 2)
+
+    assert [record.partial for record in records if record.payload == b"the last words"] == [True]
+
+
+@requirement("LOG-09")
+def test_empty_lines_are_kept(printed: Print) -> None:
+    """An empty line MUST be a record with an empty payload.
+
+    Source: not stated by the CRI; the form that the kubelet reads.
+    """
+    records = printed("echo; echo middle; echo; echo; echo end", 5)
+
+    assert [record.payload for record in records] == [b"", b"middle", b"", b"", b"end"]
+
+
+@requirement("LOG-10")
+def test_bytes_that_are_no_text_are_kept(printed: Print) -> None:
+    """Every byte but the newline SHOULD come through unaltered: NUL, control characters and what is not UTF-8.
+
+    Source: not stated by the CRI; a log is bytes.
+    """
+    records = printed(f"printf '{AS_OCTAL}\\n'; echo end", 2)
+
+    assert payloads(records) == [EVERY_BYTE_BUT_NEWLINE, b"end"]
+
+
+@requirement("LOG-11")
+def test_carriage_returns_are_kept(printed: Print) -> None:
+    """Carriage returns SHOULD come through unaltered, alone and before a newline.
+
+    Source: not stated by the CRI; a log is bytes.
+    """
+    records = printed("printf 'one\\r\\ntwo\\rthree\\n\\r\\n'", 3)
+
+    assert payloads(records) == [b"one\r", b"two\rthree", b"\r"]
+
+
+@requirement("LOG-12")
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_lines_of_a_stream_keep_their_order(printed: Print, stream: str) -> None:
+    """The lines of one stream MUST stand in the log in the order in which they were printed, each once.
+
+    Source: not stated by the CRI; nothing is said of the order between the two streams.
+    """
+    records = printed("i=0; while [ $i -lt 300 ]; do i=$((i + 1)); echo $i; echo $i >&2; done", 600)
+
+    assert container_log.lines(records, stream) == [b"%d" % number for number in range(1, 301)]
+
+
+@requirement("LOG-13/stdout")
+def test_everything_from_a_terminal_is_stdout(printed: Print) -> None:
+    """With a terminal, all output MUST be recorded as stdout.
+
+    Source: ContainerConfig.tty; a terminal has one stream.
+    """
+    records = printed("echo to output; echo to error >&2", 2, tty=True)
+
+    assert [(record.stream, record.payload.rstrip(b"\r")) for record in records] == [("stdout", b"to output"), ("stdout", b"to error")]
+
+
+@requirement("LOG-13/cr")
+def test_carriage_return_of_a_terminal(printed: Print, observe: Observe) -> None:
+    """The carriage return that a terminal puts before each newline MAY be recorded.
+
+    Source: ContainerConfig.tty; the CRI does not say.
+    """
+    records = printed("echo said; echo again", 2, tty=True)
+
+    assert [line.removesuffix(b"\r") for line in payloads(records)] == [b"said", b"again"]
+    observe("is recorded" if payloads(records)[0].endswith(b"\r") else "is left out")
+
+
+@requirement("LOG-14")
+def test_spaces_of_a_line_are_kept(printed: Print) -> None:
+    """Spaces at the beginning, inside and at the end of a line MUST be kept.
+
+    Source: not stated by the CRI; the payload begins behind the third space.
+    """
+    records = printed("printf '  before\\nbe  tween\\nafter  \\n   \\n'", 4)
+
+    assert [record.payload for record in records] == [b"  before", b"be  tween", b"after  ", b"   "]
+
+
+@requirement("LOG-15")
+def test_log_is_complete_soon_after_the_end(printed: Print) -> None:
+    """All that a process printed MUST be in its log when the container has ended, or very soon after.
+
+    Source: ContainerStatus.state; the kubelet reads the log of a container that has ended once.
+    """
+    records = printed("seq 1 5000", 5000)
+
+    assert payloads(records) == [b"%d" % number for number in range(1, 5001)]
+
+
+@slow
+@requirement("LOG-16")
+def test_log_loses_nothing_of_100_mb(exited: ContainerFactory) -> None:
+    """Nothing of 100 MB that a process prints as fast as it can SHOULD be lost.
+
+    Source: not stated by the CRI; the process may be slowed down instead.
+    """
+    container = exited(script=f"{MANY_SCRIPT}; echo end")
+    numbers, length = [], 0
+
+    with container.log_path.open("rb") as log:
+        for raw in log:
+            record = container_log.parse(raw)[0]
+            numbers += [record.payload[:7]] if length == 0 else []
+            length = length + len(record.payload) if record.partial else 0
+
+    container.log_path.unlink()
+    assert numbers == [*(b"%07d" % number for number in range(MANY)), b"end"]
+
+
+@requirement("LOG-17")
+def test_an_earlier_log_is_appended_to(sandbox: Sandbox, exited: ContainerFactory) -> None:
+    """A file that is there already SHOULD be appended to, not emptied.
+
+    Source: ContainerConfig.log_path; not stated by the CRI, the kubelet keeps earlier logs.
+    """
+    path = f"{secrets.token_hex(4)}.log"
+    (sandbox.log_directory / path).write_bytes(EARLIER)
+
+    container = exited(script="echo said", log_path=path)
+
+    container.wait_for_log("said", DRAIN_SECONDS)
+    assert container.log_path.read_bytes().startswith(EARLIER)
+    assert container.log_lines() == ["earlier", "said"]
+
+
+@requirement("LOG-17")
+def test_the_next_attempt_has_a_log_of_its_own(exited: ContainerFactory) -> None:
+    """The next attempt of a container SHOULD write to its own file and leave the earlier one as it is.
+
+    Source: ContainerMetadata.attempt, ContainerConfig.log_path.
+    """
+    first = exited(script="echo first attempt")
+    first.wait_for_log("first attempt", DRAIN_SECONDS)
+    before = first.log_path.read_bytes()
+
+    second = exited(script="echo second attempt", name=first.config.metadata.name, attempt=1)
+
+    second.wait_for_log("second attempt", DRAIN_SECONDS)
+    assert second.log_lines() == ["second attempt"]
+    assert first.log_path.read_bytes() == before
+
+
+@requirement("LOG-18")
+def test_a_container_without_a_log_path_runs(
+    runtime: Runtime, sandbox: Sandbox, container_config: Configure, adopt_container: Adopt, observe: Observe
+) -> None:
+    """Output of a container without a log_path MAY be discarded or go to a file that its status names; the container runs.
+
+    Source: ContainerConfig.log_path, ContainerStatus.log_path.
+    """
+    config = container_config(script="echo said; exit 3", log_path="")
+    request = cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+
+    container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
+
+    runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+    status = container.exited()
+    assert status.exit_code == 3
+    observe("goes to a file that the status names" if status.log_path else "is discarded")
+
+
+@requirement("LOG-19")
+def test_log_belongs_to_root_and_is_not_for_everybody(exited: ContainerFactory) -> None:
+    """A log SHOULD belong to root, and others SHOULD neither read nor write it.
+
+    Source: not stated by the CRI; what a container prints may be confidential.
+    """
+    container = exited(script="echo said")
+
+    found = container.log_path.stat()
+
+    assert found.st_uid == 0
+    assert f"{found.st_mode & 0o777:04o}" in {"0600", "0640"}
+
+
+@requirement("LOG-29")
+def test_a_silent_container_has_an_empty_log(running_container: Container) -> None:
+    """A container that prints nothing SHOULD have an empty log once it was started.
+
+    Source: ContainerConfig.log_path; readers of logs would report a missing file otherwise.
+    """
+    assert running_container.log_path.is_file()
+    assert running_container.log_path.read_bytes() == b""

@@ -1,0 +1,178 @@
+"""LOG: how the log of a running container is rotated."""
+
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement
+from critests.fixtures.runtime import Runtime, refusal
+from critests.lifecycle import container_log
+from critests.lifecycle.containers import Container
+
+NOBODY = "critests-an-id-that-nobody-has"
+COUNTING = "i=0; while :; do i=$((i + 1)); echo $i; sleep 0.01; done"
+BURSTS, BURST = 20, 1000
+COUNTING_FAST = f"i=0; while [ $i -lt {BURSTS} ]; do seq $((i * {BURST} + 1)) $((i * {BURST} + {BURST})); i=$((i + 1)); sleep 0.02; done"
+ON_BOTH_STREAMS = "while :; do echo output; echo error >&2; sleep 0.02; done"
+STREAMS = {"two streams": {"stdout", "stderr"}, "terminal": {"stdout"}}
+SLOW_TO_STOP = "trap 'echo stopping' TERM; until [ -e /may-end ]; do echo line; sleep 0.05; done"
+GRACE_SECONDS = 30
+SOON_SECONDS = 2.0
+
+
+@pytest.fixture
+def counting(running: ContainerFactory) -> Container:
+    """A container that prints the numbers from 1, one every hundredth of a second; some stand in its log."""
+    return running(script=COUNTING, wait_for_log="5")
+
+
+def moved(container: Container, number: int = 1) -> Path:
+    """Move a container's log aside, as rotation does, and return where it is now."""
+    return container.log_path.rename(f"{container.log_path}.{number}")
+
+
+def reopening(container: Container) -> cri.ReopenContainerLogRequest:
+    """Return the request to reopen a container's log."""
+    return cri.ReopenContainerLogRequest(container_id=container.id)
+
+
+def numbers(*paths: Path) -> list[int]:
+    """Return the numbers in log files, one file after the other."""
+    return [int(line) for path in paths for line in container_log.lines(container_log.read(path))]
+
+
+@requirement("LOG-21")
+def test_reopen_goes_on_in_a_new_file(runtime: Runtime, counting: Container) -> None:
+    """ReopenContainerLog after the log was moved MUST go on in a new file at its path, with no line lost or twice.
+
+    Source: ReopenContainerLog.
+    """
+    old = moved(counting)
+
+    runtime.stub.ReopenContainerLog(reopening(counting))
+
+    runtime.eventually("lines in the new file", counting.log_lines, 5, lambda lines: len(lines) > 5)
+    counting.kill()
+    found = numbers(old, counting.log_path)
+    assert found == list(range(1, len(found) + 1))
+
+
+@requirement("LOG-22")
+def test_reopen_makes_a_log_that_was_deleted(runtime: Runtime, counting: Container) -> None:
+    """ReopenContainerLog after the log was deleted MUST go on in a new file at its path.
+
+    Source: ReopenContainerLog.
+    """
+    counting.log_path.unlink()
+
+    runtime.stub.ReopenContainerLog(reopening(counting))
+
+    runtime.eventually("lines in the new file", counting.log_lines, 5, lambda lines: len(lines) > 5)
+    counting.kill()
+    found = numbers(counting.log_path)
+    assert found == list(range(found[0], found[0] + len(found)))
+
+
+@requirement("LOG-23")
+def test_reopen_again_and_again_loses_nothing(runtime: Runtime, running: ContainerFactory) -> None:
+    """ReopenContainerLog MUST NOT lose, repeat or reorder lines however often the log of a busy container is rotated.
+
+    Source: ReopenContainerLog.
+    """
+    container = running(script=f"{COUNTING_FAST}; echo 0", wait_for_log="5")
+    files: list[Path] = []
+
+    while container.state() == cri.CONTAINER_RUNNING and len(files) < 10:
+        files.append(moved(container, len(files) + 1))
+        runtime.stub.ReopenContainerLog(reopening(container))
+
+    container.exited()
+    container.wait_for_log("0")
+    assert len(files) == 10, "the container ended before its log was rotated ten times"
+    assert numbers(*files, container.log_path) == [*range(1, BURSTS * BURST + 1), 0]
+
+
+@requirement("LOG-24")
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
+def test_reopen_of_a_container_that_does_not_run_does_what_it_says(
+    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
+) -> None:
+    """ReopenContainerLog of a container that does not run MUST either make the file and succeed, or fail and make none.
+
+    Source: ReopenContainerLog, which the CRI lets fail for such a container.
+    """
+    container = container_in(state)
+    container.log_path.unlink(missing_ok=True)
+
+    try:
+        runtime.stub.ReopenContainerLog(reopening(container))
+        succeeded = True
+    except grpc.RpcError as error:
+        if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
+            raise
+        succeeded = False
+
+    assert container.log_path.exists() == succeeded
+
+
+@requirement("LOG-25/error")
+def test_reopen_of_an_unknown_container_is_refused(runtime: Runtime) -> None:
+    """ReopenContainerLog MUST fail for an id that no container has.
+
+    Source: ReopenContainerLogRequest.container_id.
+    """
+    refusal(runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NOBODY))
+
+
+@requirement("LOG-25/code")
+def test_reopen_of_an_unknown_container_says_not_found(runtime: Runtime) -> None:
+    """ReopenContainerLog of a container that does not exist SHOULD fail with NotFound.
+
+    Source: ReopenContainerLogRequest.container_id, the gRPC status codes.
+    """
+    code = refusal(runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NOBODY))
+
+    assert code is grpc.StatusCode.NOT_FOUND
+
+
+@requirement("LOG-26")
+def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, running: ContainerFactory) -> None:
+    """ReopenContainerLog SHOULD NOT wait for a StopContainer whose grace period is not over.
+
+    Source: ReopenContainerLog, StopContainerRequest.timeout.
+    """
+    container = running(script=SLOW_TO_STOP, wait_for_log="line")
+    stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=GRACE_SECONDS))
+    container.wait_for_log("stopping")
+    moved(container)
+
+    call = runtime.timed(runtime.stub.ReopenContainerLog, reopening(container))
+
+    assert not stop.done()
+    assert call.seconds < SOON_SECONDS * runtime.scale
+    container.wait_for_log("line", SOON_SECONDS)
+    container.output("touch", "/may-end")
+    stop.result()
+
+
+@requirement("LOG-27")
+@pytest.mark.parametrize("kind", STREAMS)
+def test_reopen_moves_all_streams(runtime: Runtime, running: ContainerFactory, kind: str) -> None:
+    """ReopenContainerLog MUST move all that a container prints to the new file: both streams, or what its terminal shows.
+
+    Source: ReopenContainerLog, ContainerConfig.tty.
+    """
+    container = running(script=ON_BOTH_STREAMS, tty=kind == "terminal")
+    runtime.eventually("lines in the log", container.log_lines, 5, lambda lines: len(lines) > 4)
+    old = moved(container)
+
+    runtime.stub.ReopenContainerLog(reopening(container))
+
+    size = old.stat().st_size
+    runtime.eventually("lines in the new file", container.log_lines, 5, lambda lines: len(lines) > 9)
+    assert {line.rstrip("\r") for line in container.log_lines()} == {"output", "error"}
+    assert {record.stream for record in container.log()} == STREAMS[kind]
+    assert old.stat().st_size == size, "the old file grew after the log was reopened"
