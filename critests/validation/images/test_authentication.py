@@ -1,0 +1,167 @@
+"""AUT: what a pull does with credentials, and where they go."""
+
+import base64
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.images import LookUp, TestRegistry, pulling
+from critests.fixtures.marks import requirement
+from critests.fixtures.runtime import Runtime, refusal
+from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
+
+USERNAME, PASSWORD = "critests-user", "critests:pass word"
+WRONG = "wrong"
+BASIC = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
+TOKENS_FOR_A_USER = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD)
+TOKENS_FOR_ALL = Access(scheme=Scheme.BEARER)
+CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD)
+ENCODED = {
+    "as it is": base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode(),
+    "with zero bytes behind it": base64.b64encode(f"{USERNAME}:{PASSWORD}\0\0".encode()).decode(),
+}
+NOT_BASE64 = "c2VjcmV0*not-base64"
+ANONYMOUS = {"no credentials": None, "empty credentials": cri.AuthConfig()}
+
+
+@requirement("AUT-01")
+def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+    """A pull without credentials MUST get itself a token where the registry hands tokens out to everybody.
+
+    Source: the distribution project's token specification, `WWW-Authenticate: Bearer`.
+    """
+    minted = registry.mint()
+    registry.client.set_access(minted.repository, TOKENS_FOR_ALL)
+
+    runtime.images.PullImage(pulling(minted.reference))
+
+    assert look_up(minted.reference) is not None
+    assert {request.authorization for request in registry.requests(minted) if request.status == 200} == {"bearer"}
+
+
+@requirement("AUT-02")
+def test_username_and_password_are_used_for_basic_authentication(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+    """A pull MUST present username and password to a registry that asks for them.
+
+    Source: AuthConfig.username, AuthConfig.password.
+    """
+    minted = registry.mint()
+    registry.client.set_access(minted.repository, BASIC)
+
+    runtime.images.PullImage(pulling(minted.reference, CREDENTIALS))
+
+    assert look_up(minted.reference) is not None
+    assert {request.username for request in registry.requests(minted) if request.status == 200} == {USERNAME}
+
+
+@requirement("AUT-02")
+def test_username_and_password_are_used_for_a_token(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+    """A pull MUST present username and password to the token endpoint of a registry that asks for a token.
+
+    Source: AuthConfig.username, AuthConfig.password; the distribution project's token specification.
+    """
+    minted = registry.mint()
+    registry.client.set_access(minted.repository, TOKENS_FOR_A_USER)
+
+    runtime.images.PullImage(pulling(minted.reference, CREDENTIALS))
+
+    assert look_up(minted.reference) is not None
+
+
+@requirement("AUT-02")
+def test_wrong_password_fails_the_pull(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+    """A pull MUST present the password that it was given, and so fail where the registry expects another one.
+
+    Source: AuthConfig.password.
+    """
+    minted = registry.mint()
+    registry.client.set_access(minted.repository, BASIC)
+
+    refusal(runtime.images.PullImage, pulling(minted.reference, cri.AuthConfig(username=USERNAME, password=WRONG)))
+
+    assert look_up(minted.reference) is None
+
+
+@requirement("AUT-03")
+@pytest.mark.parametrize("encoded", ENCODED.values(), ids=ENCODED)
+def test_encoded_credentials_are_used(runtime: Runtime, registry: TestRegistry, look_up: LookUp, encoded: str) -> None:
+    """A pull MUST take username and password from `auth`, where they stand in base64 with a colon between them.
+
+    Source: AuthConfig.auth.
+    """
+    minted = registry.mint()
+    registry.client.set_access(minted.repository, BASIC)
+
+    runtime.images.PullImage(pulling(minted.reference, cri.AuthConfig(auth=encoded)))
+
+    assert look_up(minted.reference) is not None
+    assert {request.username for request in registry.requests(minted) if request.status == 200} == {USERNAME}
+
+
+@requirement("AUT-04")
+def test_credentials_that_are_not_base64_are_refused_in_silence(runtime: Runtime, registry: TestRegistry) -> None:
+    """A pull with an `auth` that is not base64 SHOULD fail where credentials are needed, without telling the value to anybody.
+
+    Source: AuthConfig.auth. Not stated by the CRI; errors of pulls end in events that many may read.
+    """
+    minted = registry.mint()
+    registry.client.set_access(minted.repository, BASIC)
+
+    with pytest.raises(grpc.RpcError) as refused:
+        runtime.images.PullImage(pulling(minted.reference, cri.AuthConfig(auth=NOT_BASE64)))
+
+    assert refused.value.code() not in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert NOT_BASE64 not in (refused.value.details() or "")
+
+
+@requirement("AUT-08")
+def test_credentials_are_not_sent_to_where_a_redirection_leads(runtime: Runtime, registry: TestRegistry) -> None:
+    """A pull MUST NOT send credentials to another host that a blob is redirected to.
+
+    Source: not stated by the CRI; credentials are for the registry, and stores of blobs belong to others.
+    """
+    asked = registry.mint(repository="asked", salt=registry.prefix)
+    elsewhere = registry.mint(repository="elsewhere", salt=registry.prefix)
+    registry.client.set_access(asked.repository, BASIC)
+    other_host = f"http://localhost:{asked.registry.rpartition(':')[2]}/v2/{elsewhere.repository}/blobs/{asked.config_digest}"
+    registry.fault(asked, Fault(kind=FaultKind.REDIRECT, scope=Scope.CONFIG, location=other_host))
+
+    runtime.images.PullImage(pulling(asked.reference, CREDENTIALS))
+
+    assert [request.reference for request in registry.requests(elsewhere) if request.status == 200] == [asked.config_digest]
+    assert {request.authorization for request in registry.requests(elsewhere)} == {""}
+
+
+@requirement("AUT-10")
+def test_credentials_are_not_kept_for_a_later_pull(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+    """A pull without credentials MUST NOT use those of an earlier pull.
+
+    Source: PullImageRequest.auth; pods of several owners share a node.
+    """
+    first, second = registry.mint(tags=["1"]), registry.mint(tags=["2"])
+    registry.client.set_access(first.repository, BASIC)
+    runtime.images.PullImage(pulling(first.reference, CREDENTIALS))
+    registry.client.reset_requests(first.repository)
+
+    refusal(runtime.images.PullImage, pulling(second.reference))
+
+    assert look_up(second.reference) is None
+    assert {request.username for request in registry.requests(first)} == {""}
+
+
+@requirement("AUT-13")
+@pytest.mark.parametrize("auth", ANONYMOUS.values(), ids=ANONYMOUS)
+def test_empty_credentials_mean_an_anonymous_pull(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, auth: cri.AuthConfig | None
+) -> None:
+    """A pull with credentials whose every field is empty SHOULD be one without credentials.
+
+    Source: PullImageRequest.auth.
+    """
+    minted = registry.mint()
+
+    runtime.images.PullImage(pulling(minted.reference, auth))
+
+    assert look_up(minted.reference) is not None
+    assert {request.authorization for request in registry.requests(minted)} == {""}

@@ -1,0 +1,101 @@
+"""IMF: the file systems that hold images, and how full they are."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.images import TestRegistry
+from critests.fixtures.marks import requirement, requires, slow
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.requests import ImageName
+
+Usage = Callable[[], cri.FilesystemUsage]
+
+STATS_SECONDS = 45.0
+"""Runtimes look at what is used every ten seconds or so; some time more for slow machines."""
+LAG_SECONDS = 120.0
+FILLER_BYTES = 32 << 20
+"""Of the image that a test fills the file system with. Half of it is looked for, because other tests pull and remove images, too."""
+
+
+@pytest.fixture
+def usage(runtime: Runtime) -> Usage:
+    """Return what asks for the first image file system, the one that counts."""
+    return lambda: runtime.images.ImageFsInfo(cri.ImageFsInfoRequest()).image_filesystems[0]
+
+
+@requirement("IMF-01")
+def test_image_file_system_has_a_mount_point(runtime: Runtime) -> None:
+    """ImageFsInfo MUST name at least one image file system, each by its mount point.
+
+    Source: ImageFsInfoResponse.image_filesystems, FilesystemIdentifier.mountpoint.
+    """
+    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+
+    mountpoints = [filesystem.fs_id.mountpoint for filesystem in answer.image_filesystems]
+    assert mountpoints != []
+    assert [mountpoint for mountpoint in mountpoints if not mountpoint.startswith("/")] == []
+
+
+@requirement("IMF-01")
+@requires(Capability.SAME_HOST)
+def test_mount_point_of_the_image_file_system_exists(runtime: Runtime) -> None:
+    """The mount point of an image file system MUST exist on the node.
+
+    Source: FilesystemIdentifier.mountpoint.
+    """
+    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+
+    mountpoints = [Path(filesystem.fs_id.mountpoint) for filesystem in answer.image_filesystems]
+    assert mountpoints != []
+    assert [mountpoint for mountpoint in mountpoints if not mountpoint.is_dir()] == []
+
+
+@requirement("IMF-02")
+def test_image_file_system_was_looked_at_lately(usage: Usage) -> None:
+    """The timestamp of an image file system MUST be a recent moment, in nanoseconds since the epoch.
+
+    Source: FilesystemUsage.timestamp.
+    """
+    seen = usage()
+
+    age_seconds = (time.time_ns() - seen.timestamp) / 1e9
+    assert -5 <= age_seconds <= LAG_SECONDS
+
+
+@slow
+@requirement("IMF-03/grows")
+def test_image_file_system_grows_with_a_pull(runtime: Runtime, registry: TestRegistry, image: ImageName, usage: Usage) -> None:
+    """used_bytes and inodes_used MUST be above zero where there are images, and grow with a pull of a new one.
+
+    Source: FilesystemUsage.used_bytes, FilesystemUsage.inodes_used.
+    """
+    assert image.reference != ""
+    before = runtime.eventually("use of the image file system", usage, STATS_SECONDS, lambda seen: seen.used_bytes.value > 0)
+
+    registry.pull(registry.mint("large", changes={"filler_bytes": FILLER_BYTES}))
+
+    enough = before.used_bytes.value + FILLER_BYTES // 2
+    grown = runtime.eventually("growth of the image file system", usage, STATS_SECONDS, lambda seen: seen.used_bytes.value >= enough)
+    assert grown.inodes_used.value > before.inodes_used.value > 0
+
+
+@slow
+@requirement("IMF-04")
+def test_image_file_system_shrinks_with_a_removal(runtime: Runtime, registry: TestRegistry, usage: Usage) -> None:
+    """used_bytes SHOULD fall, some time after an image was removed, by what the image took.
+
+    Source: FilesystemUsage.used_bytes.
+    """
+    minted = registry.mint("large", changes={"filler_bytes": FILLER_BYTES})
+    registry.pull(minted)
+    full = runtime.eventually("use of the image file system", usage, STATS_SECONDS, lambda seen: seen.used_bytes.value >= FILLER_BYTES)
+
+    runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.reference)))
+
+    little = full.used_bytes.value - FILLER_BYTES // 2
+    runtime.eventually("shrinking of the image file system", usage, STATS_SECONDS, lambda seen: seen.used_bytes.value <= little)

@@ -1,0 +1,92 @@
+"""IMG: forms of images and of answers of a registry that a pull has to cope with."""
+
+import pytest
+
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.images import LookUp, TestRegistry, pulling
+from critests.fixtures.marks import requirement
+from critests.fixtures.runtime import Runtime
+from critests.images.faults import Fault, FaultKind, Scope
+from critests.lifecycle.requests import ImageName
+
+LONG_PATH = "/archive/long/" + "/".join(["directory-with-a-name-of-forty-characters"] * 4) + "/file-" + "n" * 120
+
+# name in the catalogue of images, what a container of it runs, what that prints
+CONTENTS = {
+    "Docker's manifest": ("docker", "cat /docker", ["docker"]),
+    "layer that is not compressed": ("uncompressed", "cat /layer", ["tar"]),
+    "file removed by a later layer": ("whiteouts", "ls /data", ["kept", "replaced"]),
+    "file replaced by a later layer": ("whiteouts", "cat /data/replaced", ["new"]),
+    "directory removed by a later layer": ("whiteouts", "[ -e /removed-directory ] || echo gone", ["gone"]),
+    "directory made opaque by a later layer": ("whiteouts", "ls /opaque", ["new"]),
+    "hard link": ("archive", "stat -c %h /archive/first; cat /archive/second", ["2", "linked"]),
+    "owner and mode": ("archive", "stat -c %u:%g:%a /archive/first", ["1000:2000:640"]),
+    "set-id and sticky bits": ("archive", "stat -c %a /archive/setuid /archive/setgid /archive/sticky", ["4755", "2755", "1777"]),
+    "symbolic links": ("archive", "readlink /archive/absolute; readlink /archive/dangling", ["/archive/first", "nowhere"]),
+    "long name": ("archive", f"cat {LONG_PATH}", ["long"]),
+}
+FURTHER_CONTENTS = {
+    "layer packed with zstd": ("zstd", "cat /layer", ["zstd"]),
+    "device node": ("archive-device", "[ -c /null ] && stat -c %t:%T /null", ["1:3"]),
+}
+MANNERS = {
+    "manifest behind a redirection": (FaultKind.REDIRECT, Scope.MANIFEST),
+    "blobs behind a redirection": (FaultKind.REDIRECT, Scope.BLOB),
+    "manifest in chunks": (FaultKind.CHUNKED, Scope.MANIFEST),
+    "blobs in chunks": (FaultKind.CHUNKED, Scope.BLOB),
+    "no digest in the headers": (FaultKind.NO_DIGEST_HEADER, Scope.MANIFEST),
+}
+
+
+@requirement("IMG-13/common")
+@pytest.mark.parametrize(("image", "script", "lines"), CONTENTS.values(), ids=CONTENTS)
+def test_content_of_an_image_is_unpacked_as_it_was_packed(
+    runtime: Runtime, registry: TestRegistry, exited: ContainerFactory, image: str, script: str, lines: list[str]
+) -> None:
+    """A container MUST find the files of its image as the layers, one upon the other, have them.
+
+    Source: OCI image specification, image layer filesystem changeset and media types.
+    """
+    minted = registry.mint(image)
+
+    answer = runtime.images.PullImage(pulling(minted.reference))
+
+    container = exited(image=ImageName(answer.image_ref, minted.reference), script=script)
+    assert container.log_lines() == lines
+
+
+@requirement("IMG-13/further")
+@pytest.mark.parametrize(("image", "script", "lines"), FURTHER_CONTENTS.values(), ids=FURTHER_CONTENTS)
+def test_further_content_of_an_image_is_unpacked(
+    runtime: Runtime, registry: TestRegistry, exited: ContainerFactory, image: str, script: str, lines: list[str]
+) -> None:
+    """Layers packed with zstd, and device nodes in a layer, SHOULD be unpacked as they are.
+
+    Source: OCI image specification, image layer filesystem changeset and media types.
+    """
+    minted = registry.mint(image)
+
+    answer = runtime.images.PullImage(pulling(minted.reference))
+
+    container = exited(image=ImageName(answer.image_ref, minted.reference), script=script)
+    assert container.log_lines() == lines
+
+
+@requirement("IMG-32/handled")
+@pytest.mark.parametrize(("kind", "scope"), MANNERS.values(), ids=MANNERS)
+def test_pull_copes_with_manners_of_registries(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind, scope: Scope
+) -> None:
+    """A pull MUST follow redirections, with a relative Location too, take bodies in chunks and do without a digest in the headers.
+
+    Source: OCI distribution specification, pulling manifests and blobs.
+    """
+    minted = registry.mint()
+    registry.fault(minted, Fault(kind=kind, scope=scope))
+
+    runtime.images.PullImage(pulling(minted.reference))
+
+    assert kind in {request.fault for request in registry.requests(minted)}
+    found = look_up(minted.reference)
+    assert found is not None
+    assert minted.by_digest in found.repo_digests

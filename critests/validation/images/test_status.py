@@ -1,0 +1,311 @@
+"""IMS: what a runtime says of the images that it holds."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.images import ListedImages, LookUp, TestImages, TestRegistry
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.requests import ImageName
+from critests.lifecycle.sandboxes import Sandbox
+
+Entry = Callable[[str], cri.Image]
+
+NO_FILTER = {
+    "no filter": None,
+    "empty filter": cri.ImageFilter(),
+    "filter with an empty image": cri.ImageFilter(image=cri.ImageSpec()),
+}
+USERS = {
+    "number": ("user-number", 1000, ""),
+    "number and group": ("user-number-group", 1000, ""),
+    "number of root": ("user-root", 0, ""),
+    "name": ("user-name", None, "tester"),
+    "name and group": ("user-name-group", None, "tester"),
+    "none": ("plain", None, ""),
+}
+COMPARED = ("id", "repo_tags", "repo_digests", "size", "uid", "username", "pinned")
+
+
+def value_of(image: cri.Image, field: str) -> object:
+    """Return a field of an image so that it compares: lists sorted, None for a uid that is not set."""
+    if field == "uid":
+        return image.uid.value if image.HasField("uid") else None
+    value = getattr(image, field)
+    return sorted(value) if field.startswith("repo_") else value
+
+
+@pytest.fixture
+def entry(runtime: Runtime) -> Entry:
+    """Return what finds the one entry of an id in the list of all images."""
+
+    def look(image_id: str) -> cri.Image:
+        (found,) = [image for image in runtime.images.ListImages(cri.ListImagesRequest()).images if image.id == image_id]
+        return found
+
+    return look
+
+
+@requirement("IMS-01")
+def test_status_of_an_absent_image_is_empty(runtime: Runtime, image: ImageName) -> None:
+    """ImageStatus of an image that is not there MUST succeed, and answer without an image.
+
+    Source: ImageStatusResponse.image.
+    """
+    absent = f"{image.written}-absent"
+
+    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=absent)))
+
+    assert not answer.HasField("image")
+
+
+@requirement("IMS-02/found")
+def test_image_status_finds_an_image_by_its_name(runtime: Runtime, image: ImageName) -> None:
+    """ImageStatus MUST find an image by the name that it was pulled by.
+
+    Source: ImageStatusRequest.image.
+    """
+    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.written)))
+
+    assert answer.HasField("image")
+    assert image.written in answer.image.repo_tags
+
+
+@requirement("IMS-02/found")
+@pytest.mark.parametrize("form", ["repo digest", "id", "image_ref of the pull"])
+def test_image_status_finds_an_image_by_what_the_runtime_returned(runtime: Runtime, image: ImageName, look_up: LookUp, form: str) -> None:
+    """ImageStatus MUST find an image by its digest, by its id and by the image_ref of its pull, to the letter.
+
+    Source: ImageStatusRequest.image, Image.id, PullImageResponse.image_ref.
+    """
+    by_name = look_up(image.written)
+    assert by_name is not None
+    reference = {"repo digest": next(iter(by_name.repo_digests), ""), "id": by_name.id, "image_ref of the pull": image.reference}[form]
+
+    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=reference)))
+
+    assert answer.image == by_name
+
+
+@requirement("IMS-02/prefix")
+def test_image_status_may_find_an_id_with_and_without_its_algorithm(
+    runtime: Runtime, image: ImageName, look_up: LookUp, observe: Callable[[str], None]
+) -> None:
+    """ImageStatus MAY find an image by its id with `sha256:` added or taken away; it then is the same image.
+
+    Source: ImageStatusRequest.image.
+    """
+    by_name = look_up(image.written)
+    assert by_name is not None
+    prefixed = by_name.id.startswith("sha256:")
+    other_form = by_name.id.removeprefix("sha256:") if prefixed else f"sha256:{by_name.id}"
+
+    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=other_form)))
+
+    assert answer.image in (by_name, cri.Image())
+    observe(f"an id is {'found' if answer.HasField('image') else 'not found'} {'without' if prefixed else 'with'} sha256: in front")
+
+
+@requirement("IMS-04")
+def test_id_of_an_image_is_the_same_everywhere(image: ImageName, look_up: LookUp, entry: Entry) -> None:
+    """The id of an image MUST NOT be empty, and MUST be the same in the answers to a pull, to ImageStatus and to ListImages.
+
+    Source: Image.id, PullImageResponse.image_ref.
+    """
+    first, again = look_up(image.written), look_up(image.written)
+
+    assert first is not None
+    assert again is not None
+    assert first.id != ""
+    assert [first.id, again.id, image.reference] == [entry(first.id).id] * 3
+
+
+@requirement("IMS-04")
+@requires(Capability.IMAGE_ID)
+def test_containers_name_the_id_of_their_image(runtime: Runtime, image: ImageName, look_up: LookUp, created: ContainerFactory) -> None:
+    """ContainerStatus and ListContainers MUST name the id of the container's image as ImageStatus does.
+
+    Source: ContainerStatus.image_id, Container.image_id.
+    """
+    found = look_up(image.written)
+    assert found is not None
+    container = created()
+
+    status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
+
+    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))).containers
+    assert status.image_id == found.id
+    assert [each.image_id for each in listed] == [found.id]
+
+
+@requirement("IMS-05")
+def test_size_of_an_image_is_plausible(registry: TestRegistry, look_up: LookUp, entry: Entry) -> None:
+    """The size of an image MUST lie between what was downloaded and a few times that, and MUST NOT change.
+
+    Source: Image.size_. Whether it counts what is packed or unpacked is the runtime's to choose.
+    """
+    minted = registry.mint("large")
+    registry.pull(minted)
+
+    found = look_up(minted.reference)
+
+    assert found is not None
+    assert 0.9 * minted.size <= found.size <= 4 * minted.size
+    assert entry(found.id).size == found.size
+
+
+@requirement("IMS-06")
+@pytest.mark.parametrize(("name", "uid", "username"), USERS.values(), ids=USERS)
+def test_user_of_an_image_is_told(images: TestImages, look_up: LookUp, entry: Entry, name: str, uid: int | None, username: str) -> None:
+    """An image MUST have uid where its user is a number, username where it is a name, and neither where it has none.
+
+    Source: Image.uid, Image.username.
+    """
+    pulled = images.pull(name)
+
+    found = look_up(pulled.written)
+
+    assert found is not None
+    for image in (found, entry(found.id)):
+        assert (value_of(image, "uid"), image.username) == (uid, username)
+
+
+@requirement("IMS-07")
+def test_names_of_an_image_are_full_and_unique(registry: TestRegistry, listed_images: ListedImages) -> None:
+    """repo_tags and repo_digests MUST hold each name once, in full, and no placeholder.
+
+    Source: Image.repo_tags, Image.repo_digests.
+    """
+    minted = registry.mint(tags=["1", "2"])
+    for reference in minted.references:
+        registry.pull(minted, reference)
+
+    (listed,) = listed_images(minted)
+
+    assert sorted(listed.repo_tags) == sorted(minted.references)
+    assert [digest for digest in listed.repo_digests if not digest.startswith(f"{minted.name}@sha256:")] == []
+    assert sorted(listed.repo_digests) == sorted(set(listed.repo_digests))
+
+
+@requirement("IMS-07")
+def test_image_without_a_tag_has_no_placeholder_for_one(registry: TestRegistry, listed_images: ListedImages) -> None:
+    """An image that was pulled by digest MUST have no tag, and no placeholder for one.
+
+    Source: Image.repo_tags.
+    """
+    minted = registry.mint(tags=[])
+    registry.pull(minted)
+
+    (listed,) = listed_images(minted)
+
+    assert list(listed.repo_tags) == []
+    assert "<none>" not in " ".join(listed.repo_digests)
+
+
+@requirement("IMS-08/pinned")
+@requires(Capability.SANDBOX_PROCESS)
+def test_image_of_the_sandbox_is_pinned(runtime: Runtime, sandbox: Sandbox) -> None:
+    """The image that sandboxes are made of SHOULD be pinned, so that no clean-up takes it away.
+
+    Source: Image.pinned. The CRI does not say which image that is; some image is pinned once there is a sandbox.
+    """
+    assert sandbox.id != ""
+
+    listed = runtime.images.ListImages(cri.ListImagesRequest()).images
+
+    assert [image.id for image in listed if image.pinned] != [], f"none of {len(listed)} images is pinned"
+
+
+@requirement("IMS-10")
+def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, registry: TestRegistry) -> None:
+    """ImageStatus with verbose SHOULD hold the configuration of the image, as JSON in `imageSpec` of `info`.
+
+    Source: ImageStatusResponse.info.
+    """
+    minted = registry.mint(changes={"labels": {"critests.example/note": "noted"}})
+    registry.pull(minted)
+
+    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=minted.reference), verbose=True))
+
+    told = json.loads(answer.info.get("info", "{}"))
+    assert told.get("imageSpec", {}).get("config", {}).get("Labels", {}).get("critests.example/note") == "noted"
+
+
+@requirement("IMS-10")
+def test_status_of_an_image_is_brief_unless_asked(runtime: Runtime, image: ImageName) -> None:
+    """ImageStatus without verbose SHOULD have no info.
+
+    Source: ImageStatusRequest.verbose, ImageStatusResponse.info.
+    """
+    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.written)))
+
+    assert answer.HasField("image")
+    assert dict(answer.info) == {}
+
+
+@requirement("IMS-11/no-filter")
+@pytest.mark.parametrize("selection", NO_FILTER.values(), ids=NO_FILTER)
+def test_list_images_without_a_filter_lists_all(
+    runtime: Runtime, image: ImageName, images: TestImages, selection: cri.ImageFilter | None
+) -> None:
+    """ListImages without a filter, or with an empty one, MUST list every image.
+
+    Source: ListImagesRequest.filter.
+    """
+    wanted = {image.written, images.pull("user-number").written}
+
+    answer = runtime.images.ListImages(cri.ListImagesRequest(filter=selection))
+
+    assert wanted <= {tag for listed in answer.images for tag in listed.repo_tags}
+
+
+@requirement("IMS-11/filter")
+def test_list_images_may_select_by_image(runtime: Runtime, image: ImageName, images: TestImages, observe: Callable[[str], None]) -> None:
+    """ListImages with an image in the filter MAY list that image only; it lists it in any case.
+
+    Source: ImageFilter.image.
+    """
+    other = images.pull("user-number")
+
+    answer = runtime.images.ListImages(cri.ListImagesRequest(filter=cri.ImageFilter(image=cri.ImageSpec(image=image.written))))
+
+    tags = {tag for listed in answer.images for tag in listed.repo_tags}
+    assert image.written in tags
+    observe("the filter is ignored" if other.written in tags else "the filter selects")
+
+
+@requirement("IMS-12")
+@pytest.mark.parametrize("field", COMPARED)
+def test_list_and_status_of_an_image_agree(registry: TestRegistry, look_up: LookUp, entry: Entry, field: str) -> None:
+    """ListImages and ImageStatus MUST say the same of an image.
+
+    Source: Image.
+    """
+    minted = registry.mint("user-number")
+    registry.pull(minted)
+
+    status = look_up(minted.reference)
+
+    assert status is not None
+    assert value_of(entry(status.id), field) == value_of(status, field)
+
+
+@requirement("IMS-13")
+def test_list_images_lists_each_image_once(runtime: Runtime, registry: TestRegistry) -> None:
+    """ListImages MUST have one entry for an id.
+
+    Source: Image.id.
+    """
+    minted = registry.mint("tags")
+    for reference in minted.references:
+        registry.pull(minted, reference)
+
+    answer = runtime.images.ListImages(cri.ListImagesRequest())
+
+    ids = [image.id for image in answer.images]
+    assert sorted(ids) == sorted(set(ids))
