@@ -48,6 +48,7 @@ pytest_plugins = [
     "critests.fixtures.sandboxes",
     "critests.fixtures.containers",
     "critests.fixtures.images",
+    "critests.fixtures.streaming",
 ]
 
 LEADER = pytest.StashKey["Leader"]()

@@ -1,0 +1,489 @@
+"""EXE: commands over a streaming session: their output, their input, their terminal and their end."""
+
+import hashlib
+import os
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.client.streaming.streams import Protocol, Stream
+from critests.fixtures.containers import ContainerFactory, shell
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.streaming import SessionFactory
+from critests.lifecycle.containers import Container
+
+Observe = Callable[[str], None]
+Ending = Callable[[cri.ExecRequest], str]
+
+NO_STATUS = "the session ended without a status"
+SOON_SECONDS = 5.0
+VANISHED_SECONDS = 2.0
+ALL_BYTES = bytes(range(256))
+PRINT_ALL_BYTES = 'i=0; while [ $i -lt 256 ]; do printf "\\\\$(printf %03o $i)"; i=$((i+1)); done'
+LARGE_BYTES = 16 << 20
+LARGE_ENOUGH_TO_FILL_ANY_BUFFER = 64 << 20
+IDLE = "while :; do usleep 20000; done"
+PRINT_SIZE_WHEN_IT_CHANGES = f"trap 'stty size' WINCH; echo ready; {IDLE}"
+SESSIONS = 20
+
+pytestmark = requires(Capability.EXEC_WEBSOCKET)
+
+
+@pytest.fixture
+def ending(runtime: Runtime, streamed: SessionFactory, patience: float) -> Ending:
+    """Run a command that may not be possible, and say where and how it ended."""
+
+    def run(request: cri.ExecRequest) -> str:
+        try:
+            session = streamed(runtime.stub.Exec, request)
+        except grpc.RpcError as error:
+            if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNIMPLEMENTED}:
+                raise
+            return f"the call fails with {error.code().name}"
+        status = session.finish(patience).status
+        assert status is not None, NO_STATUS
+        return "the command ends with success" if status.success else "the session ends with a failure"
+
+    return run
+
+
+@requirement("EXE-01")
+def test_exec_keeps_output_and_errors_apart(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """Without a terminal, stdout and stderr MUST come on streams of their own, to the byte.
+
+    Source: ExecRequest.stdout and stderr.
+    """
+    script = f"{PRINT_ALL_BYTES}; printf 'to stderr' >&2"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=True, stderr=True)
+
+    finished = streamed(runtime.stub.Exec, request).finish(patience)
+
+    assert finished.stdout == ALL_BYTES
+    assert finished.stderr == b"to stderr"
+
+
+@requirement("EXE-02")
+def test_exec_with_a_terminal_has_one_output(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """With a terminal, stderr MUST come on stdout, and lines MUST end as a terminal ends them, with CR LF.
+
+    Source: ExecRequest.tty.
+    """
+    script = "echo to stdout; echo to stderr >&2; read line"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True)
+
+    session = streamed(runtime.stub.Exec, request)
+
+    assert session.read_until(Stream.STDOUT, b"stderr\r\n", patience) == b"to stdout\r\nto stderr\r\n"
+    assert session.received().stderr == b""
+
+
+@requirement("EXE-03")
+@pytest.mark.parametrize("protocol", [Protocol.WEBSOCKET, Protocol.SPDY])
+def test_exec_hands_over_its_input(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, protocol: Protocol
+) -> None:
+    """Bytes written to stdin MUST reach the command unchanged.
+
+    Source: ExecRequest.stdin.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["head", "-c", "256"], stdin=True, stdout=True, stderr=True)
+    session = streamed(runtime.stub.Exec, request, protocol=protocol)
+
+    session.write(ALL_BYTES)
+
+    assert session.finish(patience).stdout == ALL_BYTES
+
+
+@requirement("EXE-03")
+def test_exec_sees_the_end_of_its_input(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float) -> None:
+    """Where the client closes stdin, the command MUST see the end of its input, and what it still prints MUST come.
+
+    Source: ExecRequest.stdin; the half-close of a SPDY stream.
+    """
+    script = "cat; echo the input has ended"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True)
+    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY)
+
+    session.write(b"one\n")
+    session.close_stdin()
+
+    finished = session.finish(patience)
+    assert finished.stdout == b"one\nthe input has ended\n"
+    assert finished.status is not None, NO_STATUS
+    assert finished.status.success, finished.status.message
+
+
+@requirement("EXE-04")
+@pytest.mark.parametrize("code", [0, 1, 126, 255])
+def test_exec_tells_the_exit_code(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, code: int
+) -> None:
+    """The stream for errors MUST carry a status: Success for 0, else Failure with reason NonZeroExitCode and the code as its cause.
+
+    Source: the sub-protocol v4.channel.k8s.io, metav1.Status.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(f"exit {code}"), stdout=True, stderr=True)
+
+    status = streamed(runtime.stub.Exec, request).finish(patience).status
+
+    assert status is not None, NO_STATUS
+    assert status.problem == ""
+    assert (status.success, status.exit_code) == (code == 0, code)
+    assert status.success or status.reason == "NonZeroExitCode"
+
+
+@requirement("EXE-05")
+def test_exec_tells_failure_as_text_to_old_clients(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """A sub-protocol before v4 MUST carry a failure as text on the stream for errors, and nothing of a success.
+
+    Source: the sub-protocol channel.k8s.io.
+    """
+    failing = cri.ExecRequest(container_id=running_container.id, cmd=shell("exit 3"), stdout=True, stderr=True)
+    succeeding = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
+
+    failed, succeeded = (
+        streamed(runtime.stub.Exec, request, subprotocols=("channel.k8s.io",)).finish(patience).status for request in (failing, succeeding)
+    )
+
+    assert failed is not None, "nothing came on the stream for errors"
+    assert failed.message.strip()
+    assert not failed.message.lstrip().startswith("{")
+    assert succeeded is None
+
+
+@requirement("EXE-06")
+def test_exec_of_a_missing_program_ends_with_a_failure(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """A command that cannot be started MUST end the session with a status of Failure.
+
+    Source: ExecRequest.cmd, the sub-protocol v4.channel.k8s.io.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["/no/such/program"], stdout=True, stderr=True)
+
+    status = streamed(runtime.stub.Exec, request).finish(patience).status
+
+    assert status is not None, NO_STATUS
+    assert not status.success
+
+
+@requirement("EXE-07")
+def test_exec_status_comes_after_all_output(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """The status MUST come after everything that the command wrote, since clients stop reading there.
+
+    Source: the sub-protocol v4.channel.k8s.io.
+    """
+    script = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=True, stderr=True)
+
+    finished = streamed(runtime.stub.Exec, request).finish(patience)
+
+    channels = [frame.channel for frame in finished.frames if frame.payload]
+    assert Stream.ERROR in channels, NO_STATUS
+    assert channels.index(Stream.ERROR) == len(channels) - 1
+    assert (finished.totals[Stream.STDOUT], finished.totals[Stream.STDERR]) == (300000, 300000)
+
+
+@requirement("EXE-08")
+def test_exec_terminal_takes_a_size_before_its_first_output(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """A size that is sent as soon as the session is open MUST become the size of the terminal.
+
+    Source: ExecRequest.tty; the stream for sizes.
+    """
+    script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+
+    session.resize(132, 43)
+
+    session.read_until(Stream.STDOUT, b"as wanted\r\n", patience)
+
+
+@requirement("EXE-08")
+def test_exec_is_told_that_its_terminal_has_another_size(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """A new size MUST be signalled to the command with SIGWINCH.
+
+    Source: ExecRequest.tty; the stream for sizes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(PRINT_SIZE_WHEN_IT_CHANGES), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\r\n", patience)
+
+    session.resize(101, 31)
+
+    session.read_until(Stream.STDOUT, b"31 101\r\n", patience)
+
+
+@requirement("EXE-09")
+def test_exec_ignores_a_terminal_of_no_size(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """A size of zero SHOULD be ignored; later sizes count.
+
+    Source: the stream for sizes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(PRINT_SIZE_WHEN_IT_CHANGES), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\r\n", patience)
+    session.resize(101, 31)
+    session.read_until(Stream.STDOUT, b"31 101\r\n", patience)
+
+    session.resize(0, 0)
+    session.resize(102, 32)
+
+    assert session.read_until(Stream.STDOUT, b"32 102\r\n", patience) == b"32 102\r\n"
+
+
+@requirement("EXE-09")
+def test_exec_survives_a_size_that_is_no_json(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """Something else than a size on the stream for sizes SHOULD not end the session.
+
+    Source: the stream for sizes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+
+    session.send_raw(Stream.RESIZE, b'{"Width": "wide", ')
+    session.write(b"still here\n")
+
+    session.read_until(Stream.STDOUT, b"still here\r\nstill here\r\n", patience)
+
+
+@requirement("EXE-10/no-leak")
+@pytest.mark.parametrize("script", ["cat; sleep 1", "sleep 4321; true"], ids=["reads its input", "waits for something else"])
+def test_exec_with_a_terminal_ends_with_its_client(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, script: str
+) -> None:
+    """When the client of a session with a terminal vanishes, the command SHOULD not live on.
+
+    Source: ExecRequest.tty; not stated by the CRI, a terminal that is gone hangs up on its processes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(f"echo ready; {script}"), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready", patience)
+
+    session.abort()
+
+    runtime.eventually(
+        "the end of the command", lambda: running_container.output("ps", "-o", "args"), VANISHED_SECONDS, lambda seen: script not in seen
+    )
+
+
+@requirement("EXE-11")
+def test_exec_transfers_much_in_both_directions(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """Many megabytes of input and of output MUST arrive complete and in order.
+
+    Source: Exec; not stated by the CRI, copying files to and from containers stands on it.
+    """
+    sent, received = os.urandom(LARGE_BYTES), hashlib.sha256()
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["head", "-c", str(LARGE_BYTES)], stdin=True, stdout=True, stderr=True)
+    session = streamed(
+        runtime.stub.Exec, request, keep_bytes=0, sink=lambda channel, data: received.update(data) if channel == Stream.STDOUT else None
+    )
+
+    session.write(sent, 3 * patience)
+
+    finished = session.finish(3 * patience)
+    assert finished.totals[Stream.STDOUT] == LARGE_BYTES
+    assert received.hexdigest() == hashlib.sha256(sent).hexdigest()
+
+
+@requirement("EXE-11")
+def test_exec_waits_for_a_client_that_does_not_read(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """A command whose client does not read MUST be made to wait, and nothing of its output MUST be lost for it.
+
+    Source: Exec; not stated by the CRI, the daemon would hold the output in its memory otherwise.
+    """
+    script = f"touch /begun; head -c {LARGE_ENOUGH_TO_FILL_ANY_BUFFER} /dev/zero; touch /ended"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=True, stderr=True)
+    session = streamed(runtime.stub.Exec, request, keep_bytes=0)
+    runtime.eventually("the command to begin", lambda: running_container.exec("test", "-e", "/begun").exit_code == 0)
+
+    ended_unread = running_container.exec("test", "-e", "/ended").exit_code == 0
+
+    assert not ended_unread
+    assert session.finish(3 * patience).totals[Stream.STDOUT] == LARGE_ENOUGH_TO_FILL_ANY_BUFFER
+
+
+@requirement("EXE-12/no-tty")
+def test_exec_loses_no_output_before_its_end(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """What a command prints right before it ends MUST come, every time.
+
+    Source: Exec without a terminal.
+    """
+    script = "head -c 70000 /dev/zero; printf last"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=True, stderr=True)
+
+    outputs = [streamed(runtime.stub.Exec, request).finish(patience).stdout for _ in range(10)]
+
+    assert [(len(output), output[-4:]) for output in outputs] == [(70004, b"last")] * 10
+
+
+@requirement("EXE-13")
+def test_exec_with_a_terminal_is_interrupted_by_control_c(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """The byte 3 on the stdin of a terminal MUST interrupt what runs in its foreground.
+
+    Source: ExecRequest.tty; termios(3), ISIG.
+    """
+    script = f"trap 'echo interrupted; read line' INT; echo ready; {IDLE}"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\r\n", patience)
+
+    session.write(b"\x03")
+
+    session.read_until(Stream.STDOUT, b"interrupted\r\n", patience)
+
+
+@requirement("EXE-14")
+@pytest.mark.parametrize(
+    ("asked", "came"), [("stdout", (b"to stdout\n", b"")), ("stderr", (b"", b"to stderr\n"))], ids=["stdout alone", "stderr alone"]
+)
+def test_exec_with_one_output_only(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, asked: str, came: tuple[bytes, bytes]
+) -> None:
+    """A session that asks for one of stdout and stderr MUST work, and bring that one alone.
+
+    Source: ExecRequest.stdout and stderr.
+    """
+    script = "echo to stdout; echo to stderr >&2"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=asked == "stdout", stderr=asked == "stderr")
+
+    finished = streamed(runtime.stub.Exec, request).finish(patience)
+
+    assert (finished.stdout, finished.stderr) == came
+    assert finished.status is not None, NO_STATUS
+    assert finished.status.success, finished.status.message
+
+
+@requirement("EXE-14")
+def test_exec_with_input_only(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float) -> None:
+    """A session that asks for stdin alone MUST work.
+
+    Source: ExecRequest.stdin.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell('read line; echo "$line" > /received'), stdin=True)
+    session = streamed(runtime.stub.Exec, request)
+
+    session.write(b"the line\n")
+
+    finished = session.finish(patience)
+    assert finished.status is not None, NO_STATUS
+    assert finished.status.success, finished.status.message
+    assert running_container.output("cat", "/received") == "the line"
+
+
+@requirement("EXE-15/exited")
+def test_exec_in_an_ended_container_fails(exited: ContainerFactory, ending: Ending) -> None:
+    """A session in a container that has ended MUST fail, at the call or with a status of Failure.
+
+    Source: Exec.
+    """
+    container = exited()
+
+    assert ending(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)) != "the command ends with success"
+
+
+@requirement("EXE-15/form")
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
+def test_form_of_exec_in_a_container_that_does_not_run(
+    container_in: ContainerFactory, ending: Ending, observe: Observe, state: "cri.ContainerState"
+) -> None:
+    """A session in a container that does not run MAY fail at the call or with its status, and in a created one MAY run; it never hangs.
+
+    Source: Exec; the CRI does not say.
+    """
+    container = container_in(state)
+
+    observe(ending(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)))
+
+    assert container.state() == state
+
+
+@requirement("EXE-16")
+def test_exec_ends_with_its_container(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float) -> None:
+    """When its container is stopped, a session MUST end soon.
+
+    Source: StopContainer, Exec.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell("echo ready; sleep 300"), stdout=True, stderr=True)
+    session = streamed(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\n", patience)
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
+
+    status = session.finish(SOON_SECONDS * runtime.scale).status
+    assert status is None or not status.success
+
+
+@requirement("EXE-17")
+def test_many_execs_at_once_do_not_disturb_each_other(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """Many sessions in one container at the same time MUST each have their own input, output and exit code.
+
+    Source: Exec.
+    """
+    script = 'read word; echo "$word"; exit "$word"'
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True)
+    sessions = [streamed(runtime.stub.Exec, request) for _ in range(SESSIONS)]
+
+    for number, session in enumerate(sessions, 1):
+        session.write(b"%d\n" % number)
+
+    ends = [session.finish(patience) for session in sessions]
+    assert [end.stdout for end in ends] == [b"%d\n" % number for number in range(1, SESSIONS + 1)]
+    assert [end.status and end.status.exit_code for end in ends] == list(range(1, SESSIONS + 1))
+
+
+@requirement("EXE-18")
+def test_exec_with_a_terminal_without_input(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, observe: Observe
+) -> None:
+    """A session with a terminal and without stdin MAY bring its output or lose it; it ends with a status.
+
+    Source: ExecRequest.tty and stdin; the CRI does not say.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell("echo printed; usleep 200000"), stdout=True, tty=True)
+
+    finished = streamed(runtime.stub.Exec, request).finish(patience)
+
+    observe("the output comes" if finished.stdout == b"printed\r\n" else "output is lost")
+    assert finished.status is not None, NO_STATUS
+
+
+@requirement("EXE-19")
+def test_exec_without_a_command_fails(running_container: Container, ending: Ending) -> None:
+    """A session without a command SHOULD fail, at the call or with a status of Failure.
+
+    Source: ExecRequest.cmd.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, stdout=True, stderr=True)
+
+    assert ending(request) != "the command ends with success"

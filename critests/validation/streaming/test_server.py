@@ -1,0 +1,374 @@
+"""STR: the streaming server, its URLs, what it negotiates and what it refuses."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from urllib.parse import urlsplit, urlunsplit
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.client.streaming.errors import UpgradeRefused
+from critests.client.streaming.sessions import V4, open_remote_command
+from critests.client.streaming.streams import Protocol, Stream
+from critests.fixtures.containers import shell
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.streaming import SessionFactory
+from critests.lifecycle.containers import Container
+
+Observe = Callable[[str], None]
+Refused = Callable[..., UpgradeRefused]
+Question = Callable[..., str]
+
+NO_STATUS = "the session ended without a status"
+NOBODY = "critests-an-id-that-nobody-has"
+OLD_PROTOCOLS = ("v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
+WEBSOCKET_PROTOCOLS = {
+    "v4": (V4,),
+    "v4 in base64": ("v4.base64.channel.k8s.io",),
+    "unversioned": ("channel.k8s.io",),
+    "unversioned in base64": ("base64.channel.k8s.io",),
+    "none named": (),
+}
+STREAM_SETS = {
+    "output only": {"stdout": True},
+    "errors only": {"stderr": True},
+    "input, output and errors": {"stdin": True, "stdout": True, "stderr": True},
+    "a terminal": {"stdin": True, "stdout": True, "tty": True},
+}
+FEWEST_TOKEN_CHARACTERS = 6
+"""36 bits where a character carries six: more than can be tried in the minute that a token lives."""
+TOKENS = 20
+
+
+@pytest.fixture
+def url_of(runtime: Runtime, container: Container) -> Question:
+    """Ask Exec, Attach or PortForward for the URL of a session in a container that runs."""
+    container.start()
+
+    def ask(rpc: str) -> str:
+        if rpc == "Exec":
+            return runtime.stub.Exec(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)).url
+        if rpc == "Attach":
+            return runtime.stub.Attach(cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)).url
+        return runtime.stub.PortForward(cri.PortForwardRequest(pod_sandbox_id=container.sandbox.id, port=[80])).url
+
+    return ask
+
+
+@pytest.fixture
+def refused(patience: float) -> Refused:
+    """Ask for an upgrade over SPDY that must be refused, and return how it was."""
+
+    def ask(url: str, subprotocols: tuple[str, ...] = (V4,)) -> UpgradeRefused:
+        try:
+            session = open_remote_command(
+                url,
+                stdin=False,
+                stdout=True,
+                stderr=True,
+                tty=False,
+                protocol=Protocol.SPDY,
+                subprotocols=subprotocols,
+                deadline_seconds=patience,
+            )
+        except UpgradeRefused as error:
+            return error
+        session.abort()
+        msg = f"the upgrade was expected to be refused, and the server switched protocols, to {session.subprotocol or 'none named'}"
+        raise AssertionError(msg)
+
+    return ask
+
+
+@requirement("STR-01")
+@pytest.mark.parametrize("rpc", ["Exec", "Attach", "PortForward"])
+def test_url_of_a_session_is_complete_and_reachable(url_of: Question, patience: float, rpc: str) -> None:
+    """Exec, Attach and PortForward MUST answer with a URL of scheme, host, port and path, whose server takes connections from this node.
+
+    Source: ExecResponse.url, AttachResponse.url, PortForwardResponse.url.
+    """
+    url = url_of(rpc)
+
+    parts = urlsplit(url)
+    assert parts.scheme in {"http", "https"}, url
+    assert parts.hostname, url
+    assert parts.port, url
+    assert parts.path.strip("/"), url
+    with socket.socket(socket.AF_INET6 if ":" in parts.hostname else socket.AF_INET) as connection:
+        connection.settimeout(patience)
+        assert connection.connect_ex((parts.hostname, parts.port)) == 0, f"nobody takes connections at {url}"
+
+
+@requirement("STR-02")
+def test_url_of_a_session_is_good_for_one_use(streamed: SessionFactory, refused: Refused, url_of: Question) -> None:
+    """A URL that a session was opened at SHOULD be unknown afterwards: a second use is answered with HTTP 404.
+
+    Source: ExecResponse.url; not stated by the CRI, a leaked URL would be an open door otherwise.
+    """
+    url = url_of("Exec")
+    request = cri.ExecRequest(stdout=True, stderr=True)
+    streamed(lambda _: cri.ExecResponse(url=url), request, protocol=Protocol.SPDY)
+
+    second = refused(url)
+
+    assert second.status == 404
+
+
+@requirement("STR-02")
+def test_token_that_was_never_given_is_unknown(url_of: Question, refused: Refused) -> None:
+    """A URL with a token that was never given out SHOULD be answered with HTTP 404.
+
+    Source: ExecResponse.url.
+    """
+    parts = urlsplit(url_of("Exec"))
+    stem, _, token = parts.path.rpartition("/")
+    forged = f"{stem}/{token[::-1].swapcase()}x"
+
+    answer = refused(urlunsplit(parts._replace(path=forged)))
+
+    assert answer.status == 404
+
+
+@requirement("STR-02")
+def test_tokens_of_sessions_are_long_and_all_different(url_of: Question) -> None:
+    """Tokens of URLs SHOULD be different every time and too long to be guessed.
+
+    Source: ExecResponse.url.
+    """
+    tokens = [urlsplit(url_of("Exec")).path.rpartition("/")[2] for _ in range(TOKENS)]
+
+    assert len(set(tokens)) == TOKENS
+    assert min(map(len, tokens)) >= FEWEST_TOKEN_CHARACTERS
+
+
+@requirement("STR-04/error")
+@pytest.mark.parametrize("rpc", ["Exec", "Attach"])
+def test_session_without_any_stream_is_refused(runtime: Runtime, running_container: Container, rpc: str) -> None:
+    """Exec and Attach MUST fail where none of stdin, stdout and stderr is asked for.
+
+    Source: ExecRequest, AttachRequest: one of the three must be true.
+    """
+    requests = {
+        "Exec": cri.ExecRequest(container_id=running_container.id, cmd=["true"]),
+        "Attach": cri.AttachRequest(container_id=running_container.id),
+    }
+
+    refusal(getattr(runtime.stub, rpc), requests[rpc])
+
+
+@requirement("STR-04/code")
+def test_code_for_a_session_without_any_stream(runtime: Runtime, running_container: Container) -> None:
+    """Exec without any stream SHOULD fail with InvalidArgument.
+
+    Source: ExecRequest, the gRPC status codes.
+    """
+    code = refusal(runtime.stub.Exec, cri.ExecRequest(container_id=running_container.id, cmd=["true"]))
+
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+@requirement("STR-05/error")
+@pytest.mark.parametrize("rpc", ["Exec", "Attach"])
+def test_terminal_with_a_stream_for_errors_is_refused(runtime: Runtime, running_container: Container, rpc: str) -> None:
+    """Exec and Attach MUST fail where a terminal and stderr are asked for together, since a terminal has only one output.
+
+    Source: ExecRequest.stderr, AttachRequest.stderr.
+    """
+    requests = {
+        "Exec": cri.ExecRequest(container_id=running_container.id, cmd=["true"], tty=True, stdout=True, stderr=True),
+        "Attach": cri.AttachRequest(container_id=running_container.id, tty=True, stdout=True, stderr=True),
+    }
+
+    refusal(getattr(runtime.stub, rpc), requests[rpc])
+
+
+@requirement("STR-05/code")
+def test_code_for_a_terminal_with_a_stream_for_errors(runtime: Runtime, running_container: Container) -> None:
+    """Exec with a terminal and stderr SHOULD fail with InvalidArgument.
+
+    Source: ExecRequest.stderr, the gRPC status codes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["true"], tty=True, stdout=True, stderr=True)
+
+    assert refusal(runtime.stub.Exec, request) is grpc.StatusCode.INVALID_ARGUMENT
+
+
+@requirement("STR-06/error")
+@pytest.mark.parametrize("container_id", ["", NOBODY], ids=["no id", "an unknown id"])
+@pytest.mark.parametrize("rpc", ["Exec", "Attach"])
+def test_session_in_an_unknown_container_is_refused(runtime: Runtime, rpc: str, container_id: str) -> None:
+    """Exec and Attach MUST fail for an id that no container has, and for an empty one.
+
+    Source: ExecRequest.container_id, AttachRequest.container_id.
+    """
+    requests = {
+        "Exec": cri.ExecRequest(container_id=container_id, cmd=["true"], stdout=True, stderr=True),
+        "Attach": cri.AttachRequest(container_id=container_id, stdout=True, stderr=True),
+    }
+
+    refusal(getattr(runtime.stub, rpc), requests[rpc])
+
+
+@requirement("STR-07")
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_session_over_spdy(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, method: str) -> None:
+    """The server MUST switch to SPDY/3.1 where it is asked to with POST or GET, and the session MUST work.
+
+    Source: ExecResponse.url; the upgrade that the kubelet makes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True)
+
+    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY, method=method)
+
+    finished = session.finish(patience)
+    assert finished.stdout == b"hello\n"
+    assert finished.status is not None, NO_STATUS
+    assert finished.status.success, finished.status.message
+
+
+@requirement("STR-08/v4")
+def test_client_that_prefers_v4_gets_v4(runtime: Runtime, running_container: Container, streamed: SessionFactory) -> None:
+    """A client that names v4.channel.k8s.io first among older sub-protocols MUST get it.
+
+    Source: the header X-Stream-Protocol-Version.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
+
+    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY, subprotocols=(V4, *OLD_PROTOCOLS))
+
+    assert session.subprotocol == V4
+
+
+@requirement("STR-08/order")
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [(("v2.channel.k8s.io", V4), "v2.channel.k8s.io"), (("v99.channel.k8s.io", V4, "v2.channel.k8s.io"), V4)],
+    ids=["an old one first", "an unknown one first"],
+)
+def test_client_gets_the_first_protocol_that_the_server_knows(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, offered: tuple[str, ...], chosen: str
+) -> None:
+    """Of the sub-protocols that a client names, the server SHOULD take the first that it knows.
+
+    Source: the header X-Stream-Protocol-Version.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
+
+    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY, subprotocols=offered)
+
+    assert session.subprotocol == chosen
+
+
+@requirement("STR-09")
+def test_server_names_what_it_speaks_where_nothing_is_in_common(url_of: Question, refused: Refused) -> None:
+    """Where a client names only sub-protocols that the server does not know, it SHOULD get HTTP 403 and the list of those it does.
+
+    Source: the headers X-Stream-Protocol-Version and X-Accepted-Stream-Protocol-Versions.
+    """
+    answer = refused(url_of("Exec"), ("v99.channel.k8s.io",))
+
+    assert answer.status == 403
+    assert V4 in answer.headers.get("x-accepted-stream-protocol-versions", "")
+
+
+@requirement("STR-10")
+@pytest.mark.parametrize("flags", STREAM_SETS.values(), ids=STREAM_SETS)
+def test_session_begins_when_its_streams_are_there(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, flags: dict[str, bool]
+) -> None:
+    """Over SPDY the command MUST run once there is a stream for errors, one for each flag of the request, and resize for a terminal.
+
+    Source: ExecRequest.stdin, stdout, stderr and tty; the header streamType.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell("echo ran > /ran-here"), **flags)
+
+    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY)
+
+    finished = session.finish(patience)
+    assert finished.status is not None, NO_STATUS
+    assert finished.status.success, finished.status.message
+    assert running_container.output("cat", "/ran-here") == "ran"
+
+
+@requires(Capability.EXEC_WEBSOCKET)
+@requirement("STR-12")
+@pytest.mark.parametrize("subprotocols", WEBSOCKET_PROTOCOLS.values(), ids=WEBSOCKET_PROTOCOLS)
+def test_session_over_websocket(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, subprotocols: tuple[str, ...]
+) -> None:
+    """A server that takes WebSocket MUST take every sub-protocol of it, plain or in base64, versioned or not, and none at all.
+
+    Source: RFC 6455, Sec-WebSocket-Protocol; the sub-protocols of Kubernetes' remote commands.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True)
+
+    session = streamed(runtime.stub.Exec, request, subprotocols=subprotocols)
+
+    assert session.subprotocol == "".join(subprotocols)
+    assert session.finish(patience).stdout == b"hello\n"
+
+
+@requires(Capability.EXEC_WEBSOCKET)
+@requirement("STR-13")
+def test_numbers_of_websocket_channels(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float) -> None:
+    """Over WebSocket, stdin MUST be channel 0, stdout 1, stderr 2 and the status 3.
+
+    Source: the sub-protocol v4.channel.k8s.io.
+    """
+    script = "read word; echo output of $word; echo errors of $word >&2"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True)
+    session = streamed(runtime.stub.Exec, request)
+
+    session.send_raw(0, b"them\n")
+
+    arrived: dict[int, bytes] = {}
+    for frame in session.finish(patience).frames:
+        arrived[frame.channel] = arrived.get(frame.channel, b"") + frame.payload
+    assert arrived.get(1) == b"output of them\n"
+    assert arrived.get(2) == b"errors of them\n"
+    assert b'"Success"' in arrived.get(3, b"")
+
+
+@requirement("STR-17")
+@pytest.mark.parametrize("protocol", [pytest.param(Protocol.WEBSOCKET, marks=requires(Capability.EXEC_WEBSOCKET)), Protocol.SPDY])
+def test_pings_are_answered(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, protocol: Protocol
+) -> None:
+    """The server SHOULD answer the pings of a session's protocol while the command is quiet, and the session goes on.
+
+    Source: RFC 6455, section 5.5.2; SPDY/3.1, PING.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, stderr=True)
+    session = streamed(runtime.stub.Exec, request, protocol=protocol)
+
+    session.ping(patience)
+
+    session.write(b"after the ping\n")
+    assert session.read_until(Stream.STDOUT, b"\n", patience) == b"after the ping\n"
+
+
+@requirement("STR-19")
+@pytest.mark.parametrize("rpc", ["Exec", "Attach", "PortForward"])
+def test_streaming_server_listens_on_loopback(url_of: Question, rpc: str) -> None:
+    """The streaming server SHOULD listen on loopback, since who knows a URL needs no other permission.
+
+    Source: ExecResponse.url; not stated by the CRI, every runtime does it by default.
+    """
+    host = urlsplit(url_of(rpc)).hostname or ""
+
+    assert host == "localhost" or ipaddress.ip_address(host).is_loopback
+
+
+@requirement("STR-21")
+def test_spdy_without_a_protocol_version_is_a_bad_request(url_of: Question, refused: Refused) -> None:
+    """An upgrade to SPDY that names no sub-protocol SHOULD be answered with HTTP 400.
+
+    Source: the header X-Stream-Protocol-Version.
+    """
+    answer = refused(url_of("Exec"), ())
+
+    assert answer.status == 400
