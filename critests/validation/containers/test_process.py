@@ -1,0 +1,360 @@
+"""CMD: what the process of a container is started with, and what it finds around it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.client.streaming.streams import Protocol
+from critests.fixtures.containers import WAITING, ContainerFactory
+from critests.fixtures.images import TestImages
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.streaming import SessionFactory
+from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
+from critests.lifecycle.sandboxes import Sandbox
+
+Configure = Callable[..., cri.ContainerConfig]
+Adopt = Callable[[str, Sandbox, cri.ContainerConfig], Container]
+
+VIEWS = (FIRST_PROCESS, EXEC)
+SMALLEST_NOFILE, LARGEST_NOFILE = 1024, 1 << 20
+"""POSIX programs count on a thousand; a million is what Linux itself takes for the most that makes sense (fs.nr_open)."""
+POD_PID = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
+VALUES = {
+    "NEWLINE": "one\ntwo\n",
+    "EQUALS": "a=b==c",
+    "NOTHING": "",
+    "SPACES": "  around  ",
+    "UNICODE": "ä文🐧",
+    "LONG": "x" * (100 << 10),
+}
+DIRECTORIES = {
+    "the root": ("plain", "", "/"),
+    "the image's": ("process", "", "/work"),
+    "the container's own": ("process", "/home/tester", "/home/tester"),
+}
+
+
+def environment(container: Container, seen_from: str = FIRST_PROCESS) -> dict[str, list[str]]:
+    """Return the environment of a process of a container: all values of each name."""
+    answer = container.exec("cat", "/proc/1/environ" if seen_from == FIRST_PROCESS else "/proc/self/environ")
+    found: dict[str, list[str]] = {}
+    for pair in answer.stdout.decode(errors="backslashreplace").split("\0")[:-1]:
+        name, _, value = pair.partition("=")
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def attaching(container: Container) -> cri.AttachRequest:
+    """Return the request to attach to a container's standard input and output."""
+    return cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)
+
+
+def creation(sandbox: Sandbox, config: cri.ContainerConfig) -> cri.CreateContainerRequest:
+    """Return the request for a container, as the kubelet sends it."""
+    return cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+
+
+@pytest.fixture
+def start(runtime: Runtime, sandbox: Sandbox, adopt_container: Adopt) -> Callable[..., Container]:
+    """Create and start a container with the raw calls, either of which may refuse what the test asks for."""
+
+    def create_and_start(request: cri.CreateContainerRequest, timeout: float | None = None) -> Container:
+        answer = runtime.stub.CreateContainer(request, timeout=timeout)
+        container = adopt_container(answer.container_id, sandbox, request.config)
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id), timeout=timeout)
+        return container
+
+    return create_and_start
+
+
+@requirement("CMD-01")
+@pytest.mark.parametrize("args", [["own", "arguments"], []], ids=["with arguments", "without arguments"])
+def test_command_and_args_replace_those_of_the_image(images: TestImages, exited: ContainerFactory, args: list[str]) -> None:
+    """The command of a container MUST replace the image's entrypoint, and its args, given or not, the image's command.
+
+    Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
+    """
+    container = exited(image=images.pull("process"), command=["/bin/echo", "command"], args=args)
+
+    assert container.final_log_lines() == [" ".join(["command", *args])]
+
+
+@requirement("CMD-02")
+def test_args_alone_follow_the_entrypoint_of_the_image(runtime: Runtime, images: TestImages, running: ContainerFactory) -> None:
+    """Args without a command MUST be handed to the image's entrypoint in place of the image's command.
+
+    Source: ContainerConfig.args; the entrypoint and command of the OCI image configuration.
+    """
+    container = running(image=images.pull("process"), args=["own", "two words"])
+
+    lines = runtime.eventually("a line in the log", container.log_lines)
+
+    assert lines[0] == "entrypoint own two words"
+
+
+@requirement("CMD-03")
+def test_image_says_what_runs_where_the_container_does_not(runtime: Runtime, images: TestImages, running: ContainerFactory) -> None:
+    """A container without command and args MUST run the image's entrypoint with the image's command.
+
+    Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
+    """
+    container = running(image=images.pull("process"), command=[])
+
+    lines = runtime.eventually("a line in the log", container.log_lines)
+
+    assert lines[0] == "entrypoint command from image"
+
+
+@requirement("CMD-04")
+def test_a_container_without_anything_to_run_is_refused(
+    runtime: Runtime, sandbox: Sandbox, images: TestImages, container_config: Configure, start: Callable[..., Container]
+) -> None:
+    """CreateContainer or StartContainer MUST fail where neither the container nor its image says what to run.
+
+    Source: ContainerConfig.command and args.
+    """
+    config = container_config(image=images.pull("no-command"), command=[])
+
+    refusal(start, creation(sandbox, config))
+
+    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))).containers
+    assert not [item for item in listed if item.metadata.name == config.metadata.name and item.state == cri.CONTAINER_RUNNING]
+
+
+@requirement("CMD-05")
+@pytest.mark.parametrize("whose", DIRECTORIES)
+def test_process_begins_in_its_working_directory(images: TestImages, running: ContainerFactory, whose: str) -> None:
+    """A process MUST begin in the container's working_dir, else in the image's, else in the root directory.
+
+    Source: ContainerConfig.working_dir; the working directory of the OCI image configuration.
+    """
+    image, given, expected = DIRECTORIES[whose]
+
+    container = running(image=images.pull(image), working_dir=given, script=f"pwd; {WAITING}")
+
+    assert container.wait_for_log(expected) == [expected]
+    assert container.output("pwd") == expected
+
+
+@requirement("CMD-06")
+def test_a_working_directory_that_is_not_there_is_made(
+    sandbox: Sandbox, container_config: Configure, start: Callable[..., Container]
+) -> None:
+    """A working_dir that the image does not hold SHOULD be made.
+
+    Source: ContainerConfig.working_dir; not stated by the CRI, every runtime does it.
+    """
+    config = container_config(working_dir="/not/there/before", script="pwd")
+
+    container = start(creation(sandbox, config))
+
+    assert container.final_log_lines() == ["/not/there/before"]
+
+
+@requirement("CMD-07")
+def test_a_working_directory_that_is_a_file_is_refused(
+    sandbox: Sandbox, container_config: Configure, start: Callable[..., Container]
+) -> None:
+    """CreateContainer or StartContainer SHOULD fail where working_dir is a file.
+
+    Source: ContainerConfig.working_dir.
+    """
+    config = container_config(working_dir="/etc/passwd")
+
+    refusal(start, creation(sandbox, config))
+
+
+@requirement("CMD-08/precedence")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_variables_of_the_container_win_over_those_of_the_image(images: TestImages, running: ContainerFactory, seen_from: str) -> None:
+    """A variable of the container MUST win over the image's of the same name, and the image's others MUST be kept.
+
+    Source: ContainerConfig.envs; the environment of the OCI image configuration.
+    """
+    container = running(image=images.pull("process"), script=WAITING, envs={"FROM_IMAGE": "own", "ADDED": "added"})
+
+    found = environment(container, seen_from)
+
+    wanted = {"FROM_IMAGE": ["own"], "ADDED": ["added"], "WITH_EQUALS": ["a=b"], "EMPTY": [""]}
+    assert {name: found.get(name) for name in wanted} == wanted
+
+
+@requirement("CMD-08/duplicates")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_the_last_of_two_variables_of_a_name_wins(running: ContainerFactory, seen_from: str) -> None:
+    """Of two variables of one name the last SHOULD win.
+
+    Source: ContainerConfig.envs; the CRI does not say.
+    """
+    container = running(envs=[cri.KeyValue(key="TWICE", value=b"first"), cri.KeyValue(key="TWICE", value=b"last")])
+
+    assert environment(container, seen_from).get("TWICE") == ["last"]
+
+
+@requirement("CMD-09")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_values_of_variables_arrive_as_they_are(running: ContainerFactory, seen_from: str) -> None:
+    """Values with newlines, equals signs, spaces, other scripts, 100 KiB or nothing in them MUST arrive unaltered.
+
+    Source: KeyValue.value.
+    """
+    container = running(envs=VALUES)
+
+    found = environment(container, seen_from)
+
+    altered = [name for name, value in VALUES.items() if found.get(name) != [value]]
+    assert altered == []
+
+
+@requirement("CMD-10")
+def test_there_is_a_path_where_nobody_sets_one(images: TestImages, running: ContainerFactory) -> None:
+    """A process SHOULD have a PATH where neither the image nor the container sets one.
+
+    Source: ContainerConfig.envs; not stated by the CRI, programs would not be found.
+    """
+    container = running(image=images.pull("no-environment"))
+
+    [path] = environment(container).get("PATH", [""])
+
+    assert "/bin" in path.split(":")
+
+
+@requirement("CMD-10")
+def test_home_is_that_of_the_user(running: ContainerFactory) -> None:
+    """A process SHOULD have its user's directory of /etc/passwd as HOME.
+
+    Source: LinuxContainerSecurityContext.run_as_username; not stated by the CRI.
+    """
+    container = running(security_context=cri.LinuxContainerSecurityContext(run_as_username="tester"))
+
+    assert environment(container).get("HOME") == ["/home/tester"]
+
+
+@requirement("CMD-10")
+def test_hostname_is_in_the_environment(sandbox: Sandbox, running_container: Container) -> None:
+    """A process SHOULD have the pod's hostname as HOSTNAME.
+
+    Source: PodSandboxConfig.hostname; not stated by the CRI.
+    """
+    assert environment(running_container).get("HOSTNAME") == [sandbox.config.hostname]
+
+
+@requirement("CMD-10")
+def test_a_process_with_a_terminal_knows_its_kind(running: ContainerFactory) -> None:
+    """A process with a terminal SHOULD have TERM=xterm.
+
+    Source: ContainerConfig.tty; not stated by the CRI.
+    """
+    container = running(tty=True)
+
+    assert environment(container).get("TERM") == ["xterm"]
+
+
+@requirement("CMD-11")
+def test_stdin_that_is_open_blocks(running: ContainerFactory) -> None:
+    """With stdin, reading the standard input MUST wait for somebody to attach.
+
+    Source: ContainerConfig.stdin.
+    """
+    container = running(stdin=True, script=f"timeout 1 cat; echo ended with $?; {WAITING}")
+
+    assert "ended with 143" in container.wait_for_log("ended with 143")
+
+
+@requirement("CMD-11")
+def test_stdin_that_is_not_wanted_is_at_its_end(exited: ContainerFactory) -> None:
+    """Without stdin, reading the standard input MUST come to its end at once.
+
+    Source: ContainerConfig.stdin.
+    """
+    container = exited(script="timeout 5 cat; echo ended with $?")
+
+    assert container.final_log_lines() == ["ended with 0"]
+
+
+@requirement("CMD-12")
+def test_stdin_once_ends_with_the_first_session(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+    """With stdin_once, the standard input MUST come to its end when the first session that was attached to it is over.
+
+    Source: ContainerConfig.stdin_once.
+    """
+    container = running(stdin=True, stdin_once=True, script=f"cat; echo end of input; {WAITING}")
+
+    with streamed(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
+        session.write(b"from the session\n")
+        container.wait_for_log("from the session")
+
+    assert container.wait_for_log("end of input") == ["from the session", "end of input"]
+
+
+@requirement("CMD-13")
+def test_stdin_outlives_sessions(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+    """Without stdin_once, the standard input MUST stay open when a session is over, for the next one.
+
+    Source: ContainerConfig.stdin_once.
+    """
+    container = running(stdin=True, script=f"cat; echo end of input; {WAITING}")
+
+    for line in ("first", "second"):
+        with streamed(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
+            session.write(f"{line}\n".encode())
+            container.wait_for_log(line)
+
+    assert container.log_lines() == ["first", "second"]
+
+
+@requirement("CMD-14")
+def test_a_process_with_tty_has_a_terminal(runtime: Runtime, running: ContainerFactory) -> None:
+    """With tty, standard input, output and error MUST be the process's controlling terminal, and /dev/console MUST be there.
+
+    Source: ContainerConfig.tty.
+    """
+    looking = "for n in 0 1 2; do test -t $n && echo terminal $n; done; test -c /dev/console && echo console; : </dev/tty && echo controls"
+    container = running(tty=True, script=f"{looking}; {WAITING}")
+
+    lines = runtime.eventually("five lines in the log", container.log_lines, holds=lambda seen: len(seen) >= 5)
+
+    assert [line.rstrip("\r") for line in lines] == ["terminal 0", "terminal 1", "terminal 2", "console", "controls"]
+
+
+@requirement("CMD-15")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_umask_is_022(running: ContainerFactory, seen_from: str) -> None:
+    """A process SHOULD begin with the umask 022.
+
+    Source: not stated by the CRI; images are made for it.
+    """
+    container = running(script=f"umask; {WAITING}")
+
+    [seen] = container.wait_for_log("0022") if seen_from == FIRST_PROCESS else [container.output("sh", "-c", "umask")]
+
+    assert seen == "0022"
+
+
+@requirement("CMD-15")
+def test_limit_of_open_files_makes_sense(running_container: Container) -> None:
+    """The limit of open files SHOULD be neither so low that programs fail nor so high that those which close all of them take minutes.
+
+    Source: not stated by the CRI.
+    """
+    limit = running_container.output("sh", "-c", "ulimit -n")
+
+    assert SMALLEST_NOFILE <= int(limit) <= LARGEST_NOFILE
+
+
+@requirement("CMD-16")
+@requires(Capability.SANDBOX_PROCESS)
+def test_orphans_of_a_shared_pid_namespace_are_reaped(runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory) -> None:
+    """A process whose parent is gone SHOULD NOT stay a zombie where the pod shares its PID namespace.
+
+    Source: NamespaceOption.pid; it is the work of the sandbox's own process.
+    """
+    container = running(in_sandbox=new_sandbox(namespaces=POD_PID), namespaces=POD_PID, command=["sleep", "3600"])
+
+    container.output("sh", "-c", "(sleep 0.3 >/dev/null 2>&1 &)")
+
+    runtime.eventually("the orphan to be gone", lambda: container.output("ps", "-o", "comm"), 5, lambda seen: seen.count("sleep") == 1)

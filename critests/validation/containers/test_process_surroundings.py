@@ -1,0 +1,134 @@
+"""CMD: the devices, file systems and files that the process of a container finds around it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import WAITING, ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+
+DEVICES = {"null": "1:3", "zero": "1:5", "full": "1:7", "random": "1:8", "urandom": "1:9", "tty": "5:0", "ptmx": "5:2"}
+"""Major and minor numbers, hexadecimal; those that a container finds in /dev."""
+LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
+FILE_SYSTEMS = {"/proc": "proc", "/sys": "sysfs", "/dev/pts": "devpts", "/dev/shm": "tmpfs"}  # noqa: S108 - what a container finds there
+CGROUPS = {"cgroup", "cgroup2"}
+CALLERS_OWN = "127.0.0.1 localhost # written by the caller\n"
+
+
+def mounts(container: Container) -> dict[str, tuple[str, set[str]]]:
+    """Return what is mounted where in a container: type and options, of the uppermost mount of each place."""
+    lines = [line.split(" ") for line in container.output("cat", "/proc/mounts").splitlines()]
+    return {place: (kind, set(options.split(","))) for _, place, kind, options, *_ in lines}
+
+
+@requirement("CMD-17/present")
+def test_devices_that_every_program_expects_are_there(running_container: Container) -> None:
+    """A container MUST have the devices null, zero, full, random, urandom, tty and ptmx.
+
+    Source: the default devices of the OCI runtime specification for Linux.
+    """
+    found = {name: running_container.exec("stat", "-L", "-c", "%F %t:%T", f"/dev/{name}").stdout.decode().strip() for name in DEVICES}
+
+    assert found == {name: f"character special file {numbers}" for name, numbers in DEVICES.items()}
+
+
+@requirement("CMD-17/present")
+def test_links_that_every_program_expects_are_there(running_container: Container) -> None:
+    """A container MUST have the links fd, stdin, stdout and stderr in /dev.
+
+    Source: the symbolic links in /dev of the OCI runtime specification for Linux.
+    """
+    found = {name: running_container.exec("readlink", f"/dev/{name}").stdout.decode().strip() for name in LINKS}
+
+    assert found == LINKS
+
+
+@requirement("CMD-17/present")
+def test_file_systems_that_every_program_expects_are_there(running_container: Container) -> None:
+    """A container MUST have /proc, /sys, /dev/pts and /dev/shm, each with its own file system.
+
+    Source: the default file systems of the OCI runtime specification for Linux.
+    """
+    found = mounts(running_container)
+
+    assert {place: found.get(place, ("nothing", set()))[0] for place in FILE_SYSTEMS} == FILE_SYSTEMS
+
+
+@requirement("CMD-17/mqueue")
+def test_message_queues_are_there(running_container: Container) -> None:
+    """A container SHOULD have the file system of message queues at /dev/mqueue.
+
+    Source: not stated by the CRI; every runtime mounts it.
+    """
+    found = mounts(running_container)
+
+    assert found.get("/dev/mqueue", ("nothing", set()))[0] == "mqueue"
+
+
+@requirement("CMD-18")
+def test_sys_and_cgroups_are_read_only(running_container: Container) -> None:
+    """An unprivileged container MUST find /sys and every cgroup file system read-only.
+
+    Source: LinuxContainerSecurityContext.privileged, which alone makes them writable.
+    """
+    found = mounts(running_container)
+
+    kept = {place: options for place, (kind, options) in found.items() if place == "/sys" or kind in CGROUPS}
+    assert "/sys" in kept
+    assert [place for place, options in kept.items() if "ro" not in options] == []
+
+
+@requirement("CMD-18")
+def test_kernel_settings_are_read_only(running_container: Container) -> None:
+    """An unprivileged container MUST find /proc/sys read-only where the request lists it.
+
+    Source: LinuxContainerSecurityContext.readonly_paths, in which the kubelet lists it.
+    """
+    assert "/proc/sys" in running_container.config.linux.security_context.readonly_paths
+
+    found = mounts(running_container)
+
+    assert "ro" in found.get("/proc/sys", ("nothing", set()))[1]
+
+
+@requirement("CMD-19/caller-wins")
+@requires(Capability.SAME_HOST)
+@pytest.mark.parametrize("name", ["hosts", "hostname", "resolv.conf"])
+def test_a_mount_of_the_caller_wins(running: ContainerFactory, tmp_path: Path, name: str) -> None:
+    """A mount on /etc/hosts, /etc/hostname or /etc/resolv.conf that the caller asks for MUST win over the runtime's own.
+
+    Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts so.
+    """
+    (tmp_path / name).write_text(CALLERS_OWN)
+
+    container = running(script=WAITING, mounts=[cri.Mount(container_path=f"/etc/{name}", host_path=str(tmp_path / name))])
+
+    assert container.output("cat", f"/etc/{name}") == CALLERS_OWN.strip()
+
+
+@requirement("CMD-19/files")
+def test_hostname_and_resolver_files_are_there(sandbox: Sandbox, running_container: Container) -> None:
+    """A container SHOULD find /etc/hostname with the pod's hostname, and /etc/resolv.conf.
+
+    Source: PodSandboxConfig.hostname and dns_config.
+    """
+    assert running_container.output("cat", "/etc/hostname") == sandbox.config.hostname
+    assert running_container.exec("test", "-f", "/etc/resolv.conf").exit_code == 0
+
+
+@requirement("CMD-19/hosts")
+def test_hosts_made_by_the_runtime(running_container: Container, observe: Callable[[str], None]) -> None:
+    """A runtime MAY make an /etc/hosts where the caller mounts none; if it does, localhost is in it.
+
+    Source: ContainerConfig.mounts; the CRI does not say, the kubelet mounts its own.
+    """
+    answer = running_container.exec("sh", "-c", "test ! -e /etc/hosts || cat /etc/hosts")
+
+    observe("is made" if answer.stdout else "is not there")
+    assert answer.exit_code == 0
+    assert not answer.stdout or b"localhost" in answer.stdout
