@@ -1,0 +1,249 @@
+"""Is B slower than A? Two sides of one operation, measured in interleaved blocks or in two separate runs.
+
+Every comparison is made on logarithms, so that its result is a ratio, B over A: 1.10 means that B takes 10 % longer. First the evidence
+of each operation is weighed by itself (`compare_blocks`, `compare_runs`), then `verdicts` corrects for the number of operations.
+
+- Blocks: the sides were measured close together, in random order within each block (randomised complete blocks). Where every block
+  has enough samples for the quantile, its log ratio per block goes into Wilcoxon's signed-rank test; otherwise all samples above
+  the common quantile are counted (`exceedances`). Both are permutation tests within blocks, valid for samples that depend on
+  their neighbours and for a machine that drifts.
+- Runs: neighbouring samples are put into batches until the quantiles of the batches look independent of each other (batch means,
+  Law and Kelton), which then go into the Mann-Whitney test. What differs between two starts of the same runtime is not in the samples
+  of one run each: `Settings.smallest_effect` is the place for it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum, unique
+
+from critests.statistics.autocorrelation import batches, inefficiency
+from critests.statistics.corrections import benjamini_hochberg, holm
+from critests.statistics.exceedances import exceedance_shift
+from critests.statistics.quantiles import Interval, quantile, samples_needed, supports
+from critests.statistics.shifts import MOST_PAIRS, Shift, paired_shift, unpaired_shift
+
+_MEDIAN = 0.5
+"""A block with a single sample has a median; other quantiles need as many as put one beyond."""
+_MOST_BATCHES = 20
+_FEWEST_BATCHES = 8
+"""With 8 of each side a difference among 30 operations can be proven; it takes 32 independent samples."""
+_TIMES = 4
+"""A batch is this many times as long as the samples depend on each other; its neighbours are then correlated by about 0.12."""
+
+
+@unique
+class Verdict(StrEnum):
+    """What is said about B beside A."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NO_EVIDENCE = "no evidence of a difference"
+    TOO_NOISY = "too noisy"
+    """A difference that matters could have stayed unseen: too few samples or blocks, or too wide an interval."""
+
+
+@unique
+class Correction(StrEnum):
+    """How the p-values of many operations are corrected."""
+
+    HOLM = "Holm"
+    """The chance of any false alarm is at most the significance."""
+    BENJAMINI_HOCHBERG = "Benjamini-Hochberg"
+    """The share of false alarms among the alarms is at most the significance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a comparison looks at and how sure it has to be."""
+
+    quantile: float = 0.5
+    significance: float = 0.005
+    """The accepted chance of a false alarm; intervals have the confidence 1 - significance."""
+    smallest_effect: float = 0.02
+    """The noise floor: an estimated difference below this share is never called faster or slower."""
+    resolution: float = 0.5
+    """Without a proven difference, an interval that reaches further than this share from its estimate is too noisy."""
+    correction: Correction = Correction.HOLM
+    higher_is_better: bool = False
+    """True for rates: a larger B is then faster."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.quantile < 1 or not 0 < self.significance < 1 or self.smallest_effect < 0 or self.resolution <= 0:
+            msg = f"quantile and significance lie between 0 and 1, the effect is at least 0 and the resolution above 0: {self}"
+            raise ValueError(msg)
+
+
+DEFAULT = Settings()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What was measured close together: the samples of both sides of one operation, in one unit, all above 0."""
+
+    a: Sequence[float]
+    b: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the samples of one operation say, before it is known how many operations are asked about."""
+
+    ratio: float | None
+    """The quantile of B over that of A; None where a side has no samples."""
+    interval: Interval | None
+    p_value: float
+    """Two-sided and uncorrected; 1 where nothing could be tested."""
+    smallest_p: float
+    """The smallest p-value that so many blocks or batches can give."""
+    method: str
+    samples: tuple[int, int]
+    units: int
+    """How many blocks, or batches of the shorter side, the test counted."""
+    obstacle: str = ""
+    """Why nothing could be tested, as a sentence without a full stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The verdict on one operation."""
+
+    verdict: Verdict
+    reason: str
+    evidence: Evidence
+    corrected_p: float
+
+
+def compare_blocks(blocks: Sequence[Block], settings: Settings = DEFAULT) -> Evidence:
+    """Weigh the evidence of one operation measured in blocks whose order of sides was random.
+
+    Blocks in which a side has no samples (all its calls failed) are left out.
+
+    Raises:
+        ValueError: a sample is not a finite number above 0.
+    """
+    for block in blocks:
+        _check(block.a)
+        _check(block.b)
+    usable = _merge([block for block in blocks if block.a and block.b])
+    at = settings.quantile
+    counts = sum(len(block.a) for block in usable), sum(len(block.b) for block in usable)
+    obstacle = _too_few(counts, at)
+    if obstacle:
+        return _untested([value for block in usable for value in block.a], [value for block in usable for value in block.b], at, obstacle)
+    smallest = min(min(len(block.a), len(block.b)) for block in usable)
+    confidence = 1 - settings.significance
+    if at == _MEDIAN or smallest * min(at, 1 - at) >= 1:
+        shift = paired_shift([math.log(quantile(block.b, at) / quantile(block.a, at)) for block in usable], confidence=confidence)
+        method = "signed-rank test of the log ratio per block"
+    else:
+        shift = exceedance_shift([(block.a, block.b) for block in usable], at, confidence=confidence)
+        method = "sign-flip test of the exceedances per block"
+    return _evidence(shift, method, counts, len(usable))
+
+
+def compare_runs(a: Sequence[float], b: Sequence[float], settings: Settings = DEFAULT) -> Evidence:
+    """Weigh the evidence of one operation measured in two separate runs; the samples in the order in which they were taken.
+
+    Raises:
+        ValueError: a sample is not a finite number above 0.
+    """
+    _check(a)
+    _check(b)
+    at, counts = settings.quantile, (len(a), len(b))
+    obstacle = _too_few(counts, at)
+    if obstacle:
+        return _untested(a, b, at, obstacle)
+    fewest = min(_batch_count(a, at), _batch_count(b, at))
+    if fewest < _FEWEST_BATCHES:
+        return _untested(
+            a, b, at, f"a run has {fewest} batches of samples that are independent of each other, {_FEWEST_BATCHES} are needed"
+        )
+    sides = _batch_values(a, at), _batch_values(b, at)
+    shift = unpaired_shift(sides[0], sides[1], confidence=1 - settings.significance)
+    return _evidence(shift, "Mann-Whitney test of the log quantile per batch", counts, min(map(len, sides)))
+
+
+def verdicts(evidence: Mapping[str, Evidence], settings: Settings = DEFAULT) -> dict[str, Comparison]:
+    """Judge all operations of one comparison together, corrected for their number; one operation alone is a mapping of one."""
+    tested = {name: item.p_value for name, item in evidence.items() if not item.obstacle}
+    correct = holm if settings.correction is Correction.HOLM else benjamini_hochberg
+    corrected = correct(tested)
+    return {name: _judge(item, corrected.get(name, 1.0), len(tested), settings) for name, item in evidence.items()}
+
+
+def _judge(evidence: Evidence, corrected_p: float, asked: int, settings: Settings) -> Comparison:
+    verdict, reason = _verdict(evidence, corrected_p, asked, settings)
+    return Comparison(verdict, reason, evidence, corrected_p)
+
+
+def _verdict(evidence: Evidence, corrected_p: float, asked: int, settings: Settings) -> tuple[Verdict, str]:
+    if evidence.obstacle or evidence.ratio is None:
+        return Verdict.TOO_NOISY, evidence.obstacle
+    effect, needed = abs(math.log(evidence.ratio)), math.log1p(settings.smallest_effect)
+    if corrected_p <= settings.significance:
+        if effect < needed:
+            return Verdict.NO_EVIDENCE, f"the difference is below the noise floor of {settings.smallest_effect:.1%}"
+        slower = (evidence.ratio > 1) != settings.higher_is_better
+        return (Verdict.SLOWER if slower else Verdict.FASTER), f"p = {corrected_p:.2g} after correction for {asked} operations"
+    blind = _blindness(evidence, asked, settings)
+    if blind:
+        return Verdict.TOO_NOISY, blind
+    return Verdict.NO_EVIDENCE, f"p = {corrected_p:.2g} after correction for {asked} operations"
+
+
+def _blindness(evidence: Evidence, asked: int, settings: Settings) -> str:
+    """Why a difference that matters could have stayed unseen; empty where it could not."""
+    if evidence.smallest_p * asked > settings.significance:
+        return f"{evidence.units} blocks or batches cannot prove a difference among {asked} operations"
+    if evidence.interval is None or evidence.ratio is None:
+        return "the samples do not bound the ratio on both sides"
+    reach = max(evidence.interval.high / evidence.ratio, evidence.ratio / evidence.interval.low)
+    return f"a difference of {settings.resolution:.0%} could stay unseen" if reach > 1 + settings.resolution else ""
+
+
+def _evidence(shift: Shift, method: str, counts: tuple[int, int], units: int) -> Evidence:
+    bounds = shift.interval
+    interval = Interval(math.exp(bounds.low), math.exp(bounds.high), bounds.confidence) if bounds else None
+    return Evidence(math.exp(shift.estimate), interval, shift.p_value, shift.smallest_p, method, counts, units)
+
+
+def _untested(a: Sequence[float], b: Sequence[float], at: float, obstacle: str) -> Evidence:
+    ratio = quantile(b, at) / quantile(a, at) if a and b else None
+    return Evidence(ratio, None, 1.0, 1.0, "none", (len(a), len(b)), 0, obstacle)
+
+
+def _too_few(counts: tuple[int, int], at: float) -> str:
+    fewest = min(counts)
+    if not fewest:
+        return "a side has no samples"
+    if not supports(fewest, at):
+        return f"{fewest} samples do not support this quantile, {samples_needed(at)} would"
+    return ""
+
+
+def _check(samples: Sequence[float]) -> None:
+    for value in samples:
+        if not 0 < value < math.inf:
+            msg = f"a comparison of ratios needs finite samples above 0, not {value}"
+            raise ValueError(msg)
+
+
+def _merge(blocks: list[Block]) -> list[Block]:
+    """Neighbouring blocks joined, so that there are at most MOST_PAIRS; exchanging sides of joined blocks is as random as before."""
+    if len(blocks) <= MOST_PAIRS:
+        return blocks
+    return [
+        Block([value for block in group for value in block.a], [value for block in group for value in block.b])
+        for group in batches(blocks, MOST_PAIRS)
+    ]
+
+
+def _batch_count(samples: Sequence[float], at: float) -> int:
+    """How many batches are long enough to be about independent of each other and to have the quantile."""
+    independent = len(samples) / (_TIMES * inefficiency(samples, at))
+    return min(_MOST_BATCHES, int(independent), int(len(samples) * min(at, 1 - at)))
+
+
+def _batch_values(samples: Sequence[float], at: float) -> list[float]:
+    return [math.log(quantile(batch, at)) for batch in batches(samples, _batch_count(samples, at))]
