@@ -22,7 +22,6 @@ ENCODED = {
     "with zero bytes behind it": base64.b64encode(f"{USERNAME}:{PASSWORD}\0\0".encode()).decode(),
 }
 NOT_BASE64 = "c2VjcmV0*not-base64"
-ANONYMOUS = {"no credentials": None, "empty credentials": cri.AuthConfig()}
 
 
 @requirement("AUT-01")
@@ -108,11 +107,10 @@ def test_credentials_that_are_not_base64_are_refused_in_silence(runtime: Runtime
     minted = registry.mint()
     registry.client.set_access(minted.repository, BASIC)
 
-    with pytest.raises(grpc.RpcError) as refused:
-        runtime.images.PullImage(pulling(minted.reference, cri.AuthConfig(auth=NOT_BASE64)))
+    pull = runtime.images.PullImage.future(pulling(minted.reference, cri.AuthConfig(auth=NOT_BASE64)))
 
-    assert refused.value.code() not in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
-    assert NOT_BASE64 not in (refused.value.details() or "")
+    assert pull.code() not in {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert NOT_BASE64 not in (pull.details() or "")
 
 
 @requirement("AUT-08")
@@ -151,17 +149,14 @@ def test_credentials_are_not_kept_for_a_later_pull(runtime: Runtime, registry: T
 
 
 @requirement("AUT-13")
-@pytest.mark.parametrize("auth", ANONYMOUS.values(), ids=ANONYMOUS)
-def test_empty_credentials_mean_an_anonymous_pull(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, auth: cri.AuthConfig | None
-) -> None:
+def test_empty_credentials_mean_an_anonymous_pull(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
     """A pull with credentials whose every field is empty SHOULD be one without credentials.
 
     Source: PullImageRequest.auth.
     """
     minted = registry.mint()
 
-    runtime.images.PullImage(pulling(minted.reference, auth))
+    runtime.images.PullImage(pulling(minted.reference, cri.AuthConfig()))
 
     assert look_up(minted.reference) is not None
     assert {request.authorization for request in registry.requests(minted)} == {""}

@@ -15,7 +15,7 @@ from critests.lifecycle.requests import ImageName
 
 Usage = Callable[[], cri.FilesystemUsage]
 
-STATS_SECONDS = 45.0
+STATS_SECONDS = 30.0
 """Runtimes look at what is used every ten seconds or so; some time more for slow machines."""
 LAG_SECONDS = 120.0
 FILLER_BYTES = 32 << 20
@@ -25,7 +25,13 @@ FILLER_BYTES = 32 << 20
 @pytest.fixture
 def usage(runtime: Runtime) -> Usage:
     """Return what asks for the first image file system, the one that counts."""
-    return lambda: runtime.images.ImageFsInfo(cri.ImageFsInfoRequest()).image_filesystems[0]
+
+    def look() -> cri.FilesystemUsage:
+        listed = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest()).image_filesystems
+        assert len(listed) > 0, "ImageFsInfo names no image file system"
+        return listed[0]
+
+    return look
 
 
 @requirement("IMF-01")
