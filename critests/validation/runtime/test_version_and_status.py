@@ -2,7 +2,6 @@
 
 import json
 import re
-import secrets
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +11,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import WAITING, ContainerFactory
 from critests.fixtures.marks import requirement, requires
-from critests.fixtures.outcomes import blocked
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
@@ -227,6 +224,35 @@ def test_default_handler_is_listed_without_a_name(runtime: Runtime) -> None:
     assert nameless[0] in [handler.features for handler in answer.runtime_handlers if handler.name]
 
 
+@requirement("RT-16")
+@requires(Capability.RUNTIME_HANDLERS, Capability.SAME_HOST)
+def test_recursive_read_only_mounts_are_as_announced(
+    runtime: Runtime,
+    sandbox: Sandbox,
+    container_config: Callable[..., cri.ContainerConfig],
+    adopt_container: Callable[[str, Sandbox, cri.ContainerConfig], Container],
+    tmp_path: Path,
+) -> None:
+    """A recursively read-only mount MUST work with a handler that announces such mounts, and be refused with one that does not.
+
+    Source: RuntimeHandlerFeatures.recursive_read_only_mounts, Mount.recursive_read_only. Where it is refused, at create or start, is open.
+    """
+    handlers = {handler.name: handler.features for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers}
+    mount = cri.Mount(container_path="/mnt/announced", host_path=str(tmp_path), readonly=True, recursive_read_only=True)
+    config = container_config(mounts=[mount])
+    works = True
+
+    try:
+        request = cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+        container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+    except grpc.RpcError:
+        works = False
+
+    assert runtime.handler in handlers
+    assert works is handlers[runtime.handler].recursive_read_only_mounts
+
+
 @requirement("RT-21/calls")
 def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
     """Status SHOULD name the same features and handlers in every call.
@@ -238,99 +264,6 @@ def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
     told = [sorted((handler.name, str(handler.features)) for handler in answer.runtime_handlers) for answer in answers]
     assert told == [told[0]] * 3
     assert [answer.features for answer in answers] == [answers[0].features] * 3
-
-
-@requirement("RT-22")
-@requires(Capability.RUNTIME_CONFIG)
-def test_runtime_config_names_the_cgroup_driver(runtime: Runtime) -> None:
-    """RuntimeConfig MUST name one of the cgroup drivers that there are.
-
-    Source: LinuxRuntimeConfiguration.cgroup_driver.
-    """
-    answer = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
-
-    assert answer.HasField("linux")
-    assert answer.linux.cgroup_driver in {cri.SYSTEMD, cri.CGROUPFS}
-
-
-@requirement("RT-22")
-@requires(Capability.RUNTIME_CONFIG, Capability.SAME_HOST, Capability.ROOT)
-def test_pod_lands_in_its_cgroup(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, running: ContainerFactory
-) -> None:
-    """A pod whose cgroup is written as the named driver wants it MUST have its processes there.
-
-    Source: LinuxRuntimeConfiguration.cgroup_driver, LinuxPodSandboxConfig.cgroup_parent.
-    """
-    driver = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()).linux.cgroup_driver
-    written = CgroupDriver.SYSTEMD if driver == cri.SYSTEMD else CgroupDriver.CGROUPFS
-    parent = CgroupParents(runtime.requests.run, written).of_pod(sandbox_config.metadata.uid)
-    sandbox_config.linux.cgroup_parent = parent
-    token = f"critests-{secrets.token_hex(8)}"
-
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
-
-    running(script=f": {token}; {WAITING}", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, sandbox_config))
-    cgroups = cgroups_of_processes_that_mention(token)
-    if not cgroups:
-        blocked("the processes of containers cannot be seen from here; run the suite in the PID namespace of the machine")
-    assert f"/{Path(parent).name}/" in cgroups
-
-
-@requirement("RT-23")
-@requires(Capability.RUNTIME_CONFIG)
-def test_runtime_config_is_constant(runtime: Runtime) -> None:
-    """RuntimeConfig MUST give the same answer as long as the daemon lives.
-
-    Source: RuntimeConfig.
-    """
-    answers = [runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()) for _ in range(3)]
-
-    assert answers == [answers[0]] * 3
-
-
-@requirement("RT-25/accept")
-def test_runtime_takes_a_pod_cidr(runtime: Runtime) -> None:
-    """UpdateRuntimeConfig with a range of pod addresses MUST succeed, and leave a node ready that was.
-
-    Source: NetworkConfig.pod_cidr.
-    """
-    network = cri.NetworkConfig(pod_cidr="10.123.0.0/24")
-
-    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network)))
-
-    conditions = {one.type: one.status for one in runtime.stub.Status(cri.StatusRequest()).status.conditions}
-    assert conditions.get("NetworkReady") is runtime.has(Capability.POD_NETWORK)
-
-
-@requirement("RT-26")
-def test_empty_pod_cidr_changes_nothing(runtime: Runtime) -> None:
-    """UpdateRuntimeConfig with an empty range MUST succeed.
-
-    Source: NetworkConfig.pod_cidr.
-    """
-    network = cri.NetworkConfig(pod_cidr="")
-
-    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network)))
-
-
-@requirement("RT-28")
-def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, observe: Callable[[str], None]) -> None:
-    """UpdateRuntimeConfig with a range that is none MAY be refused or ignored; existing pods are not touched.
-
-    Source: NetworkConfig.pod_cidr; runtimes differ.
-    """
-    network = cri.NetworkConfig(pod_cidr="300.1.2.3/77")
-    request = cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network))
-
-    try:
-        runtime.stub.UpdateRuntimeConfig(request)
-        observe("ignores it")
-    except grpc.RpcError as error:
-        observe(f"refuses with {error.code().name}")
-
-    assert runtime.stub.Version(cri.VersionRequest(version="0.1.0")) == runtime.version
-    assert own_sandbox.state() == cri.SANDBOX_READY
 
 
 @requirement("RT-29")
@@ -357,15 +290,3 @@ def is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def cgroups_of_processes_that_mention(token: str) -> str:
-    """Return what the kernel says of the cgroups of all processes of this machine whose command line holds a token, as one text."""
-    texts = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if token.encode() in file.read_bytes():
-                texts.append((file.parent / "cgroup").read_text(encoding="utf-8"))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return "\n".join(texts)

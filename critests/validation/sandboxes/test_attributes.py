@@ -22,7 +22,7 @@ LABELS = {
     "key with a domain": {"critests.example/role": "front"},
     "longest key and value": {f"{'a' * 61}.{'b' * 63}.{'c' * 63}.{'d' * 63}/{'k' * 63}": "v" * 63},
     "empty value": {"critests-empty": ""},
-    "key of the kubelet's": {"io.kubernetes.pod.name": "somebody", "io.kubernetes.pod.uid": "0000"},
+    "key of the kubelet's": {"io.kubernetes.pod.name": "labelled"},
 }
 ANNOTATIONS = {
     "64 KiB": {"critests.example/large": "0123456789abcdef" * 4096},
@@ -101,7 +101,7 @@ def test_sandbox_keeps_its_labels(runtime: Runtime, new_sandbox: SandboxFactory,
 
     Source: PodSandboxConfig.labels.
     """
-    made = new_sandbox(labels=labels)
+    made = new_sandbox(name="labelled", labels=labels)
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
 

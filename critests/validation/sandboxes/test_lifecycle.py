@@ -1,6 +1,7 @@
 """SBX: making a sandbox, making it again, and what can be made in it."""
 
 import contextlib
+import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,9 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement
+from critests.fixtures.marks import requirement, requires
 from critests.fixtures.outcomes import blocked
 from critests.fixtures.runtime import Runtime, refusal
 from critests.fixtures.sandboxes import SandboxFactory
@@ -19,6 +21,16 @@ from critests.lifecycle.sandboxes import Sandbox
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 IMPOSSIBLE_SYSCTLS = {"net.critests.there_is_no_such_switch": "1"}
 """A pod with these cannot come to life: the name is one that pods may set, but the kernel has no such switch."""
+
+
+def run_in_vain(runtime: Runtime, config: cri.PodSandboxConfig) -> None:
+    """Let RunPodSandbox fail with an impossible sysctl; where it does not, nothing can be said about failures."""
+    impossible = cri.PodSandboxConfig()
+    impossible.CopyFrom(config)
+    impossible.linux.sysctls.update(IMPOSSIBLE_SYSCTLS)
+    with contextlib.suppress(grpc.RpcError):
+        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=impossible, runtime_handler=runtime.handler))
+        blocked(f"nothing is known that makes RunPodSandbox fail: with an impossible sysctl it made {answer.pod_sandbox_id}")
 
 
 @pytest.fixture
@@ -167,11 +179,9 @@ def test_identity_of_a_failed_sandbox_can_be_used_again(
 
     Source: PodSandboxMetadata. Not stated by the CRI; a pod would be lost after one passing trouble.
     """
-    sandbox_config.linux.sysctls.update(IMPOSSIBLE_SYSCTLS)
-    refusal(runtime.stub.RunPodSandbox, cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    run_in_vain(runtime, sandbox_config)
     for left in marked():
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))
-    sandbox_config.linux.sysctls.clear()
 
     answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
 
@@ -186,11 +196,7 @@ def test_failed_run_leaves_at_most_what_can_be_removed(
 
     Source: RunPodSandbox, ListPodSandbox.
     """
-    sandbox_config.linux.sysctls.update(IMPOSSIBLE_SYSCTLS)
-
-    with contextlib.suppress(grpc.RpcError):
-        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
-        blocked(f"nothing is known that makes RunPodSandbox fail: an impossible sysctl gave {answer.pod_sandbox_id}")
+    run_in_vain(runtime, sandbox_config)
 
     left = marked()
     assert [item.id for item in left if item.state != cri.SANDBOX_NOTREADY] == []
@@ -199,21 +205,44 @@ def test_failed_run_leaves_at_most_what_can_be_removed(
     assert marked() == []
 
 
+@requirement("SBX-10")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandbox_config: cri.PodSandboxConfig) -> None:
+    """A RunPodSandbox that fails MUST NOT leave a cgroup below that of the pod.
+
+    Source: LinuxPodSandboxConfig.cgroup_parent. The pod's own cgroup is the kubelet's to remove.
+    """
+    pod = Path(sandbox_config.linux.cgroup_parent).name
+    if not pod:
+        blocked("the cgroup driver is not known, so that a pod's cgroup cannot be named")
+
+    run_in_vain(runtime, sandbox_config)
+
+    runtime.eventually(
+        "the pod's cgroups to be empty",
+        lambda: [f"{path}: {inside}" for path, inside, _ in os.walk("/sys/fs/cgroup") if Path(path).name == pod and inside],
+        seconds=3,
+        holds=lambda left: not left,
+    )
+
+
 @requirement("SBX-11")
 def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(
     runtime: Runtime, sandbox_config: cri.PodSandboxConfig, marked: Callable[[], list[cri.PodSandbox]], adopt_sandbox: Adopt
 ) -> None:
-    """After a RunPodSandbox that the client gave up, the same request MUST lead to one working sandbox, and no second one.
+    """After a RunPodSandbox that the client gave up, there MUST be one working sandbox: that one in the end, or the next.
 
-    Source: RunPodSandbox. Not stated by the CRI; the kubelet asks again until it has its pod.
+    Source: RunPodSandbox. Not stated by the CRI; the kubelet looks and asks again until it has its pod.
     """
     request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.RunPodSandbox(request, timeout=0.03)
 
-    answer = runtime.until_answered("RunPodSandbox asked again", lambda: runtime.stub.RunPodSandbox(request))
+    def look_or_ask_again() -> str:
+        finished = [item.id for item in marked() if item.state == cri.SANDBOX_READY and item.metadata == sandbox_config.metadata]
+        return finished[0] if finished else runtime.stub.RunPodSandbox(request).pod_sandbox_id
 
-    made = adopt_sandbox(answer.pod_sandbox_id, sandbox_config).id
+    made = adopt_sandbox(runtime.until_answered("RunPodSandbox asked again", look_or_ask_again), sandbox_config).id
     assert [item.id for item in marked() if item.state == cri.SANDBOX_READY] == [made]
 
 

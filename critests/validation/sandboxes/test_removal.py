@@ -1,6 +1,7 @@
 """SBX: RemovePodSandbox, and that nothing stays behind."""
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def listed(runtime: Runtime) -> Callable[[Sandbox], list[str]]:
 def traces_of(sandbox: Sandbox) -> list[str]:
     """Return the mounts, processes and cgroups of this machine that carry the id of a sandbox in their name."""
     found = [f"mount {point}" for _, point, _ in mount_table() if sandbox.id in point]
-    found += [f"cgroup {path}" for path in Path("/sys/fs/cgroup").rglob(f"*{sandbox.id}*") if path.is_dir()]
+    found += [f"cgroup {path}" for path, _, _ in os.walk("/sys/fs/cgroup") if sandbox.id in Path(path).name]
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             if sandbox.id.encode() in file.read_bytes():

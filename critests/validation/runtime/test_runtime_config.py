@@ -1,0 +1,138 @@
+"""RT: the configuration that a runtime tells, and the one that it is told."""
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import WAITING, ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.outcomes import blocked
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.sandboxes import Sandbox
+
+Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
+
+
+@requirement("RT-22")
+@requires(Capability.RUNTIME_CONFIG)
+def test_runtime_config_names_the_cgroup_driver(runtime: Runtime) -> None:
+    """RuntimeConfig MUST name one of the cgroup drivers that there are.
+
+    Source: LinuxRuntimeConfiguration.cgroup_driver.
+    """
+    answer = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
+
+    assert answer.HasField("linux")
+    assert answer.linux.cgroup_driver in {cri.SYSTEMD, cri.CGROUPFS}
+
+
+@requirement("RT-22")
+@requires(Capability.RUNTIME_CONFIG, Capability.SAME_HOST, Capability.ROOT)
+def test_pod_lands_in_its_cgroup(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, running: ContainerFactory
+) -> None:
+    """A pod whose cgroup is written as the named driver wants it MUST have its processes there.
+
+    Source: LinuxRuntimeConfiguration.cgroup_driver, LinuxPodSandboxConfig.cgroup_parent.
+    """
+    driver = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()).linux.cgroup_driver
+    written = CgroupDriver.SYSTEMD if driver == cri.SYSTEMD else CgroupDriver.CGROUPFS
+    parent = CgroupParents(runtime.requests.run, written).of_pod(sandbox_config.metadata.uid)
+    sandbox_config.linux.cgroup_parent = parent
+    token = f"critests-{secrets.token_hex(8)}"
+
+    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+
+    running(script=f": {token}; {WAITING}", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, sandbox_config))
+    cgroups = cgroups_of_processes_that_mention(token)
+    if not cgroups:
+        blocked("the processes of containers cannot be seen from here; run the suite in the PID namespace of the machine")
+    assert f"/{Path(parent).name}/" in cgroups
+
+
+@requirement("RT-23")
+@requires(Capability.RUNTIME_CONFIG)
+def test_runtime_config_is_constant(runtime: Runtime) -> None:
+    """RuntimeConfig MUST give the same answer as long as the daemon lives.
+
+    Source: RuntimeConfig.
+    """
+    answers = [runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()) for _ in range(3)]
+
+    assert answers == [answers[0]] * 3
+
+
+@requirement("RT-24")
+@requires(Capability.RUNTIME_CONFIG)
+def test_runtime_config_does_not_depend_on_its_update(runtime: Runtime) -> None:
+    """RuntimeConfig SHOULD answer the same before and after UpdateRuntimeConfig.
+
+    Source: RuntimeConfig.
+    """
+    before = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
+    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig()))
+
+    after = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
+
+    assert after == before
+
+
+@requirement("RT-25/accept")
+def test_runtime_takes_a_pod_cidr(runtime: Runtime) -> None:
+    """UpdateRuntimeConfig with a range of pod addresses MUST succeed, and leave a node ready that was.
+
+    Source: NetworkConfig.pod_cidr.
+    """
+    network = cri.NetworkConfig(pod_cidr="10.123.0.0/24")
+
+    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network)))
+
+    conditions = {one.type: one.status for one in runtime.stub.Status(cri.StatusRequest()).status.conditions}
+    assert conditions.get("NetworkReady") is runtime.has(Capability.POD_NETWORK)
+
+
+@requirement("RT-26")
+def test_empty_pod_cidr_changes_nothing(runtime: Runtime) -> None:
+    """UpdateRuntimeConfig with an empty range MUST succeed.
+
+    Source: NetworkConfig.pod_cidr.
+    """
+    network = cri.NetworkConfig(pod_cidr="")
+
+    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network)))
+
+
+@requirement("RT-28")
+def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, observe: Callable[[str], None]) -> None:
+    """UpdateRuntimeConfig with a range that is none MAY be refused or ignored; existing pods are not touched.
+
+    Source: NetworkConfig.pod_cidr; runtimes differ.
+    """
+    network = cri.NetworkConfig(pod_cidr="300.1.2.3/77")
+    request = cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network))
+
+    try:
+        runtime.stub.UpdateRuntimeConfig(request)
+        observe("ignores it")
+    except grpc.RpcError as error:
+        observe(f"refuses with {error.code().name}")
+
+    assert runtime.stub.Version(cri.VersionRequest(version="0.1.0")) == runtime.version
+    assert own_sandbox.state() == cri.SANDBOX_READY
+
+
+def cgroups_of_processes_that_mention(token: str) -> str:
+    """Return what the kernel says of the cgroups of all processes of this machine whose command line holds a token, as one text."""
+    texts = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if token.encode() in file.read_bytes():
+                texts.append((file.parent / "cgroup").read_text(encoding="utf-8"))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return "\n".join(texts)
