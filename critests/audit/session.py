@@ -9,7 +9,7 @@ from critests.audit.frames import CLOSE, Frame, FrameReader
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE = range(5)
 SUCCESS = b'{"metadata":{},"status":"Success"}'
-_PROTOCOL = re.compile(rb"(?i)(sec-websocket-protocol:[ \t]*)([^\r\n]*)")
+_PROTOCOL = re.compile(rb"(?i)((?:sec-websocket-protocol|x-stream-protocol-version):[ \t]*)([^\r\n]*)")
 
 
 class Reset(Exception):  # what the fault wants, not a fault of the relay
@@ -89,7 +89,7 @@ class Session:
             self._hit()
             self._wait.wait(parse_time(self._argument))
         if self._action == "reset":
-            yield self._before_reset(chunk)
+            self._before_reset(chunk)
         yield chunk
 
     def _before_reset(self, data: bytes) -> bytes:

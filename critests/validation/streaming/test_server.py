@@ -45,9 +45,9 @@ TOKENS = 20
 
 
 @pytest.fixture
-def url_of(runtime: Runtime, container: Container) -> Question:
+def url_of(runtime: Runtime, running_container: Container) -> Question:
     """Ask Exec, Attach or PortForward for the URL of a session in a container that runs."""
-    container.start()
+    container = running_container
 
     def ask(rpc: str) -> str:
         if rpc == "Exec":

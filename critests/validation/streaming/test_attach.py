@@ -1,0 +1,195 @@
+"""ATT: sessions with the first process of a container."""
+
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.client.streaming.streams import Stream
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.streaming import SessionFactory
+
+Observe = Callable[[str], None]
+
+TICKING = "while :; do echo tick; echo tock >&2; usleep 50000; done"
+"""Output that goes on: what was printed before a client was there need not be shown to it."""
+ANSWERING = 'while read line; do echo "got $line"; done'
+LAST_WORDS = f"{TICKING} & read go; kill $!; echo last words"
+
+pytestmark = requires(Capability.EXEC_WEBSOCKET)
+
+
+@requirement("ATT-01")
+def test_attach_shows_output_and_errors(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
+    """What the process prints after a client has attached MUST come, stdout and stderr on streams of their own.
+
+    Source: AttachRequest.stdout and stderr.
+    """
+    container = running(script=TICKING)
+
+    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True))
+
+    session.read_until(Stream.STDOUT, b"tick\n", patience)
+    session.read_until(Stream.STDERR, b"tock\n", patience)
+    seen = session.received()
+    assert b"tock" not in seen.stdout
+    assert b"tick" not in seen.stderr
+
+
+@requirement("ATT-02")
+def test_attach_hands_over_input(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+    """What a client writes MUST reach the process of a container that was made with stdin.
+
+    Source: AttachRequest.stdin, ContainerConfig.stdin.
+    """
+    container = running(script=ANSWERING, stdin=True)
+    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True))
+
+    session.write(b"the line\n")
+
+    container.wait_for_log("got the line")
+
+
+@requirement("ATT-05")
+def test_attach_to_a_terminal(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
+    """A client that attaches to a terminal MUST get stdout and stderr as one output, with the line ends of a terminal.
+
+    Source: AttachRequest.tty, ContainerConfig.tty.
+    """
+    container = running(script=TICKING, stdin=True, tty=True)
+
+    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True))
+
+    session.read_until(Stream.STDOUT, b"tick\r\ntock\r\n", patience)
+    assert session.received().stderr == b""
+
+
+@requirement("ATT-05")
+def test_attach_sets_the_size_of_the_terminal(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+    """A size that a client sends MUST become the size of the container's terminal.
+
+    Source: AttachRequest.tty; the stream for sizes.
+    """
+    script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
+    container = running(script=script, stdin=True, tty=True)
+    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True))
+
+    session.resize(132, 43)
+
+    runtime.eventually("the process to see the size", lambda: "".join(container.log_lines()), holds=lambda log: "as wanted" in log)
+
+
+@requirement("ATT-06")
+def test_attach_again_after_detaching(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+    """Where stdin is not for once only, the process MUST live on when a client goes, and take the input of the next.
+
+    Source: ContainerConfig.stdin_once, Attach.
+    """
+    container = running(script=ANSWERING, stdin=True)
+    request = cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)
+    first = streamed(runtime.stub.Attach, request)
+    first.write(b"first\n")
+    container.wait_for_log("got first")
+    first.close()
+
+    second = streamed(runtime.stub.Attach, request)
+
+    second.write(b"second\n")
+    container.wait_for_log("got second")
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("ATT-07")
+def test_detaching_closes_stdin_that_is_for_once(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+    """Where stdin is for once only, the process MUST see the end of its input when the client goes.
+
+    Source: ContainerConfig.stdin_once.
+    """
+    container = running(script="cat; exit 7", stdin=True, stdin_once=True)
+    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True))
+    session.write(b"once\n")
+    container.wait_for_log("once")
+
+    session.close()
+
+    assert container.exited().exit_code == 7
+
+
+@requirement("ATT-08")
+def test_two_clients_attached_at_once(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
+    """Two clients that are attached at the same time SHOULD both get the output.
+
+    Source: Attach.
+    """
+    container = running(script=TICKING)
+    request = cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
+
+    sessions = [streamed(runtime.stub.Attach, request) for _ in range(2)]
+
+    for session in sessions:
+        session.read_until(Stream.STDOUT, lambda seen: seen.count(b"tick\n") >= 3, patience)
+
+
+@requirement("ATT-09")
+def test_attach_ends_with_its_container(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
+    """When the container ends, the session MUST end with the status Success, after everything that was printed.
+
+    Source: Attach, the sub-protocol v4.channel.k8s.io.
+    """
+    container = running(script=LAST_WORDS, stdin=True)
+    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True))
+    session.read_until(Stream.STDOUT, b"tick\n", patience)
+
+    session.write(b"go\n")
+
+    finished = session.finish(patience)
+    assert finished.stdout.endswith(b"last words\n")
+    assert finished.status is not None, "the session ended without a status"
+    assert finished.status.success, finished.status.message
+
+
+@requirement("ATT-11")
+def test_attached_output_is_in_the_log_too(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
+    """Output that an attached client gets MUST be in the container's log as well.
+
+    Source: Attach, ContainerConfig.log_path.
+    """
+    container = running(script='n=0; while :; do echo "line $((n+=1))"; usleep 50000; done')
+    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True))
+
+    shown = session.read_until(Stream.STDOUT, lambda seen: seen.count(b"\n") >= 3, patience).decode().split("\n")[1:-1]
+
+    log = container.wait_for_log(shown[-1])
+    assert set(shown) <= set(log)
+
+
+@requirement("ATT-12")
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
+def test_attach_to_a_container_that_does_not_run(
+    runtime: Runtime,
+    container_in: ContainerFactory,
+    streamed: SessionFactory,
+    observe: Observe,
+    state: "cri.ContainerState",
+) -> None:
+    """Attaching to a container that does not run MAY fail at the call or with the session, or wait for a start; it changes nothing.
+
+    Source: Attach; the CRI does not say.
+    """
+    container = container_in(state)
+
+    try:
+        session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True))
+    except grpc.RpcError as error:
+        if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
+            raise
+        observe(f"the call fails with {error.code().name}")
+    else:
+        observe("a session is opened")
+        session.close()
+
+    assert container.state() == state

@@ -1,0 +1,164 @@
+"""EXE: commands with a terminal over a streaming session: one output, sizes, control characters, the end of the client."""
+
+from collections.abc import Callable
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.client.streaming.streams import Stream
+from critests.fixtures.containers import shell
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.streaming import SessionFactory
+from critests.lifecycle.containers import Container
+
+Observe = Callable[[str], None]
+
+VANISHED_SECONDS = 2.0
+IDLE = "while :; do usleep 20000; done"
+PRINT_SIZE_WHEN_IT_CHANGES = f"trap 'stty size' WINCH; echo ready; {IDLE}"
+
+pytestmark = requires(Capability.EXEC_WEBSOCKET)
+
+
+@requirement("EXE-02")
+def test_exec_with_a_terminal_has_one_output(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """With a terminal, stderr MUST come on stdout, and lines MUST end as a terminal ends them, with CR LF.
+
+    Source: ExecRequest.tty.
+    """
+    script = "echo to stdout; echo to stderr >&2; read line"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True)
+
+    session = streamed(runtime.stub.Exec, request)
+
+    assert session.read_until(Stream.STDOUT, b"stderr\r\n", patience) == b"to stdout\r\nto stderr\r\n"
+    assert session.received().stderr == b""
+
+
+@requirement("EXE-08")
+def test_exec_terminal_takes_a_size_before_its_first_output(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """A size that is sent as soon as the session is open MUST become the size of the terminal.
+
+    Source: ExecRequest.tty; the stream for sizes.
+    """
+    script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+
+    session.resize(132, 43)
+
+    session.read_until(Stream.STDOUT, b"as wanted\r\n", patience)
+
+
+@requirement("EXE-08")
+def test_exec_is_told_that_its_terminal_has_another_size(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """A new size MUST be signalled to the command with SIGWINCH.
+
+    Source: ExecRequest.tty; the stream for sizes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(PRINT_SIZE_WHEN_IT_CHANGES), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\r\n", patience)
+
+    session.resize(101, 31)
+
+    session.read_until(Stream.STDOUT, b"31 101\r\n", patience)
+
+
+@requirement("EXE-09")
+def test_exec_ignores_a_terminal_of_no_size(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """A size of zero SHOULD be ignored; later sizes count.
+
+    Source: the stream for sizes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(PRINT_SIZE_WHEN_IT_CHANGES), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\r\n", patience)
+    session.resize(101, 31)
+    session.read_until(Stream.STDOUT, b"31 101\r\n", patience)
+
+    session.resize(0, 0)
+    session.resize(102, 32)
+
+    assert session.read_until(Stream.STDOUT, b"32 102\r\n", patience) == b"32 102\r\n"
+
+
+@requirement("EXE-09")
+def test_exec_survives_a_size_that_is_no_json(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """Something else than a size on the stream for sizes SHOULD not end the session.
+
+    Source: the stream for sizes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+
+    session.send_raw(Stream.RESIZE, b'{"Width": "wide", ')
+    session.write(b"still here\n")
+
+    session.read_until(Stream.STDOUT, b"still here\r\nstill here\r\n", patience)
+
+
+@requirement("EXE-10/no-leak")
+@pytest.mark.parametrize("script", ["cat; sleep 1", "sleep 4321; true"], ids=["reads its input", "waits for something else"])
+def test_exec_with_a_terminal_ends_with_its_client(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, script: str
+) -> None:
+    """When the client of a session with a terminal vanishes, the command SHOULD not live on.
+
+    Source: ExecRequest.tty; not stated by the CRI, a terminal that is gone hangs up on its processes.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(f"echo ready; {script}"), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready", patience)
+
+    session.abort()
+
+    runtime.eventually(
+        "the end of the command", lambda: running_container.output("ps", "-o", "args"), VANISHED_SECONDS, lambda seen: script not in seen
+    )
+
+
+@requirement("EXE-13")
+def test_exec_with_a_terminal_is_interrupted_by_control_c(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """The byte 3 on the stdin of a terminal MUST interrupt what runs in its foreground.
+
+    Source: ExecRequest.tty; termios(3), ISIG.
+    """
+    script = f"trap 'echo interrupted; read line' INT; echo ready; {IDLE}"
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True)
+    session = streamed(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\r\n", patience)
+
+    session.write(b"\x03")
+
+    session.read_until(Stream.STDOUT, b"interrupted\r\n", patience)
+
+
+@requirement("EXE-18")
+def test_exec_with_a_terminal_without_input(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, observe: Observe
+) -> None:
+    """A session with a terminal and without stdin MAY bring its output or lose it; it ends with a status.
+
+    Source: ExecRequest.tty and stdin; the CRI does not say.
+    """
+    request = cri.ExecRequest(container_id=running_container.id, cmd=shell("echo printed; usleep 200000"), stdout=True, tty=True)
+
+    finished = streamed(runtime.stub.Exec, request).finish(patience)
+
+    observe("the output comes" if finished.stdout == b"printed\r\n" else "output is lost")
+    assert finished.status is not None, "the session ended without a status"

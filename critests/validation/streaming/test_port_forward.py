@@ -1,0 +1,237 @@
+"""PFW: connections to ports of a pod through a streaming session. And STR, as far as it is about PortForward alone."""
+
+import select
+import socket
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.streaming import ForwardFactory
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+
+Observe = Callable[[str], None]
+Serve = Callable[..., Container]
+Ending = Callable[[cri.PortForwardRequest], str]
+
+NOBODY = "critests-an-id-that-nobody-has"
+CLOSED_PORT = 7999
+LARGE_BYTES = 4 << 20
+CONNECTIONS = 5
+REQUEST = b"GET /served HTTP/1.0\r\n\r\n"
+NOT_ANSWERED = {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNIMPLEMENTED}
+
+
+@pytest.fixture
+def serve(runtime: Runtime, running: ContainerFactory) -> Serve:
+    """Run a server in a pod and wait until it listens: one that sends back what it gets, or another one by its command."""
+
+    def start(port: int, *command: str, in_sandbox: Sandbox | None = None) -> Container:
+        container = running(command=command or ["nc", "-ll", "-p", str(port), "-e", "cat"], in_sandbox=in_sandbox)
+        runtime.eventually(
+            f"a listener at port {port}", lambda: container.output("netstat", "-ltn"), holds=lambda seen: f":{port} " in seen
+        )
+        return container
+
+    return start
+
+
+@pytest.fixture
+def ending(forwarded: ForwardFactory, patience: float) -> Ending:
+    """Forward a port where that may not be possible, and say where it failed; empty where it did not."""
+
+    def forward(request: cri.PortForwardRequest) -> str:
+        try:
+            session = forwarded(request)
+            connection = session.connect(request.port[0], patience)
+            connection.write(b"hello\n", patience)
+            end = connection.finish(patience)
+        except grpc.RpcError as error:
+            if error.code() in NOT_ANSWERED:
+                raise
+            return f"the call fails with {error.code().name}"
+        except UpgradeRefused as error:
+            return f"the upgrade is refused with HTTP {error.status}"
+        except StreamRefused:
+            return "the stream is refused"
+        except SessionEnded:
+            return "the session ends"
+        assert end.data == b"", "data came through"
+        return "the stream for errors says so" if end.error else ""
+
+    return forward
+
+
+@requirement("STR-06/error")
+@pytest.mark.parametrize("sandbox_id", ["", NOBODY], ids=["no id", "an unknown id"])
+def test_port_forward_to_an_unknown_sandbox_fails(ending: Ending, sandbox_id: str) -> None:
+    """PortForward for an id that no sandbox has, and for an empty one, MUST fail, at the call or at the latest on the stream for errors.
+
+    Source: PortForwardRequest.pod_sandbox_id.
+    """
+    assert ending(cri.PortForwardRequest(pod_sandbox_id=sandbox_id, port=[80])) != ""
+
+
+@requirement("PFW-01")
+def test_port_forward_carries_bytes_both_ways(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
+    """Bytes that are written to a forwarded port MUST reach the server in the pod, and its answer MUST come back.
+
+    Source: PortForward; the sub-protocol portforward.k8s.io.
+    """
+    serve(7001)
+    session = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7001]))
+    connection = session.connect(7001, patience)
+
+    connection.write(bytes(range(256)))
+
+    assert connection.read_until(lambda seen: len(seen) >= 256, patience) == bytes(range(256))
+    assert connection.received().error == b""
+
+
+@requirement("PFW-02")
+def test_port_forward_of_many_connections_at_once(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
+    """One session MUST carry several connections at once, each its own, and further ones after these have ended.
+
+    Source: PortForward; the header requestID.
+    """
+    serve(7002)
+    session = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7002]))
+    together = [session.connect(7002, patience) for _ in range(CONNECTIONS)]
+
+    for number, connection in enumerate(together):
+        connection.write(b"connection %d\n" % number)
+
+    echoes = [connection.read_until(b"\n", patience) for connection in together]
+    assert echoes == [b"connection %d\n" % number for number in range(CONNECTIONS)]
+    for connection in together:
+        connection.close()
+    later = session.connect(7002, patience)
+    later.write(b"later\n")
+    assert later.read_until(b"\n", patience) == b"later\n"
+
+
+@requirement("PFW-03")
+def test_port_forward_of_several_ports(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
+    """One session MUST reach each of several ports.
+
+    Source: PortForwardRequest.port.
+    """
+    ports = [7003, 7013]
+    for port in ports:
+        serve(port, "nc", "-ll", "-p", str(port), "-e", "echo", f"this is {port}")
+    session = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=ports))
+
+    answers = [session.connect(port, patience).read_until(b"\n", patience) for port in ports]
+
+    assert answers == [b"this is 7003\n", b"this is 7013\n"]
+
+
+@requirement("PFW-04")
+def test_port_forward_reaches_what_listens_on_loopback_only(
+    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
+) -> None:
+    """A server that listens on 127.0.0.1 of its pod only MUST be reached.
+
+    Source: PortForward, which connects inside the pod's network.
+    """
+    server = serve(7004, "httpd", "-f", "-p", "127.0.0.1:7004", "-h", "/home")
+    assert server.exec("sh", "-c", "echo the page > /home/served").exit_code == 0
+    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7004])).connect(7004, patience)
+
+    connection.write(REQUEST)
+
+    assert connection.read_until(b"the page\n", patience).startswith(b"HTTP/1.")
+
+
+@requires(Capability.SAME_HOST)
+@requirement("PFW-06")
+def test_port_forward_to_a_pod_on_the_nodes_network(new_sandbox: SandboxFactory, forwarded: ForwardFactory, patience: float) -> None:
+    """For a pod on the node's network, PortForward MUST reach the port of the node.
+
+    Source: PortForward, NamespaceMode.NODE.
+    """
+    pod = new_sandbox(namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[port])).connect(port, patience)
+
+        connection.write(b"hello\n")
+
+        assert select.select([listener], [], [], patience)[0], "no connection came to the node's port"
+        with listener.accept()[0] as accepted:
+            assert accepted.recv(6, socket.MSG_WAITALL) == b"hello\n"
+            accepted.sendall(b"welcome\n")
+            assert connection.read_until(b"\n", patience) == b"welcome\n"
+
+
+@requirement("PFW-07")
+def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
+    """Where nobody listens at a port, the stream for errors MUST say so, and the session MUST go on for other ports.
+
+    Source: PortForward; the sub-protocol portforward.k8s.io.
+    """
+    serve(7007)
+    session = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[CLOSED_PORT, 7007]))
+
+    refused = session.connect(CLOSED_PORT, patience)
+
+    assert refused.read_error_until(lambda seen: len(seen) > 0, patience)
+    refused.close()
+    other = session.connect(7007, patience)
+    other.write(b"hello\n")
+    assert other.read_until(b"\n", patience) == b"hello\n"
+
+
+@requirement("PFW-09")
+def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
+    """Megabytes MUST arrive complete and in order.
+
+    Source: PortForward.
+    """
+    serve(7009)
+    sent = b"".join(number.to_bytes(4, "big") for number in range(LARGE_BYTES // 4))
+    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7009])).connect(7009, patience)
+
+    connection.write(sent, 3 * patience)
+
+    connection.read_until(lambda seen: len(seen) >= LARGE_BYTES, 3 * patience)
+    assert connection.received().data == sent
+
+
+@requirement("PFW-13/fails")
+def test_port_forward_to_a_stopped_sandbox_fails(runtime: Runtime, own_sandbox: Sandbox, serve: Serve, ending: Ending) -> None:
+    """PortForward to a sandbox that was stopped MUST fail, at the call, at the upgrade or on the stream for errors.
+
+    Source: PortForwardRequest.pod_sandbox_id, StopPodSandbox.
+    """
+    serve(7015, in_sandbox=own_sandbox)
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert ending(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[7015])) != ""
+
+
+@requirement("PFW-14")
+def test_port_forward_does_not_delay_removal(
+    runtime: Runtime, own_sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
+) -> None:
+    """StopPodSandbox and RemovePodSandbox MUST not wait for a forwarded connection, and the connection MUST end.
+
+    Source: StopPodSandbox, RemovePodSandbox, PortForward.
+    """
+    serve(7014, in_sandbox=own_sandbox)
+    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[7014])).connect(7014, patience)
+    connection.write(b"hello\n")
+    connection.read_until(b"\n", patience)
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert connection.finish(patience).data == b"hello\n"
