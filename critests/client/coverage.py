@@ -21,8 +21,9 @@ class Coverage:
     def add(self, rpc: str, request: Message, response: Message | None) -> None:
         """Count one finished call."""
         self.rpcs[rpc] += 1
-        _count(request, self.request_fields)
-        if response is not None:
+        if isinstance(request, Message):
+            _count(request, self.request_fields)
+        if isinstance(response, Message):
             _count(response, self.response_fields)
 
     def to_json(self) -> dict[str, dict[str, int]]:

@@ -275,7 +275,10 @@ def failed_rpc(error: BaseException) -> str:
 
 
 def redacted(message: Message) -> Message:
-    """Return a message that is fit for a file: the same one, or a copy without the secrets of its AuthConfig."""
+    """Return a message that is fit for a file: the same one, or a copy without the secrets of its AuthConfig.
+
+    A test that sends raw bytes (an unknown method, an unknown field) has no message; the bytes are kept as they are.
+    """
     if not isinstance(message, cri.PullImageRequest) or not message.HasField("auth"):
         return message
     copy = cri.PullImageRequest()
@@ -292,7 +295,9 @@ def _code(error: grpc.RpcError) -> tuple[str, str]:
     return (code.name if code is not None else "UNKNOWN"), details or ""
 
 
-def _plain(message: Message) -> Any:  # noqa: ANN401 - JSON data
+def _plain(message: Message | bytes) -> Any:  # noqa: ANN401 - JSON data
+    if isinstance(message, bytes):
+        return {"bytes": message[:1024].hex()}
     size = message.ByteSize()
     if size > MESSAGE_LIMIT_BYTES:
         return {"left out": f"{type(message).__name__} of {size} bytes"}

@@ -6,10 +6,6 @@ from critests.images.registry import RegistryServer
 from critests.images.registry_client import RegistryClient
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "runtime: needs root and a containerd")
-
-
 @pytest.fixture(scope="package")
 def registry() -> Iterator[RegistryServer]:
     with RegistryServer(0) as server:

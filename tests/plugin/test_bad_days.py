@@ -1,6 +1,5 @@
 """What a user sees when the runtime, the machine or the command line is not as it should be: one sentence and the right exit code."""
 
-import json
 import os
 import signal
 import socket
@@ -9,42 +8,17 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.criserver import CriServer, serve
 from tests.criserver.impostors import hanging_up, not_grpc, silent
-
-SECONDS = 120
-
-
-def critests(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command line as a user would, without a terminal."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("CONTAINER_RUNTIME", "IMAGE_SERVICE", "PYTEST"))
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "critests.cli", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        cwd=cwd,
-        env=environment,
-        check=False,
-    )
+from tests.plugin.command import SECONDS, critests, record_in
 
 
 def run_on(endpoint: str, results: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """Validate an endpoint."""
     return critests("run", "--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet", *more)
-
-
-def record_in(results: Path) -> dict[str, Any]:
-    """Return the only run record below a folder."""
-    (file,) = results.rglob("run.json")
-    loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return loaded
 
 
 def test_no_such_socket(tmp_path: Path) -> None:
@@ -64,8 +38,8 @@ def test_permission_denied() -> None:
         path.chmod(0o600)
         try:
             code = (
-                "import os, sys\nfrom critests.client import Endpoint, connect, EndpointError\nos.setgid(65534); os.setuid(65534)\n"
-                "try: connect(Endpoint.parse(sys.argv[1])).greet()\n"
+                "import os, sys\nfrom critests.client import Endpoint, connect, EndpointError\nconnection = connect(Endpoint.parse(sys.argv[1])); os.setgid(65534); os.setuid(65534)\n"
+                "try: connection.greet()\n"
                 "except EndpointError as error: print(error)"
             )
             ended = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=SECONDS, check=False)

@@ -1,0 +1,149 @@
+"""Whole runs on a real runtime: side by side, killed, cleaned up after."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client import Endpoint, connect
+from critests.images.registry import RegistryServer
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from tests.plugin.command import SECONDS, begin, critests, record_in, verdicts_in
+
+pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+
+SOME = "SBX,CTR"
+
+
+@pytest.fixture
+def runtime() -> Iterator[ThrowawayRuntime]:
+    with RegistryServer(0) as registry:
+        pause = registry.client().mint_pause().reference
+        with start_throwaway(
+            "containerd", run_id=RunIdentity.new().id, pause_image=pause, registry_addresses=[registry.address]
+        ) as started:
+            yield started
+
+
+def left_on(endpoint: str) -> list[str]:
+    """Return the names of everything that runs left on a runtime."""
+    connection = connect(Endpoint.parse(endpoint))
+    pods = [item.metadata.name for item in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items]
+    containers = [item.metadata.name for item in connection.runtime.ListContainers(cri.ListContainersRequest()).containers]
+    tags = [
+        tag
+        for image in connection.images.ListImages(cri.ListImagesRequest()).images
+        for tag in image.repo_tags
+        if "/critests/pause:" not in tag
+    ]
+    connection.close()
+    return pods + containers + tags
+
+
+def until_running(run: "subprocess.Popen[str]") -> None:
+    """Return when the run has begun its tests."""
+    assert run.stdout is not None
+    for line in run.stdout:
+        if line.startswith("running"):
+            return
+    raise AssertionError(run.communicate()[1])
+
+
+def test_two_runs_at_once_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    alone = critests("run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--results", str(tmp_path / "alone"))
+    both = [begin("run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--results", str(tmp_path / name)) for name in "ab"]
+    ended = [run.communicate(timeout=SECONDS) for run in both]
+
+    assert alone.returncode == 0, alone.stdout + alone.stderr
+    assert [run.returncode for run in both] == [0, 0], ended
+    assert verdicts_in(tmp_path / "a") == verdicts_in(tmp_path / "b") == verdicts_in(tmp_path / "alone")
+    assert left_on(runtime.endpoint) == []
+
+
+def test_two_workers_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    for workers in "12":
+        ended = critests(
+            "run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "-n", workers, "--results", str(tmp_path / workers)
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+    assert verdicts_in(tmp_path / "1") == verdicts_in(tmp_path / "2")
+    assert left_on(runtime.endpoint) == []
+
+
+def test_a_runtime_that_is_killed_blocks_the_rest(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    run = begin("run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--results", str(tmp_path))
+    until_running(run)
+    time.sleep(2)  # in the middle of whichever test
+    runtime.kill()
+    out, err = run.communicate(timeout=SECONDS)
+
+    outcomes = {test["outcome"] for test in record_in(tmp_path)["tests"]}
+    assert run.returncode == 5, out + err
+    assert "blocked" in outcomes
+    assert not outcomes & {"failed", "error"}
+
+
+def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    killed = begin("run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--results", str(tmp_path / "killed"))
+    until_running(killed)
+    time.sleep(2)  # in the middle of whichever test
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert left_on(runtime.endpoint)
+
+    live = begin("run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--results", str(tmp_path / "live"))
+    until_running(live)
+    cleaned = critests("clean", "--runtime-endpoint", runtime.endpoint)
+    out, err = live.communicate(timeout=SECONDS)
+
+    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
+    assert "left alone" in cleaned.stdout
+    assert live.returncode == 0, out + err
+    assert left_on(runtime.endpoint) == []
+
+
+def test_a_throwaway_runtime_goes_when_its_run_is_interrupted(tmp_path: Path) -> None:
+    run = begin("run", "--node", "containerd", "--select", SOME, "--results", str(tmp_path))
+    until_running(run)
+    time.sleep(1)  # in the middle of whichever test
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=SECONDS)
+
+    record = record_in(tmp_path)
+    assert run.returncode == 2, out + err
+    assert record["interrupted"]
+    assert not Path("/run/critests", record["run_id"]).exists()
+    assert not Path("/proc", str(record["runtime"]["pid"])).exists()
+
+
+def test_without_a_network_plugin_the_pod_network_is_blocked(tmp_path: Path) -> None:
+    with RegistryServer(0) as registry:
+        pause = registry.client().mint_pause().reference
+        run = RunIdentity.new().id
+        with start_throwaway("containerd", run_id=run, pause_image=pause, registry_addresses=[registry.address], network=False) as started:
+            ended = critests(
+                "run", "--runtime-endpoint", started.endpoint, "--select", "RT-01,RT-06,SBX-01,SBX-02,NET", "--results", str(tmp_path)
+            )
+
+    record = record_in(tmp_path)
+    networking = {test["outcome"] for test in record["tests"] if test["area"] == "networking" and test["outcome"] != "disabled"}
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert networking <= {"blocked", "unsupported"}
+
+
+def test_an_unknown_handler_is_one_failure(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    ended = critests(
+        "run", "--runtime-endpoint", runtime.endpoint, "--runtime-handler", "nosuch", "--select", "SBX,CTR", "--results", str(tmp_path)
+    )
+
+    record = record_in(tmp_path)
+    failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert failed == {"SBX-02"}
