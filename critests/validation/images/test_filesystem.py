@@ -34,6 +34,17 @@ def usage(runtime: Runtime) -> Usage:
     return look
 
 
+@pytest.fixture
+def fresh_usage(runtime: Runtime, usage: Usage) -> Usage:
+    """Return what waits until the file system has been looked at again, and says what was seen then."""
+
+    def look() -> cri.FilesystemUsage:
+        asked = time.time_ns()
+        return runtime.eventually("another look at the file system", usage, STATS_SECONDS, lambda seen: seen.timestamp >= asked)
+
+    return look
+
+
 @requirement("IMF-01")
 def test_image_file_system_has_a_mount_point(runtime: Runtime) -> None:
     """ImageFsInfo MUST name at least one image file system, each by its mount point.
@@ -75,33 +86,35 @@ def test_image_file_system_was_looked_at_lately(usage: Usage) -> None:
 
 @slow
 @requirement("IMF-03/grows")
-def test_image_file_system_grows_with_a_pull(runtime: Runtime, registry: TestRegistry, image: ImageName, usage: Usage) -> None:
+def test_image_file_system_grows_with_a_pull(runtime: Runtime, registry: TestRegistry, image: ImageName, fresh_usage: Usage) -> None:
     """used_bytes and inodes_used MUST be above zero where there are images, and grow with a pull of a new one.
 
     Source: FilesystemUsage.used_bytes, FilesystemUsage.inodes_used.
     """
     assert image.reference != ""
-    before = runtime.eventually("use of the image file system", usage, STATS_SECONDS, lambda seen: seen.used_bytes.value > 0)
+    before = runtime.eventually("use of the image file system", fresh_usage, STATS_SECONDS, lambda seen: seen.used_bytes.value > 0)
 
     registry.pull(registry.mint("large", changes={"filler_bytes": FILLER_BYTES}))
 
     enough = before.used_bytes.value + FILLER_BYTES // 2
-    grown = runtime.eventually("growth of the image file system", usage, STATS_SECONDS, lambda seen: seen.used_bytes.value >= enough)
+    grown = runtime.eventually("growth of the image file system", fresh_usage, STATS_SECONDS, lambda seen: seen.used_bytes.value >= enough)
     assert grown.inodes_used.value > before.inodes_used.value > 0
 
 
 @slow
 @requirement("IMF-04")
-def test_image_file_system_shrinks_with_a_removal(runtime: Runtime, registry: TestRegistry, usage: Usage) -> None:
+def test_image_file_system_shrinks_with_a_removal(runtime: Runtime, registry: TestRegistry, fresh_usage: Usage) -> None:
     """used_bytes SHOULD fall, some time after an image was removed, by what the image took.
 
     Source: FilesystemUsage.used_bytes.
     """
     minted = registry.mint("large", changes={"filler_bytes": FILLER_BYTES})
     registry.pull(minted)
-    full = runtime.eventually("use of the image file system", usage, STATS_SECONDS, lambda seen: seen.used_bytes.value >= FILLER_BYTES)
+    full = runtime.eventually(
+        "use of the image file system", fresh_usage, STATS_SECONDS, lambda seen: seen.used_bytes.value >= FILLER_BYTES
+    )
 
     runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.reference)))
 
     little = full.used_bytes.value - FILLER_BYTES // 2
-    runtime.eventually("shrinking of the image file system", usage, STATS_SECONDS, lambda seen: seen.used_bytes.value <= little)
+    runtime.eventually("shrinking of the image file system", fresh_usage, STATS_SECONDS, lambda seen: seen.used_bytes.value <= little)

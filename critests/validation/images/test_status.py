@@ -127,7 +127,6 @@ def test_id_of_an_image_is_the_same_everywhere(image: ImageName, look_up: LookUp
 
 
 @requirement("IMS-04")
-@requires(Capability.IMAGE_ID)
 def test_containers_name_the_id_of_their_image(runtime: Runtime, image: ImageName, look_up: LookUp, created: ContainerFactory) -> None:
     """ContainerStatus and ListContainers MUST name the id of the container's image as ImageStatus does.
 
