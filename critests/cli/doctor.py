@@ -14,7 +14,7 @@ from critests.catalogue.words import Capability
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.client import Connection, EndpointError
 from critests.fixtures.images import TestImages
-from critests.fixtures.options import CHOICE, RUNTIME
+from critests.fixtures.options import CHOICE, RULES, RUNTIME
 from critests.fixtures.outcomes import Blocked, SetUpFailed
 from critests.fixtures.run_context import CannotTest, RunContext
 from critests.images.ports import RegistryPortTaken
@@ -34,7 +34,7 @@ NOT_TESTED = 5
 
 
 @click.command(cls=Sectioned)
-@run_options([RUNTIME, CHOICE])
+@run_options([RUNTIME, CHOICE, RULES])
 def doctor(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Say what can be tested here, what is missing, and how to get it.
 
