@@ -309,12 +309,13 @@ def test_exec_sync_that_the_client_gives_up(runtime: Runtime, running_container:
 
     Source: ExecSync; the CRI does not say.
     """
+    before = runtime.eventually("the container to wait", lambda: processes(running_container), holds=lambda seen: "sleep 3600" in seen)
     call = runtime.stub.ExecSync.future(command(running_container, "sleep", "3", timeout=20))
     runtime.eventually("the command to begin", lambda: processes(running_container), holds=lambda seen: "sleep 3" in seen)
     begin = time.perf_counter()
     call.cancel()
 
-    runtime.eventually("the end of the command", lambda: processes(running_container), holds=lambda seen: "sleep 3" not in seen)
+    runtime.eventually("the end of the command", lambda: processes(running_container), holds=lambda seen: len(seen) == len(before))
 
     observe("is ended" if time.perf_counter() - begin < 1.5 else "runs to its end")
     assert running_container.state() == cri.CONTAINER_RUNNING
