@@ -6,11 +6,15 @@ Continuous Integration System", 2020): the series is split where the energy dist
 distance is rare among permutations, and each part is then looked at in the same way.
 """
 
+import math
 import random
-from bisect import bisect_left, insort
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+
+_SHORTEST = 2
+"""A single value has no distances within."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,11 @@ class ChangePoint:
 
 
 def change_points(
-    values: Sequence[float], *, seed: int, significance: float = 0.01, permutations: int = 499, shortest: int = 5
+    values: Sequence[float], *, seed: int, significance: float = 0.01, permutations: int = 199, shortest: int = 5
 ) -> list[ChangePoint]:
     """Find the changes of level in a series, in the order of time.
+
+    The runs are taken as independent of each other; a history in which each night resembles the one before gives false alarms.
 
     Args:
         values: one per run, in the order of time.
@@ -46,7 +52,7 @@ def change_points(
     Raises:
         ValueError: the permutations cannot reach the significance, or a level would be shorter than 2.
     """
-    if (permutations + 1) * significance < 1 or shortest < 2:  # a single value has no distances within
+    if (permutations + 1) * significance < 1 or shortest < _SHORTEST:
         msg = f"{permutations} permutations cannot show a significance of {significance}, or levels of {shortest} are too short"
         raise ValueError(msg)
     source = random.Random(seed)  # noqa: S311 - permutations need a repeatable sequence, not a secret one
@@ -73,50 +79,56 @@ def best_split(values: Sequence[float], shortest: int = 2) -> tuple[int, float]:
     """Return where the scaled energy distance between the parts of a series is largest, and that distance.
 
     Raises:
-        ValueError: the series is too short to be split.
+        ValueError: the series is too short to be split, or a part would be shorter than 2.
     """
-    count = len(values)
-    if count < 2 * shortest:
-        msg = f"a series of {count} cannot be split into parts of at least {shortest}"
+    if shortest < _SHORTEST or len(values) < 2 * shortest:
+        msg = f"a series of {len(values)} cannot be split into parts of at least {shortest}"
         raise ValueError(msg)
-    to_left = _sums_to_earlier(values)
-    to_right = _sums_to_earlier(values[::-1])[::-1]
-    within_left, within_right = 0.0, sum(to_right)
+    return _best_split(values, shortest, _distances(values))
+
+
+def _best_split(values: Sequence[float], shortest: int, distances: Mapping[float, float]) -> tuple[int, float]:
+    """The best split, given for each value the sum of its distances to all others: it is the same for every permutation."""
+    count = len(values)
+    within_left, within_right = 0.0, sum(distances[value] for value in values) / 2
     total = within_right
-    best, best_index = -1.0, shortest
-    for index in range(count):
-        left, right = index, count - index
+    best, best_index = -math.inf, shortest
+    ordered: list[float] = []
+    seen = 0.0
+    for left, value in enumerate(values):
+        right = count - left
         if left >= shortest and right >= shortest:
-            across = total - within_left - within_right
-            distance = 2 * across / (left * right) - 2 * within_left / (left * (left - 1)) - 2 * within_right / (right * (right - 1))
-            scaled = distance * left * right / count
+            across = (total - within_left - within_right) / (left * right)
+            scaled = (across - within_left / (left * (left - 1)) - within_right / (right * (right - 1))) * 2 * left * right / count
             if scaled > best:
-                best, best_index = scaled, index
-        within_left += to_left[index]
-        within_right -= to_right[index]
+                best, best_index = scaled, left
+        place = bisect_left(ordered, value)
+        to_left = value * (2 * place - left) + seen - 2 * sum(ordered[:place])
+        ordered.insert(place, value)
+        seen += value
+        within_left += to_left
+        within_right -= distances[value] - to_left
     return best_index, best
 
 
-def _sums_to_earlier(values: Sequence[float]) -> list[float]:
-    """For each value the sum of its distances to all before it."""
-    ordered: list[float] = []
-    sums, total = [], 0.0
-    for count, value in enumerate(values):
-        place = bisect_left(ordered, value)
-        below = sum(ordered[:place])
-        sums.append(value * place - below + (total - below) - value * (count - place))
-        insort(ordered, value)
-        total += value
-    return sums
+def _distances(values: Sequence[float]) -> dict[float, float]:
+    """For each value the sum of its distances to all values."""
+    ordered = sorted(values)
+    total, below = sum(ordered), 0.0
+    distances = {}
+    for place, value in enumerate(ordered):
+        distances[value] = value * (2 * place - len(ordered)) + total - 2 * below
+        below += value
+    return distances
 
 
 def _p_value(part: list[float], distance: float, shortest: int, source: random.Random, permutations: int, significance: float) -> float:
     """The share of permutations that split as well; counting ends once it cannot be significant any more."""
     as_good = 0
-    shuffled = part.copy()
+    shuffled, distances = part.copy(), _distances(part)
     for done in range(1, permutations + 1):
         source.shuffle(shuffled)
-        as_good += best_split(shuffled, shortest)[1] >= distance
+        as_good += _best_split(shuffled, shortest, distances)[1] >= distance
         if (as_good + 1) / (permutations + 1) > significance:
             return (as_good + 1) / (done + 1)
     return (as_good + 1) / (permutations + 1)

@@ -82,7 +82,7 @@ def mann_kendall(values: Sequence[float], *, autocorrelated: bool = True) -> Ken
     return Kendall(score, deviation, min(1.0, 2 * (1 - NORMAL.cdf(standard))))
 
 
-def trend(positions: Sequence[float], values: Sequence[float], *, confidence: float = 0.95, autocorrelated: bool = True) -> Trend:
+def trend(positions: Sequence[float], values: Sequence[float], *, confidence: float = 0.99, autocorrelated: bool = True) -> Trend:
     """Return the Theil-Sen slope of values over positions (time, or cycles done).
 
     Args:

@@ -1,0 +1,167 @@
+"""Verdicts on synthetic latencies whose truth is known: equals, a slower side, a tail, and too little to tell."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from critests.statistics import Block, Comparison, Correction, Evidence, Interval, Settings, Verdict, compare_blocks, compare_runs, verdicts
+from tests.statistics.false_alarms import in_blocks, in_runs, tally
+from tests.statistics.synthetic import blocks, latencies
+
+P99 = Settings(quantile=0.99)
+
+
+def alone(evidence: Evidence, chosen: Settings | None = None) -> Comparison:
+    return verdicts({"operation": evidence}, chosen or Settings())["operation"]
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "memory", "operations"),
+    [(30, 1, 0.6, 1), (30, 3, 0.95, 1), (20, 1, 0.6, 8)],
+    ids=["one operation", "strong memory", "eight operations"],
+)
+def test_equals_in_blocks_are_told_apart_at_most_once_in_a_hundred(count: int, size: int, memory: float, operations: int) -> None:
+    found = tally(in_blocks(count, size, memory=memory), 600 // operations, operations=operations, first_seed=1000)
+
+    assert found.total() - found[Verdict.NO_EVIDENCE] <= 0.01 * found.total()
+
+
+@pytest.mark.parametrize(("count", "memory"), [(60, 0.3), (200, 0.5), (500, 0.8)])
+def test_equal_runs_are_told_apart_at_most_once_in_a_hundred(count: int, memory: float) -> None:
+    found = tally(in_runs(count, memory=memory), 50, operations=4)
+
+    assert found[Verdict.FASTER] + found[Verdict.SLOWER] <= 0.01 * found.total()
+    assert found[Verdict.NO_EVIDENCE] >= 0.5 * found.total()
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.1, Verdict.SLOWER), (1 / 1.1, Verdict.FASTER)])
+def test_a_tenth_is_seen_among_eight_operations(ratio: float, verdict: Verdict) -> None:
+    """A minute holds about 70 pod cycles of each side; the deviations are those of a start of a container, about an eighth."""
+    found = tally(in_blocks(70, 1, ratio=ratio, spread=0.125), 6, operations=8)
+
+    assert found[verdict] >= 0.9 * found.total()
+    assert found[verdict] + found[Verdict.NO_EVIDENCE] == found.total()
+
+
+def test_a_tenth_is_seen_between_two_runs() -> None:
+    found = tally(in_runs(1000, memory=0.5, ratio=1.1), 20)
+
+    assert found[Verdict.SLOWER] >= 18
+
+
+def test_the_interval_holds_the_true_ratio() -> None:
+    evidence = [compare_blocks(blocks(seed, 30, 3, ratio=1.3)) for seed in range(100)]
+
+    assert sum(item.interval is not None and 1.3 in item.interval for item in evidence) >= 97
+    assert all(item.ratio == pytest.approx(1.3, rel=0.25) for item in evidence)
+
+
+def test_a_slower_tail_is_seen_while_the_median_is_equal() -> None:
+    made = [Block(block.a, [value * (3 if number % 40 == 0 else 1) for number, value in enumerate(block.b)]) for block in blocks(8, 40, 80)]
+
+    assert alone(compare_blocks(made)).verdict is Verdict.NO_EVIDENCE
+    tail = alone(compare_blocks(made, P99), P99)
+    assert tail.verdict is Verdict.SLOWER
+    assert tail.evidence.method == "sign-flip test of the exceedances per block"
+    assert tail.evidence.interval is not None
+    assert tail.evidence.interval.low > 1.2
+
+
+@pytest.mark.parametrize("equal_sizes", [True, False])
+def test_equal_tails_are_not_told_apart(equal_sizes: bool) -> None:
+    made = [[Block(b.a, b.b[: 80 if equal_sizes else 70]) for b in blocks(seed, 40, 80, memory=0.2, drift=0.0)] for seed in range(20)]
+
+    found = [alone(compare_blocks(sides, P99), P99).verdict for sides in made]
+
+    assert set(found) <= {Verdict.NO_EVIDENCE, Verdict.TOO_NOISY}
+
+
+@pytest.mark.parametrize(
+    ("made", "chosen", "reason"),
+    [
+        ([], Settings(), "a side has no samples"),
+        ([Block([1.0], [])], Settings(), "a side has no samples"),
+        ([Block([1.0] * 50, [1.1] * 50)], P99, "50 samples do not support this quantile, 1000 would"),
+        (blocks(1, 6, 4), Settings(), "6 blocks or batches cannot prove a difference among 1 operations"),
+        (blocks(1, 9, 1, spread=1.2), Settings(), "a difference of 50% could stay unseen"),
+    ],
+    ids=["nothing", "every call of a side failed", "tail of few", "few blocks", "wide"],
+)
+def test_too_little_is_too_noisy_and_says_why(made: list[Block], chosen: Settings, reason: str) -> None:
+    comparison = alone(compare_blocks(made, chosen), chosen)
+
+    assert comparison.verdict is Verdict.TOO_NOISY
+    assert comparison.reason == reason
+
+
+def test_short_or_slowly_wandering_runs_are_too_noisy() -> None:
+    short = alone(compare_runs(latencies(1, 20), latencies(2, 20)))
+    wandering = alone(compare_runs(latencies(1, 300, memory=0.99), latencies(2, 300, memory=0.99)))
+
+    assert short.verdict is wandering.verdict is Verdict.TOO_NOISY
+    assert short.reason.endswith("independent of each other, 8 are needed")
+    assert short.evidence.ratio is not None
+
+
+def test_a_certain_but_tiny_difference_is_below_the_noise_floor() -> None:
+    made = [Block([1.0 + number / 1000], [1.01 * (1.0 + number / 1000)]) for number in range(30)]
+
+    assert alone(compare_blocks(made)).verdict is Verdict.NO_EVIDENCE
+    assert "noise floor of 2.0%" in alone(compare_blocks(made)).reason
+    assert alone(compare_blocks(made), Settings(smallest_effect=0.0)).verdict is Verdict.SLOWER
+
+
+def test_for_a_rate_more_is_faster() -> None:
+    rates = Settings(higher_is_better=True)
+
+    assert alone(compare_blocks(blocks(1, 40, 3, ratio=1.3), rates), rates).verdict is Verdict.FASTER
+
+
+def test_a_correction_can_take_a_verdict_back() -> None:
+    evidence = Evidence(1.1, Interval(1.01, 1.2, 0.995), 0.004, 1e-9, "made up", (50, 50), 50)
+    many = {str(number): evidence if number == 0 else replace(evidence, p_value=0.9, ratio=1.0) for number in range(10)}
+
+    assert alone(evidence).verdict is Verdict.SLOWER
+    assert verdicts(many)["0"].verdict is Verdict.NO_EVIDENCE
+    same = dict.fromkeys("abcdefghij", evidence)
+    by_share = verdicts(same, Settings(correction=Correction.BENJAMINI_HOCHBERG))
+    assert {item.verdict for item in by_share.values()} == {Verdict.SLOWER}
+    assert {item.verdict for item in verdicts(same).values()} == {Verdict.NO_EVIDENCE}
+
+
+def test_many_small_blocks_are_joined() -> None:
+    evidence = compare_blocks(blocks(1, 900, 1, ratio=1.1))
+
+    assert evidence.units == 400
+    assert evidence.samples == (900, 900)
+    assert alone(evidence).verdict is Verdict.SLOWER
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(6, 20), st.integers(1, 4))
+def test_exchanging_the_sides_turns_the_ratio_over(seed: int, count: int, size: int) -> None:
+    made = blocks(seed, count, size)
+    there, back = compare_blocks(made), compare_blocks([Block(block.b, block.a) for block in made])
+
+    assert there.ratio is not None
+    assert back.ratio == pytest.approx(1 / there.ratio)
+    assert there.p_value == pytest.approx(back.p_value)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
+def test_what_has_no_logarithm_is_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="finite samples above 0"):
+        compare_blocks([Block([1.0], [bad])])
+    with pytest.raises(ValueError, match="finite samples above 0"):
+        compare_runs([bad], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("at", "significance", "effect", "resolution"), [(1, 0.01, 0, 1), (0.5, 0, 0, 1), (0.5, 0.01, -1, 1), (0.5, 0.01, 0, 0)]
+)
+def test_settings_out_of_range_are_refused(at: float, significance: float, effect: float, resolution: float) -> None:
+    with pytest.raises(ValueError, match="quantile and significance"):
+        Settings(quantile=at, significance=significance, smallest_effect=effect, resolution=resolution)
