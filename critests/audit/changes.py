@@ -206,7 +206,7 @@ FIELD_ACTIONS: dict[str, FieldAction] = {
 }
 
 
-def parse_field_action(name: str, argument: str, field: FieldDescriptor, rpc: Rpc, *, element: bool) -> Any:  # noqa: ANN401
+def parse_field_action(name: str, argument: str, field: FieldDescriptor, rpc: Rpc, *, element: bool) -> Any:  # noqa: ANN401 - an action takes whatever its field holds
     """Return the argument of a field action, read for its field.
 
     Raises:

@@ -181,9 +181,9 @@ class Auditor:
             made = yield
         # what these remember is for the whole session, whichever test asks first
         if isinstance(made, Runtime):
-            made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]
+            made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]  # one object is made honest, not its class
         elif isinstance(made, TestImages):
-            made.pull = self._honestly(made.pull)  # type: ignore[method-assign]
+            made.pull = self._honestly(made.pull)  # type: ignore[method-assign]  # likewise
         return made
 
     def _honest(self) -> contextlib.AbstractContextManager[None]:

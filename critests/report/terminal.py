@@ -130,7 +130,7 @@ def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full:
         _print_failure(test, number, run_dir, out)
     if len(broken) > full:
         place = f"in {run_dir / 'run.json'}" if run_dir else "in the run record"
-        out.print(Text(f"  … and {plural(len(broken) - full, 'more failure')}, {place}"))
+        out.print(Text(f"  … and {plural(len(broken) - full, 'more failure')}, {place}"), soft_wrap=True)
 
 
 def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Console) -> None:

@@ -250,8 +250,8 @@ for _rpc in rpcs().values():
     for _side, _class in (("request", _rpc.request), ("response", _rpc.response)):
         for _field in _class.DESCRIPTOR.fields:
             PATHS.append((f"{_rpc.name}.{_side}.{_field.name}", _field, False))  # type: ignore[arg-type]  # two rows a field
-            if _field.is_repeated and not is_map(_field):  # type: ignore[arg-type]
-                PATHS.append((f"{_rpc.name}.{_side}.{_field.name}[0]", _field, True))  # type: ignore[arg-type]
+            if _field.is_repeated and not is_map(_field):  # type: ignore[arg-type]  # descriptors of the C core and of the stubs differ in name only
+                PATHS.append((f"{_rpc.name}.{_side}.{_field.name}[0]", _field, True))  # type: ignore[arg-type]  # descriptors of the C core and of the stubs differ in name only
 
 
 def example(field: FieldDescriptor, kind: str) -> str:
