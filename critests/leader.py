@@ -1,0 +1,258 @@
+"""The process that the user started: it begins the run, gathers what its processes report, judges, writes the record and cleans up."""
+
+import contextlib
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from critests.client import EndpointError, EndpointMalformed
+from critests.fixtures import conclusion, results, selection
+from critests.fixtures.conclusion import Gathered
+from critests.fixtures.options import Settings, UsageError
+from critests.fixtures.run_context import CannotTest, RunContext
+from critests.fixtures.session import SESSION, SuiteSession
+from critests.images.ports import RegistryPortTaken
+from critests.images.registry_client import RegistryError
+from critests.images.rootfs import BusyboxError
+from critests.node.binaries import MissingProgram
+from critests.node.throwaway import RuntimeStartFailed
+from critests.record.codec import from_plain
+from critests.record.errors import RecordError
+from critests.record.exits import ExitCode
+from critests.record.expectations import ExpectationsMalformed
+from critests.record.files import write
+from critests.record.judgement import Circumstances, judge
+from critests.record.results import TestResult
+from critests.record.run import RunRecord
+from critests.report.exports import export
+from critests.report.progress import Progress
+from critests.report.terminal import new_console, print_summary
+
+NOT_TESTABLE = (CannotTest, EndpointError, RuntimeStartFailed, MissingProgram, BusyboxError, RegistryPortTaken, RegistryError, RecordError)
+
+
+class Leader:
+    """Begins the run, gathers what its processes report, judges it, writes the record and cleans up."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.gathered = Gathered()
+        self.known: Circumstances | None = None
+        self.begun = time.time()
+        self.workers = 0
+        self.interrupted = False
+        self.record: RunRecord | None = None
+        self.context: RunContext | None = None
+        self.progress: Progress | None = None
+        self.total = 0
+        self._silent = contextlib.ExitStack()
+        self.alone = bool(config.getoption("cri_progress") or config.getoption("cri_list"))
+        if config.getoption("cri_progress"):
+            self.progress = Progress()
+        if config.getoption("cri_list"):
+            config.option.collectonly = True
+
+    @property
+    def active(self) -> bool:
+        """Whether the user asked for a run by an option, so that it can begin before the first test asks for it."""
+        return self.settings.any_given or bool(self.config.getoption("cri_progress"))
+
+    def begin(self) -> RunContext:
+        """Begin the run; ends pytest with a clear sentence where that cannot be done."""
+        if self.context is None:
+            signal.signal(signal.SIGTERM, _interrupt)
+            try:
+                conclusion.required(self.settings)
+                conclusion.known_failures(self.settings, "")
+                self.context = RunContext.begin(self.settings)
+                self.known = conclusion.circumstances(
+                    self.settings, self.context.version.runtime_name, self.context.version.runtime_version
+                )
+            except (UsageError, ExpectationsMalformed, EndpointMalformed, ValueError) as error:
+                self._end_context()
+                pytest.exit(str(error), returncode=int(ExitCode.USAGE))
+            except NOT_TESTABLE as error:
+                self._end_context()
+                pytest.exit(str(error), returncode=int(ExitCode.NOT_TESTED))
+            self.config.stash[SESSION].context = self.context
+        return self.context
+
+    def collected(self, kept: list[pytest.Item], dropped: list[pytest.Item]) -> None:
+        """Note what will run, and what the user left out."""
+        ours = [item for item in kept if selection.is_ours(item)]
+        self.total = len(ours)
+        self.gathered.results += [results.of_deselected(item, self.settings) for item in dropped if selection.is_ours(item)]
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Print what was collected, a test a line, where the user wants the list."""
+        if self.config.getoption("cri_list"):
+            for item in session.items:
+                judged = selection.judged_by(item)
+                level = f"{judged.aspect.level}{'†' if judged.aspect.judgement else ''}" if judged.aspect else "-"
+                sys.stdout.write(f"{judged.name or '-':<24} {level:<8} {item.name}\n")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Say why a module could not be read, where pytest's display does not."""
+        if self.alone and report.failed:
+            sys.stderr.write(f"critests: {report.nodeid} cannot be collected:\n{report.longreprtext}\n")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Begin a run that the user asked for before its first test; under -n the workers' set-up has begun it already."""
+        if self.active and not session.config.option.collectonly and any(selection.is_ours(item) for item in session.items):
+            self.begin()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - xdist's worker controller is not typed
+        """Hand the run to a worker."""
+        if self.active:
+            node.workerinput["critests"] = self.begin().to_worker()
+            self.workers += 1
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:  # noqa: ANN401 - xdist's worker controller is not typed
+        """Take what a worker reports at its end."""
+        reported = getattr(node, "workeroutput", {}).get("critests")
+        if reported:
+            self.gathered.take(reported)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Know the number of tests, which under -n only the workers collect."""
+        self.total = max(self.total, len(ids))
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Begin the display with the first test."""
+        if not self.gathered.first_test:
+            self.gathered.first_test = time.time()
+            if self.progress is not None:
+                self.progress.started(self.total)
+        if self.progress is not None:
+            self.progress.running(nodeid.rpartition("::")[2])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather a result when its test is over."""
+        plain = getattr(report, "critests", None)
+        if plain is not None:
+            self._take(from_plain(TestResult, plain))
+        elif report.when not in {"setup", "call", "teardown"} and report.failed:
+            self._take(results.of_crash(report.nodeid, report.longreprtext[:2000] or "the worker died"))
+
+    def _take(self, result: TestResult) -> None:
+        self.gathered.results.append(result)
+        if self.progress is not None:
+            final = judge([result], self.known).tests[0] if self.known else result
+            self.progress.test(final)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note that the user stopped the run; `pytest.exit` has reasons of its own."""
+        self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
+        if self.interrupted:
+            # from here on everything is clean-up, which a second Ctrl-C must not tear apart
+            signal.signal(signal.SIGINT, _say_that_it_goes_on)
+            signal.signal(signal.SIGTERM, _say_that_it_goes_on)
+        if self.alone:
+            sys.stderr.write(f"critests: {'interrupted, cleaning up' if self.interrupted else excinfo.value}\n")
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        """Note that the harness broke."""
+        self.gathered.harness_error = f"pytest itself failed: {str(excrepr).strip().splitlines()[-1][:500]}"
+        if self.alone:
+            sys.stderr.write(f"critests: the harness failed:\n{excrepr}\n")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Judge, write, clean up, and set the exit code."""
+        if self.progress is not None and self.gathered.first_test:
+            self.progress.finished()
+        if self.context is None:
+            return
+        self.gathered.take(report_of(self.config.stash[SESSION]))
+        problems = self._end_context()
+        self.gathered.problems += problems
+        record = conclusion.conclude(
+            self.context,
+            self.gathered,
+            self.known or conclusion.circumstances(self.settings, "", ""),
+            arguments=sys.argv[1:],
+            workers=max(1, self.workers),
+            begun=self.begun,
+            interrupted=self.interrupted,
+        )
+        session.exitstatus = record.exit_code
+        self.record = record
+        try:
+            write(record, self.context.folder.record)
+            export(
+                record,
+                self.context.folder.path,
+                junit=self.settings.path("--junit"),
+                html=self.settings.path("--html"),
+                json=self.settings.path("--json"),
+            )
+        except (RecordError, OSError) as error:
+            sys.stderr.write(f"critests: {error}\n")
+            session.exitstatus = int(ExitCode.HARNESS_ERROR)
+        if self.progress is not None:
+            print_summary(record, run_dir=self.context.folder.path)
+
+    def pytest_terminal_summary(self) -> None:
+        """Print the suite's summary below pytest's."""
+        if self.record is not None and self.context is not None and self.progress is None:
+            print_summary(self.record, run_dir=self.context.folder.path, console=new_console())
+
+    def pytest_unconfigure(self) -> None:
+        """Clean up whatever happened."""
+        self._end_context()
+
+    def _end_context(self) -> list[str]:
+        context, self._ended = self.context, True
+        if context is None or context.led is None:
+            return []
+        with _undisturbed():
+            problems = context.end()
+        context.led = None
+        return problems
+
+
+def report_of(session: SuiteSession) -> dict[str, Any]:
+    """Return what one process reports to the leader, as plain data."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    facts = [fact for runtime in session.runtimes for fact in runtime.capabilities.known()]
+    return {
+        "coverage": session.recorder.coverage.to_json(),
+        "facts": [[fact.name, fact.present, fact.evidence, fact.source] for fact in facts],
+        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "problems": session.problems,
+        "gone": session.gone,
+    }
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """End the run in order when somebody ends the process."""
+    del number, frame
+    raise KeyboardInterrupt
+
+
+def _say_that_it_goes_on(number: int, frame: object) -> None:
+    """Finish cleaning up when Ctrl-C is pressed again."""
+    del number, frame
+    os.write(2, b"\ncritests: cleaning up, please wait a moment\n")
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Finish cleaning up whatever signals come meanwhile."""
+    before = {number: signal.signal(number, _say_that_it_goes_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
