@@ -41,6 +41,8 @@ EXPERIMENTS: dict[str, tuple[Experiment, int]] = {
     "equal, 1 operation, 30 blocks of 1": (in_blocks(30, 1), 1),
     "equal, 1 operation, 30 blocks of 5, strong memory": (in_blocks(30, 5, memory=0.95), 1),
     "equal, 8 operations, 20 blocks of 1": (in_blocks(20, 1), 8),
+    "equal p90, 1 operation, 30 blocks of 5": (in_blocks(30, 5, settings=Settings(quantile=0.9)), 1),
+    "equal p99, 1 operation, 40 blocks of 60": (in_blocks(40, 60, settings=Settings(quantile=0.99)), 1),
     "equal, 2 runs of 100, memory 0.3": (in_runs(100, memory=0.3), 1),
     "equal, 2 runs of 500, memory 0.8": (in_runs(500, memory=0.8), 1),
     "10 % slower, 1 operation, 60 blocks of 1": (in_blocks(60, 1, ratio=1.1), 1),
