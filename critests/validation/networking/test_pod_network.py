@@ -1,0 +1,180 @@
+"""NET: the address and the interfaces of a pod."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.marks import requirement, requires
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import SandboxFactory
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+from critests.validation.networking.connections import connected, echo, heard
+
+Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
+
+PORT = 7100
+PODS_AT_ONCE = 4
+HOST_NETWORK = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
+
+pytestmark = requires(Capability.POD_NETWORK)
+
+
+@pytest.fixture
+def greeter(runtime: Runtime, running: ContainerFactory, sandbox: Sandbox) -> Container:
+    """A container in the shared sandbox that greets whoever connects to `PORT`."""
+    container = running(command=["nc", "-ll", "-p", str(PORT), "-e", "echo", "welcome"], in_sandbox=sandbox)
+    runtime.eventually("a listener", lambda: container.output("netstat", "-ltn"), holds=lambda seen: f":{PORT} " in seen)
+    return container
+
+
+def address_of(runtime: Runtime, sandbox_id: str) -> str:
+    """Return the address that the runtime reports for a sandbox."""
+    return runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)).status.network.ip
+
+
+def objects_in(value: object) -> Iterator[dict[str, Any]]:
+    """Yield every object inside a JSON value, however deep."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects_in(inner)
+
+
+@requirement("NET-11")
+def test_address_of_a_pod_is_its_interfaces(runtime: Runtime, sandbox: Sandbox, running_container: Container) -> None:
+    """The address in the status of a sandbox MUST be one of an interface inside the pod.
+
+    Source: PodSandboxNetworkStatus.ip.
+    """
+    address = address_of(runtime, sandbox.id)
+
+    inside = running_container.output("ip", "-o", "addr")
+    assert f" {address}/" in inside
+
+
+@requires(Capability.SAME_HOST)
+@requirement("NET-11")
+def test_address_of_a_pod_is_reached_from_the_node(runtime: Runtime, sandbox: Sandbox, greeter: Container, patience: float) -> None:
+    """What listens in a pod MUST be reached at the pod's address from the node.
+
+    Source: PodSandboxNetworkStatus.ip; the network model of Kubernetes.
+    """
+    assert greeter.state() == cri.CONTAINER_RUNNING
+    address = address_of(runtime, sandbox.id)
+
+    assert heard(address, PORT, patience) == "welcome"
+
+
+@requirement("NET-11")
+def test_address_of_a_pod_is_reached_from_another_pod(
+    runtime: Runtime, sandbox: Sandbox, greeter: Container, own_sandbox: Sandbox, running: ContainerFactory
+) -> None:
+    """What listens in a pod MUST be reached at the pod's address from another pod.
+
+    Source: PodSandboxNetworkStatus.ip; the network model of Kubernetes.
+    """
+    assert greeter.state() == cri.CONTAINER_RUNNING
+    address = address_of(runtime, sandbox.id)
+
+    other = running(in_sandbox=own_sandbox)
+    assert other.exec("nc", "-w", "5", address, str(PORT)).stdout == b"welcome\n"
+
+
+@requirement("NET-12/v4")
+def test_loopback_of_a_pod_is_up(running_container: Container) -> None:
+    """The loopback interface of a pod MUST be up and have 127.0.0.1.
+
+    Source: RunPodSandbox; the CNI's loopback plugin.
+    """
+    link, addresses = (running_container.output("ip", "-o", what, "show", "dev", "lo") for what in ("link", "addr"))
+
+    assert "UP" in link.partition("<")[2].partition(">")[0].split(",")
+    assert " 127.0.0.1/8 " in addresses
+
+
+@requires(Capability.IPV6)
+@requirement("NET-12/v6")
+def test_loopback_of_a_pod_has_its_ipv6_address(running_container: Container) -> None:
+    """The loopback interface of a pod SHOULD have ::1 where the kernel has IPv6.
+
+    Source: RunPodSandbox; the CNI's loopback plugin.
+    """
+    addresses = running_container.output("ip", "-o", "addr", "show", "dev", "lo")
+
+    assert " ::1/128 " in addresses
+
+
+@requirement("NET-13")
+def test_pods_that_are_made_at_once_have_addresses_of_their_own(runtime: Runtime, adopt_sandbox: Adopt) -> None:
+    """Pods that are made at the same time MUST each get an address of their own.
+
+    Source: PodSandboxNetworkStatus.ip.
+    """
+    configs = [runtime.requests.sandbox() for _ in range(PODS_AT_ONCE)]
+    calls = [
+        runtime.stub.RunPodSandbox.future(cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)) for config in configs
+    ]
+
+    pods = [adopt_sandbox(call.result().pod_sandbox_id, config) for call, config in zip(calls, configs, strict=True)]
+
+    addresses = [address_of(runtime, pod.id) for pod in pods]
+    assert all(addresses)
+    assert len(set(addresses)) == PODS_AT_ONCE
+
+
+@requires(Capability.SAME_HOST, Capability.ROOT)
+@requirement("NET-16")
+def test_pod_on_the_nodes_network_shares_its_interfaces(new_sandbox: SandboxFactory, running: ContainerFactory) -> None:
+    """The containers of a pod on the node's network MUST be in the node's network namespace.
+
+    Source: NamespaceOption.network, NamespaceMode.NODE.
+    """
+    pod = new_sandbox(namespaces=HOST_NETWORK)
+
+    container = running(in_sandbox=pod)
+
+    assert container.output("readlink", "/proc/1/ns/net") == str(Path("/proc/self/ns/net").readlink())
+
+
+@requires(Capability.SAME_HOST)
+@requirement("NET-37")
+def test_pod_network_survives_the_end_of_a_container(
+    runtime: Runtime, sandbox: Sandbox, running: ContainerFactory, exited: ContainerFactory, patience: float
+) -> None:
+    """A connection to one container of a pod MUST live on when another container of the pod fails and is made anew.
+
+    Source: RunPodSandbox: the network belongs to the pod.
+    """
+    server = running(command=["nc", "-ll", "-p", str(PORT + 1), "-e", "cat"], in_sandbox=sandbox)
+    runtime.eventually("a listener", lambda: server.output("netstat", "-ltn"), holds=lambda seen: f":{PORT + 1} " in seen)
+    with connected(address_of(runtime, sandbox.id), PORT + 1, patience) as connection:
+        assert echo(connection, b"before") == b"before"
+
+        exited(script="exit 139", in_sandbox=sandbox)
+        again = running(in_sandbox=sandbox)
+
+        assert echo(connection, b"after") == b"after"
+    assert again.output("readlink", "/proc/self/ns/net") == server.output("readlink", "/proc/self/ns/net")
+
+
+@requires(Capability.SAME_HOST, Capability.ROOT, Capability.SANDBOX_PROCESS)
+@requirement("NET-38")
+def test_verbose_status_names_the_network_namespace(runtime: Runtime, sandbox: Sandbox, running_container: Container) -> None:
+    """The verbose status SHOULD name the path of the pod's network namespace, and its containers are in that one.
+
+    Source: PodSandboxStatusResponse.info; not stated by the CRI, tools that look into pods stand on it.
+    """
+    info = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)).info
+
+    known = [entry for text in info.values() if text.startswith("{") for entry in objects_in(json.loads(text))]
+    paths = [entry["path"] for entry in known if entry.get("type") == "network" and entry.get("path")]
+    assert paths, "no path of a network namespace in the verbose status"
+    inside = running_container.output("readlink", "/proc/1/ns/net")
+    assert {f"net:[{Path(path).stat().st_ino}]" for path in paths} == {inside}
