@@ -149,7 +149,7 @@ def test_size_of_an_image_is_plausible(registry: TestRegistry, look_up: LookUp, 
 
     Source: Image.size. Whether it counts what is packed or unpacked is the runtime's to choose.
     """
-    minted = registry.mint("large")
+    minted = registry.mint()
     registry.pull(minted)
 
     found = look_up(minted.reference)
