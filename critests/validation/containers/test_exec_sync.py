@@ -142,6 +142,7 @@ def test_exec_sync_kills_the_command_when_the_time_is_over(runtime: Runtime, run
     runtime.eventually("the end of the command", lambda: processes(running_container), 5, lambda seen: "sleep 4321" not in seen)
 
 
+@slow
 @requirement("EXS-09")
 def test_exec_sync_does_not_wait_for_children_when_the_time_is_over(runtime: Runtime, running_container: Container) -> None:
     """ExecSync whose time-out expires SHOULD return although a child of the command lives on and holds its output.

@@ -10,7 +10,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement
+from critests.fixtures.marks import requirement, slow
 from critests.fixtures.run_context import tls_files
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
@@ -131,6 +131,7 @@ def test_exec_sync_ends_with_a_child_in_the_background(runtime: Runtime, running
     assert running_container.output("echo", "alive") == "alive"
 
 
+@slow
 @requirement("EXS-10/bounded")
 def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(runtime: Runtime, running_container: Container) -> None:
     """ExecSync SHOULD NOT wait beyond its time-out for a child that the command left behind.
