@@ -232,15 +232,20 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(
 ) -> None:
     """After a RunPodSandbox that the client gave up, there MUST be one working sandbox: that one in the end, or the next.
 
-    Source: RunPodSandbox. Not stated by the CRI; the kubelet looks and asks again until it has its pod.
+    Source: RunPodSandbox. Not stated by the CRI; the kubelet looks, clears away what is not ready, and asks again until it has its pod.
     """
     request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.RunPodSandbox(request, timeout=0.03)
 
     def look_or_ask_again() -> str:
-        finished = [item.id for item in marked() if item.state == cri.SANDBOX_READY and item.metadata == sandbox_config.metadata]
-        return finished[0] if finished else runtime.stub.RunPodSandbox(request).pod_sandbox_id
+        mine = [item for item in marked() if item.metadata == sandbox_config.metadata]
+        for item in mine:
+            if item.state == cri.SANDBOX_READY:
+                return item.id
+            runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=item.id))
+            runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
+        return runtime.stub.RunPodSandbox(request).pod_sandbox_id
 
     made = adopt_sandbox(runtime.until_answered("RunPodSandbox asked again", look_or_ask_again), sandbox_config).id
     assert [item.id for item in marked() if item.state == cri.SANDBOX_READY] == [made]
