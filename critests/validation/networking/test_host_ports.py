@@ -7,7 +7,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import ContainerFactory, shell
+from critests.fixtures.containers import ContainerFactory
 from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
@@ -81,7 +81,7 @@ def test_host_port_leads_to_the_pod_with_udp(new_sandbox: SandboxFactory, runnin
     """
     port = free_port()
     pod = new_sandbox(port_mappings=[cri.PortMapping(protocol=cri.UDP, container_port=CONTAINER_PORT, host_port=port)])
-    running(command=shell(f"sleep 300; echo {pod.id}"), in_sandbox=pod)
+    running(script=f"echo begun; sleep 300; echo {pod.id}", in_sandbox=pod, wait_for_log="begun")
     inside = min(host_processes(f"echo {pod.id}"))
 
     with socket_beside(inside, socket.SOCK_DGRAM) as server, socket.socket(type=socket.SOCK_DGRAM) as client:

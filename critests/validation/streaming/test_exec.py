@@ -24,7 +24,7 @@ SOON_SECONDS = 5.0
 ALL_BYTES = bytes(range(256))
 PRINT_ALL_BYTES = 'i=0; while [ $i -lt 256 ]; do printf "\\\\$(printf %03o $i)"; i=$((i+1)); done'
 LARGE_BYTES = 16 << 20
-MORE_THAN_BUFFERS_HOLD = 48 << 20
+MORE_THAN_BUFFERS_HOLD = 24 << 20
 """Sockets and pipes on the way take some megabytes before anybody has to wait."""
 SESSIONS = 20
 
