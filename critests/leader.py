@@ -82,6 +82,7 @@ class Leader:
                 self._end_context()
                 pytest.exit(str(error), returncode=int(ExitCode.NOT_TESTED))
             self.config.stash[SESSION].context = self.context
+            self.config.stash[SESSION].known = self.known
         return self.context
 
     def collected(self, kept: list[pytest.Item], dropped: list[pytest.Item]) -> None:

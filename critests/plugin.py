@@ -14,7 +14,7 @@ pytest.register_assert_rewrite("critests.fixtures", "critests.lifecycle", "crite
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
 from critests.catalogue.words import Outcome
 from critests.client import EndpointError
-from critests.fixtures import evidence, marks, options, results, selection
+from critests.fixtures import conclusion, evidence, marks, options, results, selection
 from critests.fixtures.classification import Raw, classify
 from critests.fixtures.options import Settings, UsageError
 from critests.fixtures.results import Course, Phase
@@ -104,6 +104,8 @@ def _begin(config: pytest.Config) -> RunContext:
                     "under -n the leader needs to know the runtime: give --runtime-endpoint or --cri-node", returncode=int(ExitCode.USAGE)
                 )
             session.context = RunContext.of_worker(session.settings, handed["critests"])
+            version = session.context.version
+            session.known = conclusion.circumstances(session.settings, version.runtime_name, version.runtime_version)
         else:
             session.context = config.stash[LEADER].begin()
     return session.context
@@ -187,7 +189,7 @@ def _look_after(session: SuiteSession, raw: Raw) -> Raw:
 
 def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:
     """Give a phase that did not pass the outcome that pytest knows for it."""
-    known = item.config.stash[LEADER].known if LEADER in item.config.stash else None
+    known = item.config.stash[SESSION].known
     final = judge([result], known).tests[0] if known is not None else result
     where = (str(item.path), item.location[1] or 0)
     match final.outcome:

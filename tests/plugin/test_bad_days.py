@@ -13,7 +13,7 @@ import pytest
 
 from tests.criserver import CriServer, serve
 from tests.criserver.impostors import hanging_up, not_grpc, silent
-from tests.plugin.command import SECONDS, critests, record_in
+from tests.plugin.command import SECONDS, critests, environment, record_in
 
 
 def run_on(endpoint: str, results: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -38,7 +38,8 @@ def test_permission_denied() -> None:
         path.chmod(0o600)
         try:
             code = (
-                "import os, sys\nfrom critests.client import Endpoint, connect, EndpointError\nconnection = connect(Endpoint.parse(sys.argv[1])); os.setgid(65534); os.setuid(65534)\n"
+                "import os, sys\nfrom critests.client import Endpoint, connect, EndpointError\n"
+                "connection = connect(Endpoint.parse(sys.argv[1]))\nos.setgid(65534); os.setuid(65534)\n"
                 "try: connection.greet()\n"
                 "except EndpointError as error: print(error)"
             )
@@ -231,3 +232,20 @@ def test_list_needs_no_endpoint(tmp_path: Path) -> None:
     assert lines
     assert all(line.split()[0].startswith("SBX-") for line in lines)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_test_that_hangs_is_lost_alone(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(
+        "import pytest\n\n\n"
+        "@pytest.mark.timeout(1)\ndef test_hangs(runtime):\n    while True:\n        pass\n\n\n"
+        "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n",
+        encoding="utf-8",
+    )
+    with serve(CriServer()) as endpoint:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "critests.plugin", "-p", "no:cacheprovider", "--cri-allow-kubelet"]
+        command += ["--runtime-endpoint", endpoint, "--cri-results", str(tmp_path / "results")]
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=SECONDS, check=False)
+
+    assert ended.returncode == 3, ended.stdout + ended.stderr
+    outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path / "results")["tests"]}
+    assert outcomes == {"test_hangs": "error", "test_goes_on": "passed"}
