@@ -9,6 +9,7 @@ from critests.images.layout import list_images, write_layout
 from critests.images.platforms import Architecture
 from critests.images.ports import RegistryPortTaken
 from critests.images.registry import RegistryServer
+from critests.images.registry_client import RegistryError
 from critests.images.rootfs import BusyboxError
 
 
@@ -51,19 +52,16 @@ def build(directory: Path, arch: str | None, busybox: Path | None, names: tuple[
 @click.option("--port", type=click.IntRange(1, 65535), help="default: 5010, or the next that is free")
 def serve(port: int | None) -> None:
     """Serve the images on loopback as PORT/critests/NAME:TAG until Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        registry = RegistryServer(port).start()
-    except (RegistryPortTaken, BusyboxError) as error:
-        raise click.ClickException(str(error)) from error
-    with registry:
-        client = registry.client()
-        for spec in list_images():
-            minted = client.mint(spec.name, f"critests/{spec.name}")
-            for reference in minted.references:
-                click.echo(reference)
-        click.echo(f"serving on {registry.address}; Ctrl-C ends it", err=True)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
+        with RegistryServer(port) as registry:
+            client = registry.client()
+            for spec in list_images():
+                for reference in client.mint(spec.name, f"critests/{spec.name}").references:
+                    click.echo(reference)
+            click.echo(f"serving on {registry.address}; Ctrl-C ends it", err=True)
             signal.pause()
-        except KeyboardInterrupt:
-            click.echo("ended", err=True)
+    except (RegistryPortTaken, RegistryError, BusyboxError) as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("ended", err=True)

@@ -1,0 +1,131 @@
+"""The commands beside `run` and `doctor`, as a user calls them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client import Endpoint, connect
+from tests.criserver import CriServer, serve
+from tests.plugin.command import SECONDS, begin, critests
+
+
+def test_help_teaches() -> None:
+    ended = critests("--help")
+
+    assert ended.returncode == 0
+    assert "critests run --node containerd" in ended.stdout
+    assert [line.split()[0] for line in ended.stdout.split("Commands:")[1].split("\n\n")[0].strip().splitlines()][:2] == ["run", "doctor"]
+
+
+def test_version() -> None:
+    assert critests("--version").stdout.startswith("critests, version ")
+
+
+@pytest.mark.parametrize("command", ["nosuch", "runn"])
+def test_an_unknown_command_is_wrong_usage(command: str) -> None:
+    ended = critests(command)
+
+    assert ended.returncode == 4
+    assert command in ended.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script(shell: str) -> None:
+    ended = critests("completion", shell)
+
+    assert ended.returncode == 0
+    assert "_CRITESTS_COMPLETE" in ended.stdout
+
+
+def test_completion_completes() -> None:
+    environment = {**os.environ, "_CRITESTS_COMPLETE": "bash_complete", "COMP_WORDS": "critests do", "COMP_CWORD": "1"}
+    script = "import sys; sys.argv = ['critests']; from critests.cli import main; main()"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=SECONDS, check=False)
+
+    assert ended.stdout.strip() == "plain,doctor", ended.stderr
+
+
+def test_images_are_listed_with_their_purpose() -> None:
+    ended = critests("images", "list")
+
+    assert ended.returncode == 0
+    assert [line for line in ended.stdout.splitlines() if line.startswith("plain ")]
+
+
+def test_images_are_written_as_a_layout(tmp_path: Path) -> None:
+    ended = critests("images", "build", str(tmp_path / "layout"), "plain", "pause")
+
+    assert ended.returncode == 0, ended.stderr
+    index = json.loads((tmp_path / "layout" / "index.json").read_text(encoding="utf-8"))
+    assert {entry["annotations"]["org.opencontainers.image.ref.name"] for entry in index["manifests"]} == {"plain:1", "pause:1"}
+
+
+def test_images_of_no_such_name(tmp_path: Path) -> None:
+    ended = critests("images", "build", str(tmp_path), "nosuch")
+
+    assert ended.returncode == 1
+    assert "no test image 'nosuch'" in ended.stderr
+
+
+def test_images_are_served_until_the_end() -> None:
+    serving = begin("images", "serve")
+    try:
+        assert serving.stdout is not None
+        address = serving.stdout.readline().partition("/")[0]
+        with urllib.request.urlopen(f"http://{address}/v2/critests/plain/manifests/1", timeout=10) as answer:
+            assert answer.status == 200
+    finally:
+        serving.send_signal(signal.SIGTERM)
+        serving.communicate(timeout=SECONDS)
+
+    assert serving.returncode == 0
+
+
+def test_the_proxy_breaks_what_it_is_told_to(tmp_path: Path) -> None:
+    socket = tmp_path / "proxy.sock"
+    with serve(CriServer()) as endpoint:
+        proxy = begin("proxy", "--runtime-endpoint", endpoint, "--listen", str(socket), "Version.response.runtime_name: set broken")
+        try:
+            assert proxy.stdout is not None
+            proxy.stdout.readline()
+            connection = connect(Endpoint.parse(str(socket)))
+            name = connection.runtime.Version(cri.VersionRequest(version="0.1.0")).runtime_name
+            connection.close()
+        finally:
+            proxy.send_signal(signal.SIGTERM)
+            proxy.communicate(timeout=SECONDS)
+
+    assert name == "broken"
+    assert proxy.returncode == 0
+
+
+def test_a_fault_that_is_none_says_why(tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        ended = critests("proxy", "--runtime-endpoint", endpoint, "--listen", str(tmp_path / "p.sock"), "Versionn: swallow")
+
+    assert ended.returncode == 1
+    assert "Version" in ended.stderr
+
+
+def test_doctor_says_what_it_found_and_what_is_missing(tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        found = critests("doctor", "--runtime-endpoint", endpoint, "--allow-kubelet", cwd=tmp_path)
+    missing = critests("doctor", "--runtime-endpoint", "/no/such.sock", cwd=tmp_path)
+
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "criserver 1.0.0" in found.stdout
+    assert missing.returncode == 5
+    assert "no such socket" in missing.stdout
+    assert "This machine" in missing.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_clean_without_a_runtime_is_fine() -> None:
+    assert critests("clean").returncode == 0
