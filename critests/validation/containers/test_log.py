@@ -26,7 +26,6 @@ DRAIN_SECONDS = 2.0
 SECOND_NS = 1_000_000_000
 RECORD = re.compile(rb"\S+ (stdout|stderr) [FP](:[^ ]+)* .*")
 TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
-EARLIER = b"2026-01-02T03:04:05.123456789Z stdout F earlier\n"
 EVERY_BYTE_BUT_NEWLINE = bytes(byte for byte in range(256) if byte != 0x0A)
 AS_OCTAL = "".join(f"\\{byte:03o}" for byte in EVERY_BYTE_BUT_NEWLINE)
 LONG = ",".join(map(str, range(20000)))
@@ -333,39 +332,6 @@ def test_log_loses_nothing_of_100_mb(exited: ContainerFactory) -> None:
 
     container.log_path.unlink()
     assert numbers == [*(b"%07d" % number for number in range(MANY)), b"end"]
-
-
-@requirement("LOG-17")
-def test_an_earlier_log_is_appended_to(sandbox: Sandbox, exited: ContainerFactory) -> None:
-    """A file that is there already SHOULD be appended to, not emptied.
-
-    Source: ContainerConfig.log_path; not stated by the CRI, the kubelet keeps earlier logs.
-    """
-    path = f"{secrets.token_hex(4)}.log"
-    (sandbox.log_directory / path).write_bytes(EARLIER)
-
-    container = exited(script="echo said", log_path=path)
-
-    container.wait_for_log("said", DRAIN_SECONDS)
-    assert container.log_path.read_bytes().startswith(EARLIER)
-    assert container.log_lines() == ["earlier", "said"]
-
-
-@requirement("LOG-17")
-def test_the_next_attempt_has_a_log_of_its_own(exited: ContainerFactory) -> None:
-    """The next attempt of a container SHOULD write to its own file and leave the earlier one as it is.
-
-    Source: ContainerMetadata.attempt, ContainerConfig.log_path.
-    """
-    first = exited(script="echo first attempt")
-    first.wait_for_log("first attempt", DRAIN_SECONDS)
-    before = first.log_path.read_bytes()
-
-    second = exited(script="echo second attempt", name=first.config.metadata.name, attempt=1)
-
-    second.wait_for_log("second attempt", DRAIN_SECONDS)
-    assert second.log_lines() == ["second attempt"]
-    assert first.log_path.read_bytes() == before
 
 
 @requirement("LOG-18")

@@ -1,5 +1,6 @@
-"""LOG: how the log of a running container is rotated."""
+"""LOG: how the log of a running container is rotated, and what becomes of earlier logs."""
 
+import secrets
 from pathlib import Path
 
 import grpc
@@ -11,7 +12,10 @@ from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime, refusal
 from critests.lifecycle import container_log
 from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
 
+DRAIN_SECONDS = 2.0
+EARLIER = b"2026-01-02T03:04:05.123456789Z stdout F earlier\n"
 NOBODY = "critests-an-id-that-nobody-has"
 COUNTING = "i=0; while :; do i=$((i + 1)); echo $i; sleep 0.01; done"
 BURSTS, BURST = 20, 1000
@@ -44,6 +48,39 @@ def numbers(*paths: Path) -> list[int]:
     return [int(line) for path in paths for line in container_log.lines(container_log.read(path))]
 
 
+@requirement("LOG-17")
+def test_an_earlier_log_is_appended_to(sandbox: Sandbox, exited: ContainerFactory) -> None:
+    """A file that is there already SHOULD be appended to, not emptied.
+
+    Source: ContainerConfig.log_path; not stated by the CRI, the kubelet keeps earlier logs.
+    """
+    path = f"{secrets.token_hex(4)}.log"
+    (sandbox.log_directory / path).write_bytes(EARLIER)
+
+    container = exited(script="echo said", log_path=path)
+
+    container.wait_for_log("said", DRAIN_SECONDS)
+    assert container.log_path.read_bytes().startswith(EARLIER)
+    assert container.log_lines() == ["earlier", "said"]
+
+
+@requirement("LOG-17")
+def test_the_next_attempt_has_a_log_of_its_own(exited: ContainerFactory) -> None:
+    """The next attempt of a container SHOULD write to its own file and leave the earlier one as it is.
+
+    Source: ContainerMetadata.attempt, ContainerConfig.log_path.
+    """
+    first = exited(script="echo first attempt")
+    first.wait_for_log("first attempt", DRAIN_SECONDS)
+    before = first.log_path.read_bytes()
+
+    second = exited(script="echo second attempt", name=first.config.metadata.name, attempt=1)
+
+    second.wait_for_log("second attempt", DRAIN_SECONDS)
+    assert second.log_lines() == ["second attempt"]
+    assert first.log_path.read_bytes() == before
+
+
 @requirement("LOG-21")
 def test_reopen_goes_on_in_a_new_file(runtime: Runtime, counting: Container) -> None:
     """ReopenContainerLog after the log was moved MUST go on in a new file at its path, with no line lost or twice.
@@ -54,7 +91,7 @@ def test_reopen_goes_on_in_a_new_file(runtime: Runtime, counting: Container) -> 
 
     runtime.stub.ReopenContainerLog(reopening(counting))
 
-    runtime.eventually("lines in the new file", counting.log_lines, 5, lambda lines: len(lines) > 5)
+    runtime.eventually("lines in the new file", counting.log_lines, 5, lambda lines: len(lines) > 10)
     counting.kill()
     found = numbers(old, counting.log_path)
     assert found == list(range(1, len(found) + 1))
@@ -70,7 +107,7 @@ def test_reopen_makes_a_log_that_was_deleted(runtime: Runtime, counting: Contain
 
     runtime.stub.ReopenContainerLog(reopening(counting))
 
-    runtime.eventually("lines in the new file", counting.log_lines, 5, lambda lines: len(lines) > 5)
+    runtime.eventually("lines in the new file", counting.log_lines, 5, lambda lines: len(lines) > 10)
     counting.kill()
     found = numbers(counting.log_path)
     assert found == list(range(found[0], found[0] + len(found)))
