@@ -72,7 +72,7 @@ def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(
         linux=cri.LinuxPodSandboxConfig(cgroup_parent=sandbox_config.linux.cgroup_parent),
     )
 
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=least))
+    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=least, runtime_handler=runtime.handler))
 
     adopt_sandbox(answer.pod_sandbox_id, least)
     listed = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=answer.pod_sandbox_id))).items
