@@ -166,7 +166,16 @@ class StreamFault:
     argument: str
 
 
-AnyFault = Fault | LogFault | StreamFault
+@dataclass(frozen=True)
+class UnknownMethodFault:
+    """A fault in how a method is answered that the CRI does not have: with which code and words."""
+
+    text: str
+    code: grpc.StatusCode
+    details: str
+
+
+AnyFault = Fault | LogFault | StreamFault | UnknownMethodFault
 
 
 def parse_fault(text: str) -> AnyFault:
@@ -184,6 +193,8 @@ def parse_fault(text: str) -> AnyFault:
 
 def _parse(text: str) -> AnyFault:
     target, action, argument, when = _split(text)
+    if target == "unknown-method":
+        return _unknown_method_fault(text, action, argument, when)
     if target in {"log", "stream"} or target.endswith(".stream"):
         if when:
             msg = "faults in logs and streams take no conditions"
@@ -306,6 +317,13 @@ def _other_call(argument: str) -> OtherCall:
     return call
 
 
+def _unknown_method_fault(text: str, action: str, argument: str, when: str) -> UnknownMethodFault:
+    if action != "error" or when:
+        msg = "a method that is not there can only be answered with another error, as in 'unknown-method: error INTERNAL'"
+        raise FaultError(msg)
+    return UnknownMethodFault(text, *_code(argument))
+
+
 def _stream_fault(text: str, target: str, action: str, argument: str) -> StreamFault:
     name = target.removesuffix("stream").removesuffix(".")
     if name and name not in STREAMING_RPCS:
@@ -314,4 +332,15 @@ def _stream_fault(text: str, target: str, action: str, argument: str) -> StreamF
     return StreamFault(text, (name,) if name else STREAMING_RPCS, action, parse_stream_change(action, argument))
 
 
-__all__ = ["LOG_CHANGES", "STREAM_CHANGES", "AnyFault", "Fault", "FaultError", "LogFault", "StreamFault", "parse_fault", "parse_time"]
+__all__ = [
+    "LOG_CHANGES",
+    "STREAM_CHANGES",
+    "AnyFault",
+    "Fault",
+    "FaultError",
+    "LogFault",
+    "StreamFault",
+    "UnknownMethodFault",
+    "parse_fault",
+    "parse_time",
+]

@@ -18,7 +18,7 @@ import grpc
 from critests.audit.descriptors import Rpc, rpcs
 from critests.audit.effects import make_effect
 from critests.audit.exchange import EVERYTHING_SECONDS, Answered, ArmedFault, Effect, Exchange, Way, deadline_of
-from critests.audit.faults import AnyFault, Fault, parse_fault
+from critests.audit.faults import AnyFault, Fault, UnknownMethodFault, parse_fault
 from critests.client.endpoint import Endpoint
 
 _OPTIONS: list[tuple[str, Any]] = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
@@ -50,7 +50,7 @@ class _Armed:
         for fault in faults:
             if isinstance(fault, Fault):
                 self.by_rpc.setdefault(fault.rpc.name, []).append(ArmedFault(fault))
-            else:
+            elif not isinstance(fault, UnknownMethodFault):
                 self.effects.append(make_effect(fault, self.effect_hit))
 
     def effect_hit(self, text: str) -> None:
@@ -251,6 +251,11 @@ class FaultProxy:
 
     def anything(self, path: str, requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         """Hand on a call of a method that the CRI does not know."""
+        armed = self._acting()
+        for fault in armed.faults:
+            if isinstance(fault, UnknownMethodFault):
+                armed.effect_hit(fault.text)
+                context.abort(fault.code, fault.details)
         try:
             call = self._upstream_call(path, "stream_stream")(requests, timeout=deadline_of(context), metadata=_metadata(context))
             yield from _relay(call, context)

@@ -1,7 +1,5 @@
 """`critests clean`: remove what interrupted runs left behind."""
 
-import shutil
-
 import click
 import grpc
 
@@ -9,11 +7,10 @@ from critests.client import Connection, EndpointError, connect
 from critests.client.discovery import find
 from critests.lifecycle.cgroup_parents import CgroupParents
 from critests.lifecycle.removal import remove_run, runs_on
-from critests.lifecycle.run_label import DATA_HOME, RunIdentity
-from critests.node import places
+from critests.lifecycle.run_label import RunIdentity
 from critests.node.cgroup_driver import cgroup_driver
 from critests.node.locks import known_runs, run_is_live
-from critests.node.removal import reap_dead_runs
+from critests.node.removal import forget_dead_run, reap_dead_runs
 
 
 @click.command()
@@ -43,9 +40,8 @@ def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
         if live:
             click.echo(f"run {run_id} is going on: left alone")
             continue
-        shutil.rmtree(DATA_HOME / run_id, ignore_errors=True)
-        shutil.rmtree(places.run_dir(run_id), ignore_errors=True)
-        click.echo(f"files of run {run_id}: removed")
+        if forget_dead_run(run_id):
+            click.echo(f"files of run {run_id}: removed")
     if problems:
         msg = "not everything could be removed; see above"
         raise click.ClickException(msg)

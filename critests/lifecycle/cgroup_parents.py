@@ -1,5 +1,6 @@
 """The cgroup parent of a pod, in the form that the runtime's cgroup driver wants, and its removal after the run."""
 
+import os
 import subprocess
 from dataclasses import dataclass
 from enum import StrEnum, unique
@@ -45,9 +46,8 @@ class CgroupParents:
             subprocess.run(["systemctl", "stop", f"{self._slice}.slice"], check=False, capture_output=True, timeout=30)
         left: list[str] = []
         for top in self._tops():
-            for directory in sorted((path for path in top.rglob("*") if path.is_dir()), key=lambda path: -len(path.parts)):
-                _remove(directory, left)
-            _remove(top, left)
+            for directory, _, _ in os.walk(top, topdown=False):
+                _remove(Path(directory), left)
             if top.parent.name == "critests" and not any(child.is_dir() for child in _children(top.parent)):
                 _remove(top.parent, [])
         return left

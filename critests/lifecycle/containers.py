@@ -1,7 +1,10 @@
 """A container in hand: made, started, looked at from several sides, removed."""
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
+
+import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection
@@ -9,7 +12,7 @@ from critests.lifecycle import container_log
 from critests.lifecycle.container_log import LogRecord
 from critests.lifecycle.process import ProcessStatus
 from critests.lifecycle.sandboxes import Sandbox, kill
-from critests.lifecycle.waiting import eventually
+from critests.lifecycle.waiting import ConditionNotMet, eventually
 
 STATE_SECONDS = 10.0
 LOG_SECONDS = 10.0
@@ -123,8 +126,19 @@ class Container:
         kill(self.connection, self.id)
 
     def discard(self) -> None:
-        """Stop and remove it."""
+        """Stop and remove it.
+
+        A runtime may answer the stop a moment before it reports the end, and refuse a removal in between; then the end is waited for.
+        """
         self.kill()
-        self.connection.runtime.RemoveContainer(cri.RemoveContainerRequest(container_id=self.id))
+        request = cri.RemoveContainerRequest(container_id=self.id)
+        try:
+            self.connection.runtime.RemoveContainer(request)
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.NOT_FOUND:
+                raise
+            with contextlib.suppress(ConditionNotMet):
+                self.exited()
+            self.connection.runtime.RemoveContainer(request)
         if self.id in self.sandbox.container_ids:
             self.sandbox.container_ids.remove(self.id)
