@@ -1,5 +1,6 @@
 """The sandbox half of the small CRI server's RuntimeService."""
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
@@ -96,10 +97,11 @@ class Sandboxes:
         return containers
 
     def status(self, request: cri.PodSandboxStatusRequest) -> cri.PodSandboxStatusResponse:
-        """PodSandboxStatus."""
+        """PodSandboxStatus, with the statuses of the sandbox's containers at that time."""
         sandbox = self.get(request.pod_sandbox_id)
         info = {"info": '{"pid": 1}'} if request.verbose else {}
-        return cri.PodSandboxStatusResponse(status=sandbox.status(), info=info)
+        containers = [container.status() for container in self.store.containers_of(sandbox.id)]
+        return cri.PodSandboxStatusResponse(status=sandbox.status(), info=info, containers_statuses=containers, timestamp=time.time_ns())
 
     def matching(self, wanted: cri.PodSandboxFilter) -> Iterator[cri.PodSandbox]:
         """Yield what a filter lets through, newest first."""

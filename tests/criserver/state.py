@@ -86,13 +86,20 @@ class Sandbox:
             metadata=self.config.metadata,
             state=self.state,
             created_at=self.created_at,
-            network=cri.PodSandboxNetworkStatus(ip=self.ip if self.state == cri.SANDBOX_READY else ""),
+            network=self._network(),
             labels=self.config.labels,
             annotations=self.config.annotations,
             runtime_handler=self.runtime_handler,
         )
         status.linux.namespaces.options.CopyFrom(self.config.linux.security_context.namespace_options)
         return status
+
+    def _network(self) -> cri.PodSandboxNetworkStatus:
+        """Both addresses: the one of each family ends in the same two numbers."""
+        if self.state != cri.SANDBOX_READY or not self.ip:
+            return cri.PodSandboxNetworkStatus()
+        third, fourth = self.ip.split(".")[2:]
+        return cri.PodSandboxNetworkStatus(ip=self.ip, additional_ips=[cri.PodIP(ip=f"fd00:77::{third}:{fourth}")])
 
 
 @dataclass
