@@ -3,7 +3,8 @@
     pytest --pyargs critests.validation --cri-node containerd -p critests.audit.pytest_audit --cri-audit
 
 A case under a fault is a test of its own, `NAME!FAULT`: it passes if the test noticed. A test has noticed when its own phase found the
-promise broken and the fault had changed something by then. What is blocked, unsupported, or fails in the harness has not noticed.
+promise broken and the fault had changed something by then. What is blocked, unsupported, or fails in the harness has not noticed;
+where the fault had no part in that, the case counts as not tried: another runtime has to prove the test.
 
 The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several tests is made honestly,
 whenever it is made.
@@ -233,8 +234,8 @@ class Auditor:
         """Give the report of a case the outcome of the audit."""
         if verdict.noticed or self.tried is not None:
             report.outcome, report.longrepr = "passed", None
-        elif "[" in verdict.test and verdict.test not in entry.turns_red:
-            # some other case of this test may notice; the summary knows in the end
+        elif not verdict.tried or ("[" in verdict.test and verdict.test not in entry.turns_red):
+            # another runtime, or some other case of this test, may notice; the summary knows in the end
             report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, str(verdict))
         else:
             report.outcome, report.longrepr = "failed", str(verdict)

@@ -30,8 +30,13 @@ class Verdict:
     reason: str
     text: str
 
+    @property
+    def tried(self) -> bool:
+        """Whether the test came to look: not where it is unsupported or blocked and the fault had no part in that."""
+        return self.hits > 0 or self.outcome not in {Outcome.UNSUPPORTED.value, Outcome.BLOCKED.value}
+
     def __str__(self) -> str:
-        state = "noticed" if self.noticed else "NOT NOTICED"
+        state = "noticed" if self.noticed else "NOT NOTICED" if self.tried else "not tried"
         acted = f"it changed something {self.hits} times" if self.hits else "it changed nothing"
         return f"{state}: {self.fault} ({self.text}) in {self.test}: {self.outcome}, {acted}{': ' + self.reason if self.reason else ''}"
 
@@ -85,8 +90,14 @@ class Audit:
             verdict
             for verdict in self.verdicts
             if not verdict.noticed
+            and verdict.tried
             and (((verdict.fault, verdict.test) in exact and "[" in verdict.test) or (verdict.fault, base_name(verdict.test)) not in seen)
         ]
+
+    def not_tried(self) -> list[str]:
+        """Return the tests, without their parameters, none of whose cases came to look under any fault: this runtime cannot prove them."""
+        tried = {base_name(verdict.test) for verdict in self.verdicts if verdict.tried}
+        return sorted({base_name(verdict.test) for verdict in self.verdicts} - tried)
 
     def without_fault(self, matrix: Matrix | None) -> list[str]:
         """Return the tests that no fault is known for."""
@@ -105,6 +116,7 @@ class Audit:
             lines += [f"no fault is known for: {test}" for test in self.without_fault(matrix)]
         tests = {base_name(test) for test in self.tests}
         red = {base_name(verdict.test) for verdict in self.verdicts if verdict.noticed}
+        lines += [f"not tried: {test} is unsupported or blocked here" for test in self.not_tried()]
         lines.append(f"{len(red)} of {len(tests)} tests were turned red by a fault; {len(unnoticed)} faults went unnoticed")
         return lines
 
@@ -114,5 +126,6 @@ class Audit:
             "verdicts": [verdict.to_json() for verdict in self.verdicts],
             "honest": self.honest,
             "without_fault": self.without_fault(matrix),
+            "not_tried": self.not_tried(),
             "unnoticed": [[verdict.fault, verdict.test] for verdict in self.unnoticed(matrix)],
         }

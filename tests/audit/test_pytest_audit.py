@@ -17,6 +17,7 @@ import grpc
 import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
+from critests.fixtures.outcomes import unsupported
 
 
 def version(runtime):
@@ -68,6 +69,10 @@ def test_what_is_found_out_for_all_tests(probed, runtime):
     assert version(runtime).runtime_name == "criserver"
 
 
+def test_of_what_is_not_offered(runtime):
+    unsupported("nobody offers it")
+
+
 def test_without_a_fault(runtime):
     assert runtime.version.runtime_name == "criserver"
 """
@@ -79,6 +84,7 @@ break = "Version.response.runtime_name: set other"
 promise = "Version tells the name"
 turns_red = [
     "test_in_the_call", "test_in_the_set_up", "test_shared", "test_cases", "test_that_looks_away", "test_that_breaks",
+    "test_of_what_is_not_offered",
 ]
 
 [[fault]]
@@ -141,6 +147,7 @@ def test_what_is_noticed(tmp_path: Path, endpoint: str, workers: list[str]) -> N
         ("other-name", "test_cases[other]"): False,
         ("other-name", "test_that_looks_away"): False,
         ("other-name", "test_that_breaks"): False,
+        ("other-name", "test_of_what_is_not_offered"): False,
         ("other-name-later", "test_in_the_set_up"): False,
         ("other-name-later", "test_cases[one::case]"): True,
         ("no-handlers", "test_what_is_found_out_for_all_tests"): True,
@@ -153,8 +160,10 @@ def test_what_is_noticed(tmp_path: Path, endpoint: str, workers: list[str]) -> N
         ("other-name-later", "test_in_the_set_up"),
     ]
     assert report["without_fault"] == ["test_without_a_fault"]
-    assert set(report["honest"].values()) == {"passed"}
-    assert "4 of 8 tests were turned red by a fault; 4 faults went unnoticed" in output
+    assert report["not_tried"] == ["test_of_what_is_not_offered"]
+    assert {name for name, outcome in report["honest"].items() if outcome != "passed"} == {"test_of_what_is_not_offered"}
+    assert "not tried: test_of_what_is_not_offered is unsupported or blocked here" in output
+    assert "4 of 9 tests were turned red by a fault; 4 faults went unnoticed" in output
     assert status == 1
 
 

@@ -1,0 +1,56 @@
+"""`python -m critests.audit.proven REPORT …`: what audits of several runtimes prove together; a test needs to turn red on one of them.
+
+Reports are what `--cri-audit-report` writes. Exits with 1 while a test of the suite was not turned red anywhere.
+"""
+
+import ast
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from critests.audit.matrix import base_name
+
+SUITE = Path(__file__).parent.parent / "validation"
+
+
+def written_tests(suite: Path = SUITE) -> set[str]:
+    """Return the names of all tests that are written below a folder, without their parameters."""
+    modules = [ast.parse(file.read_text(encoding="utf-8")) for file in suite.rglob("test_*.py")]
+    functions = [node for module in modules for node in module.body if isinstance(node, ast.FunctionDef)]
+    return {function.name for function in functions if function.name.startswith("test_")}
+
+
+def turned_red(report: dict[str, Any]) -> set[str]:
+    """Return the tests, without their parameters, that a fault turned red in one audit."""
+    return {base_name(verdict["test"]) for verdict in report["verdicts"] if verdict["noticed"]}
+
+
+def lines(tests: set[str], reports: Iterable[tuple[str, dict[str, Any]]]) -> tuple[list[str], set[str]]:
+    """Return what a person wants to read, and the tests that were not turned red anywhere.
+
+    Args:
+        tests: all names, without parameters.
+        reports: each with its name.
+    """
+    told, left = [], set(tests)
+    for name, report in reports:
+        red = turned_red(report) & tests
+        told.append(f"{name}: {len(red)} tests turned red, {len(red & left)} of them not before; {len(report['unnoticed'])} went unnoticed")
+        left -= red
+    told += [f"never turned red: {test}" for test in sorted(left)]
+    told.append(f"{len(tests) - len(left)} of {len(tests)} tests were turned red by a fault")
+    return told, left
+
+
+def main(files: list[str]) -> int:
+    """Print it; return the exit code."""
+    reports = [(file, json.loads(Path(file).read_text(encoding="utf-8"))) for file in files]
+    told, left = lines(written_tests(), reports)
+    print("\n".join(told))
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
