@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from critests.catalogue.words import Capability
 from critests.client import EndpointError, EndpointMalformed
 from critests.fixtures import conclusion, results, selection
 from critests.fixtures.conclusion import Gathered
+from critests.fixtures.images import TestImages
 from critests.fixtures.options import Settings, UsageError
+from critests.fixtures.outcomes import Blocked, SetUpFailed
 from critests.fixtures.run_context import CannotTest, RunContext
 from critests.fixtures.session import SESSION, SuiteSession
 from critests.images.ports import RegistryPortTaken
@@ -72,6 +75,7 @@ class Leader:
                 conclusion.required(self.settings)
                 conclusion.known_failures(self.settings, "")
                 self.context = RunContext.begin(self.settings)
+                self._probe_what_is_required()
                 self.known = conclusion.circumstances(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
                 )
@@ -84,6 +88,22 @@ class Leader:
             self.config.stash[SESSION].context = self.context
             self.config.stash[SESSION].known = self.known
         return self.context
+
+    def _probe_what_is_required(self) -> None:
+        """Find out at once about capabilities that the user demands, whether or not a test will ask for them."""
+        assert self.context is not None
+        known = {fact.name for fact in self.context.facts}
+        wanted = tuple(Capability(name) for name in conclusion.required(self.settings) if name not in known)
+        if not wanted:
+            return
+        connection = self.context.connect()
+        try:
+            matrix = self.context.matrix(connection, self.settings.handlers[0], TestImages(connection, self.context).pull)
+            self.context.facts = matrix.probe_all(wanted)
+        except (Blocked, SetUpFailed) as error:
+            self.gathered.notes.append(f"not all required capabilities could be probed: {error}")
+        finally:
+            connection.close()
 
     def collected(self, kept: list[pytest.Item], dropped: list[pytest.Item]) -> None:
         """Note what will run, and what the user left out."""
