@@ -25,10 +25,12 @@ def test_a_test_is_proven_on_one_runtime_or_another() -> None:
 
 def test_tests_are_found_as_they_are_written(tmp_path: Path) -> None:
     (tmp_path / "area").mkdir()
-    (tmp_path / "area" / "test_some.py").write_text("def test_one(): ...\n\ndef other(): ...\n", encoding="utf-8")
-    assert written_tests(tmp_path) == {"test_one"}
+    text = "def test_one(): ...\n\n@slow\ndef test_two(): ...\n\ndef other(): ...\n"
+    (tmp_path / "area" / "test_some.py").write_text(text, encoding="utf-8")
+    assert written_tests(tmp_path) == {"test_one", "test_two"}
+    assert written_tests(tmp_path, without="slow") == {"test_one"}
 
 
 def test_every_test_of_the_suite_has_a_fault() -> None:
-    assert load().coverage(written_tests()) == []
+    assert load().coverage(written_tests(without="disruptive")) == []  # those run on runtimes of their own, past the proxy
     assert load().unknown(written_tests()) == []
