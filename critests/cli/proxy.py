@@ -32,6 +32,6 @@ def proxy(runtime_endpoint: str | None, listen: Path, faults: tuple[str, ...]) -
     try:
         found = find(runtime_endpoint, None)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        run_proxy(listen, found.endpoint.text, faults)
+        run_proxy(listen, found.endpoint.text, faults, say=click.echo)
     except (EndpointError, ValueError) as error:
         raise click.ClickException(str(error)) from error
