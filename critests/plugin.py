@@ -32,6 +32,7 @@ pytest_plugins = [
     "critests.fixtures.containers",
     "critests.fixtures.images",
     "critests.fixtures.streaming",
+    "critests.fixtures.own_runtime",
 ]
 
 LEADER = pytest.StashKey[Leader]()

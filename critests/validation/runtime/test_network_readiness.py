@@ -1,0 +1,72 @@
+"""Whether the runtime follows the CNI configuration that is taken away and put back under it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.marks import disruptive, requirement
+from critests.fixtures.own_runtime import ALIVE, OwnRuntime
+
+Readiness = dict[str, bool]
+READINESS_SECONDS = 30.0
+"""How long a runtime may take to follow: some wait a while before they believe that the network has gone."""
+
+
+@pytest.fixture
+def readiness(own_runtime: OwnRuntime) -> Callable[[], Readiness]:
+    """Return what asks Status for its conditions, by type."""
+
+    def look() -> Readiness:
+        status = own_runtime.stub.Status(cri.StatusRequest()).status
+        return {condition.type: condition.status for condition in status.conditions}
+
+    return look
+
+
+@pytest.fixture
+def without_network(own_runtime: OwnRuntime, readiness: Callable[[], Readiness]) -> str:
+    """A runtime whose CNI configuration has been taken away, and which has noticed; return the configuration."""
+    text = own_runtime.conflist.read_text(encoding="utf-8")
+    own_runtime.conflist.unlink()
+    own_runtime.eventually("NetworkReady to turn false", readiness, READINESS_SECONDS, lambda seen: not seen["NetworkReady"])
+    return text
+
+
+@requirement("RT-09")
+@disruptive
+def test_network_is_not_ready_without_its_configuration(
+    own_runtime: OwnRuntime, readiness: Callable[[], Readiness], without_network: str
+) -> None:
+    """Without a CNI configuration NetworkReady MUST turn false, RuntimeReady stay true, and a pod on the host's network still start.
+
+    Source: RuntimeCondition, NamespaceOption.network. Not stated by the CRI; the kubelet starts the pods that bring the network this way.
+    """
+    assert without_network
+    config = own_runtime.requests.sandbox(namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD))
+
+    answer = own_runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler))
+
+    pod = own_runtime.adopt_sandbox(answer.pod_sandbox_id, config)
+    seen = readiness()
+    assert (seen["RuntimeReady"], seen["NetworkReady"]) == (True, False)
+    assert pod.state() == cri.SANDBOX_READY
+
+
+@requirement("RT-10")
+@disruptive
+def test_network_is_ready_again_with_its_configuration(
+    own_runtime: OwnRuntime, readiness: Callable[[], Readiness], without_network: str
+) -> None:
+    """With a valid CNI configuration put in place NetworkReady SHOULD turn true again, without a restart of the daemon.
+
+    Source: RuntimeCondition. Not stated by the CRI; on a new node the configuration comes after the runtime.
+    """
+    own_runtime.conflist.write_text(without_network, encoding="utf-8")
+    own_runtime.eventually("NetworkReady to turn true", readiness, READINESS_SECONDS, lambda seen: seen["NetworkReady"])
+
+    config = own_runtime.requests.sandbox()
+    answer = own_runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler))
+
+    assert own_runtime.adopt_sandbox(answer.pod_sandbox_id, config).status().network.ip
+    assert own_runtime.condition() == ALIVE
