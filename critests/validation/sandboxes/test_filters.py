@@ -1,5 +1,6 @@
 """SBA: which sandboxes ListPodSandbox returns."""
 
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -10,10 +11,12 @@ from critests.fixtures.made import Made
 from critests.fixtures.marks import requirement
 from critests.fixtures.outcomes import setting_up
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import may_change
+from critests.fixtures.sandboxes import may_change, may_join_network
 from critests.lifecycle.sandboxes import Sandbox
 
-ROLE, TIER, BARE = "critests.example/role", "critests.example/tier", "critests.example/bare"
+OURS = f"critests-{secrets.token_hex(4)}.example"
+"""Prefix of label keys that no other worker and no other run on the runtime uses."""
+ROLE, TIER, BARE = f"{OURS}/role", f"{OURS}/tier", f"{OURS}/bare"
 NOBODY = "0" * 64
 """The form of an id, and no object's."""
 
@@ -45,6 +48,7 @@ def population(runtime: Runtime) -> Iterator[Population]:
 
     def make(role: str, tier: str, **more: str) -> Sandbox:
         config = runtime.requests.sandbox(f"{role}-{tier}", labels={ROLE: role, TIER: tier, **more})
+        may_join_network(runtime, config)
         made.sandboxes.append(Sandbox.run(runtime.connection, config, runtime.handler))
         return made.sandboxes[-1]
 
