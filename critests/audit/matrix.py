@@ -5,7 +5,8 @@
     break = "ListPodSandbox.request.filter.state: clear"      # or a list of faults that are set together
     promise = "a sandbox filter with a state selects by it"
     turns_red = ["test_list_sandboxes_filters_by_state"]      # with [param] where it must be this very case
-    during = "call"                                           # optional; the default, "all", includes the test's own set-up
+    during = "call"                                           # optional; the default, "all", includes the test's own set-up;
+                                                              # "restart": once a runtime of the test's own was restarted
     spoils = true                                             # optional; shared fixtures are made anew afterwards
 
 A test without its parameters is turned red if any of its cases is.
@@ -21,7 +22,7 @@ from typing import Any
 from critests.audit.faults import AnyFault, FaultError, parse_fault
 
 SHIPPED = Path(__file__).with_name("faults")
-DURING = ("all", "call")
+DURING = ("all", "call", "restart")
 _KEYS = {"id", "break", "promise", "turns_red", "during", "spoils"}
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -39,7 +40,7 @@ class Entry:
         faults: what is set, all together.
         promise: what is broken, in one line.
         turns_red: names of tests.
-        during: `all` of the test, its own set-up included, or its `call` only.
+        during: `all` of the test, its own set-up included, its `call` only, or from the first `restart` of a runtime of its own on.
         spoils: whether shared fixtures are no good afterwards.
         where: file and line.
     """

@@ -1,6 +1,7 @@
 """`python -m critests.audit.proven REPORT …`: what audits of several runtimes prove together; a test needs to turn red on one of them.
 
-Reports are what `--cri-audit-report` writes. Exits with 1 while a test of the suite was not turned red anywhere.
+Reports are what `--cri-audit-report` writes, of audits with the honest runs: red proves nothing of a test that is never green.
+Exits with 1 while a test of the suite was not turned red anywhere.
 """
 
 import ast
@@ -33,8 +34,9 @@ def written_tests(suite: Path = SUITE, without: str = "") -> set[str]:
 
 
 def turned_red(report: dict[str, Any]) -> set[str]:
-    """Return the tests, without their parameters, that a fault turned red in one audit."""
-    return {base_name(verdict["test"]) for verdict in report["verdicts"] if verdict["noticed"]}
+    """Return the tests, without their parameters, that pass in one audit and that a fault turned red."""
+    honest = report["honest"]
+    return {base_name(verdict["test"]) for verdict in report["verdicts"] if verdict["noticed"] and honest.get(verdict["test"]) == "passed"}
 
 
 def lines(tests: set[str], reports: Iterable[tuple[str, dict[str, Any]]]) -> tuple[list[str], set[str]]:

@@ -7,12 +7,13 @@ promise broken and the fault had changed something by then. What is blocked, uns
 where the fault had no part in that, the case counts as not tried: another runtime has to prove the test.
 
 The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several tests is made honestly,
-whenever it is made.
+whenever it is made. A runtime that a test has for itself gets a proxy for itself.
 """
 
 import contextlib
 import json
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ from critests.audit.proxy import FaultProxy
 from critests.audit.verdicts import Audit, Verdict, verdict_of
 from critests.client.endpoint import Endpoint
 from critests.fixtures.images import TestImages
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.run_context import RunContext
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.selection import is_ours
@@ -91,6 +93,7 @@ class Auditor:
         self.matrix = matrix
         self.tried = tried
         self.proxy: FaultProxy | None = None
+        self.own: FaultProxy | None = None
         self.upstream: tuple[Endpoint, Endpoint] | None = None
         self.audit = Audit()
 
@@ -140,6 +143,28 @@ class Auditor:
         self.proxy = FaultProxy(context.endpoint.text, image_upstream=context.image_endpoint.text)
         context.endpoint = context.image_endpoint = Endpoint.parse(self.proxy.start())
 
+    def _stand_before(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any], item: pytest.Item) -> None:
+        """Stand between a test and the runtime that it has for itself, with the faults that are set, for as long as it has it."""
+        assert self.proxy is not None
+        proxy = self.own = FaultProxy(own.context.endpoint.text)
+        endpoint = Endpoint.parse(proxy.start())
+        fixture.addfinalizer(proxy.close)
+        proxy.faults = self.proxy.faults
+        own.connection.close()
+        own.context = replace(own.context, endpoint=endpoint, image_endpoint=endpoint)
+        own.connection = own.context.connect(own.connection.recorder)
+        restart, entry = own.restart, item.stash.get(ENTRY, None)
+
+        def restart_and_set(*arguments: Any, **named: Any) -> None:  # noqa: ANN401 - whatever the method takes
+            restart(*arguments, **named)
+            if entry is not None and entry.during == "restart":
+                proxy.faults = entry.faults
+
+        own.restart = restart_and_set  # type: ignore[method-assign]  # of one object
+
+    def _proxies(self) -> list[FaultProxy]:
+        return [proxy for proxy in (self.proxy, self.own) if proxy is not None]
+
     def _step_aside(self) -> None:
         """Give the run its own endpoint back, for its clean-up."""
         context = self.config.stash[SESSION].context
@@ -170,14 +195,17 @@ class Auditor:
         suite = item.config.stash[SESSION]
         if self.proxy is None:
             suite.begin()
-        assert self.proxy is not None
-        self.proxy.faults = entry.faults
+        for proxy in self._proxies():
+            proxy.faults = entry.faults
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> Generator[None, object, object]:
         """Let everything be honest that other tests will use as well."""
         if fixturedef.scope == "function":
-            return (yield)
+            made = yield
+            if isinstance(made, OwnRuntime) and made.throwaway is not None and self.proxy is not None:
+                self._stand_before(made, fixturedef, request.node)
+            return made
         with self._honest():
             made = yield
         # what these remember is for the whole session, whichever test asks first
@@ -187,8 +215,12 @@ class Auditor:
             made.pull = self._honestly(made.pull)  # type: ignore[method-assign]  # likewise
         return made
 
-    def _honest(self) -> contextlib.AbstractContextManager[None]:
-        return self.proxy.honest() if self.proxy else contextlib.nullcontext()
+    @contextlib.contextmanager
+    def _honest(self) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            for proxy in self._proxies():
+                stack.enter_context(proxy.honest())
+            yield
 
     def _honestly(self, ask: Callable[..., T]) -> Callable[..., T]:
         def honestly(*arguments: Any, **named: Any) -> T:  # noqa: ANN401 - whatever the function takes
@@ -201,10 +233,11 @@ class Auditor:
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         """Clean up honestly; after a fault that spoils, take down what tests share."""
         entry = item.stash.get(ENTRY, None)
+        for proxy in self._proxies():
+            proxy.faults = ()
+        self.own = None  # its fixture closes it
         if entry is None:
             return
-        if self.proxy is not None:
-            self.proxy.faults = ()
         if entry.spoils:
             item.session._setupstate.teardown_exact(None)  # noqa: SLF001 - pytest has no public way to take down all fixtures early
 
@@ -216,7 +249,7 @@ class Auditor:
         entry = item.stash.get(ENTRY, None)
         if entry is None:
             return (yield)
-        hits = sum(self.proxy.hits.values()) if self.proxy else 0
+        hits = sum(sum(proxy.hits.values()) for proxy in self._proxies())
         with self._honest():
             report = yield
         report.__dict__.pop("critests", None)  # a case under a fault is no result of the runtime

@@ -9,17 +9,20 @@ from critests.audit.proven import lines, written_tests
 
 def report(*noticed: str) -> dict[str, Any]:
     verdicts = [{"test": name, "noticed": True} for name in noticed]
-    return {"verdicts": [*verdicts, {"test": "test_c", "noticed": False}], "unnoticed": [["fault", "test_c"]]}
+    verdicts += [{"test": "test_c", "noticed": False}, {"test": "test_d", "noticed": True}]
+    honest = dict.fromkeys([*noticed, "test_c"], "passed") | {"test_d": "failed"}
+    return {"verdicts": verdicts, "honest": honest, "unnoticed": [["fault", "test_c"]]}
 
 
 def test_a_test_is_proven_on_one_runtime_or_another() -> None:
-    told, left = lines({"test_a", "test_b", "test_c"}, [("one", report("test_a[x]")), ("other", report("test_a[y]", "test_b"))])
-    assert left == {"test_c"}
+    told, left = lines({"test_a", "test_b", "test_c", "test_d"}, [("one", report("test_a[x]")), ("other", report("test_a[y]", "test_b"))])
+    assert left == {"test_c", "test_d"}
     assert told == [
         "one: 1 tests turned red, 1 of them not before; 1 went unnoticed",
         "other: 2 tests turned red, 1 of them not before; 1 went unnoticed",
         "never turned red: test_c",
-        "2 of 3 tests were turned red by a fault",
+        "never turned red: test_d",
+        "2 of 4 tests were turned red by a fault",
     ]
 
 

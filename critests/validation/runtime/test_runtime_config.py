@@ -48,7 +48,8 @@ def test_pod_lands_in_its_cgroup(
 
     answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
 
-    running(script=f": {token}; {WAITING}", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, sandbox_config))
+    home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
+    running(script=f": {token}; echo ready; {WAITING}", wait_for_log="ready", in_sandbox=home)
     cgroups = cgroups_of_processes_that_mention(token)
     if not cgroups:
         blocked("the processes of containers cannot be seen from here; run the suite in the PID namespace of the machine")
