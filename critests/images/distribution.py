@@ -241,11 +241,14 @@ class DistributionHandler(BaseHTTPRequestHandler):
         return {"WWW-Authenticate": self._challenge(Scheme(schemes[0]), "")} if schemes else {}
 
     def _token(self, asked: Mapping[str, str]) -> None:
-        """Hand a token out: to who proves to be the user of the repository, or to everybody where it has none."""
+        """Hand a token out: to who proves to be the user of the repository, or to everybody where it has none.
+
+        A repository that is open to all has tokens as well: a client that learns from `/v2/` that others need one may ask for it.
+        """
         parts = asked.get("scope", "").split(":")
         name = parts[1] if len(parts) == 3 and parts[0] == "repository" else ""
-        access = self.registry.repositories.access(name)
-        if access is None or access.scheme is not Scheme.BEARER:
+        access = self.registry.repositories.access(name) or Access(scheme=Scheme.BEARER)
+        if access.scheme is not Scheme.BEARER:
             self._error(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "there is no token for this scope")
             return
         credentials = _Credentials.of(self.headers.get("Authorization", ""))
