@@ -289,9 +289,24 @@ def separated() -> None:
     if os.getpid() != 1:
         raise SystemExit("to be run by unshare --mount --pid --net --ipc --fork --mount-proc")
     unmount_below([Path("/run"), Path("/tmp"), Path("/var/lib")])
-    for path in ("/run", "/tmp", "/var/lib"):
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", path], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/mnt"], check=True)
+    for path in (Path("/run"), Path("/tmp"), Path("/var/lib")):
+        hide(path, keeping={Path(__file__).parents[2], Path(sys.prefix), Path(sys.base_prefix)})
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+def hide(path: Path, *, keeping: set[Path]) -> None:
+    """Make a directory look empty but for what is needed from below it, as a checkout in /tmp is."""
+    kept = {Path("/mnt") / str(number): needed for number, needed in enumerate(sorted(keeping)) if path in needed.parents}
+    for aside, needed in kept.items():
+        aside.mkdir()
+        subprocess.run(["mount", "--bind", needed, aside], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", path], check=True)
+    for aside, needed in kept.items():
+        needed.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", "--bind", aside, needed], check=True)
+        subprocess.run(["umount", aside], check=True)
+        aside.rmdir()
 
 
 def can_be_ours(change: Change) -> bool:

@@ -149,7 +149,8 @@ def test_exec_sync_does_not_wait_for_children_when_the_time_is_over(runtime: Run
 
     Source: ExecSyncRequest.timeout; not stated by the CRI, a probe would hang otherwise.
     """
-    _, seconds = tried(runtime, script(running_container, f"sleep {LEFT_SECONDS} & sleep {LEFT_SECONDS}", timeout=1))
+    left = f"{LEFT_SECONDS * runtime.scale:g}"
+    _, seconds = tried(runtime, script(running_container, f"sleep {left} & sleep {left}", timeout=1))
 
     assert seconds < 1 + MARGIN_SECONDS * runtime.scale, f"ended after {seconds:.1f} s, with a time-out of 1 s"
 

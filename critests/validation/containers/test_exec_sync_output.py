@@ -140,7 +140,7 @@ def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(runtime: Runtime
     """
     begin = time.perf_counter()
     with contextlib.suppress(grpc.RpcError):
-        runtime.stub.ExecSync(script(running_container, f"sleep {LEFT_SECONDS} & echo begun", timeout=1))
+        runtime.stub.ExecSync(script(running_container, f"sleep {LEFT_SECONDS * runtime.scale:g} & echo begun", timeout=1))
     seconds = time.perf_counter() - begin
 
     assert seconds < 1 + MARGIN_SECONDS * runtime.scale, f"ended after {seconds:.1f} s, with a time-out of 1 s"
