@@ -151,7 +151,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         phase.error = str(call.excinfo.value)
         phase.text = report.longreprtext
         if phase.raw.lost or session.gone:
-            phase.raw = _look_after(session, phase.raw)
+            phase.raw = _look_after(session, phase.raw, provoked=call.when == "call" and selection.is_disruptive(item))
         if phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR} and session.context is not None and not course.evidence:
             with contextlib.suppress(OSError):
                 course.evidence = evidence.write(
@@ -173,11 +173,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-def _look_after(session: SuiteSession, raw: Raw) -> Raw:
-    """Look whether the runtime still answers; if not, this test is blocked and so is everything after it."""
+def _look_after(session: SuiteSession, raw: Raw, *, provoked: bool) -> Raw:
+    """Look whether the runtime still answers; if not, this test is blocked and so is everything after it.
+
+    A disruptive test whose own call the runtime did not survive (`provoked`) has found that out, and keeps what it came to.
+    """
     if session.context is None:
         return raw
-    if not session.gone:
+    if session.gone:
+        provoked = False
+    else:
         fresh = session.context.connect()
         try:
             fresh.greet()
@@ -185,7 +190,7 @@ def _look_after(session: SuiteSession, raw: Raw) -> Raw:
             session.gone = f"the runtime stopped answering ({error})"
         finally:
             fresh.close()
-    return Raw(Outcome.BLOCKED, session.gone) if session.gone else raw
+    return Raw(Outcome.BLOCKED, session.gone) if session.gone and not provoked else raw
 
 
 def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:

@@ -14,6 +14,12 @@ ENDS = [signal.SIGTERM, signal.SIGKILL]
 ends_of_the_daemon = pytest.mark.parametrize("end", ENDS, ids=["in order", "killed"])
 
 
+@pytest.fixture(autouse=True)
+def _restartable(own_runtime: OwnRuntime) -> None:
+    """End a test before its set-up where the daemon cannot be restarted."""
+    assert own_runtime.daemon
+
+
 def birth(container: Container) -> str:
     """Return when the first process of a container began, in clock ticks since the machine started: field 22 of proc(5)'s stat."""
     return container.output("cat", "/proc/1/stat").rpartition(")")[2].split()[19]
