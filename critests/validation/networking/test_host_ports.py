@@ -7,7 +7,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import ContainerFactory, yielding
 from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
@@ -31,7 +31,7 @@ def greet(runtime: Runtime, running: ContainerFactory) -> Greet:
     """Run a server in a sandbox that says a word to whoever connects, and wait until it listens."""
 
     def start(sandbox: Sandbox, word: str = "welcome", port: int = CONTAINER_PORT) -> Container:
-        container = running(command=["nc", "-ll", "-p", str(port), "-e", "echo", word], in_sandbox=sandbox)
+        container = running(command=yielding("nc", "-ll", "-p", str(port), "-e", "echo", word), in_sandbox=sandbox)
         listening = f":{port} "
         runtime.eventually("a listener", lambda: container.output("netstat", "-ltn"), holds=lambda seen: listening in seen)
         return container

@@ -10,7 +10,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import ContainerFactory, yielding
 from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
@@ -35,7 +35,8 @@ def serve(runtime: Runtime, running: ContainerFactory) -> Serve:
     """Run a server in a pod and wait until it listens: one that sends back what it gets, or another one by its command."""
 
     def start(port: int, *command: str, in_sandbox: Sandbox | None = None) -> Container:
-        container = running(command=command or ["nc", "-ll", "-p", str(port), "-e", "cat"], in_sandbox=in_sandbox)
+        server = command or ("nc", "-ll", "-p", str(port), "-e", "cat")
+        container = running(command=yielding(*server), in_sandbox=in_sandbox)
         runtime.eventually(
             f"a listener at port {port}", lambda: container.output("netstat", "-ltn"), holds=lambda seen: f":{port} " in seen
         )
