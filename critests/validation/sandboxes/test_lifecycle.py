@@ -275,7 +275,9 @@ def test_no_container_starts_in_a_stopped_sandbox(runtime: Runtime, own_sandbox:
     Source: StartContainer, RemoveContainer.
     """
     container = created(in_sandbox=own_sandbox)
-    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    stopping = cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id)
+    # what waits to become the container's process may ignore SIGTERM, and be given nearly all of the deadline
+    runtime.until_answered("StopPodSandbox", lambda: runtime.stub.StopPodSandbox(stopping))
 
     refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
 

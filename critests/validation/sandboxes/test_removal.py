@@ -20,6 +20,8 @@ from critests.node.remains import mount_table
 
 HONOURING = "trap 'exit 0' TERM; echo ready; while :; do sleep 3600 & wait $!; done"
 STUBBORN = f"echo ready; {IGNORING}"
+FIRST_CALL_SECONDS = 20.0
+"""Some runtimes give the processes of a pod nearly all of the client's deadline, and kill them then."""
 NOBODY = "0" * 64
 """The form of an id, and no object's."""
 
@@ -62,7 +64,7 @@ def test_remove_pod_sandbox_takes_it_off_every_list(
     """
     exited(in_sandbox=own_sandbox)
     created(in_sandbox=own_sandbox)
-    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    own_sandbox.stop()
 
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
@@ -95,7 +97,9 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
     running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
 
     with contextlib.suppress(grpc.RpcError):
-        runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+        runtime.stub.RemovePodSandbox(
+            cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=FIRST_CALL_SECONDS * runtime.scale
+        )
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
     assert listed(own_sandbox) == []
@@ -111,7 +115,7 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
     """
     running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
 
-    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=FIRST_CALL_SECONDS * runtime.scale)
 
     assert listed(own_sandbox) == []
 
