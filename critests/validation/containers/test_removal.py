@@ -17,6 +17,8 @@ from critests.node.capabilities import NO_SUCH_ID
 
 TREE = "setsid sh -c 'sleep 1000; : {mark}' & sh -c 'sleep 1000; : {mark}' & trap 'exit 0' TERM; echo ready; wait"
 """A first process with a child and with one in a session of its own; all three carry the mark."""
+FIRST_CALL_SECONDS = 20.0
+"""Some runtimes give a process nearly all of the client's deadline, and kill it then."""
 
 
 def is_listed(runtime: Runtime, container: Container) -> bool:
@@ -46,7 +48,7 @@ def test_a_container_that_ignores_sigterm_can_be_removed(runtime: Runtime, runni
     """
     container = running(script=IGNORING)
     with contextlib.suppress(grpc.RpcError):
-        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale)
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
@@ -61,7 +63,7 @@ def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(runtime: 
     """
     container = running(script=IGNORING)
 
-    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale)
 
     assert not is_listed(runtime, container)
 

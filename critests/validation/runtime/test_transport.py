@@ -1,6 +1,7 @@
 """GEN: how calls travel, whatever they are about."""
 
 import contextlib
+import math
 import secrets
 from collections.abc import Callable
 
@@ -58,7 +59,7 @@ def test_unknown_method_is_unimplemented(runtime: Runtime, service: str) -> None
     )
 
     with pytest.raises(grpc.RpcError) as refused:
-        unheard_of(cri.VersionRequest(), timeout=5)
+        unheard_of(cri.VersionRequest(), timeout=5 * runtime.scale)
 
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
@@ -175,7 +176,7 @@ def test_reads_are_answered_during_a_long_stop(runtime: Runtime, running: Contai
     """
     container = running(script=f"trap '' TERM; echo ready; {IGNORING}", wait_for_log="ready")
 
-    stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=1))
+    stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=math.ceil(runtime.scale)))
     before_the_end = {}
     runtime.stub.ListContainers(cri.ListContainersRequest())
     before_the_end["ListContainers"] = not stop.done()
