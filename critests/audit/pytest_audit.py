@@ -281,10 +281,12 @@ class Auditor:
         if reported is not None:
             self.audit.verdicts.append(Verdict.from_json(reported))
             self.audit.tests.add(reported["test"])
-        elif MARK not in report.nodeid and (report.when == "call" or (report.when == "setup" and not report.passed)):
-            name = _name(report.nodeid)
-            self.audit.tests.add(name)
-            self.audit.honest[name] = report.outcome
+        elif MARK not in report.nodeid:
+            result = getattr(report, "critests", None)  # comes last; in pytest's own words a warning has passed
+            if result or report.when == "call" or (report.when == "setup" and not report.passed):
+                name = _name(report.nodeid)
+                self.audit.tests.add(name)
+                self.audit.honest[name] = result["outcome"] if result else report.outcome
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:

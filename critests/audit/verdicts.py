@@ -71,7 +71,7 @@ class Audit:
 
     Attributes:
         verdicts: of every case under a fault.
-        honest: outcome of every test without a fault, as pytest names it.
+        honest: outcome of every test without a fault, as the suite names it.
         tests: every test that was selected, with its parameters.
     """
 
@@ -105,7 +105,11 @@ class Audit:
 
     def not_honest(self) -> list[str]:
         """Return the tests under faults that did not pass without one, so that their verdict says little."""
-        return sorted({verdict.test for verdict in self.verdicts if self.honest.get(verdict.test, "passed") != "passed"})
+        return sorted({verdict.test for verdict in self.verdicts if not self._passed(verdict.test)})
+
+    def _passed(self, test: str) -> bool:
+        """Say whether a test passed without a fault, or was not run without one."""
+        return self.honest.get(test, "passed") == "passed"
 
     def lines(self, matrix: Matrix | None) -> list[str]:
         """Return what a person wants to read."""
@@ -115,7 +119,7 @@ class Audit:
         if matrix is not None:
             lines += [f"no fault is known for: {test}" for test in self.without_fault(matrix)]
         tests = {base_name(test) for test in self.tests}
-        red = {base_name(verdict.test) for verdict in self.verdicts if verdict.noticed}
+        red = {base_name(verdict.test) for verdict in self.verdicts if verdict.noticed and self._passed(verdict.test)}
         lines += [f"not tried: {test} is unsupported or blocked here" for test in self.not_tried()]
         lines.append(f"{len(red)} of {len(tests)} tests were turned red by a fault; {len(unnoticed)} faults went unnoticed")
         return lines

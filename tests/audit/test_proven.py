@@ -31,9 +31,8 @@ def test_tests_are_found_as_they_are_written(tmp_path: Path) -> None:
     text = "def test_one(): ...\n\n@slow\ndef test_two(): ...\n\ndef other(): ...\n"
     (tmp_path / "area" / "test_some.py").write_text(text, encoding="utf-8")
     assert written_tests(tmp_path) == {"test_one", "test_two"}
-    assert written_tests(tmp_path, without="slow") == {"test_one"}
 
 
 def test_every_test_of_the_suite_has_a_fault() -> None:
-    assert load().coverage(written_tests(without="disruptive")) == []  # those run on runtimes of their own, past the proxy
+    assert load().coverage(written_tests()) == []
     assert load().unknown(written_tests()) == []
