@@ -17,7 +17,7 @@ from critests.client.recording import CallNotAllowed
 from critests.record.run import CapabilityFact
 
 NO_SUCH_ID = "critests-probe-of-an-id-that-nobody-has"
-EVENTS_SECONDS = 0.7
+EVENTS_SECONDS = 1.0
 
 Probe = Callable[[], CapabilityFact]
 
@@ -159,14 +159,15 @@ class RuntimeProbes:
 
     def events(self) -> CapabilityFact:
         """The stream of events stays open; off means Unimplemented or an early end."""
-        stream = self.connection.runtime.GetContainerEvents(cri.GetEventsRequest(), timeout=EVENTS_SECONDS)
+        seconds = EVENTS_SECONDS * self.connection.deadlines.scale
+        stream = self.connection.runtime.GetContainerEvents(cri.GetEventsRequest(), timeout=seconds)
         try:
             next(iter(stream))
         except StopIteration:
             return fact(Capability.EVENTS, False, "the stream ended at once", "GetContainerEvents")
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                return fact(Capability.EVENTS, True, f"the stream stayed open for {EVENTS_SECONDS} s", "GetContainerEvents")
+                return fact(Capability.EVENTS, True, f"the stream stayed open for {seconds:g} s", "GetContainerEvents")
             return _absent_if_unimplemented(Capability.EVENTS, error, "GetContainerEvents")
         return fact(Capability.EVENTS, True, "an event came", "GetContainerEvents")
 

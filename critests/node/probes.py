@@ -173,7 +173,7 @@ class ContainerProbes:
                 continue
             if isinstance(value, dict) and isinstance(value.get("pid"), int):
                 return fact(Capability.SANDBOX_PROCESS, value["pid"] > 0, f"pid {value['pid']}", "PodSandboxStatus.info")
-        return fact(Capability.SANDBOX_PROCESS, None, "the verbose status names no pid", "PodSandboxStatus.info")
+        return fact(Capability.SANDBOX_PROCESS, False, "the verbose status names no pid", "PodSandboxStatus.info")
 
     def _exec_websocket(self, container: Container) -> CapabilityFact:
         request = cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)
