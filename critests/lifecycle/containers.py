@@ -1,7 +1,8 @@
 """A container in hand: made, started, looked at from several sides, removed."""
 
 import contextlib
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
@@ -12,10 +13,12 @@ from critests.lifecycle import container_log
 from critests.lifecycle.container_log import LogRecord
 from critests.lifecycle.process import ProcessStatus
 from critests.lifecycle.sandboxes import Sandbox, kill
-from critests.lifecycle.waiting import ConditionNotMet, eventually
+from critests.lifecycle.waiting import POLL_SECONDS, ConditionNotMet, eventually
 
 STATE_SECONDS = 10.0
 LOG_SECONDS = 10.0
+SETTLE_SECONDS = 0.5
+SETTLED_LOOKS = 2
 FIRST_PROCESS = "first process"
 EXEC = "exec"
 
@@ -35,6 +38,7 @@ class Container:
     id: str
     sandbox: Sandbox
     config: cri.ContainerConfig
+    _log_may_lag: bool = field(default=False, init=False, repr=False)
 
     @classmethod
     def create(cls, sandbox: Sandbox, config: cri.ContainerConfig) -> "Container":
@@ -69,7 +73,9 @@ class Container:
 
     def exited(self, seconds: float = STATE_SECONDS) -> cri.ContainerStatus:
         """Wait for its end, and return its status then."""
-        return self.wait_for_state(cri.CONTAINER_EXITED, seconds)
+        status = self.wait_for_state(cri.CONTAINER_EXITED, seconds)
+        self._log_may_lag = True
+        return status
 
     @property
     def log_path(self) -> Path:
@@ -77,8 +83,21 @@ class Container:
         return self.sandbox.log_directory / self.config.log_path
 
     def log(self) -> list[LogRecord]:
-        """Return the records in its log now."""
+        """Return the records in its log now; of a container whose end was waited for, when the last of them have had time to be written."""
+        if self._log_may_lag:
+            self._wait_for_log_to_settle()
         return container_log.read(self.log_path)
+
+    def _wait_for_log_to_settle(self) -> None:
+        """Wait until the log stays as it is: runtimes may report an end a moment before the last output is in the file."""
+        deadline = time.monotonic() + SETTLE_SECONDS * self.connection.deadlines.scale
+        last, looks = -1, 0
+        while looks < SETTLED_LOOKS and time.monotonic() < deadline:
+            size = self.log_path.stat().st_size if self.log_path.exists() else 0
+            looks = looks + 1 if size == last and size else 0
+            last = size
+            time.sleep(POLL_SECONDS)
+        self._log_may_lag = False
 
     def log_lines(self, stream: str | None = None) -> list[str]:
         """Return the lines in its log now, parts joined; bytes that are not UTF-8 are shown as escapes."""
