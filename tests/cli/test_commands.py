@@ -28,7 +28,7 @@ def test_version() -> None:
     assert critests("--version").stdout.startswith("critests, version ")
 
 
-@pytest.mark.parametrize("command", ["nosuch", "runn"])
+@pytest.mark.parametrize("command", ["nosuch", "ran"])
 def test_an_unknown_command_is_wrong_usage(command: str) -> None:
     ended = critests(command)
 
@@ -108,10 +108,10 @@ def test_the_proxy_breaks_what_it_is_told_to(tmp_path: Path) -> None:
 
 def test_a_fault_that_is_none_says_why(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        ended = critests("proxy", "--runtime-endpoint", endpoint, "--listen", str(tmp_path / "p.sock"), "Versionn: swallow")
+        ended = critests("proxy", "--runtime-endpoint", endpoint, "--listen", str(tmp_path / "p.sock"), "NoSuchCall: swallow")
 
     assert ended.returncode == 1
-    assert "Version" in ended.stderr
+    assert "NoSuchCall" in ended.stderr
 
 
 def test_doctor_says_what_it_found_and_what_is_missing(tmp_path: Path) -> None:
