@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import IGNORING, ContainerFactory
+from critests.fixtures.containers import FOREVER, IGNORING, ContainerFactory
 from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime, refusal
 from critests.lifecycle.containers import Container
@@ -17,6 +17,8 @@ from critests.node.capabilities import NO_SUCH_ID
 
 TREE = "setsid sh -c 'sleep 1000; : {mark}' & sh -c 'sleep 1000; : {mark}' & trap 'exit 0' TERM; echo ready; wait"
 """A first process with a child and with one in a session of its own; all three carry the mark."""
+HONOURING = {"script": f"trap 'exit 0' TERM; echo ready; {FOREVER}", "wait_for_log": "ready"}
+"""A process that ends at SIGTERM, from the moment on at which it has said that it is ready."""
 FIRST_CALL_SECONDS = 20.0
 """Some runtimes give a process nearly all of the client's deadline, and kill it then."""
 
@@ -33,7 +35,7 @@ def test_remove_container_in_any_state(runtime: Runtime, container_in: Container
 
     Source: RemoveContainer.
     """
-    container = container_in(state)
+    container = container_in(state, **(HONOURING if state == cri.CONTAINER_RUNNING else {}))
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 

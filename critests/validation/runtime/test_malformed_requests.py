@@ -123,6 +123,7 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     Source: PodSandboxConfig.metadata.
     """
     config = own_runtime.requests.sandbox()
+    config.labels["critests.made-from"] = config.metadata.uid
     config.ClearField("metadata")
 
     answer = answer_to(own_runtime, "RunPodSandbox", cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler))

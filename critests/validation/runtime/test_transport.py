@@ -19,6 +19,7 @@ from critests.lifecycle.sandboxes import Sandbox
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 
 MEBIBYTE = 1024 * 1024
+THREE_MINUTES = 180.0
 FIELD_OF_THE_FUTURE = b"\xfa\xff\x7f\x08critests"
 """Field 262143 of whatever message, with a text of eight bytes: on the wire, the tag and the length before it."""
 
@@ -161,7 +162,7 @@ def test_create_container_can_be_tried_again_after_a_deadline(
             runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=item.id))
         return runtime.stub.CreateContainer(request)
 
-    again = runtime.until_answered("CreateContainer asked again", ask_again)
+    again = runtime.until_answered("CreateContainer asked again", ask_again, seconds=THREE_MINUTES)
     made = adopt_container(again.container_id, own_sandbox, config).id
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=made))
     listed = runtime.stub.ListContainers(inside).containers
