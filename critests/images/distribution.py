@@ -59,6 +59,10 @@ class _Credentials:
         return cls("basic", username, password)
 
 
+_TLS_HANDSHAKE = b"\x16"
+"""The first byte of a TLS connection, RFC 8446 section 5.1: the content type of a handshake."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Refusal:
     """An answer without content. Without a code it is no error but a redirection."""
@@ -82,6 +86,18 @@ class DistributionHandler(BaseHTTPRequestHandler):
     def registry(self) -> "RegistryServer":
         """The registry that this connection is of."""
         return cast("Any", self.server).registry  # type: ignore[no-any-return]  # set where the server is made
+
+    def handle(self) -> None:
+        """Answer the requests of the connection; to one that begins with TLS say in plain HTTP that there is none here.
+
+        Clients try HTTPS first and take up plain HTTP when an answer says so; the base class would take the first bytes of TLS for a
+        request line, and what it then answers depends on those bytes.
+        """
+        if self.rfile.peek(1)[:1] == _TLS_HANDSHAKE:  # type: ignore[attr-defined]  # a buffered reader, which the stubs do not say
+            self.wfile.write(b"HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis registry speaks plain HTTP\n")
+            self.wfile.flush()
+            return
+        super().handle()
 
     def do_GET(self) -> None:
         """Answer a GET."""

@@ -355,3 +355,15 @@ def test_faults_of_one_repository_leave_the_others_alone(client: RegistryClient,
 
     assert ask(image.registry, f"/v2/{image.repository}/manifests/1").status == 500
     assert ask(image.registry, f"/v2/{other.repository}/manifests/1").status == 200
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [b"\x16\x03\x01\x02\x00\x01", b"\x16\x03\x01 a b\r\n\r\n", b"\x16\x03\x01\x00\n"],
+    ids=["usual", "like a request", "with a newline"],
+)
+def test_a_client_that_begins_with_tls_is_told_that_there_is_none(registry: RegistryServer, hello: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", registry.port), timeout=5) as connection:
+        connection.sendall(hello)
+
+        assert connection.recv(100).startswith(b"HTTP/1.0 400 ")

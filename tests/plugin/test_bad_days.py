@@ -249,3 +249,12 @@ def test_a_test_that_hangs_is_lost_alone(tmp_path: Path) -> None:
     assert ended.returncode == 3, ended.stdout + ended.stderr
     outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path / "results")["tests"]}
     assert outcomes == {"test_hangs": "error", "test_goes_on": "passed"}
+
+
+def test_a_runtime_that_does_not_reach_the_registry_is_told_how(tmp_path: Path) -> None:
+    with serve(CriServer(wrong={"fails=PullImage"})) as endpoint:
+        ended = run_on(endpoint, tmp_path, "--select", "CTR-01,CTR-13,CTR-21")
+
+    assert ended.returncode == 5, ended.stdout + ended.stderr
+    assert "does not reach the suite's registry" in ended.stdout
+    assert {test["outcome"] for test in record_in(tmp_path)["tests"]} == {"blocked", "disabled"}
