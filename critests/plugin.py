@@ -148,7 +148,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     phase = course.phases[call.when] = Phase(seconds=call.duration)
     if call.excinfo is not None and not isinstance(call.excinfo.value, KeyboardInterrupt | pytest.exit.Exception):
         phase.raw = classify(call.excinfo.value, call.when)
-        phase.error = str(call.excinfo.value)
+        phase.error = str(call.excinfo.value).replace("\n  Use -v to get more diff", "").strip()
         phase.text = report.longreprtext
         if phase.raw.lost or session.gone:
             phase.raw = _look_after(session, phase.raw, provoked=call.when == "call" and selection.is_disruptive(item))
