@@ -5,7 +5,7 @@ import grpc
 
 from critests.client import Connection, EndpointError, connect
 from critests.client.discovery import find
-from critests.lifecycle.cgroup_parents import CgroupParents
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents, runs_with_cgroups
 from critests.lifecycle.removal import remove_run, runs_on
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.cgroup_driver import cgroup_driver
@@ -36,6 +36,7 @@ def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
             click.echo(problems[-1], err=True)
         finally:
             connection.close()
+    problems += _clean_cgroups()
     for run_id, live in known_runs().items():
         if live:
             click.echo(f"run {run_id} is going on: left alone")
@@ -45,6 +46,15 @@ def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
     if problems:
         msg = "not everything could be removed; see above"
         raise click.ClickException(msg)
+
+
+def _clean_cgroups() -> list[str]:
+    problems: list[str] = []
+    for run_id in sorted(run_id for run_id in runs_with_cgroups() if not run_is_live(run_id)):
+        left = [path for driver in CgroupDriver for path in CgroupParents(RunIdentity(run_id), driver).remove()]
+        problems += [f"{path} is still in use" for path in left]
+        click.echo(f"cgroups of run {run_id}: {'still in use' if left else 'removed'}")
+    return problems
 
 
 def _runtime(runtime_endpoint: str | None, image_endpoint: str | None) -> Connection | None:

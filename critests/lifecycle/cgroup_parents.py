@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from pathlib import Path
 
-from critests.lifecycle.run_label import RunIdentity
+from critests.lifecycle.run_label import RUN_ID, RunIdentity
 
 CGROUP_MOUNT = Path("/sys/fs/cgroup")
 
@@ -42,7 +42,7 @@ class CgroupParents:
 
     def remove(self) -> list[str]:
         """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return those that are still in use."""
-        if self.driver is CgroupDriver.SYSTEMD:
+        if self.driver is CgroupDriver.SYSTEMD and self._tops():
             subprocess.run(["systemctl", "stop", f"{self._slice}.slice"], check=False, capture_output=True, timeout=30)
         left: list[str] = []
         for top in self._tops():
@@ -55,6 +55,14 @@ class CgroupParents:
     def _tops(self) -> list[Path]:
         name = f"critests/{self.run.id}" if self.driver is not CgroupDriver.SYSTEMD else f"critests.slice/{self._slice}.slice"
         return [path for path in (CGROUP_MOUNT / name, *CGROUP_MOUNT.glob(f"*/{name}")) if path.is_dir()]
+
+
+def runs_with_cgroups() -> set[str]:
+    """Return the ids of the runs that have a cgroup on this machine, alive or dead."""
+    plain = [path.name for pattern in ("critests/*", "*/critests/*") for path in CGROUP_MOUNT.glob(pattern) if path.is_dir()]
+    slices = [path.name for pattern in ("critests.slice/*", "*/critests.slice/*") for path in CGROUP_MOUNT.glob(pattern)]
+    named = [name.removeprefix("critests-").removesuffix(".slice").replace("_", "-") for name in slices]
+    return {name for name in (*plain, *named) if RUN_ID.fullmatch(name)}
 
 
 def _children(directory: Path) -> list[Path]:

@@ -7,10 +7,10 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection
-from critests.lifecycle.run_label import RUN_LABEL, RunIdentity
+from critests.lifecycle.run_label import RUN_ID, RUN_LABEL, RunIdentity
 from critests.lifecycle.sandboxes import kill
 
-_OWN_REPOSITORY = re.compile(r"/critests/(\d{9,11}-[0-9a-f]{6})/")
+_OWN_REPOSITORY = re.compile(rf"/critests/({RUN_ID.pattern})/")
 
 
 @dataclass

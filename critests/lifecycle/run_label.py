@@ -1,5 +1,6 @@
 """The label that says which run an object belongs to, so that exactly our own objects are removed, also after a crash."""
 
+import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RUN_LABEL = "critests.run"
+RUN_ID = re.compile(r"\d{9,11}-[0-9a-f]{6}")
 STATE_HOME = Path("/run/critests")
 DATA_HOME = Path("/var/lib/critests")
 

@@ -13,6 +13,8 @@ from critests.api import api_pb2 as cri
 from critests.client import Endpoint, connect
 from critests.images.registry import RegistryServer
 from critests.lifecycle.run_label import RunIdentity
+from critests.node.remains import cgroup_hierarchies
+from critests.node.snapshot import MachineSnapshot, difference, mentioning
 from critests.node.throwaway import ThrowawayRuntime, start_throwaway
 from tests.plugin.command import SECONDS, begin, critests, record_in, verdicts_in
 
@@ -126,6 +128,29 @@ def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(runt
     assert "left alone" in cleaned.stdout
     assert live.returncode == 0, out + err
     assert left_on(runtime.endpoint) == []
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_run_leaves_the_machine_as_it_was(workers: str, tmp_path: Path) -> None:
+    before = MachineSnapshot.take()
+    ended = critests("run", "--node", "containerd", "--select", "SBX,AUT,NET,RST", "-n", workers, "--results", str(tmp_path))
+    after = MachineSnapshot.take()
+
+    run = record_in(tmp_path)["run_id"]
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert [str(change) for change in mentioning(difference(before, after), [run])] == []
+
+
+def test_clean_removes_the_cgroups_of_a_dead_run() -> None:
+    left = [hierarchy / "critests" / "1000000000-abcdef" / "pod1" for hierarchy in cgroup_hierarchies() if os.access(hierarchy, os.W_OK)]
+    for directory in left:
+        directory.mkdir(parents=True)
+
+    cleaned = critests("clean")
+
+    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
+    assert "cgroups of run 1000000000-abcdef: removed" in cleaned.stdout
+    assert not [directory for directory in left if directory.parent.exists()]
 
 
 def test_a_throwaway_runtime_goes_when_its_run_is_interrupted(tmp_path: Path) -> None:
