@@ -1,6 +1,7 @@
 """The process that the user started: it begins the run, gathers what its processes report, judges, writes the record and cleans up."""
 
 import contextlib
+import dataclasses
 import os
 import resource
 import signal
@@ -221,6 +222,9 @@ class Leader:
         except (RecordError, OSError) as error:
             sys.stderr.write(f"critests: {error}\n")
             session.exitstatus = int(ExitCode.HARNESS_ERROR)
+            self.record = record = dataclasses.replace(
+                record, exit_code=int(ExitCode.HARNESS_ERROR), exit_reason=f"the results are not complete: {error}"
+            )
         if self.progress is not None:
             print_summary(record, run_dir=self.context.folder.path)
 

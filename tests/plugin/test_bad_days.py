@@ -258,3 +258,17 @@ def test_a_runtime_that_does_not_reach_the_registry_is_told_how(tmp_path: Path) 
     assert ended.returncode == 5, ended.stdout + ended.stderr
     assert "does not reach the suite's registry" in ended.stdout
     assert {test["outcome"] for test in record_in(tmp_path)["tests"]} == {"blocked", "disabled"}
+
+
+@pytest.mark.runtime
+def test_a_full_disk_under_the_results_is_said(tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], check=True)
+    try:
+        with serve(CriServer()) as endpoint:
+            ended = run_on(endpoint, tmp_path, "--select", "RT,SBA")
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+    assert ended.returncode == 3, ended.stdout + ended.stderr
+    assert "no space left" in ended.stderr
+    assert "exit 3:" in ended.stdout
