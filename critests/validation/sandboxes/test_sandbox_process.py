@@ -48,6 +48,8 @@ def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(runtime: Runtime,
 
     Source: StopPodSandbox.
     """
+    runtime.eventually("the death to be noticed", bereft.state, seconds=5, holds=lambda state: state == cri.SANDBOX_NOTREADY)
+
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
 
     assert bereft.state() == cri.SANDBOX_NOTREADY
@@ -80,6 +82,7 @@ def test_pod_whose_process_died_can_be_made_anew(runtime: Runtime, bereft: Sandb
     again = cri.PodSandboxConfig()
     again.CopyFrom(bereft.config)
     again.metadata.attempt += 1
+    runtime.eventually("the death to be noticed", bereft.state, seconds=5, holds=lambda state: state == cri.SANDBOX_NOTREADY)
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=bereft.id))
