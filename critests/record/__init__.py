@@ -6,8 +6,9 @@ outcomes into final ones, `expectations` knows the known failures, `merge` joins
 
 from critests.record.errors import MergeRefused, RecordNotWritten, RecordUnreadable
 from critests.record.files import read, write
+from critests.record.identity import RuntimeIdentity
 from critests.record.results import RequirementVerdict, RootCause, TestResult
-from critests.record.run import ApiCoverage, ApiLevel, CapabilityFact, Counts, RunRecord, RuntimeIdentity, Timing
+from critests.record.run import ApiCoverage, ApiLevel, CapabilityFact, Counts, RunRecord, Timing
 
 __all__ = [
     "ApiCoverage",

@@ -107,8 +107,15 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
         raise RecordUnreadable(msg) from error
 
 
-def write_atomically(target: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all, flushed to the disk; make the folders that are missing.
+def write_atomically(target: Path, content: str | bytes, *, durable: bool = True) -> None:
+    """Write a file whole or not at all; make the folders that are missing.
+
+    What is there and is no regular file (`/dev/null`, `/dev/stdout`, a pipe) is written into: renaming a file over it would replace it.
+
+    Args:
+        target: The file.
+        content: What will be in it.
+        durable: Flush it to the disk; not worth its time for thousands of files that can be made again.
 
     Raises:
         RecordNotWritten: with a sentence that names the file and the cause.
@@ -116,13 +123,18 @@ def write_atomically(target: Path, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(target)
-        _sync_folder(target.parent)
+        if durable:
+            _sync_folder(target.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

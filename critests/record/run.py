@@ -1,39 +1,15 @@
-"""The record of one run. Its JSON form is published in `schema/run-1.json`."""
+"""The record of one run. Its JSON form is published in `schema/run-2.json`."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from critests.record.identity import RuntimeIdentity
+from critests.record.operations import BenchmarkFacts, OperationResult
 from critests.record.results import RequirementVerdict, RootCause, TestResult
 
 SCHEMA: Final = "critests.run"
-SCHEMA_VERSION: Final = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class RuntimeIdentity:
-    """Which runtime was looked at.
-
-    Attributes:
-        name: The name that Version reports.
-        version: The version that Version reports.
-        api_version: The CRI version that Version reports.
-        endpoint: Address of the runtime service.
-        image_endpoint: Address of the image service, the same where there is one socket.
-        handlers: Runtime handlers that the run used; empty string is the default one.
-        binary_path: Path of the daemon's binary where it is visible, else empty.
-        binary_sha256: Its SHA-256, hexadecimal, else empty.
-        pid: Process id of the daemon, or None where it is not visible.
-    """
-
-    name: str
-    version: str
-    api_version: str = ""
-    endpoint: str = ""
-    image_endpoint: str = ""
-    handlers: list[str] = field(default_factory=list)
-    binary_path: str = ""
-    binary_sha256: str = ""
-    pid: int | None = None
+SCHEMA_VERSION: Final = 2
+"""2: `operations` and `benchmark`, which a record of version 1 has not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +124,8 @@ class RunRecord:
         notes: Sentences that the reader should see.
         workers: Number of workers.
         timing: What the run cost.
+        operations: What a benchmark measured.
+        benchmark: How it measured; None for other runs.
     """
 
     schema: str = SCHEMA
@@ -174,3 +152,5 @@ class RunRecord:
     notes: list[str] = field(default_factory=list)
     workers: int = 1
     timing: Timing = field(default_factory=Timing)
+    operations: list[OperationResult] = field(default_factory=list)
+    benchmark: BenchmarkFacts | None = None

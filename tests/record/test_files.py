@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from critests.record import RecordNotWritten, RecordUnreadable, RunRecord, read, write
-from critests.record.files import from_json, to_json
+from critests.record.files import from_json, to_json, write_atomically
 from critests.record.schema import PUBLISHED, schema
 from tests.report.sample_run import sample_run
 
@@ -79,7 +79,7 @@ def test_a_file_that_is_cut_off_is_said_to_be(record: RunRecord, tmp_path: Path)
         ("[]", "its schema is null"),
         ('{"schema": "other"}', 'its schema is "other", not "critests.run"'),
         ('{"schema": "critests.run", "schema_version": "1"}', 'its schema_version is "1"'),
-        ('{"schema": "critests.run", "schema_version": 2}', "use a newer critests"),
+        ('{"schema": "critests.run", "schema_version": 99}', "use a newer critests"),
         ('{"schema": "critests.run", "schema_version": 1}', "run_id is missing"),
         ('{"schema": "critests.run", "schema_version": 1, "run_id": 7}', "run_id should be a string, not 7"),
     ],
@@ -145,3 +145,16 @@ def test_a_folder_that_is_a_file_is_one_sentence(record: RunRecord, tmp_path: Pa
 
     with pytest.raises(RecordNotWritten, match="cannot write"):
         write(record, tmp_path / "file" / "run.json")
+
+
+def test_what_is_no_regular_file_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    write_atomically(pipe, "whole")
+
+    assert os.read(reader, 100) == b"whole"
+    assert pipe.is_fifo()
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
+    os.close(reader)

@@ -1,6 +1,6 @@
 """The published JSON schema of the run record, derived from its dataclasses.
 
-`run-1.json` beside this file is the published form; a test keeps the two equal. `python -m critests.record.schema` prints it.
+`run-2.json` beside this file is the published form; a test keeps the two equal. `python -m critests.record.schema` prints it.
 """
 
 import dataclasses

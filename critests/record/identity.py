@@ -1,0 +1,30 @@
+"""Which runtime a run looked at."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuntimeIdentity:
+    """Which runtime was looked at.
+
+    Attributes:
+        name: The name that Version reports.
+        version: The version that Version reports.
+        api_version: The CRI version that Version reports.
+        endpoint: Address of the runtime service.
+        image_endpoint: Address of the image service, the same where there is one socket.
+        handlers: Runtime handlers that the run used; empty string is the default one.
+        binary_path: Path of the daemon's binary where it is visible, else empty.
+        binary_sha256: Its SHA-256, hexadecimal, else empty.
+        pid: Process id of the daemon, or None where it is not visible.
+    """
+
+    name: str
+    version: str
+    api_version: str = ""
+    endpoint: str = ""
+    image_endpoint: str = ""
+    handlers: list[str] = field(default_factory=list)
+    binary_path: str = ""
+    binary_sha256: str = ""
+    pid: int | None = None

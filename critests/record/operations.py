@@ -1,0 +1,122 @@
+"""What a benchmark run says in numbers. Each is computed from samples that are kept beside it."""
+
+from dataclasses import dataclass, field
+
+from critests.record.identity import RuntimeIdentity
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileEstimate:
+    """A quantile with what is known about it, in the unit of its operation.
+
+    Attributes:
+        value: The estimate.
+        low: Lower end of its 95 % confidence interval, or None where there is none.
+        high: Upper end, or None.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationResult:
+    """One operation under one set of dimensions.
+
+    Attributes:
+        scenario: Id of the scenario, such as `B-06`.
+        operation: What was timed: the name of an RPC, or a name of ours such as `pod cycle`.
+        dimensions: What was held fixed, such as `{"containers": "100"}`.
+        side: `a` or `b` in a live comparison, else empty.
+        unit: Of all values: `s`, `1/s`, `B`, `B/s` or `1`.
+        better: `lower`, `higher`, or empty where neither is.
+        headline: Whether it is the operation that its scenario is about.
+        count: Number of steady samples that succeeded.
+        warm_up: Number of samples left out at the start.
+        steadiness: `steady`, `never steady` or `too short to tell`.
+        errors: gRPC status code to number of calls that ended with it.
+        minimum: Smallest steady sample, or None without samples, as the following.
+        maximum: Largest.
+        mean: Mean.
+        mad: Median absolute deviation from the median.
+        quantiles: `0.5`, `0.99` and so on to the estimate; only those that the number of samples supports.
+        stopped: Why sampling ended, in words.
+        client_seconds: The client's own cost per operation, measured against a server that does nothing; None where that makes no sense.
+        client_bound: Whether that cost is above a third of the median.
+        over_reference: The median as a multiple of the bare OCI runtime doing the same, or None.
+        resources: What the operation cost the runtime, such as `daemon_cpu_seconds`, each per operation.
+        late_share: Open loop: share of samples that began more than 10 ms after their intended start, else None.
+        note: A sentence that the reader should see.
+    """
+
+    scenario: str
+    operation: str
+    dimensions: dict[str, str] = field(default_factory=dict)
+    side: str = ""
+    unit: str = "s"
+    better: str = "lower"
+    headline: bool = False
+    count: int = 0
+    warm_up: int = 0
+    steadiness: str = ""
+    errors: dict[str, int] = field(default_factory=dict)
+    minimum: float | None = None
+    maximum: float | None = None
+    mean: float | None = None
+    mad: float | None = None
+    quantiles: dict[str, QuantileEstimate] = field(default_factory=dict)
+    stopped: str = ""
+    client_seconds: float | None = None
+    client_bound: bool = False
+    over_reference: float | None = None
+    resources: dict[str, float] = field(default_factory=dict)
+    late_share: float | None = None
+    note: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+        """What pairs it with the same operation of another run or side."""
+        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseProbe:
+    """How steadily the machine did a piece of work of known size before the run.
+
+    Attributes:
+        name: `spin`, `fsync` or `fork`.
+        median_seconds: Median of its duration.
+        p99_seconds: 99th percentile, or the largest where there were fewer than 100.
+        count: How often it was done.
+    """
+
+    name: str
+    median_seconds: float
+    p99_seconds: float
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkFacts:
+    """How a benchmark run was made.
+
+    Attributes:
+        profile: `smoke`, `standard` or `full`.
+        seed: Of the random order of blocks.
+        budget_seconds: The time that the user gave, or that the profile gives.
+        sides: `a` and `b` to the runtime of each side of a live comparison; empty otherwise.
+        client_seconds: RPC to the median that the client needs for it against a server that does nothing.
+        reference_seconds: Step of the bare OCI runtime (`create`, `start`, `kill`, `delete`, `cycle`) to its median.
+        noise: The machine before the run.
+        steal_share: Share of processor time taken by other guests during the run, or None.
+    """
+
+    profile: str = ""
+    seed: int = 0
+    budget_seconds: float = 0.0
+    sides: dict[str, RuntimeIdentity] = field(default_factory=dict)
+    client_seconds: dict[str, float] = field(default_factory=dict)
+    reference_seconds: dict[str, float] = field(default_factory=dict)
+    noise: list[NoiseProbe] = field(default_factory=list)
+    steal_share: float | None = None

@@ -1,0 +1,144 @@
+"""The samples of a benchmark run: every measured value with its dimensions, kept beside the run record.
+
+`samples/<scenario>.jsonl.gz` holds one series a line, as columns: ten thousand samples are a few ten kilobytes.
+"""
+
+import dataclasses
+import gzip
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from critests.record.codec import Mismatch, from_plain, to_plain
+from critests.record.errors import RecordUnreadable
+from critests.record.files import write_atomically
+
+SUFFIX: Final = ".jsonl.gz"
+SECONDS, PER_SECOND, BYTES, BYTES_PER_SECOND, COUNT = "s", "1/s", "B", "B/s", "1"
+"""Units of series; nothing else is stored, readers choose milliseconds or megabytes."""
+LOWER, HIGHER, NEITHER = "lower", "higher", ""
+
+
+@dataclass(kw_only=True)
+class Series:
+    """What was measured of one operation under one set of dimensions, in the order in which it was measured.
+
+    Attributes:
+        scenario: Id of the scenario, such as `B-06`.
+        operation: What was timed: the name of an RPC, or a name of ours such as `pod cycle`.
+        dimensions: What was held fixed, such as `{"containers": "100"}`; values as texts.
+        unit: Of the values: `s`, `1/s`, `B`, `B/s` or `1`.
+        better: `lower`, `higher`, or empty where neither is.
+        side: `a` or `b` in a live comparison, else empty.
+        value: The measured values, failed calls included (what they took until they failed).
+        at: When each began, in seconds on the run's monotonic clock; in an open loop the intended start.
+        block: The random block in which each was measured, numbered from 0; empty where there were none.
+        codes: Index to gRPC status code, of the samples that did not end with OK.
+        late: Open loop only: seconds from the intended start to the real one, each.
+        warm_up: How many samples at the start belong to the warm-up.
+    """
+
+    scenario: str
+    operation: str
+    dimensions: dict[str, str] = field(default_factory=dict)
+    unit: str = SECONDS
+    better: str = LOWER
+    side: str = ""
+    value: list[float] = field(default_factory=list)
+    at: list[float] = field(default_factory=list)
+    block: list[int] = field(default_factory=list)
+    codes: dict[str, str] = field(default_factory=dict)
+    late: list[float] = field(default_factory=list)
+    warm_up: int = 0
+
+    @property
+    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+        """What pairs it with the same series of another run or side: scenario, operation, dimensions."""
+        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
+
+    def add(self, value: float, at: float, *, code: str = "OK", block: int = -1, late: float | None = None) -> None:
+        """Append a sample; a series has blocks, or lateness, for all of its samples or for none."""
+        if code != "OK":
+            self.codes[str(len(self.value))] = code
+        self.value.append(value)
+        self.at.append(at)
+        if block >= 0:
+            self.block.append(block)
+        if late is not None:
+            self.late.append(late)
+
+    def steady(self) -> list[float]:
+        """Return the values after the warm-up whose calls succeeded."""
+        return [value for index, value in enumerate(self.value) if index >= self.warm_up and str(index) not in self.codes]
+
+    def blocks(self) -> dict[int, list[float]]:
+        """Return the steady values by block; empty where there are no blocks."""
+        found: dict[int, list[float]] = {}
+        for index, block in enumerate(self.block):
+            if index >= self.warm_up and str(index) not in self.codes:
+                found.setdefault(block, []).append(self.value[index])
+        return found
+
+    def errors(self) -> dict[str, int]:
+        """Return how many samples, warm-up included, ended with which code."""
+        counted: dict[str, int] = {}
+        for code in self.codes.values():
+            counted[code] = counted.get(code, 0) + 1
+        return counted
+
+
+def write_samples(folder: Path, scenario: str, series: Iterable[Series]) -> Path:
+    """Write the series of one scenario into a run's `samples` folder, whole or not at all.
+
+    Args:
+        folder: `RunFolder.samples`.
+        scenario: their scenario, which names the file.
+        series: what was measured.
+
+    Raises:
+        RecordNotWritten: the file could not be written.
+    """
+    target = folder / f"{scenario}{SUFFIX}"
+    lines = "".join(json.dumps(_rounded(each), allow_nan=False, separators=(",", ":")) + "\n" for each in series)
+    write_atomically(target, gzip.compress(lines.encode(), mtime=0))
+    return target
+
+
+def read_samples(folder: Path) -> list[Series]:
+    """Read all series of a run's `samples` folder, in the order of their scenarios; none where there is no folder.
+
+    Raises:
+        RecordUnreadable: a file is cut off or holds something else.
+    """
+    found: list[Series] = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []:
+        try:
+            text = gzip.decompress(path.read_bytes()).decode()
+            found += [from_plain(Series, json.loads(line)) for line in text.splitlines()]
+        except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError, Mismatch) as error:
+            msg = f"{path} holds no samples, or was cut off: {error}"
+            raise RecordUnreadable(msg) from error
+    for series in found:
+        _check(series)
+    return found
+
+
+def _check(series: Series) -> None:
+    lengths = {len(series.value), len(series.at), *(len(column) for column in (series.block, series.late) if column)}
+    if len(lengths) != 1:
+        msg = f"the samples of {series.scenario} {series.operation} are damaged: their columns differ in length"
+        raise RecordUnreadable(msg)
+
+
+def _rounded(series: Series) -> Any:  # noqa: ANN401 - plain JSON
+    """Nine digits after the point are a nanosecond, which no clock here resolves."""
+    return to_plain(
+        dataclasses.replace(
+            series,
+            value=[round(value, 9) for value in series.value],
+            at=[round(value, 6) for value in series.at],
+            late=[round(value, 6) for value in series.late],
+        )
+    )
