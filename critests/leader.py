@@ -88,6 +88,8 @@ class Leader:
                 pytest.exit(str(error), returncode=int(ExitCode.NOT_TESTED))
             self.config.stash[SESSION].context = self.context
             self.config.stash[SESSION].known = self.known
+            if self.progress is not None:
+                self.config.stash[SESSION].told = self.progress.running
         return self.context
 
     def _probe_what_is_required(self) -> None:
@@ -207,6 +209,8 @@ class Leader:
             workers=max(1, self.workers),
             begun=self.begun,
             interrupted=self.interrupted,
+            operations=self.config.stash[SESSION].operations,
+            benchmark=self.config.stash[SESSION].benchmark,
         )
         session.exitstatus = record.exit_code
         self.record = record

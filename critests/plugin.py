@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-pytest.register_assert_rewrite("critests.fixtures", "critests.lifecycle", "critests.validation")
+pytest.register_assert_rewrite("critests.fixtures", "critests.lifecycle", "critests.validation", "critests.benchmark")
 
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
+from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.client import EndpointError
 from critests.fixtures import conclusion, evidence, marks, options, results, selection
@@ -55,6 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
         settings = Settings.read(config.getoption)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
+    scenarios.refuse_processes(config)
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
     if _worker_input(config) is None:
         config.stash[LEADER] = Leader(config, settings)
@@ -78,12 +80,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not any(selection.is_ours(item) for item in items):
         return
     settings = config.stash[SESSION].settings
+    measuring = any(selection.scenario_of(item) for item in items)
     try:
-        kept, dropped = selection.choose(items, settings)
+        kept, dropped = (scenarios if measuring else selection).choose(items, settings)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     for item in kept:
-        if selection.is_ours(item) and item.get_closest_marker("timeout") is None:
+        if selection.is_ours(item) and not measuring and item.get_closest_marker("timeout") is None:
             limit = 180 if item.get_closest_marker(marks.SLOW) else 60
             item.add_marker(pytest.mark.timeout(limit * settings.deadline_scale, func_only=False))
     if dropped:

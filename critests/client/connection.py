@@ -88,10 +88,11 @@ def connect(
     recorder = recorder or Recorder()
     deadlines = deadlines or Deadlines()
     image_endpoint = image_endpoint or endpoint
-    channel = RecordingChannel(_open(endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds, read_only=read_only)
+    channel = RecordingChannel(open_channel(endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds, read_only=read_only)
     image_channel = channel
     if image_endpoint != endpoint:
-        image_channel = RecordingChannel(_open(image_endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds, read_only=read_only)
+        bare = open_channel(image_endpoint, tls, receive_limit_bytes)
+        image_channel = RecordingChannel(bare, recorder, deadlines.seconds, read_only=read_only)
     return Connection(
         endpoint,
         image_endpoint,
@@ -104,7 +105,14 @@ def connect(
     )
 
 
-def _open(endpoint: Endpoint, tls: TlsFiles | None, receive_limit_bytes: int) -> grpc.Channel:
+def open_channel(endpoint: Endpoint, tls: TlsFiles | None = None, receive_limit_bytes: int = RECEIVE_LIMIT_BYTES) -> grpc.Channel:
+    """Open a bare channel: nothing is recorded, no call has a deadline of its own, nothing is sent before the first call.
+
+    Args:
+        endpoint: to talk to.
+        tls: certificates for `tcp:` endpoints.
+        receive_limit_bytes: the largest answer that is accepted.
+    """
     options = [
         ("grpc.max_receive_message_length", receive_limit_bytes),
         ("grpc.max_send_message_length", receive_limit_bytes),

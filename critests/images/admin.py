@@ -8,30 +8,28 @@ import json
 import secrets
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from critests.images.catalogue import image_spec
+from critests.images.contents import RegistryContents
 from critests.images.faults import Access, Fault
 from critests.images.platforms import UnsupportedArchitectureError
 from critests.images.repositories import MintedImage, UnknownRepositoryError
 from critests.images.rootfs import BusyboxError
-
-if TYPE_CHECKING:
-    from critests.images.registry import RegistryServer
 
 ADMIN_PREFIX = "/critests/"
 
 _Body = dict[str, Any]
 
 
-def _mint(registry: "RegistryServer", body: _Body) -> _Body:
+def _mint(contents: RegistryContents, body: _Body) -> _Body:
     spec = image_spec(body["image"]).changed(body.get("changes") or {})
     tags = tuple(spec.tags if body.get("tags") is None else body["tags"])
-    image = registry.builder.build(spec, salt=body.get("salt", ""), labels=body.get("labels") or {})
-    registry.repositories.add(body["repository"], tags, image)
+    image = contents.builder.build(spec, salt=body.get("salt", ""), labels=body.get("labels") or {})
+    contents.repositories.add(body["repository"], tags, image)
     return MintedImage(
         image=spec.name,
-        registry=registry.address,
+        registry=contents.address,
         repository=body["repository"],
         tags=tags,
         digest=image.top.digest,
@@ -44,44 +42,44 @@ def _mint(registry: "RegistryServer", body: _Body) -> _Body:
     ).to_json()
 
 
-def _tag(registry: "RegistryServer", body: _Body) -> _Body:
-    registry.repositories.move_tag(body["repository"], body["tag"], body["digest"])
+def _tag(contents: RegistryContents, body: _Body) -> _Body:
+    contents.repositories.move_tag(body["repository"], body["tag"], body["digest"])
     return {}
 
 
-def _tags(registry: "RegistryServer", body: _Body) -> _Body:
-    return {"tags": registry.repositories.tags(body["repository"])}
+def _tags(contents: RegistryContents, body: _Body) -> _Body:
+    return {"tags": contents.repositories.tags(body["repository"])}
 
 
-def _remove(registry: "RegistryServer", body: _Body) -> _Body:
-    return {"removed": registry.repositories.remove(body["repository"])}
+def _remove(contents: RegistryContents, body: _Body) -> _Body:
+    return {"removed": contents.repositories.remove(body["repository"])}
 
 
-def _fault(registry: "RegistryServer", body: _Body) -> _Body:
-    registry.repositories.add_fault(body["repository"], Fault.from_json(body["fault"]))
+def _fault(contents: RegistryContents, body: _Body) -> _Body:
+    contents.repositories.add_fault(body["repository"], Fault.from_json(body["fault"]))
     return {}
 
 
-def _clear_faults(registry: "RegistryServer", body: _Body) -> _Body:
-    registry.repositories.clear_faults(body["repository"])
+def _clear_faults(contents: RegistryContents, body: _Body) -> _Body:
+    contents.repositories.clear_faults(body["repository"])
     return {}
 
 
-def _access(registry: "RegistryServer", body: _Body) -> _Body:
-    registry.repositories.set_access(body["repository"], Access.from_json(body["access"]) if body.get("access") else None)
+def _access(contents: RegistryContents, body: _Body) -> _Body:
+    contents.repositories.set_access(body["repository"], Access.from_json(body["access"]) if body.get("access") else None)
     return {}
 
 
-def _requests(registry: "RegistryServer", body: _Body) -> _Body:
-    return {"requests": [request.to_json() for request in registry.repositories.requests(body["repository"])]}
+def _requests(contents: RegistryContents, body: _Body) -> _Body:
+    return {"requests": [request.to_json() for request in contents.repositories.requests(body["repository"])]}
 
 
-def _reset_requests(registry: "RegistryServer", body: _Body) -> _Body:
-    registry.repositories.reset_requests(body["repository"])
+def _reset_requests(contents: RegistryContents, body: _Body) -> _Body:
+    contents.repositories.reset_requests(body["repository"])
     return {}
 
 
-_OPERATIONS: dict[str, Callable[["RegistryServer", _Body], _Body]] = {
+_OPERATIONS: dict[str, Callable[[RegistryContents, _Body], _Body]] = {
     "mint": _mint,
     "tag": _tag,
     "tags": _tags,
@@ -94,14 +92,14 @@ _OPERATIONS: dict[str, Callable[["RegistryServer", _Body], _Body]] = {
 }
 
 
-def administer(registry: "RegistryServer", operation: str, token: str, body: bytes) -> tuple[HTTPStatus, _Body]:
+def administer(contents: RegistryContents, operation: str, token: str, body: bytes) -> tuple[HTTPStatus, _Body]:
     """Do one operation and return the answer; `{"error": …}` where it could not be done."""
-    if not secrets.compare_digest(token.encode(), registry.admin_token.encode()):
+    if not secrets.compare_digest(token.encode(), contents.admin_token.encode()):
         return HTTPStatus.FORBIDDEN, {"error": "the admin token is not this registry's"}
     if operation not in _OPERATIONS:
         return HTTPStatus.NOT_FOUND, {"error": f"there is no operation {operation}"}
     try:
-        return HTTPStatus.OK, _OPERATIONS[operation](registry, json.loads(body))
+        return HTTPStatus.OK, _OPERATIONS[operation](contents, json.loads(body))
     except UnknownRepositoryError as error:
         status, problem = HTTPStatus.NOT_FOUND, str(error)
     except KeyError as error:

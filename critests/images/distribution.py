@@ -13,16 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 from critests.images.admin import ADMIN_PREFIX, administer
 from critests.images.answers import Answer, Sent
+from critests.images.contents import RegistryContents
 from critests.images.faults import Access, Fault, FaultKind, Request, Scheme
 from critests.images.repositories import REPOSITORY_NAME, TAG, UnknownRepositoryError
-
-if TYPE_CHECKING:
-    from critests.images.registry import RegistryServer
 
 _ROUTE = re.compile(r"/v2/(?P<name>.+)/(?P<kind>manifests|blobs|tags)/(?P<reference>[^/]+)")
 _DIGEST = re.compile(r"[a-z0-9+._-]+:[a-zA-Z0-9=_-]+")
@@ -83,9 +81,9 @@ class DistributionHandler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     @property
-    def registry(self) -> "RegistryServer":
-        """The registry that this connection is of."""
-        return cast("Any", self.server).registry  # type: ignore[no-any-return]  # set where the server is made
+    def contents(self) -> RegistryContents:
+        """What the registry that this connection is of has."""
+        return cast("Any", self.server).contents  # type: ignore[no-any-return]  # set where the server is made
 
     def handle(self) -> None:
         """Answer the requests of the connection; to one that begins with TLS say in plain HTTP that there is none here.
@@ -117,7 +115,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
         body = self.rfile.read(length)
         path = urlsplit(self.path).path
         if path.startswith(ADMIN_PREFIX):
-            status, answer = administer(self.registry, path.removeprefix(ADMIN_PREFIX), self.headers.get("X-Critests-Token", ""), body)
+            status, answer = administer(self.contents, path.removeprefix(ADMIN_PREFIX), self.headers.get("X-Critests-Token", ""), body)
             self._json(status, answer)
         elif path == "/token":
             self._token({name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace")).items()})
@@ -150,11 +148,11 @@ class DistributionHandler(BaseHTTPRequestHandler):
         if path in {"/v2/", "/v2"}:
             self._json(HTTPStatus.OK, {}, self._challenges_of_any())
         elif path == "/v2/_catalog":
-            self._json(HTTPStatus.OK, {"repositories": self.registry.repositories.names()})
+            self._json(HTTPStatus.OK, {"repositories": self.contents.repositories.names()})
         elif path == "/token":
             self._token({name: values[-1] for name, values in parse_qs(url.query).items()})
         elif path == ADMIN_PREFIX:
-            self._json(HTTPStatus.OK, self.registry.greeting())
+            self._json(HTTPStatus.OK, self.contents.greeting())
         elif match is None:
             self._error(HTTPStatus.NOT_FOUND, "NAME_UNKNOWN", f"there is nothing at {url.path}")
         else:
@@ -165,7 +163,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
         credentials = _Credentials.of(self.headers.get("Authorization", ""))
         range_header, user_agent, command = self.headers.get("Range", ""), self.headers.get("User-Agent", ""), self.command
         began = time.time()
-        repositories = self.registry.repositories
+        repositories = self.contents.repositories
         redirected = self.path.startswith("/redirected/")
         fault = None if redirected else repositories.meet_fault(name, self.command, kind, reference)
         sent = Sent()
@@ -196,7 +194,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
         elif blob := repositories.find(name, kind, reference):
 
             def goes_on() -> bool:
-                return self.registry.serving and (fault is None or repositories.has_fault(name, fault))
+                return self.contents.serving and (fault is None or repositories.has_fault(name, fault))
 
             Answer(self, blob, kind, fault, goes_on, sent).send(range_header)
         else:
@@ -205,7 +203,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
 
     def _refusal(self, name: str, kind: str, reference: str, credentials: _Credentials, fault: Fault | None) -> _Refusal | None:
         """Return what is answered in place of any content, or None where the content may be looked for."""
-        repositories = self.registry.repositories
+        repositories = self.contents.repositories
         access = repositories.access(name)
         if problem := _problem_of_names(name, kind, reference):
             return _Refusal(HTTPStatus.BAD_REQUEST, *problem)
@@ -233,7 +231,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
 
     def _tags(self, name: str, query: str) -> None:
         """Answer with the tags, in pages where the client asks for them."""
-        tags = self.registry.repositories.tags(name)
+        tags = self.contents.repositories.tags(name)
         asked = {key: values[-1] for key, values in parse_qs(query).items()}
         rest = [tag for tag in tags if tag > asked.get("last", "")]
         page = rest[: int(asked["n"])] if asked.get("n", "").isdecimal() else rest
@@ -243,17 +241,17 @@ class DistributionHandler(BaseHTTPRequestHandler):
     def _may_read(self, name: str, access: Access, credentials: _Credentials) -> bool:
         if access.scheme is Scheme.BASIC:
             return (credentials.scheme, credentials.username, credentials.secret) == ("basic", access.username, access.password)
-        return credentials.scheme == "bearer" and self.registry.repositories.holds_token(name, credentials.secret)
+        return credentials.scheme == "bearer" and self.contents.repositories.holds_token(name, credentials.secret)
 
     def _challenge(self, scheme: Scheme, name: str) -> str:
         if scheme is Scheme.BASIC:
             return 'Basic realm="critests"'
         scope = f',scope="repository:{name}:pull"' if name else ""
-        return f'Bearer realm="http://{self.registry.address}/token",service="{self.registry.address}"{scope}'
+        return f'Bearer realm="http://{self.contents.address}/token",service="{self.contents.address}"{scope}'
 
     def _challenges_of_any(self) -> dict[str, str]:
         """Headers for `/v2/`: some clients (containers/image) learn only there by which scheme they may be asked, others never look."""
-        schemes = self.registry.repositories.schemes()
+        schemes = self.contents.repositories.schemes()
         return {"WWW-Authenticate": self._challenge(Scheme(schemes[0]), "")} if schemes else {}
 
     def _token(self, asked: Mapping[str, str]) -> None:
@@ -263,7 +261,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
         """
         parts = asked.get("scope", "").split(":")
         name = parts[1] if len(parts) == 3 and parts[0] == "repository" else ""
-        access = self.registry.repositories.access(name) or Access(scheme=Scheme.BEARER)
+        access = self.contents.repositories.access(name) or Access(scheme=Scheme.BEARER)
         if access.scheme is not Scheme.BEARER:
             self._error(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "there is no token for this scope")
             return
@@ -278,7 +276,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
             self._error(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "these credentials are not the right ones")
             return
         try:
-            token, seconds = self.registry.repositories.new_token(name)
+            token, seconds = self.contents.repositories.new_token(name)
         except UnknownRepositoryError as error:
             self._error(HTTPStatus.NOT_FOUND, "NAME_UNKNOWN", str(error))
             return

@@ -1,7 +1,5 @@
 """The registry on loopback that serves the test images: pull-only, in threads of the process that starts it."""
 
-import os
-import secrets
 import socket
 import sys
 import threading
@@ -11,10 +9,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from critests.images.build import Builder
+from critests.images.contents import RegistryContents
 from critests.images.distribution import DistributionHandler
 from critests.images.ports import listen
 from critests.images.registry_client import RegistryClient
-from critests.images.repositories import Repositories
 
 _END_SECONDS = 5.0
 
@@ -28,16 +26,16 @@ class RegistryServer:
     """
 
     def __init__(self, port: int | None = None, *, busybox: Path | None = None) -> None:
-        self.builder = Builder(busybox=busybox)
-        self.repositories = Repositories()
-        self.admin_token = secrets.token_urlsafe(24)
-        self.serving = False
-        self.address = ""
-        """`127.0.0.1:5010`, once started."""
+        self.contents = RegistryContents(Builder(busybox=busybox))
         self.port = 0
         self._wanted_port = port
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
+
+    @property
+    def address(self) -> str:
+        """`127.0.0.1:5010`, once started."""
+        return self.contents.address
 
     def start(self) -> Self:
         """Listen and serve.
@@ -47,9 +45,9 @@ class RegistryServer:
         """
         listener = listen(self._wanted_port)
         self.port = int(listener.getsockname()[1])
-        self.address = f"127.0.0.1:{self.port}"
-        self.serving = True
-        self._server = _Server(listener, self)
+        self.contents.address = f"127.0.0.1:{self.port}"
+        self.contents.serving = True
+        self._server = _Server(listener, self.contents)
         self._thread = threading.Thread(target=self._server.serve, name="critests-registry", daemon=True)
         self._thread.start()
         return self
@@ -58,18 +56,14 @@ class RegistryServer:
         """End every connection and stop listening. Stopping twice does nothing."""
         if not self._server or not self._thread:
             return
-        self.serving = False
+        self.contents.serving = False
         self._server.end()
         self._thread.join(_END_SECONDS)
         self._server = self._thread = None
 
     def client(self) -> RegistryClient:
         """Return what drives this registry, also from another process (see `RegistryClient.to_json`)."""
-        return RegistryClient(self.address, self.admin_token)
-
-    def greeting(self) -> dict[str, object]:
-        """Return what the registry says of itself to anybody."""
-        return {"registry": "critests", "pid": os.getpid(), "address": self.address}
+        return RegistryClient(self.address, self.contents.admin_token)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -83,18 +77,18 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, listener: socket.socket, registry: RegistryServer) -> None:
+    def __init__(self, listener: socket.socket, contents: RegistryContents) -> None:
         super().__init__(listener.getsockname(), DistributionHandler, bind_and_activate=False)
         self.socket.close()
         self.socket = listener
-        self.registry = registry
+        self.contents = contents
         self._connections: set[socket.socket] = set()
         self._workers: set[threading.Thread] = set()
         self._lock = threading.Lock()
 
     def serve(self) -> None:
         """Accept connections until `end`."""
-        while self.registry.serving:
+        while self.contents.serving:
             self.handle_request()
 
     def end(self) -> None:

@@ -17,8 +17,10 @@ from critests.lifecycle.waiting import POLL_SECONDS, ConditionNotMet, eventually
 
 STATE_SECONDS = 10.0
 LOG_SECONDS = 10.0
-SETTLE_SECONDS = 0.5
+SETTLE_SECONDS = 5.0
+"""For the last output of an ended container, which a loaded machine may bring seconds later; one that settles is not waited for longer."""
 SETTLED_LOOKS = 2
+COMMAND_SECONDS = 1.0
 FIRST_PROCESS = "first process"
 EXEC = "exec"
 
@@ -138,7 +140,27 @@ class Container:
             seen_from: `FIRST_PROCESS` for the container's own first process, `EXEC` for one that ExecSync starts; runtimes configure the
                 two separately. The first process is found as number 1, so the container needs a PID namespace of its own.
         """
-        return ProcessStatus.parse(self.output("cat", "/proc/1/status" if seen_from == FIRST_PROCESS else "/proc/self/status"))
+        if seen_from != FIRST_PROCESS:
+            return ProcessStatus.parse(self.output("cat", "/proc/self/status"))
+        self.until_its_command_runs()
+        return ProcessStatus.parse(self.output("cat", "/proc/1/status"))
+
+    def until_its_command_runs(self) -> None:
+        """Wait until the first process executes the container's command.
+
+        StartContainer may return a moment before: until then process 1 is the OCI runtime's own. What is never the command itself, as
+        under an init of the runtime's, is not waited for longer than a second.
+        """
+        if not self.config.command:
+            return
+        wanted = self.config.command[0].encode()
+        with contextlib.suppress(ConditionNotMet):
+            eventually(
+                "the first process to execute the command",
+                lambda: self.exec("cat", "/proc/1/cmdline").stdout.split(b"\0")[0],
+                COMMAND_SECONDS * self.connection.deadlines.scale,
+                lambda word: word == wanted,
+            )
 
     def kill(self) -> None:
         """Stop it at once."""

@@ -28,6 +28,8 @@ _MEDIAN = 0.5
 _MOST_BATCHES = 20
 _FEWEST_BATCHES = 8
 """With 8 of each side a difference among 30 operations can be proven; it takes 32 independent samples."""
+_MATTERS = 5
+"""An operation with a noise floor of its own is too noisy only if a difference of so many times that floor could stay unseen."""
 _TIMES = 4
 """A batch is this many times as long as the samples depend on each other; its neighbours are then correlated by about 0.12."""
 
@@ -102,6 +104,8 @@ class Evidence:
     """How many blocks, or batches of the shorter side, the test counted."""
     obstacle: str = ""
     """Why nothing could be tested, as a sentence without a full stop."""
+    floor: float = 0.0
+    """A noise floor of this operation's own, as a share, where it is above that of the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +184,11 @@ def _judge(evidence: Evidence, corrected_p: float, asked: int, settings: Setting
 def _verdict(evidence: Evidence, corrected_p: float, asked: int, settings: Settings) -> tuple[Verdict, str]:
     if evidence.obstacle or evidence.ratio is None:
         return Verdict.TOO_NOISY, evidence.obstacle
-    effect, needed = abs(math.log(evidence.ratio)), math.log1p(settings.smallest_effect)
+    floor = max(settings.smallest_effect, evidence.floor)
+    effect, needed = abs(math.log(evidence.ratio)), math.log1p(floor)
     if corrected_p <= settings.significance:
         if effect < needed:
-            return Verdict.NO_EVIDENCE, f"the difference is below the noise floor of {settings.smallest_effect:.1%}"
+            return Verdict.NO_EVIDENCE, f"the difference is below the noise floor of {floor:.1%}"
         slower = (evidence.ratio > 1) != settings.higher_is_better
         return (Verdict.SLOWER if slower else Verdict.FASTER), f"p = {corrected_p:.2g} after correction for {asked} operations"
     blind = _blindness(evidence, asked, settings)
@@ -199,7 +204,8 @@ def _blindness(evidence: Evidence, asked: int, settings: Settings) -> str:
     if evidence.interval is None or evidence.ratio is None:
         return "the samples do not bound the ratio on both sides"
     reach = max(evidence.interval.high / evidence.ratio, evidence.ratio / evidence.interval.low)
-    return f"a difference of {settings.resolution:.0%} could stay unseen" if reach > 1 + settings.resolution else ""
+    unseen = max(settings.resolution, _MATTERS * evidence.floor)
+    return f"a difference of {unseen:.0%} could stay unseen" if reach > 1 + unseen else ""
 
 
 def _evidence(shift: Shift, method: str, counts: tuple[int, int], units: int) -> Evidence:

@@ -1,5 +1,6 @@
 """The images and the registry as a real containerd sees them."""
 
+import json
 import os
 import shutil
 import time
@@ -25,6 +26,7 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.waiting import eventually
 from critests.node.throwaway import start_throwaway
 
 pytestmark = [
@@ -59,6 +61,14 @@ class Node:
         container = Container.create(self.sandbox, config)
         container.start()
         return container
+
+    def until_in_system_call(self, container: Container, name: str) -> None:
+        """Wait until the container's process stands in a system call."""
+        status = self.connection.runtime.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id, verbose=True))
+        now = Path("/proc", str(json.loads(status.info["info"])["pid"]), "syscall")
+        number = str(SYSTEM_CALLS[machine_architecture()][name])
+
+        eventually(f"the process to stand in {name} ({number})", lambda: now.read_text().split()[0], 5, lambda seen: seen == number)
 
     def output(self, name: str, *command: str) -> list[str]:
         container = self.start(name, *command)
@@ -142,7 +152,7 @@ def test_a_stop_is_answered_with_the_processs_own_exit_code(node: Node, name: st
     if name == "process":
         container.wait_for_log("PWD=/work")
     else:
-        time.sleep(0.5)  # a first process ignores the signal until its handler is there, and pause prints nothing
+        node.until_in_system_call(container, "rt_sigtimedwait")  # a first process loses a signal that it does not wait for yet
 
     began = time.monotonic()
     node.connection.runtime.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=30))

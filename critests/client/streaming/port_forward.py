@@ -15,12 +15,10 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
-from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation, SessionEnded, StreamError
+from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation, StreamError
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
-from critests.client.streaming.sessions import CLOSE_SECONDS, V4
+from critests.client.streaming.session import V4, Session
 from critests.client.streaming.spdy_transport import SpdyTransport, open_spdy
 from critests.client.streaming.streams import EndedBy, Frame, Protocol
 from critests.client.streaming.transport import Transport
@@ -73,27 +71,11 @@ class PortConnection:
 
     def read_until(self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
         """Wait until something came from the port; the same as `RemoteCommand.read_until`."""
-        return self._read(self._data, "data", wanted, deadline_seconds)
+        return self._transport.take(self._data, wanted, f"the data of port {self.port}", deadline_seconds)
 
     def read_error_until(self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
         """Wait until something came on the error channel; the same as `RemoteCommand.read_until`."""
-        return self._read(self._error, "error", wanted, deadline_seconds)
-
-    def _read(self, channel: int, name: str, wanted: bytes | Callable[[bytes], bool], seconds: float) -> bytes:
-        what = (
-            f"{wanted!r} as {name} of port {self.port}" if isinstance(wanted, bytes) else f"a condition on the {name} of port {self.port}"
-        )
-        taken: bytes | None = None
-
-        def came() -> bool:
-            nonlocal taken
-            taken = self._ledger.take(channel, wanted)
-            if taken is None and channel in self._ledger.finished:
-                raise SessionEnded(what, f"{self._ledger.describe()}; the server finished this stream")
-            return taken is not None
-
-        self._transport.await_(came, what, seconds)
-        return taken or b""
+        return self._transport.take(self._error, wanted, f"the error channel of port {self.port}", deadline_seconds)
 
     @property
     def ended(self) -> bool:
@@ -136,29 +118,16 @@ class PortConnection:
         self._transport.reset_stream(self._error)
 
 
-class PortForward:
+class PortForward(Session):
     """An open port-forward session; see `open_port_forward`."""
 
+    _transport: SpdyTransport | WebSocketTransport
+
     def __init__(self, transport: SpdyTransport | WebSocketTransport, ports: Sequence[int]) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._ports = tuple(ports)
         self._unused = list(enumerate(ports))
         self._next = 0
-
-    @property
-    def subprotocol(self) -> str:
-        """What the server chose; empty if it named none."""
-        return self._transport.subprotocol
-
-    @property
-    def peer_certificate(self) -> bytes | None:
-        """The server's certificate as DER, or None without TLS."""
-        return self._transport.peer_certificate
-
-    @property
-    def ended_by(self) -> EndedBy | None:
-        """How the session ended, as far as it was read; None while it has not."""
-        return self._transport.ledger.ended_by
 
     def connect(
         self,
@@ -214,34 +183,6 @@ class PortForward:
                 raise ProtocolViolation(f"channel {channel} begins with port {begun}, not {port}")
             transport.ledger.skip(channel, PORT_BYTES)
         return PortConnection(transport, port, 2 * index, PORT_BYTES)
-
-    def ping(self, deadline_seconds: float = 10.0) -> float:
-        """Send the protocol's own ping and return the seconds until its answer came."""
-        return self._transport.ping(deadline_seconds)
-
-    def send_raw(self, channel: int, data: bytes, deadline_seconds: float = 10.0) -> None:
-        """Send bytes on whatever channel, allowed or not: for tests of what a server does with violations."""
-        self._transport.send(channel, data, deadline_seconds)
-
-    def await_end(self, deadline_seconds: float) -> EndedBy:
-        """Read until the server ends the session, and say how it did; raises StreamTimeout."""
-        ledger = self._transport.ledger
-        self._transport.await_(lambda: ledger.ended_by is not None, "the end of the session", deadline_seconds)
-        return ledger.ended_by or EndedBy.CLOSED_HERE
-
-    def close(self, deadline_seconds: float = CLOSE_SECONDS) -> None:
-        """End the session in the protocol's way and close the connection; harmless if it has ended."""
-        self._transport.close(deadline_seconds)
-
-    def abort(self) -> None:
-        """Drop the TCP connection without a word, as a client that vanishes."""
-        self._transport.abort()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 def open_port_forward(

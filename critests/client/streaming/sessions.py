@@ -10,23 +10,15 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
-from critests.client.streaming.errors import SessionEnded
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
+from critests.client.streaming.session import V4, Session
 from critests.client.streaming.spdy_transport import open_spdy
 from critests.client.streaming.status import Status, parse_status
 from critests.client.streaming.streams import EndedBy, Frame, Protocol, Stream, channel_name
 from critests.client.streaming.transport import Transport
 from critests.client.streaming.websocket_transport import open_websocket
 from critests.client.streaming.wire import connect
-
-V4 = "v4.channel.k8s.io"
-"""The sub-protocol that every server of today speaks: its error stream carries the status as JSON."""
-
-CLOSE_SECONDS = 2.0
-"""How long leaving a session waits for the server's good-bye."""
 
 
 @dataclass(frozen=True)
@@ -54,27 +46,8 @@ class Finished:
     """When its end was noticed, on the monotonic clock."""
 
 
-class RemoteCommand:
+class RemoteCommand(Session):
     """An open exec or attach session; see `open_remote_command`."""
-
-    def __init__(self, transport: Transport, ledger: Ledger) -> None:
-        self._transport = transport
-        self._ledger = ledger
-
-    @property
-    def subprotocol(self) -> str:
-        """What the server chose, such as `v4.channel.k8s.io`; empty if it named none."""
-        return self._transport.subprotocol
-
-    @property
-    def peer_certificate(self) -> bytes | None:
-        """The server's certificate as DER, or None without TLS."""
-        return self._transport.peer_certificate
-
-    @property
-    def ended_by(self) -> EndedBy | None:
-        """How the session ended, as far as it was read; None while it has not."""
-        return self._ledger.ended_by
 
     def write(self, data: bytes, deadline_seconds: float = 30.0) -> None:
         """Write to the command's standard input, taking what comes meanwhile.
@@ -97,14 +70,6 @@ class RemoteCommand:
         """Set the size of the command's terminal, in characters."""
         self._transport.send(Stream.RESIZE, json.dumps({"Width": width, "Height": height}).encode(), deadline_seconds)
 
-    def send_raw(self, channel: int, data: bytes, deadline_seconds: float = 10.0) -> None:
-        """Send bytes on whatever channel, allowed or not: for tests of what a server does with violations."""
-        self._transport.send(channel, data, deadline_seconds)
-
-    def ping(self, deadline_seconds: float = 10.0) -> float:
-        """Send the protocol's own ping and return the seconds until its answer came."""
-        return self._transport.ping(deadline_seconds)
-
     def read_until(self, stream: Stream, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
         """Wait until something came on a stream.
 
@@ -121,18 +86,7 @@ class RemoteCommand:
             SessionEnded: the session or the stream ended without it.
             OutputTooLarge: it may have come beyond what is kept.
         """
-        awaited = f"{wanted!r} on {channel_name(stream)}" if isinstance(wanted, bytes) else f"a condition on {channel_name(stream)}"
-        taken: bytes | None = None
-
-        def came() -> bool:
-            nonlocal taken
-            taken = self._ledger.take(stream, wanted)
-            if taken is None and stream in self._ledger.finished:
-                raise SessionEnded(awaited, f"{self._ledger.describe()}; the server finished {channel_name(stream)}")
-            return taken is not None
-
-        self._transport.await_(came, awaited, deadline_seconds)
-        return taken or b""
+        return self._transport.take(stream, wanted, channel_name(stream), deadline_seconds)
 
     def finish(self, deadline_seconds: float) -> Finished:
         """Read until the server ends the session.
@@ -140,7 +94,7 @@ class RemoteCommand:
         Raises:
             StreamTimeout: it did not end in time; `received` still tells what came.
         """
-        self._transport.await_(lambda: self._ledger.ended_by is not None, "the end of the session", deadline_seconds)
+        self.await_end(deadline_seconds)
         return self.received()
 
     def received(self) -> Finished:
@@ -159,20 +113,6 @@ class RemoteCommand:
             opened=ledger.opened,
             ended=ledger.ended or time.monotonic(),
         )
-
-    def close(self, deadline_seconds: float = CLOSE_SECONDS) -> None:
-        """End the session in the protocol's way and close the connection; harmless if it has ended."""
-        self._transport.close(deadline_seconds)
-
-    def abort(self) -> None:
-        """Drop the TCP connection without a word, as a client that vanishes."""
-        self._transport.abort()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 def open_remote_command(
@@ -230,4 +170,4 @@ def open_remote_command(
     except BaseException:
         wire.close()
         raise
-    return RemoteCommand(transport, ledger)
+    return RemoteCommand(transport)

@@ -72,6 +72,33 @@ class Transport(ABC):
         except ProtocolViolation as error:
             self.ledger.end(EndedBy.VIOLATION, reason=str(error))
 
+    def take(self, channel: int, wanted: bytes | Callable[[bytes], bool], name: str, seconds: float) -> bytes:
+        """Wait until something came on a channel, and return what came since the last call, up to and including it.
+
+        Args:
+            channel: the channel.
+            wanted: bytes that must come, or a condition on all bytes of the channel that no earlier call returned.
+            name: what people call the channel, such as `stdout`.
+            seconds: how long to wait.
+
+        Raises:
+            StreamTimeout: it did not come in time.
+            SessionEnded: the session or the channel ended without it.
+            OutputTooLarge: it may have come beyond what is kept.
+        """
+        awaited = f"{wanted!r} on {name}" if isinstance(wanted, bytes) else f"a condition on {name}"
+        taken: bytes | None = None
+
+        def came() -> bool:
+            nonlocal taken
+            taken = self.ledger.take(channel, wanted)
+            if taken is None and channel in self.ledger.finished:
+                raise SessionEnded(awaited, f"{self.ledger.describe()}; the server finished {name}")
+            return taken is not None
+
+        self.await_(came, awaited, seconds)
+        return taken or b""
+
     def await_(self, done: Callable[[], bool], awaited: str, seconds: float, until: float | None = None) -> None:
         """Move bytes until a condition holds.
 

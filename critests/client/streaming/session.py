@@ -1,0 +1,63 @@
+"""What every open session has, whatever it is for."""
+
+from types import TracebackType
+from typing import Self
+
+from critests.client.streaming.streams import EndedBy
+from critests.client.streaming.transport import Transport
+
+V4 = "v4.channel.k8s.io"
+"""The WebSocket sub-protocol that every server of today speaks: the error stream of exec and attach carries the status as JSON."""
+
+CLOSE_SECONDS = 2.0
+"""How long leaving a session waits for the server's good-bye."""
+
+
+class Session:
+    """An open session; leaving its `with` block closes it."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._ledger = transport.ledger
+
+    @property
+    def subprotocol(self) -> str:
+        """What the server chose, such as `v4.channel.k8s.io`; empty if it named none."""
+        return self._transport.subprotocol
+
+    @property
+    def peer_certificate(self) -> bytes | None:
+        """The server's certificate as DER, or None without TLS."""
+        return self._transport.peer_certificate
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """How the session ended, as far as it was read; None while it has not."""
+        return self._ledger.ended_by
+
+    def send_raw(self, channel: int, data: bytes, deadline_seconds: float = 10.0) -> None:
+        """Send bytes on whatever channel, allowed or not: for tests of what a server does with violations."""
+        self._transport.send(channel, data, deadline_seconds)
+
+    def ping(self, deadline_seconds: float = 10.0) -> float:
+        """Send the protocol's own ping and return the seconds until its answer came."""
+        return self._transport.ping(deadline_seconds)
+
+    def await_end(self, deadline_seconds: float) -> EndedBy:
+        """Read until the server ends the session, and say how it did; raises StreamTimeout."""
+        self._transport.await_(lambda: self._ledger.ended_by is not None, "the end of the session", deadline_seconds)
+        return self._ledger.ended_by or EndedBy.CLOSED_HERE
+
+    def close(self, deadline_seconds: float = CLOSE_SECONDS) -> None:
+        """End the session in the protocol's way and close the connection; harmless if it has ended."""
+        self._transport.close(deadline_seconds)
+
+    def abort(self) -> None:
+        """Drop the TCP connection without a word, as a client that vanishes."""
+        self._transport.abort()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
