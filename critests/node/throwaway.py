@@ -7,9 +7,7 @@ dies first. See `removal` for the clean-up.
 
 import atexit
 import contextlib
-import ipaddress
 import os
-import secrets
 import signal
 import subprocess
 import threading
@@ -18,12 +16,15 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from critests.node import baseline, binaries, cni, places, readiness, removal
+from critests.node import binaries, cni, readiness, removal
+from critests.node.claims import claim
 from critests.node.daemons import Daemon, find_daemon
-from critests.node.locks import FileLock, LockHeld, ProcessIdentity, machine_lock
+from critests.node.locks import FileLock, LockHeld
 from critests.node.remains import LeftBehind
 from critests.node.traces import Traces
 from critests.node.watcher import start_watcher
+from critests.node.wrappers.attached import attach
+from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 
 START_SECONDS = 20.0
 """How long a runtime may take to become ready; a healthy one takes well under a second."""
@@ -60,6 +61,8 @@ class ThrowawayRuntime:
         self._stopped = False
         self._network = False
         self.log_file = log_file
+        self.oci_wrapper: OciWrapper | None = None
+        self.cni_wrapper: CniWrapper | None = None
         self.version = ""
         self.runtime_name = ""
 
@@ -233,6 +236,8 @@ def start_throwaway(
     dual_stack: bool = False,
     systemd_cgroup: bool = False,
     environment: Mapping[str, str] | None = None,
+    oci_wrapper: bool = False,
+    cni_wrapper: bool = False,
     seconds: float = START_SECONDS,
 ) -> ThrowawayRuntime:
     """Start a private runtime and wait until it is ready.
@@ -251,6 +256,8 @@ def start_throwaway(
         dual_stack: give pods an IPv6 address too (each sandbox then takes longer, until its address is known to be unique).
         systemd_cgroup: let systemd make the cgroups; False is safe everywhere.
         environment: further variables for the daemon.
+        oci_wrapper: put a wrapper around the default handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
+        cni_wrapper: put a wrapper around the CNI plugins: `ThrowawayRuntime.cni_wrapper`.
         seconds: how long it may take to become ready.
 
     Raises:
@@ -262,7 +269,7 @@ def start_throwaway(
         daemon = find_daemon(kind, binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins)
         if systemd_cgroup and not Path("/run/systemd/system").is_dir():
             raise RuntimeStartFailed("systemd cannot make cgroups here: this machine was not booted by systemd")
-        traces, lock = _claim(daemon, run_id, root, dual_stack=dual_stack)
+        traces, lock = claim(daemon, run_id, root, dual_stack=dual_stack)
     except (binaries.MissingProgram, cni.NoPlugins, cni.NoFreeSubnet, LockHeld, OSError) as error:
         raise RuntimeStartFailed(f"{kind} cannot be started: {error}") from error
     try:
@@ -276,6 +283,8 @@ def start_throwaway(
             systemd_cgroup=systemd_cgroup,
             environment=environment or {},
             log_file=log_file,
+            oci_wrapper=oci_wrapper,
+            cni_wrapper=cni_wrapper,
         )
     except BaseException as error:
         removal.remove(traces)
@@ -332,14 +341,20 @@ def _prepare(
     systemd_cgroup: bool,
     environment: Mapping[str, str],
     log_file: Path | None,
+    oci_wrapper: bool,
+    cni_wrapper: bool,
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
     for directory in (traces.root / "tmp", traces.root / "root", traces.state / "cni"):
         directory.mkdir(parents=True)
     if network:
         (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")
+    daemon, oci, cnis = attach(daemon, traces, oci=oci_wrapper, cni=cni_wrapper)
     command = daemon.configure(traces, pause_image=pause_image, registry_addresses=registry_addresses, systemd_cgroup=systemd_cgroup)
-    return ThrowawayRuntime(traces, daemon, command, daemon.environment(traces, environment), log_file or traces.state / "daemon.log", lock)
+    log = log_file or traces.state / "daemon.log"
+    runtime = ThrowawayRuntime(traces, daemon, command, daemon.environment(traces, environment), log, lock)
+    runtime.oci_wrapper, runtime.cni_wrapper = oci, cnis
+    return runtime
 
 
 def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) -> None:
@@ -357,36 +372,6 @@ def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) 
     except BaseException:
         runtime.stop()
         raise
-
-
-def _claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -> tuple[Traces, FileLock]:
-    """Choose a token and a subnet, take the lock of the new runtime, and write down what it will make."""
-    with machine_lock():
-        baseline.note()
-        token = secrets.token_hex(3)
-        name = f"{daemon.kind}-{token}"
-        state = places.run_dir(run_id) / places.NODE / name
-        taken = [*cni.networks_in_use(), *_subnets_of_others()]
-        subnets = [str(cni.free_subnet(taken)), *([str(cni.unique_local_subnet(token))] if dual_stack else [])]
-        traces = Traces(
-            kind=daemon.kind,
-            run_id=run_id,
-            token=token,
-            state=state,
-            root=(root or places.FILES / run_id / places.NODE) / name,
-            subnets=tuple(subnets),
-            owner=ProcessIdentity.of(os.getpid()),
-            binaries=daemon.binaries,
-        )
-        lock = traces.lock
-        lock.acquire(seconds=0)
-        traces.write()
-    return traces, lock
-
-
-def _subnets_of_others() -> list[ipaddress.IPv4Network]:
-    others = [Traces.read(state) for state in places.throwaway_dirs()]
-    return [ipaddress.IPv4Network(other.subnets[0]) for other in others if other is not None]
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signature of a signal handler

@@ -29,6 +29,7 @@ from critests.node.remains import unmount_below
 from critests.node.removal import reap_dead_runs
 from critests.node.snapshot import Change, MachineSnapshot, difference
 from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, signals_cleaned_up, start_throwaway
+from critests.node.wrappers.actions import Delay, Record
 
 IMAGE = "127.0.0.1:5010/critests/pause:1"
 RUN = os.environ.setdefault("SCENARIO_RUN", f"{int(time.time())}-{secrets.token_hex(3)}")
@@ -65,7 +66,7 @@ def image_archive() -> bytes:
     return whole.getvalue()
 
 
-def start(binary: str) -> ThrowawayRuntime:
+def start(binary: str, *, wrapped: bool = False) -> ThrowawayRuntime:
     runtime = start_throwaway(
         "containerd",
         run_id=RUN,
@@ -73,6 +74,8 @@ def start(binary: str) -> ThrowawayRuntime:
         registry_addresses=["127.0.0.1:5010"],
         binary=Path(binary),
         extra_handlers={"second": find_program("runc")},
+        oci_wrapper=wrapped,
+        cni_wrapper=wrapped,
     )
     remember(runtime.cgroup_parent.strip("/"))
     return runtime
@@ -159,6 +162,28 @@ def by_stop(binary: str) -> None:
         assert made >= before.things.keys() - {"loop device", "kernel switch"}, f"a snapshot that sees nothing proves nothing: only {made}"
         runtime.stop()
         runtime.stop()
+
+
+def with_wrappers_that_wait(binary: str) -> None:
+    """The runtime is stopped while a wrapper of the OCI runtime and ones of CNI plugins sleep instead of doing their work."""
+    with start(binary, wrapped=True) as runtime:
+        assert runtime.oci_wrapper is not None
+        assert runtime.cni_wrapper is not None
+        run_pods(runtime)
+        runtime.oci_wrapper.plan({"kill": [Record(), Delay(600)]})
+        runtime.cni_wrapper.plan({"ADD": [Record(), Delay(600)]})
+        with grpc.insecure_channel(runtime.endpoint) as channel:
+            pods = cri_grpc.RuntimeServiceStub(channel)
+            containers = pods.ListContainers(cri.ListContainersRequest(), timeout=SECONDS).containers
+            stops = [cri.StopContainerRequest(container_id=container.id, timeout=0) for container in containers]
+            config = cri.PodSandboxConfig(metadata=cri.PodSandboxMetadata(name="waits", uid="waits", namespace="critests"))
+            config.linux.cgroup_parent = runtime.cgroup_parent
+            call = pods.RunPodSandbox.future(cri.RunPodSandboxRequest(config=config), timeout=SECONDS)
+            stopping = [pods.StopContainer.future(stop, timeout=SECONDS) for stop in stops]
+            until(lambda: processes("wrappers/oci/bin") and processes("wrappers/cni/bin"), "wrappers of both kinds to wait")
+            runtime.stop()
+            assert call.exception() is not None
+            assert any(call.exception() is not None for call in stopping)
 
 
 def by_restart(binary: str) -> None:
@@ -258,6 +283,7 @@ CASES: dict[str, Callable[[str], None]] = {
     OWNERS[1]: own_with_pod_cgroups,
     "stop": by_stop,
     "restart": by_restart,
+    "wrappers that wait": with_wrappers_that_wait,
     "exit": by_exit,
     "SIGTERM": by_signal(signal.SIGTERM),
     "SIGINT": by_signal(signal.SIGINT),

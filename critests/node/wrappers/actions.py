@@ -1,0 +1,131 @@
+"""What a wrapper can be told to do at an operation, and the plan file that tells it.
+
+The plan is text, one action per line: `OPERATION ACTION ARGUMENTS`. `*` stands for every operation, `bridge/ADD` for one
+of one CNI plugin. Within an operation the order is always: edit, delay, fail; what is recorded includes all of them.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_MESSAGE = re.compile(r"[^\x00-\x1f\"\\ ]([^\x00-\x1f\"\\]*[^\x00-\x1f\"\\ ])?")
+_OPERATION = re.compile(r"[^\s]+")
+_LONGEST_DELAY = 3600.0
+
+
+@dataclass(frozen=True)
+class Record:
+    """Write down each invocation: when it began and ended, its operation, id and exit code."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Wait before the program begins. Starting `sleep` comes on top; `own_cost` says how much that is.
+
+    Raises:
+        ValueError: the time is negative or longer than an hour.
+    """
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seconds <= _LONGEST_DELAY:
+            raise ValueError(f"a delay of {self.seconds} s is not between 0 and {_LONGEST_DELAY:.0f} s")
+
+
+@dataclass(frozen=True)
+class Fail:
+    """Do not run the program: end with an exit code, and a message where the caller looks for one.
+
+    An OCI runtime's message goes to its log file and stderr, a CNI plugin's as an error object to stdout.
+
+    Raises:
+        ValueError: the code is not one of 1 to 255, or the message is not one plain line without quotes and backslashes,
+            or `every` is less than 1.
+    """
+
+    exit_code: int
+    message: str
+    every: int = 1
+    """Only every so many-th invocation of the operation fails, counted from the change of the plan."""
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError(f"every {self.every}th invocation is not one that there is")
+        if not 1 <= self.exit_code <= 255:
+            raise ValueError(f"{self.exit_code} is not the exit code of a failure")
+        if not _MESSAGE.fullmatch(self.message):
+            raise ValueError(f"{self.message!r} is not one line of text without quotes, backslashes and spaces around it")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace a text, everywhere, in what is handed over: literally, as it stands in the file (JSON has its own escapes).
+
+    Of an OCI runtime that is the bundle's `config.json` (create, run), the process file (exec) or the resources file
+    (update), before the program begins; of a CNI plugin the result. `Invocation.edits` counts the edits whose text was there.
+
+    Raises:
+        ValueError: a text spans lines, or there is nothing to look for.
+    """
+
+    old: str
+    new: str
+
+    def __post_init__(self) -> None:
+        if not self.old or any(character in text for text in (self.old, self.new) for character in "\n\0"):
+            raise ValueError(f"{self.old!r} cannot be replaced by {self.new!r}: both must be on one line, and the first not empty")
+
+    @property
+    def name(self) -> str:
+        """Return the name of the edit's files: the same for the same edit, so that a plan can change while it is read."""
+        return hashlib.sha256(f"{self.old}\0{self.new}".encode()).hexdigest()[:16]
+
+    def write(self, directory: Path) -> None:
+        """Write the text to look for, and the sed script that replaces it."""
+        old = re.sub(r"[][\\.*^$/]", r"\\\g<0>", self.old)
+        new = re.sub(r"[\\&/]", r"\\\g<0>", self.new)
+        _write_whole(directory / f"{self.name}.old", f"{self.old}\n")
+        _write_whole(directory / f"{self.name}.sed", f"s/{old}/{new}/g\n")
+
+
+Action = Record | Delay | Fail | Edit
+"""Any of the four."""
+
+ALL = "*"
+"""The operation that stands for every operation."""
+
+
+def write_plan(plan: Mapping[str, Sequence[Action]], path: Path, edit_files: Path) -> None:
+    """Write a plan, whole or not at all: an invocation sees either the one before or this one.
+
+    Raises:
+        ValueError: the name of an operation has spaces in it, or is empty.
+    """
+    for operation in plan:
+        if not _OPERATION.fullmatch(operation):
+            raise ValueError(f"{operation!r} is not the name of an operation")
+    for edit in (action for actions in plan.values() for action in actions if isinstance(action, Edit)):
+        edit.write(edit_files)
+    lines = [f"{operation} {_words(action)}\n" for operation, actions in plan.items() for action in actions]
+    _write_whole(path, "".join(lines))
+
+
+def _words(action: Action) -> str:
+    match action:
+        case Record():
+            return "record"
+        case Delay(seconds):
+            return f"delay {seconds:.6f}"
+        case Fail(code, message, every):
+            return f"fail {every} {code} {message}"
+        case Edit():
+            return f"edit {action.name}"
+
+
+def _write_whole(path: Path, text: str) -> None:
+    draft = path.with_name(f"{path.name}.new")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)

@@ -1,0 +1,79 @@
+# The OCI runtime's command line: global options, operation, its options, the container's id.
+
+critests_global_options() {
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --log) critests_log=${2-} ;;
+        --log=*) critests_log=${1#*=} ;;
+        --log-format) critests_log_format=${2-} ;;
+        --log-format=*) critests_log_format=${1#*=} ;;
+        esac
+        case $1 in
+        -h | --help | -v | --version) break ;;
+        --*=* | --debug | --systemd-cgroup) ;;
+        -*) [ $# -lt 2 ] || shift ;;
+        *) break ;;
+        esac
+        shift
+    done
+    critests_operation=${1-}
+    [ $# -eq 0 ] || shift
+    critests_operands "$@"
+}
+
+critests_operands() {
+    case $critests_operation in
+    create | run) critests_edited=config.json ;;
+    esac
+    while [ $# -gt 0 ]; do
+        case $1 in
+        -b | --bundle) critests_edited=${2-}/config.json ;;
+        --bundle=*) critests_edited=${1#*=}/config.json ;;
+        -p | --process | -r | --resources) critests_edited=${2-} ;;
+        --process=* | --resources=*) critests_edited=${1#*=} ;;
+        esac
+        case $critests_operation:$1 in
+        *:--) shift && break ;;
+        *:--*=* | *:--all | *:--detach | *:--force | *:--ignore-paused | *:--keep | *:--no-new-keyring) ;;
+        *:--no-new-privs | *:--no-pivot | *:--no-subreaper | *:--quiet | *:--regex | *:--stats | *:--tty) ;;
+        *:-a | *:-d | *:-q | *:-t | delete:-f) ;;
+        *:-*) [ $# -lt 2 ] || shift ;;
+        *) break ;;
+        esac
+        shift
+    done
+    critests_id=${1-}
+}
+
+# Edit the bundle's config.json, or the file of the process or resources. A process to look and one to write, per edit.
+critests_before() {
+    for critests_edit in $critests_edits; do
+        if grep -qF -f "$critests_edit_files/$critests_edit.old" "$critests_edited" &&
+            sed -i -f "$critests_edit_files/$critests_edit.sed" "$critests_edited"; then
+            critests_made=$((critests_made + 1))
+        fi
+    done
+}
+
+critests_works_afterwards() {
+    return 1
+}
+
+critests_call() {
+    "$critests_real" "$@"
+}
+
+critests_refuse() {
+    case ${critests_log:+$critests_log_format} in
+    '') ;;
+    json) printf '{"level":"error","msg":"%s"}\n' "$critests_message" >>"$critests_log" ;;
+    *) printf 'level=error msg="%s"\n' "$critests_message" >>"$critests_log" ;;
+    esac
+    printf '%s\n' "$critests_message" >&2
+}
+
+[ -s "$critests_plan" ] || exec "$critests_real" "$@"
+critests_log='' critests_log_format=text critests_edited=''
+critests_global_options "$@"
+critests_read_plan
+critests_perform "$@"

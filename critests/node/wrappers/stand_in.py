@@ -1,0 +1,178 @@
+"""The wrappers as Python sees them: writing the scripts, changing their plan, reading what they recorded."""
+
+import shlex
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from critests.images.platforms import machine_architecture
+from critests.images.programs import program
+from critests.node.wrappers.actions import Action, write_plan
+
+SHELL = "/bin/sh"
+"""What runs the scripts: any POSIX shell."""
+
+_TIMER_LIST = Path("/proc/timer_list")
+_PREFIX, _SUFFIX = "now at ", " nsecs"
+_AGREE_NANOSECONDS = 10**9
+_FIELDS = 7
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """One time that a wrapper was called while its operation was to be recorded."""
+
+    program: str
+    """The base name of the OCI runtime, or of the CNI plugin."""
+    operation: str
+    """`create`, `start` … or `ADD`, `DEL` …; `-` where there was none."""
+    id: str
+    """The container's id (for CNI: the sandbox's); `-` where there was none."""
+    begin: float
+    """Seconds of CLOCK_MONOTONIC, which is `time.monotonic` and `time.perf_counter`."""
+    seconds: float
+    """How long it took, planned delays and edits included, starting the shell and reading the plan not."""
+    exit_code: int
+    edits: int = 0
+    """How many of the planned edits found their text."""
+
+    @property
+    def end(self) -> float:
+        """Return when it ended, on the clock of `begin`."""
+        return self.begin + self.seconds
+
+
+class Wrapper:
+    """A script that stands in for a program. With an empty plan, as at first, it does nothing but run it."""
+
+    def __init__(self, directory: Path) -> None:
+        """Make the directory, which must be on a file system from which programs can be executed."""
+        self.directory = directory
+        self._plan = directory / "plan"
+        self._records = directory / "records"
+        self._edit_files = directory / "edits"
+        self._counts = directory / "counts"
+        self._read = 0
+        self._edit_files.mkdir(parents=True)
+        self._counts.mkdir()
+        self._records.touch()
+        self.plan({})
+
+    def plan(self, actions: Mapping[str, Sequence[Action]]) -> None:
+        """Plan what happens from now on at which operation, instead of what was planned before.
+
+        Args:
+            actions: by operation (`create`, `ADD`), by plugin and operation (`bridge/ADD`), or for all (`*`); what several
+                of them say of one operation adds up.
+
+        Raises:
+            ValueError: the name of an operation has spaces in it, or is empty.
+        """
+        write_plan(actions, self._plan, self._edit_files)
+        for count in self._counts.iterdir():
+            count.unlink()
+
+    @contextmanager
+    def planned(self, actions: Mapping[str, Sequence[Action]]) -> Iterator[None]:
+        """Plan something for a while; afterwards the plan is empty.
+
+        Raises:
+            ValueError: as for `plan`.
+        """
+        self.plan(actions)
+        try:
+            yield
+        finally:
+            self.plan({})
+
+    def records(self) -> list[Invocation]:
+        """Return every invocation that was recorded, in the order of their ends."""
+        with self._records.open("rb") as file:
+            return list(_invocations(file.read()))
+
+    def take(self) -> list[Invocation]:
+        """Return the invocations that were recorded since the last `take`, in the order of their ends."""
+        with self._records.open("rb") as file:
+            file.seek(self._read)
+            content = file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        self._read += len(whole)
+        return list(_invocations(whole))
+
+    def _write_script(self, path: Path, name: str, settings: Mapping[str, str | Path], shell: str) -> None:
+        everything = {
+            "plan": self._plan,
+            "records": self._records,
+            "edit_files": self._edit_files,
+            "counts": self._counts,
+            "clock": self._clock(),
+            **settings,
+        }
+        lines = [f"critests_{key}={shlex.quote(str(value))}\n" for key, value in everything.items()]
+        texts = [resources.files(__package__).joinpath(part).read_text(encoding="utf-8") for part in ("plan.sh", name)]
+        path.write_text("".join([f"#!{shell}\n", *lines, *texts]), encoding="utf-8")
+        path.chmod(0o755)
+
+    def _clock(self) -> Path | str:
+        """Return a program that prints the time, where the kernel's own file does not tell it; else an empty text."""
+        if timer_list_tells_the_time():
+            return ""
+        clock = self.directory / "clock"
+        clock.write_bytes(program("clock", machine_architecture()))
+        clock.chmod(0o755)
+        return clock
+
+
+class OciWrapper(Wrapper):
+    """Stands in for an OCI runtime (runc, crun): `path` is to be configured instead of `real`.
+
+    A wrapper that is killed while it records leaves the real runtime running; one that records nothing becomes it.
+    """
+
+    def __init__(self, directory: Path, real: Path, *, shell: str = SHELL) -> None:
+        """Write the script, which has the name of the real program, into a directory that does not exist yet."""
+        super().__init__(directory)
+        self.real = real
+        self.path = directory / "bin" / real.name
+        self.path.parent.mkdir()
+        self._write_script(self.path, "oci.sh", {"program": real.name, "real": real}, shell)
+
+
+class CniWrapper(Wrapper):
+    """Stands in for every CNI plugin of a directory: `plugins` is to be configured instead of `real_plugins`.
+
+    A plugin that another plugin calls (IPAM) is the real one, and is part of the other's time.
+    """
+
+    def __init__(self, directory: Path, real_plugins: Path, *, shell: str = SHELL) -> None:
+        """Write a script per plugin into a directory that does not exist yet."""
+        super().__init__(directory)
+        self.real_plugins = real_plugins
+        self.plugins = directory / "bin"
+        self.plugins.mkdir()
+        script = directory / "plugin"
+        self._write_script(script, "cni.sh", {"plugins": real_plugins}, shell)
+        for plugin in sorted(real_plugins.iterdir()):
+            if plugin.is_file():
+                (self.plugins / plugin.name).symlink_to(script)
+
+
+def timer_list_tells_the_time() -> bool:
+    """Tell whether /proc/timer_list can be read here and agrees with Python's clock (it may be hidden, as in a container)."""
+    try:
+        with _TIMER_LIST.open(encoding="ascii", errors="replace") as file:
+            told = [line.strip() for _, line in zip(range(5), file, strict=False) if line.startswith(_PREFIX)]
+        return abs(int(told[0].removeprefix(_PREFIX).removesuffix(_SUFFIX)) - time.monotonic_ns()) < _AGREE_NANOSECONDS
+    except (OSError, IndexError, ValueError):
+        return False
+
+
+def _invocations(content: bytes) -> Iterator[Invocation]:
+    for line in content.decode(errors="replace").splitlines():
+        words = line.split(" ", _FIELDS - 1)
+        if len(words) == _FIELDS and all(word.isdecimal() for word in words[:4]):
+            begin, end, code, edits = map(int, words[:4])
+            yield Invocation(words[4], words[5], words[6], begin / 1e9, (end - begin) / 1e9, code, edits)

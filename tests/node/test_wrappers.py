@@ -1,0 +1,269 @@
+"""The wrappers around small programs of ours, under each shell of this machine that a node may have as /bin/sh."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from critests.node.wrappers import stand_in
+from critests.node.wrappers.actions import ALL, Action, Delay, Edit, Fail, Record
+from critests.node.wrappers.cost import own_cost
+from critests.node.wrappers.stand_in import CniWrapper, Invocation, OciWrapper, timer_list_tells_the_time
+
+SHELLS = [f"{shutil.which(name)}{rest}" for name, rest in (("dash", ""), ("busybox", " sh"), ("bash", " --posix")) if shutil.which(name)]
+GLOBAL = ("--root", "/r", "--log", "create", "--log-format", "json", "--systemd-cgroup", "--rootless=true")
+ECHO = """#!/bin/sh
+for word in "$@"; do printf '<%s>' "$word"; done
+cat
+echo to-stderr >&2
+exit 7
+"""
+PLUGIN = """#!/bin/sh
+read -r config
+[ "$CNI_COMMAND" != FAILS ] || { echo '{"code": 11, "msg": "no"}'; exit 1; }
+printf '{"ips": ["10.0.0.1"], "a/b": "%s", "config": %s}' "${CNI_PATH%%:*}" "$config"
+"""
+
+
+def executable(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def oci(tmp_path: Path, shell: str) -> OciWrapper:
+    return OciWrapper(tmp_path / "it's wrapped" / "oci", executable(tmp_path / "real dir" / "runc", ECHO), shell=shell)
+
+
+@pytest.fixture
+def cni(tmp_path: Path, shell: str) -> CniWrapper:
+    plugins = tmp_path / "real plugins"
+    for name in ("bridge", "portmap"):
+        executable(plugins / name, PLUGIN)
+    return CniWrapper(tmp_path / "cni", plugins, shell=shell)
+
+
+def call(path: Path, *arguments: str, text: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([path, *arguments], input=text, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+
+
+def invoked(oci: OciWrapper, *arguments: str, plan: Mapping[str, Sequence[Action]] | None = None) -> Invocation:
+    oci.plan(plan or {ALL: [Record()]})
+    call(oci.path, *arguments)
+    (invocation,) = oci.take()
+    return invocation
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [{}, {ALL: [Record()]}, {"start": [Record(), Fail(1, "no")]}, {ALL: [Delay(0)]}, {"create": [Edit("old", "new")]}],
+    ids=["nothing", "recording", "other operation", "delaying", "editing"],
+)
+def test_an_oci_runtime_is_called_as_without(oci: OciWrapper, plan: Mapping[str, Sequence[Action]]) -> None:
+    arguments = ("--log", "/l", "create", "--bundle", "/nowhere at all", "it's one", "", "two  *")
+    oci.plan(plan)
+    wrapped, bare = (call(path, *arguments, text="stdin\n") for path in (oci.path, oci.real))
+    assert (wrapped.stdout, wrapped.returncode) == (bare.stdout, bare.returncode)
+    assert wrapped.stderr.splitlines()[-1] == "to-stderr"
+
+
+def test_without_a_plan_file_the_program_runs(oci: OciWrapper) -> None:
+    shutil.rmtree(oci.directory / "edits")
+    (oci.directory / "plan").unlink()
+    assert call(oci.path, "x").stdout == "<x>"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "operation", "container"),
+    [
+        ((*GLOBAL, "create", "--bundle", "/b", "--pid-file", "/p", "abc"), "create", "abc"),
+        ((*GLOBAL, "create", "--bundle=/b", "--no-pivot", "--console-socket", "/c", "abc"), "create", "abc"),
+        ((*GLOBAL, "start", "abc"), "start", "abc"),
+        ((*GLOBAL, "kill", "--all", "abc", "9"), "kill", "abc"),
+        ((*GLOBAL, "kill", "-a", "abc", "9"), "kill", "abc"),
+        ((*GLOBAL, "delete", "--force", "abc"), "delete", "abc"),
+        ((*GLOBAL, "delete", "-f", "abc"), "delete", "abc"),
+        ((*GLOBAL, "exec", "--process", "/p", "--detach", "--pid-file", "/f", "abc"), "exec", "abc"),
+        ((*GLOBAL, "exec", "-d", "-p", "/p", "abc", "--", "ls", "-l"), "exec", "abc"),
+        ((*GLOBAL, "update", "--resources", "/r", "abc"), "update", "abc"),
+        ((*GLOBAL, "ps", "--format", "json", "abc"), "ps", "abc"),
+        (("state", "abc"), "state", "abc"),
+        (("--debug", "state", "--", "abc"), "state", "abc"),
+        (("features",), "features", "-"),
+        (("--version",), "--version", "-"),
+        (("-v",), "-v", "-"),
+        ((), "-", "-"),
+        (("--root",), "-", "-"),
+        (("kill", "--signal"), "kill", "-"),
+    ],
+    ids=" ".join,
+)
+def test_operation_and_id_are_found_behind_the_options(oci: OciWrapper, arguments: tuple[str, ...], operation: str, container: str) -> None:
+    found = invoked(oci, *arguments)
+    assert (found.program, found.operation, found.id, found.exit_code) == ("runc", operation, container, 7)
+
+
+def test_a_record_is_on_the_clock_of_python(oci: OciWrapper) -> None:
+    begin = time.monotonic()
+    found = invoked(oci, "start", "abc", plan={"start": [Record(), Delay(0.05), Delay(0.02)]})
+    assert begin < found.begin < found.end < time.monotonic()
+    assert found.seconds >= 0.07
+
+
+def test_where_the_kernels_file_is_hidden_a_program_tells_the_time(tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stand_in, "_TIMER_LIST", Path(os.devnull))
+    assert not timer_list_tells_the_time()
+    wrapper = OciWrapper(tmp_path / "oci", executable(tmp_path / "runc", ECHO), shell=shell)
+    begin = time.monotonic()
+    found = invoked(wrapper, "start", "abc")
+    assert begin < found.begin < found.end < time.monotonic()
+
+
+def test_a_plan_changes_between_invocations(oci: OciWrapper) -> None:
+    for plan, code in (({}, 7), ({"start": [Fail(3, "no")]}, 3), ({"runc/start": [Fail(4, "no")]}, 4), ({"crun/start": [Fail(5, "x")]}, 7)):
+        oci.plan(plan)
+        assert call(oci.path, "start", "a").returncode == code
+
+
+def test_only_every_third_fails(oci: OciWrapper) -> None:
+    plan: dict[str, list[Action]] = {"start": [Fail(3, "the third", every=3)], "kill": [Record()]}
+    oci.plan(plan)
+    codes = [call(oci.path, operation, "abc").returncode for operation in ("start", "start", "kill", "start", "start", "start", "start")]
+    assert codes == [7, 7, 7, 3, 7, 7, 3]
+    oci.plan(plan)
+    assert call(oci.path, "start", "abc").returncode == 7
+
+
+def test_a_plan_for_a_while(oci: OciWrapper) -> None:
+    with oci.planned({"start": [Fail(3, "no")]}):
+        assert call(oci.path, "start", "abc").returncode == 3
+    assert call(oci.path, "start", "abc").returncode == 7
+
+
+def test_records_are_taken_once(oci: OciWrapper) -> None:
+    oci.plan({"start": [Record()], "delete": [Record()]})
+    for operation in ("create", "start", "delete"):
+        call(oci.path, operation, "abc")
+    assert [one.operation for one in oci.take()] == ["start", "delete"]
+    assert oci.take() == []
+    with (oci.directory / "records").open("a") as file:
+        file.write("1 2 0 0 runc start")
+    assert oci.take() == []
+    call(oci.path, "start", "torn")
+    assert len(oci.records()) == 3
+
+
+def test_a_runtime_does_not_notice_that_it_cannot_be_recorded(oci: OciWrapper) -> None:
+    oci.plan({ALL: [Record()]})
+    (oci.directory / "records").unlink()
+    (oci.directory / "records").mkdir()
+    answer = call(oci.path, "start", "abc")
+    assert (answer.returncode, answer.stderr) == (7, "to-stderr\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "logged"),
+    [
+        (("--log={log}", "--log-format=json"), '{"level":"error","msg":"no space: é %s"}\n'),
+        (("--log", "{log}", "--log-format", "text"), 'level=error msg="no space: é %s"\n'),
+        (("--log", "{log}"), 'level=error msg="no space: é %s"\n'),
+        ((), None),
+    ],
+)
+def test_a_failure_is_told_where_the_caller_looks(oci: OciWrapper, tmp_path: Path, options: tuple[str, ...], logged: str | None) -> None:
+    oci.plan({"start": [Fail(9, "no space: é %s"), Record()]})
+    log = tmp_path / "log"
+    answer = call(oci.path, *(option.format(log=log) for option in options), "start", "abc")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (9, "", "no space: é %s\n")
+    assert (log.read_text() if log.exists() else None) == logged
+    assert [one.exit_code for one in oci.take()] == [9]
+
+
+@pytest.mark.parametrize("text", ["old", r"a.*[b]\^$/&", "it's", '"quoted" $HOME `x`', "-f"])
+def test_a_bundle_is_edited_literally(oci: OciWrapper, tmp_path: Path, text: str) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(f"{{{text} and {text}}}aXXb")
+    new = r"n\e&w/'"
+    invocation = invoked(oci, "create", "--bundle", str(tmp_path), "abc", plan={"create": [Record(), Edit(text, new), Edit("absent", "x")]})
+    assert config.read_text().rstrip("\n") == f"{{{new} and {new}}}aXXb"
+    assert invocation.edits == 1
+
+
+def test_the_process_of_an_exec_is_edited(oci: OciWrapper, tmp_path: Path) -> None:
+    (tmp_path / "process").write_text("old")
+    assert invoked(oci, "exec", "--process", str(tmp_path / "process"), "abc", plan={"exec": [Record(), Edit("old", "new")]}).edits == 1
+    assert (tmp_path / "process").read_text().strip() == "new"
+
+
+def test_a_plugin_is_called_as_without(cni: CniWrapper) -> None:
+    environment = {"CNI_COMMAND": "ADD", "CNI_CONTAINERID": "abc", "CNI_PATH": str(cni.plugins)}
+    other = Fail(1, "no")
+    plans: list[dict[str, list[Action]]] = [{}, {ALL: [Record()]}, {"ADD": [Record(), Delay(0)]}, {"DEL": [other], "portmap/ADD": [other]}]
+    for plan in plans:
+        cni.plan(plan)
+        answer = call(cni.plugins / "bridge", text='{"x": 1}\n', **environment)
+        assert answer.stdout == f'{{"ips": ["10.0.0.1"], "a/b": "{cni.real_plugins}", "config": {{"x": 1}}}}'
+        assert answer.returncode == 0
+    assert [(one.program, one.operation, one.id, one.exit_code) for one in cni.take()] == [("bridge", "ADD", "abc", 0)] * 2
+
+
+def test_a_plugins_result_is_edited(cni: CniWrapper) -> None:
+    cni.plan({"bridge/ADD": [Edit("10.0.0.1", "10.0.0.2"), Edit('"a/b"', '"c&d"'), Edit("absent", "x"), Record()]})
+    answer = json.loads(call(cni.plugins / "bridge", text="{}\n", CNI_COMMAND="ADD").stdout)
+    assert (answer["ips"], list(answer)) == (["10.0.0.2"], ["ips", "c&d", "config"])
+    assert [one.edits for one in cni.take()] == [2]
+    cni.plan({ALL: [Edit("no", "yes")]})
+    answer = call(cni.plugins / "portmap", text="{}\n", CNI_COMMAND="FAILS")
+    assert (answer.returncode, json.loads(answer.stdout)["msg"]) == (1, "yes")
+
+
+def test_a_plugin_fails_with_an_error_object(cni: CniWrapper) -> None:
+    cni.plan({"ADD": [Fail(11, "try again later")]})
+    answer = call(cni.plugins / "portmap", CNI_COMMAND="ADD")
+    assert (answer.returncode, json.loads(answer.stdout)) == (11, {"cniVersion": "1.0.0", "code": 11, "msg": "try again later"})
+
+
+@pytest.mark.parametrize("operation", ["", "a b", "a\nb"])
+def test_an_operation_is_one_word(tmp_path: Path, operation: str) -> None:
+    with pytest.raises(ValueError, match="not the name of an operation"):
+        OciWrapper(tmp_path / "oci", Path("/bin/true")).plan({operation: [Record()]})
+
+
+def test_actions_that_cannot_be_done_are_refused() -> None:
+    for code, message in ((0, "x"), (256, "x"), (1, ""), (1, "a\nb"), (1, 'a"b'), (1, "a\\b"), (1, " a")):
+        with pytest.raises(ValueError, match="not"):
+            Fail(code, message)
+    with pytest.raises(ValueError, match="every 0th"):
+        Fail(1, "no", every=0)
+    for seconds in (-1, 3601, float("nan")):
+        with pytest.raises(ValueError, match="delay"):
+            Delay(seconds)
+    for old, new in (("", "x"), ("a\nb", "x"), ("a", "x\ny")):
+        with pytest.raises(ValueError, match="cannot be replaced"):
+            Edit(old, new)
+
+
+def test_the_scripts_are_for_anybody_to_execute_and_the_real_name_is_kept(oci: OciWrapper) -> None:
+    assert oci.path.name == "runc"
+    assert stat.S_IMODE(oci.path.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("kind", ["oci", "cni"])
+def test_the_own_cost_is_measured(tmp_path: Path, kind: str) -> None:
+    cost = own_cost(kind, calls=3, directory=tmp_path)
+    assert abs(cost.record) < 1  # of three calls on a busy machine it may be less than nothing
+    assert cost.calls == 3
+    assert not list(tmp_path.iterdir())

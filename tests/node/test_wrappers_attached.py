@@ -1,0 +1,60 @@
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from critests.node import containerd, crio
+from critests.node.daemons import Daemon
+from critests.node.locks import ProcessIdentity
+from critests.node.settings import Settings
+from critests.node.traces import Traces
+from critests.node.wrappers.attached import attach
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> Traces:
+    for name in ("state", "root", "plugins"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "plugins/bridge").touch()
+    return Traces("crio", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", ("10.0.0.0/20",), ProcessIdentity.of(os.getpid()))
+
+
+def daemon_in(directory: Path, kind: str = "crio") -> Daemon:
+    handlers = {"runc": Path("/usr/bin/runc"), "crun": Path("/usr/bin/crun")}
+    helpers = {"conmon": Path("/usr/bin/conmon"), "pinns": Path("/usr/bin/pinns")}
+    return Daemon(kind, Path(f"/usr/bin/{kind}"), kind, (2, 1, 0), handlers, directory / "plugins", {}, helpers)
+
+
+def test_both_daemons_are_configured_with_what_stands_in(traces: Traces, tmp_path: Path) -> None:
+    daemon, oci, cni = attach(daemon_in(tmp_path), traces, oci=True, cni=True)
+    assert oci is not None
+    assert cni is not None
+    assert (oci.path, cni.plugins / "bridge") == (traces.state / "wrappers/oci/bin/runc", traces.state / "wrappers/cni/bin/bridge")
+    assert daemon.binaries == daemon_in(tmp_path).binaries
+    settings = Settings(daemon.version, daemon.handlers, daemon.cni_plugins, "pause", (), helpers=daemon.helpers)
+    assert f'runtime_path = "{oci.path}"' in crio.configuration(traces, settings)
+    assert f'plugin_dirs = ["{cni.plugins}/"]' in crio.configuration(traces, settings)
+    assert 'runtime_path = "/usr/bin/crun"' in crio.configuration(traces, settings)
+    assert f'BinaryName = "{oci.path}"' in containerd.configuration(traces, settings)
+    assert f'bin_dirs = ["{cni.plugins}"]' in containerd.configuration(traces, settings)
+
+
+def test_one_of_them_leaves_the_other_as_it_is(traces: Traces, tmp_path: Path) -> None:
+    plain = daemon_in(tmp_path)
+    assert attach(plain, traces, oci=False, cni=False) == (plain, None, None)
+    daemon, oci, cni = attach(plain, traces, oci=False, cni=True)
+    assert (oci, daemon.handlers) == (None, plain.handlers)
+    assert cni is not None
+    assert cni.real_plugins == plain.cni_plugins
+
+
+def test_scripts_lie_where_they_can_be_executed(traces: Traces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = {traces.state}
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC if path in closed else 0))
+    _, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False)
+    assert oci is not None
+    assert oci.directory == traces.root / "wrappers/oci"
+    closed.add(traces.root)
+    with pytest.raises(PermissionError, match="mounted noexec"):
+        attach(daemon_in(tmp_path), traces, oci=True, cni=False)

@@ -1,0 +1,200 @@
+"""Both wrappers below a real containerd of each version: what is planned is seen by a CRI client, and nothing is left."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client.connection import Connection, connect
+from critests.client.endpoint import Endpoint
+from critests.images.registry import RegistryServer
+from critests.lifecycle.run_label import RunIdentity
+from critests.node import places
+from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.wrappers.actions import ALL, Delay, Edit, Fail, Record
+from critests.node.wrappers.phases import Phases, split
+from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
+from tests.criserver.clients import eventually
+from tests.node.test_leaves_nothing import BINARIES
+
+pytestmark = pytest.mark.runtime
+
+
+class Pods:
+    """A client of a throwaway runtime with both wrappers."""
+
+    def __init__(self, runtime: ThrowawayRuntime, connection: Connection, image: str, logs: Path) -> None:
+        assert runtime.oci_wrapper is not None
+        assert runtime.cni_wrapper is not None
+        self.oci: OciWrapper = runtime.oci_wrapper
+        self.cni: CniWrapper = runtime.cni_wrapper
+        self.connection, self.image, self.logs = connection, image, logs
+        self.number = 0
+
+    def configuration(self) -> cri.PodSandboxConfig:
+        self.number += 1
+        metadata = cri.PodSandboxMetadata(name=f"pod{self.number}", uid=f"{self.number}", namespace="wrappers")
+        return cri.PodSandboxConfig(metadata=metadata, log_directory=str(self.logs), linux=cri.LinuxPodSandboxConfig())
+
+    def run(self, config: cri.PodSandboxConfig) -> str:
+        return self.connection.runtime.RunPodSandbox(cri.RunPodSandboxRequest(config=config)).pod_sandbox_id
+
+    def create(self, pod: str, config: cri.PodSandboxConfig, script: str) -> str:
+        container = cri.ContainerConfig(
+            metadata=cri.ContainerMetadata(name="container"),
+            image=cri.ImageSpec(image=self.image, user_specified_image=self.image),
+            command=["/bin/sh", "-c", script],
+            envs=[cri.KeyValue(key="PROMISE", value=b"is-kept")],
+            log_path=f"{self.number}.log",
+            linux=cri.LinuxContainerConfig(),
+        )
+        request = cri.CreateContainerRequest(pod_sandbox_id=pod, config=container, sandbox_config=config)
+        return self.connection.runtime.CreateContainer(request).container_id
+
+    def start(self, container: str) -> None:
+        self.connection.runtime.StartContainer(cri.StartContainerRequest(container_id=container))
+
+    def remove_all(self) -> None:
+        for pod in self.connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items:
+            self.connection.runtime.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+            self.connection.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
+
+
+@pytest.fixture(scope="module", params=BINARIES, ids=lambda path: str(path.parent))
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pods]:
+    run = RunIdentity.new()
+    with RegistryServer() as server:
+        registry = server.client()
+        registry.mint_pause()
+        pause = f"{registry.address}/critests/pause:1"
+        image = registry.mint("plain", f"critests/{run.id}/plain").reference
+        with start_throwaway(
+            run_id=run.id,
+            pause_image=pause,
+            registry_addresses=[registry.address],
+            binary=request.param,
+            oci_wrapper=True,
+            cni_wrapper=True,
+        ) as runtime:
+            connection = connect(Endpoint.parse(runtime.endpoint))
+            connection.images.PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=image)))
+            yield Pods(runtime, connection, image, tmp_path_factory.mktemp("logs"))
+            connection.close()
+    assert not places.run_dir(run.id).exists()
+    assert not (places.FILES / run.id).exists()
+
+
+@pytest.fixture
+def pods(running: Pods) -> Iterator[Pods]:
+    running.oci.take()
+    running.cni.take()
+    yield running
+    running.oci.plan({})
+    running.cni.plan({})
+    running.remove_all()
+
+
+def timed(call: Callable[[], str | None]) -> tuple[float, float, str]:
+    begin = time.monotonic()
+    answer = call()
+    return begin, time.monotonic() - begin, answer or ""
+
+
+def test_a_pods_life_is_recorded_and_its_time_divided(pods: Pods) -> None:
+    pods.oci.plan({ALL: [Record()]})
+    pods.cni.plan({ALL: [Record()]})
+    config = pods.configuration()
+
+    *run, pod = timed(lambda: pods.run(config))
+    *create, container = timed(lambda: pods.create(pod, config, "exec sleep 100"))
+    *start, _ = timed(lambda: pods.start(container))
+    pods.connection.runtime.StopContainer(cri.StopContainerRequest(container_id=container, timeout=0))
+    pods.remove_all()
+
+    oci, cni = pods.oci.take(), pods.cni.take()
+    assert {one.exit_code for one in cni} == {0}
+    assert {(one.program, one.operation) for one in cni if one.id == pod} == {
+        (name, operation) for name in ("loopback", "bridge", "portmap") for operation in ("ADD", "DEL")
+    }
+    for owner in (pod, container):
+        operations = [one.operation for one in oci if one.id == owner]
+        assert operations[:2] == ["create", "start"]
+        assert {"kill", "delete"} <= set(operations)
+    of_run, of_create, of_start = (split(begin, seconds, cni=cni, oci=oci) for begin, seconds in (run, create, start))
+    assert_sensible(of_run, run[1])
+    assert of_run.cni > 0
+    assert of_create.cni == of_start.cni == 0
+    assert_sensible(of_start, start[1])
+
+
+def assert_sensible(phases: Phases, seconds: float) -> None:
+    assert phases.oci > 0
+    assert phases.rest > 0
+    assert phases.total == pytest.approx(seconds)
+
+
+def test_a_delay_of_start_shows_in_start_container(pods: Pods) -> None:
+    config = pods.configuration()
+    pod = pods.run(config)
+    container = pods.create(pod, config, "exec sleep 100")
+    pods.oci.plan({"start": [Record(), Delay(0.5)]})
+    begin, seconds, _ = timed(lambda: pods.start(container))
+    (invocation,) = pods.oci.take()
+    assert (invocation.operation, invocation.id, invocation.exit_code) == ("start", container, 0)
+    assert 0.5 < invocation.seconds < seconds
+    assert begin < invocation.begin < invocation.end < begin + seconds
+    assert split(begin, seconds, oci=[invocation]).oci == pytest.approx(invocation.seconds)
+
+
+def test_a_failure_of_cni_fails_the_sandbox(pods: Pods) -> None:
+    pods.cni.plan({"bridge/ADD": [Record(), Fail(11, "planned by a test")]})
+    with pytest.raises(grpc.RpcError, match="planned by a test"):
+        pods.run(pods.configuration())
+    assert "bridge" in {one.program for one in pods.cni.take()}
+    pods.cni.plan({})
+    pods.run(pods.configuration())
+
+
+def test_a_failure_of_start_fails_the_container_with_its_message(pods: Pods) -> None:
+    config = pods.configuration()
+    pod = pods.run(config)
+    container = pods.create(pod, config, "exec sleep 100")
+    pods.oci.plan({"start": [Fail(1, "planned by a test")]})
+    with pytest.raises(grpc.RpcError, match="planned by a test"):
+        pods.start(container)
+
+
+def test_an_edit_of_the_bundle_is_seen_in_the_container(pods: Pods) -> None:
+    config = pods.configuration()
+    pod = pods.run(config)
+    pods.oci.plan({"create": [Record(), Edit("PROMISE=is-kept", "PROMISE=is broken")]})
+    container = pods.create(pod, config, "echo $PROMISE")
+    pods.start(container)
+    log = pods.logs / f"{pods.number}.log"
+    assert eventually(log.read_bytes, lambda seen: b"\n" in seen).endswith(b"stdout F is broken\n")
+    assert [one.edits for one in pods.oci.take()] == [1]
+
+
+def test_sessions_and_their_exit_codes_pass_a_recording_wrapper(pods: Pods) -> None:
+    config = pods.configuration()
+    pod = pods.run(config)
+    container = pods.create(pod, config, "exec sleep 100")
+    pods.start(container)
+    pods.oci.plan({"exec": [Record()]})
+    request = cri.ExecSyncRequest(container_id=container, cmd=["/bin/sh", "-c", "echo out; echo err >&2; exit 3"], timeout=10)
+    answer = pods.connection.runtime.ExecSync(request)
+    assert (answer.stdout, answer.stderr, answer.exit_code) == (b"out\n", b"err\n", 3)
+    assert [(one.operation, one.id) for one in pods.oci.take()] == [("exec", container)]
+
+
+def test_nothing_is_wrapped_unasked() -> None:
+    if not BINARIES:
+        pytest.skip("needs root and a containerd")
+    with start_throwaway(run_id=f"{os.getpid()}-fedcba", pause_image="x", binary=BINARIES[0]) as runtime:
+        assert runtime.oci_wrapper is None
+        assert runtime.cni_wrapper is None
+        assert not (runtime.state / "wrappers").exists()
