@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,13 +101,19 @@ class Containers:
             refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} was started before")
         if self.sandboxes.get(container.sandbox_id).state != cri.SANDBOX_READY:
             refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {container.sandbox_id!r} is not ready")
-        stopped = cri.CONTAINER_STOPPED_EVENT
+        told = threading.Event()
+
+        def ended() -> None:
+            told.wait()  # a process may be over before its start has been told
+            self.store.tell(container.id, container.sandbox_id, cri.CONTAINER_STOPPED_EVENT)
+
         try:
-            container.process.start(lambda: self.store.tell(container.id, container.sandbox_id, stopped))
+            container.process.start(ended)
         except OSError as error:
             container.start_failed = str(error)
             refuse(grpc.StatusCode.UNKNOWN, f"starting container {container_id!r}: {error}")
         self.store.tell(container.id, container.sandbox_id, cri.CONTAINER_STARTED_EVENT)
+        told.set()
 
     def stop(self, request: cri.StopContainerRequest) -> None:
         """StopContainer. Unknown ids are stopped already."""

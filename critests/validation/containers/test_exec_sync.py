@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import WAITING, ContainerFactory
 from critests.fixtures.marks import requirement, slow
 from critests.fixtures.runtime import Runtime, refusal
 from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
@@ -22,6 +22,8 @@ LEFT_SECONDS = 6
 LONGER_THAN_ANY_DEFAULT_SECONDS = 31
 """Longer than the time-outs that one would build in without much thought: 10, 20 and 30 seconds."""
 LIMIT_BYTES = 24 << 20
+FILL_UP = f"head -c {LIMIT_BYTES - (2 << 20)} /dev/zero > /dev/shm/full; echo full"
+"""Fills all but two mebibytes of what the limit allows; what stands in /dev/shm counts and cannot be written back to a disk."""
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=LIMIT_BYTES, memory_swap_limit_in_bytes=LIMIT_BYTES)
 ORDINARY_USER = cri.LinuxContainerSecurityContext(
     run_as_user=cri.Int64Value(value=1000), run_as_group=cri.Int64Value(value=2001), supplemental_groups=[3000]
@@ -283,6 +285,23 @@ def test_exec_sync_is_bound_by_the_limits_of_its_container(runtime: Runtime, run
 
     assert answer.exit_code == 128 + 9
     assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("EXS-24")
+def test_exec_sync_fails_cleanly_where_memory_is_short(runtime: Runtime, running: ContainerFactory) -> None:
+    """ExecSync in a container at its memory limit SHOULD end soon: with an error, an exit code other than 0, or all of the output.
+
+    Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
+    """
+    container = running(script=f"{FILL_UP}; {WAITING}", resources=SMALL, wait_for_log="full")
+
+    try:
+        answer = runtime.stub.ExecSync(command(container, "echo", "hello"))
+    except grpc.RpcError as error:
+        if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
+            raise
+    else:
+        assert answer.exit_code or answer.stdout == b"hello\n", "the command counts as a success, and its output is not there"
 
 
 @requirement("EXS-22")

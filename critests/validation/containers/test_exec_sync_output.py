@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import grpc
@@ -9,8 +10,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
-from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement, slow
+from critests.fixtures.containers import WAITING, ContainerFactory, shell
+from critests.fixtures.marks import disruptive, requirement, slow
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.run_context import tls_files
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
@@ -25,8 +27,11 @@ MARGIN_SECONDS = 3.0
 LEFT_SECONDS = 6
 """How long a child lives that a command leaves behind: longer than the time-out and the margin."""
 PARALLEL = 16
-"""More than probes and hooks need at once. Fifty have been seen to stall a pod for good, its removal included, so they would need a runtime
-of their own."""
+"""More than probes and hooks need at once."""
+MANY = 50
+"""As many have been seen to stall a pod for good, its removal included, so they get a runtime of their own."""
+MANY_SECONDS = 15.0
+"""How long they may take together; on a busy machine with two cores it was four seconds."""
 LINE = b"0123456789abcdef\n"
 """Of seventeen bytes, so that a block that is missing shows."""
 EVERY_BYTE = bytes(range(256))
@@ -56,6 +61,16 @@ def wide(runtime: Runtime) -> Iterator[Connection]:
 def script(container: Container, text: str, timeout: int = 20) -> cri.ExecSyncRequest:
     """Return the request to run a script of the shell; `timeout` in seconds."""
     return cri.ExecSyncRequest(container_id=container.id, cmd=["/bin/sh", "-c", text], timeout=timeout)
+
+
+def saying(number: int) -> str:
+    """Return a script with an output and an exit code that no other number has."""
+    return f"echo {number}; echo {-number} >&2; exit {number}"
+
+
+def said(number: int) -> tuple[bytes, bytes, int]:
+    """Return stdout, stderr and exit code of `saying`."""
+    return b"%d\n" % number, b"%d\n" % -number, number
 
 
 def printing(size: int, descriptor: int = 1) -> str:
@@ -231,9 +246,27 @@ def test_commands_at_the_same_time_are_not_mixed_up(runtime: Runtime, running_co
 
     Source: ExecSync.
     """
-    calls = [runtime.stub.ExecSync.future(script(running_container, f"echo {n}; echo {-n} >&2; exit {n}")) for n in range(PARALLEL)]
+    calls = [runtime.stub.ExecSync.future(script(running_container, saying(n))) for n in range(PARALLEL)]
 
     answers = [call.result() for call in calls]
 
-    seen = [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers]
-    assert seen == [(b"%d\n" % n, b"%d\n" % -n, n) for n in range(PARALLEL)]
+    assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [said(n) for n in range(PARALLEL)]
+
+
+@requirement("EXS-20")
+@slow
+@disruptive
+def test_fifty_commands_at_the_same_time_all_succeed(own_runtime: OwnRuntime) -> None:
+    """Fifty commands that run at the same time in one container MUST all succeed, each with its own output and exit code.
+
+    Source: ExecSync.
+    """
+    container = own_runtime.container(own_runtime.sandbox(), command=shell(WAITING))
+    seconds = MANY_SECONDS * own_runtime.scale
+
+    calls = [own_runtime.stub.ExecSync.future(script(container, saying(n)), timeout=seconds) for n in range(MANY)]
+
+    codes = Counter(call.code().name for call in calls)
+    assert codes == {"OK": MANY}
+    answers = [call.result() for call in calls]
+    assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [said(n) for n in range(MANY)]

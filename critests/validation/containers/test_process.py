@@ -40,6 +40,8 @@ DIRECTORIES = {
 
 def environment(container: Container, seen_from: str = FIRST_PROCESS) -> dict[str, list[str]]:
     """Return the environment of a process of a container: all values of each name."""
+    if seen_from == FIRST_PROCESS:
+        container.until_its_command_runs()
     answer = container.exec("cat", "/proc/1/environ" if seen_from == FIRST_PROCESS else "/proc/self/environ")
     found: dict[str, list[str]] = {}
     for pair in answer.stdout.decode(errors="backslashreplace").split("\0")[:-1]:

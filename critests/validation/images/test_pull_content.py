@@ -1,5 +1,7 @@
 """IMG: forms of images and of answers of a registry that a pull has to cope with."""
 
+from collections.abc import Callable
+
 import pytest
 
 from critests.fixtures.containers import ContainerFactory
@@ -37,39 +39,39 @@ MANNERS = {
     "no digest in the headers": (FaultKind.NO_DIGEST_HEADER, Scope.MANIFEST),
 }
 
+Printed = Callable[[str, str], list[str]]
+
+
+@pytest.fixture
+def printed(runtime: Runtime, registry: TestRegistry, exited: ContainerFactory) -> Printed:
+    """Pull an image of the catalogue that is new to the runtime, run a script in a container of it, and return what that printed."""
+
+    def pull_and_run(image: str, script: str) -> list[str]:
+        minted = registry.mint(image)
+        answer = runtime.images.PullImage(pulling(minted.reference))
+        return exited(image=ImageName(answer.image_ref, minted.reference), script=script).log_lines()
+
+    return pull_and_run
+
 
 @requirement("IMG-13/common")
 @pytest.mark.parametrize(("image", "script", "lines"), CONTENTS.values(), ids=CONTENTS)
-def test_content_of_an_image_is_unpacked_as_it_was_packed(
-    runtime: Runtime, registry: TestRegistry, exited: ContainerFactory, image: str, script: str, lines: list[str]
-) -> None:
+def test_content_of_an_image_is_unpacked_as_it_was_packed(printed: Printed, image: str, script: str, lines: list[str]) -> None:
     """A container MUST find the files of its image as the layers, one upon the other, have them.
 
     Source: OCI image specification, image layer filesystem changeset and media types.
     """
-    minted = registry.mint(image)
-
-    answer = runtime.images.PullImage(pulling(minted.reference))
-
-    container = exited(image=ImageName(answer.image_ref, minted.reference), script=script)
-    assert container.log_lines() == lines
+    assert printed(image, script) == lines
 
 
 @requirement("IMG-13/further")
 @pytest.mark.parametrize(("image", "script", "lines"), FURTHER_CONTENTS.values(), ids=FURTHER_CONTENTS)
-def test_further_content_of_an_image_is_unpacked(
-    runtime: Runtime, registry: TestRegistry, exited: ContainerFactory, image: str, script: str, lines: list[str]
-) -> None:
+def test_further_content_of_an_image_is_unpacked(printed: Printed, image: str, script: str, lines: list[str]) -> None:
     """Layers packed with zstd, and device nodes in a layer, SHOULD be unpacked as they are.
 
     Source: OCI image specification, image layer filesystem changeset and media types.
     """
-    minted = registry.mint(image)
-
-    answer = runtime.images.PullImage(pulling(minted.reference))
-
-    container = exited(image=ImageName(answer.image_ref, minted.reference), script=script)
-    assert container.log_lines() == lines
+    assert printed(image, script) == lines
 
 
 @requirement("IMG-32/handled")

@@ -99,13 +99,16 @@ def test_runtime_takes_a_pod_cidr(runtime: Runtime) -> None:
 
 @requirement("RT-26")
 def test_empty_pod_cidr_changes_nothing(runtime: Runtime) -> None:
-    """UpdateRuntimeConfig with an empty range MUST succeed.
+    """UpdateRuntimeConfig with an empty range MUST succeed, and leave a node ready that was.
 
     Source: NetworkConfig.pod_cidr.
     """
     network = cri.NetworkConfig(pod_cidr="")
 
     runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network)))
+
+    conditions = {one.type: one.status for one in runtime.stub.Status(cri.StatusRequest()).status.conditions}
+    assert conditions.get("NetworkReady") is runtime.has(Capability.POD_NETWORK)
 
 
 @requirement("RT-28")

@@ -221,7 +221,7 @@ def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandbox_config: cri.PodSa
     runtime.eventually(
         "the pod's cgroups to be empty",
         lambda: [f"{path}: {inside}" for path, inside, _ in os.walk("/sys/fs/cgroup") if Path(path).name == pod and inside],
-        seconds=3,
+        seconds=10,
         holds=lambda left: not left,
     )
 

@@ -217,4 +217,4 @@ def test_removed_sandbox_leaves_no_trace_on_the_machine(runtime: Runtime, own_sa
 
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    runtime.eventually("the traces of the sandbox to go", lambda: traces_of(own_sandbox), seconds=5, holds=lambda left: not left)
+    runtime.eventually("the traces of the sandbox to go", lambda: traces_of(own_sandbox), seconds=10, holds=lambda left: not left)

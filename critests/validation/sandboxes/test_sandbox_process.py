@@ -48,7 +48,7 @@ def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(runtime: Runtime,
 
     Source: StopPodSandbox.
     """
-    runtime.eventually("the death to be noticed", bereft.state, seconds=5, holds=lambda state: state == cri.SANDBOX_NOTREADY)
+    runtime.eventually("the death to be noticed", bereft.state, seconds=10, holds=lambda state: state == cri.SANDBOX_NOTREADY)
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
 
@@ -67,7 +67,7 @@ def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, bereft
     runtime.eventually(
         "the sandbox to be listed as not ready",
         lambda: [item.state for item in runtime.stub.ListPodSandbox(wanted).items],
-        seconds=5,
+        seconds=10,
         holds=lambda states: states == [cri.SANDBOX_NOTREADY],
     )
 
@@ -82,7 +82,7 @@ def test_pod_whose_process_died_can_be_made_anew(runtime: Runtime, bereft: Sandb
     again = cri.PodSandboxConfig()
     again.CopyFrom(bereft.config)
     again.metadata.attempt += 1
-    runtime.eventually("the death to be noticed", bereft.state, seconds=5, holds=lambda state: state == cri.SANDBOX_NOTREADY)
+    runtime.eventually("the death to be noticed", bereft.state, seconds=10, holds=lambda state: state == cri.SANDBOX_NOTREADY)
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=bereft.id))
@@ -99,7 +99,7 @@ def test_sandbox_whose_process_died_stays_known(runtime: Runtime, bereft: Sandbo
     Source: PodSandboxStatus.
     """
     status = runtime.eventually(
-        "the sandbox to be not ready", bereft.status, seconds=5, holds=lambda status: status.state == cri.SANDBOX_NOTREADY
+        "the sandbox to be not ready", bereft.status, seconds=10, holds=lambda status: status.state == cri.SANDBOX_NOTREADY
     )
 
     assert status.metadata == bereft.config.metadata

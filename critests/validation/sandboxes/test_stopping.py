@@ -20,7 +20,7 @@ from critests.node.remains import mount_table
 HONOURING = "trap 'exit 3' TERM; echo ready; while :; do sleep 3600 & wait $!; done"
 """Ends with 3 at SIGTERM, as soon as it has said that it is ready."""
 STUBBORN = f"echo ready; {IGNORING}"
-REPORTED_SECONDS = 2.0
+REPORTED_SECONDS = 10.0
 NOBODY = "0" * 64
 """The form of an id, and no object's."""
 

@@ -15,7 +15,7 @@ from critests.lifecycle.containers import Container
 
 Observe = Callable[[str], None]
 
-VANISHED_SECONDS = 2.0
+VANISHED_SECONDS = 5.0
 IDLE = "while :; do usleep 20000; done"
 PRINT_SIZE_WHEN_IT_CHANGES = f"trap 'stty size' WINCH; echo ready; {IDLE}"
 

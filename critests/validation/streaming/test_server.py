@@ -11,7 +11,8 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.errors import UpgradeRefused
-from critests.client.streaming.sessions import V4, open_remote_command
+from critests.client.streaming.session import V4
+from critests.client.streaming.sessions import open_remote_command
 from critests.client.streaming.streams import Protocol, Stream
 from critests.fixtures.containers import shell
 from critests.fixtures.marks import requirement, requires

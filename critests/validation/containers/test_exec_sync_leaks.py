@@ -1,0 +1,84 @@
+"""EXS: what many commands leave behind on the node."""
+
+import os
+import secrets
+from collections.abc import Callable
+
+import psutil
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import WAITING, shell
+from critests.fixtures.marks import disruptive, requirement, slow
+from critests.fixtures.outcomes import blocked
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.lifecycle.containers import Container
+
+BATCHES, BATCH = 10, 10
+WARM_UP_BATCHES = 2
+"""What the daemon opens and keeps once, it has by then."""
+SETTLE_SECONDS = 5.0
+MOST_LEFT = BATCHES * BATCH // 5
+"""A leak leaves one of something for every command; a fifth of that is more than what comes and goes by itself."""
+
+Remains = Callable[[], dict[str, int]]
+
+
+@pytest.fixture
+def token() -> str:
+    """A word in the command line of the container's process, to find it by."""
+    return f"critests-{secrets.token_hex(8)}"
+
+
+@pytest.fixture
+def container(own_runtime: OwnRuntime, token: str) -> Container:
+    """A container of the runtime of the test's own."""
+    return own_runtime.container(own_runtime.sandbox(), command=[*shell(WAITING), token])
+
+
+@pytest.fixture
+def remains(own_runtime: OwnRuntime, container: Container, token: str) -> Remains:
+    """Count what the daemon and the process beside the container hold now."""
+    first = next((process for process in psutil.process_iter(["cmdline"]) if token in (process.info["cmdline"] or ())), None)
+    beside = first.parent() if first and container.id else None
+    if beside is None or own_runtime.process is None:
+        blocked("the processes of the daemon and of the container cannot be seen from here")
+    daemon = psutil.Process(own_runtime.process)
+    state = own_runtime.throwaway.state if own_runtime.throwaway else None
+
+    def count() -> dict[str, int]:
+        return {
+            "open files of the daemon": daemon.num_fds(),
+            "open files beside the container": beside.num_fds(),
+            "processes": len({*daemon.children(recursive=True), *beside.children(recursive=True)}),
+            "state files": sum(len(files) for _, _, files in os.walk(state)) if state else 0,
+        }
+
+    return count
+
+
+def run_commands(own_runtime: OwnRuntime, container: Container, batches: int) -> None:
+    """Run commands, some at a time; all must succeed."""
+    request = cri.ExecSyncRequest(container_id=container.id, cmd=["true"], timeout=10)
+    for _ in range(batches):
+        calls = [own_runtime.stub.ExecSync.future(request) for _ in range(BATCH)]
+        assert [call.result().exit_code for call in calls] == [0] * BATCH
+
+
+@requirement("EXS-21")
+@slow
+@disruptive
+def test_many_commands_leave_nothing_behind(own_runtime: OwnRuntime, container: Container, remains: Remains) -> None:
+    """After many commands there SHOULD be no more processes, open files and state files than before.
+
+    Source: ExecSync; not stated by the CRI, probes run commands for as long as a pod lives.
+    """
+    run_commands(own_runtime, container, WARM_UP_BATCHES)
+    before = remains()
+
+    run_commands(own_runtime, container, BATCHES)
+
+    def left() -> dict[str, int]:
+        return {what: more for what, number in remains().items() if (more := number - before[what]) > MOST_LEFT}
+
+    own_runtime.eventually(f"what {BATCHES * BATCH} commands leave behind to go", left, SETTLE_SECONDS, lambda more: not more)
