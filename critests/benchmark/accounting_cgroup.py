@@ -1,0 +1,116 @@
+"""The cgroup that counts a daemon's processor time, with that of everything it starts, to the end of each.
+
+A daemon that systemd started has one (its unit's), which its shims share. One that was started by hand is in its starter's, and a
+throwaway runtime can be given one. The containers are elsewhere: OCI runtimes put them into cgroups by their own path.
+"""
+
+import contextlib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from critests.node.remains import mount_table
+
+_FOLDER: Final = "daemon"
+
+
+def of_runtime(daemon_pid: int, ours: Collection[int]) -> Path | None:
+    """Return the cgroup that counts processor time for a daemon and for nobody but it and its own.
+
+    Args:
+        daemon_pid: of the daemon.
+        ours: the numbers of its processes.
+
+    Returns:
+        A directory, or None where the daemon shares its cgroup with others.
+    """
+    place = _place(daemon_pid)
+    if place is None or place[1] in {"/", ""}:
+        return None
+    directory = place[0] / place[1].lstrip("/")
+    if not directory.is_dir() or any(pid not in ours and not _descends(pid, ours) for pid in members(directory)):
+        return None
+    return directory
+
+
+@contextlib.contextmanager
+def accounted(daemon_pid: int, run_id: str) -> Iterator[Path | None]:
+    """Give a throwaway runtime's daemon a cgroup of its own for the time of a `with`, so that nothing that it and its shims start is lost.
+
+    Only the hierarchy that counts processor time is used: cpuacct, or the unified one without a controller. Where cpu and cpuacct
+    are one hierarchy, the daemon gets its share of the processor as a group, as it would from systemd. Shims that are there
+    before stay where they are. At the end what lives is put back; the cgroup is named after the run, whose clean-up finds it.
+
+    Yields:
+        The cgroup, or None where none can be made here.
+    """
+    place = _place(daemon_pid)
+    directory = place[0] / "critests" / run_id / _FOLDER if place else None
+    if place is None or directory is None or not _enter(directory, daemon_pid):
+        yield None
+        return
+    try:
+        yield directory
+    finally:
+        for pid in members(directory):
+            _enter(place[0] / place[1].lstrip("/"), pid)
+        for path in (directory, directory.parent, directory.parent.parent):
+            with contextlib.suppress(OSError):  # others of the run still use it
+                path.rmdir()
+
+
+def members(directory: Path) -> set[int]:
+    """Return the numbers of the processes in a cgroup; none where it has gone."""
+    try:
+        return {int(line) for line in (directory / "cgroup.procs").read_text(encoding="ascii").split()}
+    except OSError:
+        return set()
+
+
+def cpu_seconds(directory: Path) -> float | None:
+    """Return the processor time that a cgroup has counted, or None where it counts none."""
+    with contextlib.suppress(OSError):
+        return int((directory / "cpuacct.usage").read_text(encoding="ascii")) / 1e9
+    with contextlib.suppress(OSError):
+        for line in (directory / "cpu.stat").read_text(encoding="ascii").splitlines():
+            name, _, value = line.partition(" ")
+            if name == "usage_usec":
+                return int(value) / 1e6
+    return None
+
+
+def _place(pid: int) -> tuple[Path, str] | None:
+    """Return the mount point of the hierarchy that counts processor time and the path of a process in it, cgroups(7)."""
+    try:
+        lines = [line.split(":", 2) for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    mounts = [(Path(point), rest.partition(" - ")[2].split()) for _, point, rest in mount_table()]
+    for point, fields in mounts:
+        if fields[0] == "cgroup" and "cpuacct" in fields[-1].split(","):
+            return next(((point, path) for _, names, path in lines if "cpuacct" in names.split(",")), None)
+    for point, fields in mounts:
+        if fields[0] == "cgroup2" and (point / "cgroup.procs").exists():
+            return next(((point, path) for number, _, path in lines if number == "0"), None)
+    return None
+
+
+def _enter(directory: Path, pid: int) -> bool:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "cgroup.procs").write_text(str(pid), encoding="ascii")
+    except OSError:
+        return False
+    return True
+
+
+def _descends(pid: int, ancestors: Collection[int]) -> bool:
+    """Tell whether a process comes from one of the ancestors, or has gone by now."""
+    while pid > 1:
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if pid in ancestors:
+            return True
+    return False

@@ -1,0 +1,175 @@
+"""What a scenario asks for: `bench`."""
+
+import contextlib
+import os
+import random
+import secrets
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import grpc
+import pytest
+
+from critests.benchmark.bench import Bench, Floors
+from critests.benchmark.headline import carry
+from critests.benchmark.machine_facts import machine_facts
+from critests.benchmark.preflight import look_at_machine
+from critests.benchmark.sampling import in_words
+from critests.benchmark.scenarios import SCENARIOS, seconds_each
+from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
+from critests.benchmark.sides import accounts_of, opened, settings_of_other
+from critests.benchmark.target import Target
+from critests.client import EndpointError
+from critests.fixtures.conclusion import identity_of
+from critests.fixtures.options import Settings, UsageError
+from critests.fixtures.outcomes import Blocked
+from critests.fixtures.run_context import CannotTest, RunContext
+from critests.fixtures.selection import scenario_of
+from critests.fixtures.session import SESSION, SuiteSession
+from critests.images.ports import RegistryPortTaken
+from critests.node.binaries import MissingProgram
+from critests.node.throwaway import RuntimeStartFailed
+from critests.record.operations import BenchmarkFacts
+from critests.record.samples import write_samples
+
+
+@dataclass
+class BenchmarkRun:
+    """What all scenarios of a run share.
+
+    Attributes:
+        targets: the sides.
+        profile: `smoke`, `standard` or `full`.
+        seconds: scenario to its seconds of sampling.
+        order: source of random order.
+        origin: of the run's clock.
+        floors: client and OCI runtime alone.
+    """
+
+    targets: list[Target]
+    profile: str
+    seconds: dict[str, float]
+    order: random.Random
+    origin: float
+    floors: Floors
+
+
+NOT_TESTABLE = (CannotTest, EndpointError, RuntimeStartFailed, MissingProgram, RegistryPortTaken)
+SPARE_SECONDS = 900.0
+"""A scenario bounds itself; this is for what nobody thought of."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give every scenario the time limit of its own length, whatever the limit of other tests is; refuse a side that cannot be."""
+    scenarios = [(item, scenario_of(item)) for item in items if scenario_of(item)]
+    settings = config.stash[SESSION].settings
+    try:
+        if scenarios and settings.text("--against"):
+            settings_of_other(settings, settings.text("--against"))
+        seconds = _seconds(settings) if scenarios else {}
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from error
+    for item, name in scenarios:
+        item.add_marker(pytest.mark.timeout(3 * seconds.get(name, 0.0) + SPARE_SECONDS * settings.deadline_scale))
+
+
+def _seconds(settings: Settings) -> dict[str, float]:
+    budget = settings.number("--budget", 0.0) if settings.text("--budget") else None
+    return seconds_each(chosen(settings), profile_of(settings), budget)
+
+
+@pytest.fixture(scope="session")
+def suite_session(pytestconfig: pytest.Config) -> SuiteSession:
+    """What this pytest process holds for the suite."""
+    return pytestconfig.stash[SESSION]
+
+
+@pytest.fixture(scope="session")
+def benchmark_run(pytestconfig: pytest.Config, run_context: RunContext, suite_session: SuiteSession) -> Iterator[BenchmarkRun]:
+    """The sides, opened; the machine, looked at; the floors, measured."""
+    if hasattr(pytestconfig, "workerinput"):
+        pytest.exit(ONE_PROCESS, returncode=4)
+    settings = suite_session.settings
+    load = os.getloadavg()
+    profile, seed = profile_of(settings), settings.seed()
+    seed = secrets.randbelow(1 << 31) if seed is None else seed
+    seconds = _seconds(settings)
+    run_context.machine["benchmark"] = machine_facts(load=load)
+    with contextlib.ExitStack() as held:
+        try:
+            targets = held.enter_context(opened(run_context, suite_session))
+        except NOT_TESTABLE as error:
+            suite_session.gone = f"a side of the comparison cannot be measured: {error}"
+            raise Blocked(suite_session.gone) from error
+        looked = look_at_machine(targets[0], quick=profile == "smoke")
+        run_context.notes += looked.notes
+        suite_session.benchmark = BenchmarkFacts(
+            profile=profile,
+            seed=seed,
+            budget_seconds=round(sum(seconds.values()), 3),
+            sides={target.side: identity_of(target.context) for target in targets if target.side},
+            client_seconds=looked.client,
+            reference_seconds=looked.reference,
+            noise=looked.noise,
+        )
+        floors = Floors(looked.client, looked.reference)
+        yield BenchmarkRun(targets, profile, seconds, random.Random(seed), time.perf_counter(), floors)  # noqa: S311 - order, not secrets
+        suite_session.benchmark = looked.with_steal(suite_session.benchmark)
+        run_context.notes += [words for target in targets if (words := _tried_again(target))]
+
+
+def _tried_again(target: Target) -> str:
+    if not target.again:
+        return ""
+    who = f"side {target.side}: " if target.side else ""
+    return f"{who}{len(target.again)} calls that only prepared something failed and were made again, such as {target.again[0]}"
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, benchmark_run: BenchmarkRun, suite_session: SuiteSession, benchmark: object) -> Iterator[Bench]:
+    """One scenario's sides, time and ways to measure; what was measured is kept whatever becomes of the test."""
+    name = scenario_of(request.node)
+    made = Bench(
+        scenario=SCENARIOS[name],
+        targets=benchmark_run.targets,
+        seconds=benchmark_run.seconds.get(name) or SCENARIOS[name].seconds_in(benchmark_run.profile),
+        profile=benchmark_run.profile,
+        order=benchmark_run.order,
+        origin=benchmark_run.origin,
+        floors=benchmark_run.floors,
+        spent=accounts_of,
+        told=suite_session.told,
+    )
+    request.node.stash[BENCH] = (made, benchmark)
+    try:
+        yield made
+    finally:
+        suite_session.operations += made.operations
+        if made.series and suite_session.context is not None:
+            write_samples(suite_session.context.folder.samples, name, made.series)
+        # pytest-benchmark's own way not to complain of a fixture that carries nothing: here it was unused, or it would have statistics
+        benchmark.skipped = benchmark.stats is None  # type: ignore[attr-defined]  # pytest-benchmark is not typed
+
+
+BENCH = pytest.StashKey[tuple[Bench, object]]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """After a scenario, hand its headline to pytest-benchmark, and fail it where nothing of it could be measured."""
+    try:
+        result = yield
+    except grpc.RpcError as error:
+        if error.code() is grpc.StatusCode.UNIMPLEMENTED or BENCH not in pyfuncitem.stash:
+            raise
+        raise AssertionError(in_words(error)) from error
+    held = pyfuncitem.stash.get(BENCH, None)
+    if held is not None:
+        made, benchmark = held
+        shown = made.shown()
+        if shown is not None:
+            carry(benchmark, shown.steady(), {"scenario": shown.scenario, "operation": shown.operation, **shown.dimensions})
+        made.conclude()
+    return result

@@ -1,0 +1,57 @@
+"""When work is meant to begin: fixed in advance by rate, distribution and seed, so that a slow runtime cannot slow the arrivals down."""
+
+import random
+from collections.abc import Iterable, Iterator
+from enum import StrEnum, unique
+from itertools import islice, takewhile
+
+LATE_SECONDS = 0.010
+"""A start that comes more than this after the intended one is late."""
+
+
+@unique
+class Arrivals(StrEnum):
+    """How the intended starts of an open loop are spread."""
+
+    CONSTANT = "constant"
+    """The same time between any two."""
+    POISSON = "poisson"
+    """Independent of each other, as requests of many users are: exponentially distributed times between them."""
+
+
+def intended_starts(rate: float, arrivals: Arrivals, seconds: float, seed: int) -> Iterator[float]:
+    """Yield the intended starts, in seconds from the beginning, ascending; the same arguments give the same starts.
+
+    Args:
+        rate: starts per second on average.
+        arrivals: how they are spread.
+        seconds: no start is at or after this.
+        seed: of the random times between them.
+
+    Raises:
+        ValueError: the rate is not above 0.
+    """
+    if rate <= 0:
+        msg = f"a rate is above 0, not {rate}"
+        raise ValueError(msg)
+    return takewhile(lambda start: start < seconds, _constant(rate) if arrivals is Arrivals.CONSTANT else _poisson(rate, seed))
+
+
+def share(starts: Iterable[float], part: int, parts: int) -> Iterator[float]:
+    """Yield one of several workers' share of the starts: every `parts`-th, beginning with number `part`, counted from 0."""
+    return islice(starts, part, None, parts)
+
+
+def _constant(rate: float) -> Iterator[float]:
+    number = 0
+    while True:
+        yield number / rate
+        number += 1
+
+
+def _poisson(rate: float, seed: int) -> Iterator[float]:
+    chance = random.Random(seed)  # noqa: S311 - a schedule, not a secret
+    at = 0.0
+    while True:
+        at += chance.expovariate(rate)
+        yield at

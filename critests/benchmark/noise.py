@@ -1,0 +1,98 @@
+"""How quiet the machine is: work of known size done over and over before a run, and the processor time that other guests took during it."""
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from critests.record.operations import NoiseProbe
+from critests.statistics import quantile
+
+SECONDS: Final = 0.5
+"""How long each kind of work is repeated: 1.5 s for the three."""
+
+_SPINS: Final = 20_000
+_ROUNDS: Final = 400
+_P99_NEEDS: Final = 100
+_FILE_BYTES: Final = 4096
+_STEAL: Final = 7
+"""Column of stolen time in the line `cpu` of /proc/stat, proc(5). The guest times behind it are part of earlier columns as well."""
+
+
+def noise_probes(directory: Path | None = None, *, seconds: float = SECONDS) -> list[NoiseProbe]:
+    """Do work of known size over and over: on a quiet machine each kind takes nearly the same time every time.
+
+    Args:
+        directory: where a small file is written and synced, best on the disk that the runtime uses; the temporary one by default.
+        seconds: how long each kind is repeated at most; there are at most 400 rounds of each.
+
+    Returns:
+        `spin` (a loop in Python of about a millisecond), `fsync` (4 KiB written and synced) and `fork` (a child that ends at once).
+
+    Raises:
+        OSError: the directory cannot be written to.
+    """
+    with tempfile.TemporaryFile(dir=directory) as file:
+
+        def sync() -> None:
+            os.pwrite(file.fileno(), b"x" * _FILE_BYTES, 0)
+            os.fsync(file.fileno())
+
+        kinds = {"spin": _spin, "fsync": sync, "fork": _fork}
+        return [_probe(name, work, seconds) for name, work in kinds.items()]
+
+
+class StealMeter:
+    """The share of processor time that the hypervisor gave to others, from when it was made until it is asked.
+
+    Args:
+        stat: the kernel's counters, proc(5).
+    """
+
+    def __init__(self, stat: Path = Path("/proc/stat")) -> None:
+        self._stat = stat
+        self._before = self._read()
+
+    def share(self) -> float | None:
+        """Return stolen time over all processor time since then, 0 to 1; None where the kernel does not count it or no time passed."""
+        now = self._read()
+        if self._before is None or now is None or now[1] <= self._before[1]:
+            return None
+        return (now[0] - self._before[0]) / (now[1] - self._before[1])
+
+    def _read(self) -> tuple[int, int] | None:
+        """Return stolen and whole time in ticks."""
+        try:
+            fields = self._stat.read_text(encoding="ascii").split("\n", 1)[0].split()
+        except OSError:
+            return None
+        numbers = [int(field) for field in fields[1:]]
+        if fields[:1] != ["cpu"] or len(numbers) <= _STEAL:
+            return None
+        return numbers[_STEAL], sum(numbers[: _STEAL + 1])
+
+
+def _probe(name: str, work: Callable[[], None], seconds: float) -> NoiseProbe:
+    taken: list[float] = []
+    work()
+    end = time.perf_counter() + seconds
+    while not taken or (len(taken) < _ROUNDS and time.perf_counter() < end):
+        begin = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begin)
+    p99 = quantile(taken, 0.99) if len(taken) >= _P99_NEEDS else max(taken)
+    return NoiseProbe(name=name, median_seconds=statistics.median(taken), p99_seconds=p99, count=len(taken))
+
+
+def _spin() -> None:
+    number = 0
+    for step in range(_SPINS):
+        number += step
+
+
+def _fork() -> None:
+    """Start a program and wait for it: posix_spawn, as a bare fork is not safe beside gRPC's threads."""
+    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)

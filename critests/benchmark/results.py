@@ -1,0 +1,100 @@
+"""From a series of samples to what is said about the operation."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
+
+from critests.benchmark.load.schedule import LATE_SECONDS
+from critests.record.operations import OperationResult, QuantileEstimate
+from critests.record.samples import SECONDS, Series
+from critests.statistics import summarise, warm_up
+
+CLIENT_BOUND_SHARE = 1 / 3
+"""Above this share of the median, what is measured is the client as much as the runtime."""
+
+
+def result_of(
+    series: Series,
+    *,
+    headline: bool = False,
+    stopped: str = "",
+    client: Mapping[str, float] | None = None,
+    rpcs: Counter[str] | None = None,
+    reference: float | None = None,
+    resources: Mapping[str, float] | None = None,
+    note: str = "",
+) -> OperationResult:
+    """Summarise a series.
+
+    Args:
+        series: with its warm-up marked.
+        headline: whether it is what its scenario is about.
+        stopped: why sampling ended.
+        client: RPC to the seconds that the client itself needs for a call of it.
+        rpcs: which RPCs the operation is made of, and how often each.
+        reference: seconds that the bare OCI runtime needs for the same.
+        resources: what one operation cost the runtime.
+        note: a sentence that the reader should see.
+    """
+    plain = summarised(series)
+    median = plain.quantiles["0.5"].value if "0.5" in plain.quantiles else None
+    cost = _client_seconds(series, client or {}, rpcs)
+    return dataclasses.replace(
+        plain,
+        headline=headline,
+        steadiness=warm_up(series.value).steadiness.value,
+        stopped=stopped,
+        client_seconds=cost,
+        client_bound=cost is not None and median is not None and cost > median * CLIENT_BOUND_SHARE,
+        over_reference=round(median / reference, 3) if median is not None and reference else None,
+        resources=dict(resources or {}),
+        late_share=round(sum(late > LATE_SECONDS for late in series.late) / len(series.late), 4) if series.late else None,
+        note=note,
+    )
+
+
+def summarised(series: Series) -> OperationResult:
+    """Return the numbers of a series: those of its steady samples that succeeded.
+
+    A quantile that their number does not support is left out. What samples do not tell (why sampling stopped, the client's cost) is left
+    at its default.
+    """
+    values = series.steady()
+    plain = OperationResult(
+        scenario=series.scenario,
+        operation=series.operation,
+        dimensions=dict(series.dimensions),
+        side=series.side,
+        unit=series.unit,
+        better=series.better,
+        warm_up=series.warm_up,
+        errors=series.errors(),
+    )
+    if not values:
+        return plain
+    found = summarise(values)
+    quantiles = {
+        f"{at:g}": QuantileEstimate(
+            value=estimate.value,
+            low=estimate.interval.low if estimate.interval else None,
+            high=estimate.interval.high if estimate.interval else None,
+        )
+        for at, estimate in found.quantiles.items()
+    }
+    return OperationResult(
+        **vars(plain)
+        | {
+            "count": found.count,
+            "minimum": found.minimum,
+            "maximum": found.maximum,
+            "mean": found.mean,
+            "mad": found.mad,
+            "quantiles": quantiles,
+        }
+    )
+
+
+def _client_seconds(series: Series, client: Mapping[str, float], rpcs: Counter[str] | None) -> float | None:
+    if series.unit != SECONDS or not rpcs or any(rpc not in client for rpc in rpcs):
+        return None
+    return sum(client[rpc] * count for rpc, count in rpcs.items())

@@ -1,0 +1,206 @@
+"""Which processes belong to a runtime, and what part each plays: daemon, shim, sandbox, container.
+
+A runtime's processes are its daemon with what it starts, and its shims (containerd's shims, CRI-O's conmon) with what they
+start, which are children of the first process. A shim is this runtime's if its command line names a socket of the daemon, or for
+conmon a directory beside one. Below a shim, whatever is in a mount namespace of its own is a container.
+"""
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from pathlib import Path
+from typing import Final
+
+_SHIMS: Final = "containerd-shim"
+_CONMON: Final = "conmon"
+_PAUSES: Final = ("pause", "runc:[")
+"""Names of a sandbox's process, also before it has become `pause`: RunPodSandbox returns a little earlier."""
+_LISTENS: Final = 0x10000
+"""The flag of a listening socket in /proc/net/unix, proc(5): SO_ACCEPTCON."""
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+class RuntimeHidden(Exception):
+    """The processes of a runtime are gone, or may not be looked at from here."""
+
+
+@unique
+class Role(StrEnum):
+    """What part a process plays."""
+
+    DAEMON = "daemon"
+    DAEMON_HELPER = "started by the daemon"
+    """What the daemon starts and waits for: CNI plugins, shims on their way up, decompressors."""
+    SHIM = "shim"
+    SHIM_HELPER = "started by a shim"
+    """What a shim starts and waits for: the OCI runtime; and what serves a container from outside, such as a virtual machine."""
+    PAUSE = "pause"
+    CONTAINER = "container"
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether it runs for the user, not for the runtime."""
+        return self in {Role.PAUSE, Role.CONTAINER}
+
+
+@dataclass(frozen=True)
+class RuntimeProcess:
+    """A process as it was when looked at.
+
+    Attributes:
+        pid: its number.
+        started: in clock ticks after boot, which tells it from a later one with its number.
+        parent: number of its parent.
+        role: what part it plays.
+        name: the kernel's name of it, at most 15 characters.
+        own_cpu_seconds: processor time of its threads, ended ones included.
+        children_cpu_seconds: processor time of the children that it has waited for, and of theirs.
+        zombie: whether it only waits to be reaped.
+    """
+
+    pid: int
+    started: int
+    parent: int
+    role: Role
+    name: str
+    own_cpu_seconds: float
+    children_cpu_seconds: float
+    zombie: bool
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What tells it from every other process since boot."""
+        return self.pid, self.started
+
+
+def runtime_processes(daemon_pid: int, marks: Collection[str] = ()) -> list[RuntimeProcess]:
+    """Find the processes of a runtime.
+
+    Args:
+        daemon_pid: of containerd or CRI-O.
+        marks: sockets or directories of which a shim's command line names one; by default the daemon's listening sockets.
+
+    Raises:
+        RuntimeHidden: the daemon has gone, or its sockets may not be seen (needs root).
+    """
+    marks = marks or listening_sockets(daemon_pid)
+    table = _process_table()
+    if daemon_pid not in table:
+        raise RuntimeHidden(f"there is no process {daemon_pid}: the runtime has gone")
+    children: dict[int, list[_Line]] = {}
+    for line in table.values():
+        children.setdefault(line.parent, []).append(line)
+    found: dict[int, RuntimeProcess] = {}
+    shims: list[_Line] = []
+    _collect(table[daemon_pid], Role.DAEMON, Role.DAEMON_HELPER, children, found, shims)
+    shims += [line for line in table.values() if line.pid not in found and _is_shim(line) and _is_marked(line, marks)]
+    for shim in shims:
+        _collect_shim(shim, children, found)
+    return list(found.values())
+
+
+def listening_sockets(pid: int) -> tuple[str, ...]:
+    """Return the paths of the unix sockets on which a process listens.
+
+    Raises:
+        RuntimeHidden: it has gone, or may not be looked at.
+    """
+    try:
+        targets = {os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd") if os.path.islink(entry.path)}  # noqa: PTH114, PTH115 - the text of the link is wanted, a thousand times
+        lines = Path(f"/proc/{pid}/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()[1:]
+    except (FileNotFoundError, ProcessLookupError) as error:
+        raise RuntimeHidden(f"there is no process {pid}: the runtime has gone") from error
+    except PermissionError as error:
+        raise RuntimeHidden(f"the files of process {pid} may not be seen: run as root") from error
+    sockets = (line.split(maxsplit=7) for line in lines)
+    return tuple(
+        fields[7] for fields in sockets if len(fields) > 7 and int(fields[3], 16) & _LISTENS and f"socket:[{fields[6]}]" in targets
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One process of /proc/PID/stat."""
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    own: float
+    children: float
+    started: int
+
+    def as_(self, role: Role) -> RuntimeProcess:
+        return RuntimeProcess(self.pid, self.started, self.parent, role, self.name, self.own, self.children, self.state in "ZX")
+
+
+def _process_table() -> dict[int, _Line]:
+    table = {}
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - a Path for each of hundreds of entries costs more than the answer
+        if entry.isdigit():
+            line = _line(int(entry))
+            if line is not None:
+                table[line.pid] = line
+    return table
+
+
+def _line(pid: int) -> _Line | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes().decode(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    head, _, rest = text.rpartition(")")
+    fields = rest.split()
+    user, system, waited_user, waited_system = (int(field) / _TICKS for field in fields[11:15])
+    return _Line(pid, head.partition("(")[2], fields[0], int(fields[1]), user + system, waited_user + waited_system, int(fields[19]))
+
+
+def _collect(
+    line: _Line, role: Role, below: Role, children: dict[int, list[_Line]], found: dict[int, RuntimeProcess], shims: list[_Line]
+) -> None:
+    """Put a process and its descendants into `found`, and the shims among them into `shims`."""
+    found[line.pid] = line.as_(role)
+    for child in children.get(line.pid, ()):
+        if _is_shim(child):
+            shims.append(child)
+        elif child.pid not in found:
+            _collect(child, below, below, children, found, shims)
+
+
+def _collect_shim(shim: _Line, children: dict[int, list[_Line]], found: dict[int, RuntimeProcess]) -> None:
+    found[shim.pid] = shim.as_(Role.SHIM)
+    outside = _mount_namespace(shim.pid)
+    sandbox_seen = False
+    for child in sorted(children.get(shim.pid, ()), key=lambda line: line.started):
+        if _is_shim(child):
+            _collect_shim(child, children, found)  # containerd's shim on its way up starts itself anew
+        elif child.state in "ZX" or _mount_namespace(child.pid) == outside:
+            _collect(child, Role.SHIM_HELPER, Role.SHIM_HELPER, children, found, [])
+        else:
+            first, sandbox_seen = not sandbox_seen, True
+            role = Role.PAUSE if first and child.name.startswith(_PAUSES) else Role.CONTAINER
+            _collect(child, role, Role.CONTAINER, children, found, [])
+
+
+def _is_shim(line: _Line) -> bool:
+    return line.name.startswith((_SHIMS, _CONMON)) and line.state not in "ZX"
+
+
+def _is_marked(line: _Line, marks: Iterable[str]) -> bool:
+    try:
+        text = Path(f"/proc/{line.pid}/cmdline").read_bytes().decode(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    arguments = [os.path.realpath(argument) for argument in text.split("\0") if argument.startswith("/")]
+    places = [os.path.realpath(mark) for mark in marks if mark.startswith("/")]
+    if line.name.startswith(_CONMON):
+        places += [os.path.dirname(place) for place in places]  # noqa: PTH120 - texts on both sides
+    return any(argument == place or argument.startswith(f"{place}/") for argument in arguments for place in places)
+
+
+def _mount_namespace(pid: int) -> int:
+    try:
+        return os.stat(f"/proc/{pid}/ns/mnt").st_ino  # noqa: PTH116 - as above
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return 0

@@ -1,0 +1,88 @@
+"""The scenarios: what each measures, and for how long in which profile."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+SMOKE, STANDARD, FULL = "smoke", "standard", "full"
+PROFILES: Final = (SMOKE, STANDARD, FULL)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One scenario.
+
+    Attributes:
+        id: such as `B-06`; never used for something else later.
+        title: what is measured, in a few words.
+        seconds: of sampling in each profile that includes it; set-up and clean-up come on top.
+        throwaway: whether it needs a runtime of its own to restart, fill or wrap.
+    """
+
+    id: str
+    title: str
+    seconds: dict[str, float]
+    throwaway: bool = False
+
+    def seconds_in(self, profile: str) -> float:
+        """Return how long it samples in a profile; one that does not include it lends it the time of the cheapest that does."""
+        return self.seconds.get(profile) or min(self.seconds.values())
+
+
+def _scenario(name: str, title: str, smoke: float, standard: float, full: float, *, throwaway: bool = False) -> Scenario:
+    given = {SMOKE: smoke, STANDARD: standard, FULL: full}
+    return Scenario(name, title, {profile: seconds for profile, seconds in given.items() if seconds}, throwaway)
+
+
+SCENARIOS: Final = {
+    scenario.id: scenario
+    for scenario in (
+        _scenario("B-01", "Version and Status: the floor of transport and client", 2, 6, 60),
+        _scenario("B-02", "sandbox on the pod network", 8, 45, 400),
+        _scenario("B-03", "sandbox on the host's network: what CNI costs", 5, 25, 300),
+        _scenario("B-04", "sandbox in a user namespace: the price of isolation", 0, 15, 300),
+        _scenario("B-05", "stopping and removing a sandbox with 0, 1, 5 and 20 containers", 0, 32, 600),
+        _scenario("B-06", "creating, starting, stopping and removing a container", 8, 45, 300),
+        _scenario("B-07", "CreateContainer by number of layers, mounts, variables", 0, 40, 900),
+        _scenario("B-08", "from StartContainer to the container's first instruction and first log line", 4, 25, 300),
+        _scenario("B-09", "StopContainer beyond the ideal: obedient, stubborn, many children", 0, 30, 300),
+        _scenario("B-10", "RemoveContainer by size of the writable layer", 0, 24, 600),
+        _scenario("B-11", "whole pod cycle as the kubelet does it", 12, 70, 600),
+        _scenario("B-12", "cold start: page cache dropped; image absent", 0, 24, 300),
+        _scenario("B-13", "ExecSync: latency, output of 1 MB and 16 MB, concurrency 1 to 64", 6, 42, 900),
+        _scenario("B-18", "list and status calls by number of containers", 4, 30, 1200),
+        _scenario("B-19", "streamed lists beside the plain ones", 0, 20, 900),
+        _scenario("B-20", "the kubelet's relist every second while pods come and go", 0, 20, 600),
+        _scenario("B-21", "statistics lists by number of containers", 0, 20, 900),
+        _scenario("B-22", "delivery of container events", 3, 20, 300),
+        _scenario("B-23", "image pull by layers, sizes and compression", 5, 40, 900),
+        _scenario("B-24", "parallel pulls: different images, shared layers, the same image", 0, 20, 600),
+        _scenario("B-25", "image calls on images that are present", 3, 15, 300),
+        _scenario("B-26", "density: memory per pod, split into daemon, shim and pause", 0, 45, 1800, throwaway=True),
+        _scenario("B-28", "throughput by concurrency, and its knee", 8, 60, 1200),
+        _scenario("B-29", "a burst of pods at the same instant", 0, 20, 600),
+        _scenario("B-30", "arrivals at a fixed rate, latency from the intended start", 0, 30, 900),
+        _scenario("B-31", "pod cycles beside idle pods", 0, 30, 900),
+        _scenario("B-32", "UpdateContainerResources", 2, 10, 300),
+        _scenario("B-33", "restart of the daemon with pods running", 0, 20, 600, throwaway=True),
+        _scenario("B-34", "soak: what grows while pods come and go", 0, 0, 3600, throwaway=True),
+    )
+}
+
+
+def in_profile(profile: str) -> list[Scenario]:
+    """Return the scenarios of a profile, in order."""
+    return [scenario for scenario in SCENARIOS.values() if profile in scenario.seconds]
+
+
+def seconds_each(chosen: Iterable[str], profile: str, budget: float | None = None) -> dict[str, float]:
+    """Share the time out among scenarios.
+
+    Args:
+        chosen: their ids.
+        profile: whose times are used.
+        budget: seconds for all of them together; None for the profile's own times.
+    """
+    own = {name: SCENARIOS[name].seconds_in(profile) for name in chosen}
+    factor = budget / sum(own.values()) if budget is not None and own else 1.0
+    return {name: seconds * factor for name, seconds in own.items()}

@@ -1,0 +1,68 @@
+"""Which scenarios are measured, in which order."""
+
+import pytest
+
+from critests.benchmark.scenarios import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
+from critests.fixtures.options import Settings, UsageError
+from critests.fixtures.selection import BENCHMARKS, scenario_of
+
+DEFAULT_PROFILE = STANDARD
+ONE_PROCESS = "benchmarks are measured by one process, as two at once would measure each other: leave out -n"
+MODULE = "critests.benchmark"
+
+
+def refuse_processes(config: pytest.Config) -> None:
+    """Refuse to measure in several processes.
+
+    Raises:
+        pytest.UsageError: benchmarks are asked for, and -n too.
+    """
+    if getattr(config.option, "numprocesses", None) and any(_is_benchmark(config, argument) for argument in config.args):
+        raise pytest.UsageError(ONE_PROCESS)
+
+
+def _is_benchmark(config: pytest.Config, argument: str) -> bool:
+    place = argument.partition("::")[0]
+    path = (config.invocation_params.dir / place).resolve()
+    return place == MODULE or place.startswith(f"{MODULE}.") or path == BENCHMARKS or BENCHMARKS in path.parents
+
+
+def profile_of(settings: Settings) -> str:
+    """Return the profile that the user chose, or the default.
+
+    Raises:
+        UsageError: it is one of validation's.
+    """
+    profile = settings.text("--profile") or DEFAULT_PROFILE
+    if profile not in PROFILES:
+        msg = f"--profile {profile}: benchmarks have {SMOKE}, {STANDARD} and {FULL}"
+        raise UsageError(msg)
+    return profile
+
+
+def chosen(settings: Settings) -> list[str]:
+    """Return the ids of the scenarios that the user wants: those named, or those of the profile.
+
+    Raises:
+        UsageError: a name is no scenario.
+    """
+    for option in ("--select", "--deselect"):
+        unknown = [word for word in settings.words(option) if word.upper() not in SCENARIOS]
+        if unknown:
+            msg = f"{option} {unknown[0]}: no such scenario; there are {', '.join(SCENARIOS)}"
+            raise UsageError(msg)
+    wanted = [word.upper() for word in settings.words("--select")] or [scenario.id for scenario in in_profile(profile_of(settings))]
+    unwanted = {word.upper() for word in settings.words("--deselect")}
+    return [name for name in SCENARIOS if name in wanted and name not in unwanted]
+
+
+def choose(items: list[pytest.Item], settings: Settings) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Return the items that measure a wanted scenario, in the order of the scenarios, and the others.
+
+    Raises:
+        UsageError: an option names something that does not exist.
+    """
+    order = {name: number for number, name in enumerate(chosen(settings))}
+    kept = sorted((item for item in items if scenario_of(item) in order), key=lambda item: order[scenario_of(item)])
+    taken = {id(item) for item in kept}
+    return kept, [item for item in items if id(item) not in taken]

@@ -1,0 +1,93 @@
+"""Sides without a runtime: calls that take a chosen time, or fail."""
+
+import contextlib
+import random
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.bench import Bench, Floors
+from critests.benchmark.meter import Meter
+from critests.benchmark.sampling import Cycle, Workload
+from critests.benchmark.scenarios import SCENARIOS
+from critests.benchmark.target import Target
+from critests.client import Deadlines
+
+
+class Refused(grpc.RpcError):
+    """What grpcio raises."""
+
+    def __init__(self, code: grpc.StatusCode = grpc.StatusCode.UNKNOWN, details: str = "no") -> None:
+        super().__init__()
+        self._code, self._details = code, details
+
+    def code(self) -> grpc.StatusCode:
+        return self._code
+
+    def details(self) -> str:
+        return self._details
+
+
+class FakeTarget:
+    """As much of a `Target` as sampling looks at."""
+
+    def __init__(self, side: str = "", pid: int | None = None) -> None:
+        self.side = side
+        self.handler = ""
+        self.context = SimpleNamespace(daemon_pid=pid)
+        self.connection = SimpleNamespace(deadlines=Deadlines())
+        self.swept = 0
+        self.calls = 0
+
+    def sweep(self) -> None:
+        self.swept += 1
+
+
+def answering(seconds: float = 0.0, failing: "frozenset[int] | set[int]" = frozenset()) -> Any:  # noqa: ANN401 - stands for any RPC of a stub
+    """Return an RPC that takes a time, and fails at the calls with the given numbers, counted from 1."""
+    calls = 0
+
+    def call(_request: object, timeout: float) -> cri.VersionResponse:
+        nonlocal calls
+        assert timeout > 0
+        calls += 1
+        if seconds:
+            time.sleep(seconds)
+        if calls in failing:
+            raise Refused
+        return cri.VersionResponse(version=str(calls))
+
+    return call
+
+
+def doing(cycle: Cycle) -> Workload:
+    """Return a workload without a preparation."""
+
+    @contextlib.contextmanager
+    def prepared(target: Target) -> Iterator[Cycle]:
+        cast("FakeTarget", target).calls += 1
+        yield cycle
+
+    return prepared
+
+
+def meter(side: str = "", **dimensions: str) -> Meter:
+    return Meter("B-01", dimensions, side, time.perf_counter(), Deadlines())
+
+
+def bench(*sides: str, seconds: float = 0.1) -> Bench:
+    """Return a scenario under way, on one side or on two."""
+    return Bench(
+        scenario=SCENARIOS["B-01"],
+        targets=[cast("Target", FakeTarget(side, number)) for number, side in enumerate(sides or ("",))],
+        seconds=seconds,
+        profile="smoke",
+        order=random.Random(1),  # noqa: S311 - chance, not secrets
+        origin=time.perf_counter(),
+        floors=Floors({"Version": 1e-4}, {"create": 0.01, "start": 0.02}),
+        spent=lambda _target: lambda: {"cpu_seconds": 1.0},
+    )

@@ -1,0 +1,106 @@
+"""Benchmarks on a real runtime: what the numbers must hold, and what is left when things go wrong."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client import Endpoint, connect
+from critests.images.registry import RegistryServer
+from critests.lifecycle.run_label import RunIdentity
+from critests.lifecycle.waiting import eventually
+from critests.node.snapshot import MachineSnapshot, difference, mentioning
+from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.wrappers.actions import Fail
+from tests.plugin.command import SECONDS, begin, critests, record_in
+
+pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+
+
+@pytest.fixture
+def runtime() -> Iterator[ThrowawayRuntime]:
+    with RegistryServer(0) as registry:
+        pause = registry.client().mint_pause().reference
+        with start_throwaway(
+            "containerd", run_id=RunIdentity.new().id, pause_image=pause, registry_addresses=[registry.address], oci_wrapper=True
+        ) as started:
+            yield started
+
+
+def on(runtime: ThrowawayRuntime, results: Path) -> list[str]:
+    return ["bench", "--runtime-endpoint", runtime.endpoint, "--results", str(results), "--profile", "smoke"]
+
+
+def operations(record: dict[str, Any], scenario: str, operation: str) -> list[dict[str, Any]]:
+    return [each for each in record["operations"] if (each["scenario"], each["operation"]) == (scenario, operation)]
+
+
+def test_what_is_measured_holds_together_and_nothing_is_left(tmp_path: Path) -> None:
+    before = MachineSnapshot.take()
+    ended = critests(
+        *("bench", "--node", "containerd", "--results", str(tmp_path), "--profile", "smoke"),
+        *("--select", "B-02,B-08,B-11,B-26,B-30,B-33", "--budget", "25"),
+    )
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    record = record_in(tmp_path)
+    assert not mentioning(difference(before, MachineSnapshot.take()), [record["run_id"]])
+    phases = {each["dimensions"]["phase"]: each["mean"] for each in operations(record, "B-02", "RunPodSandbox") if each["dimensions"]}
+    assert phases["cni"] > 0
+    assert phases["oci"] > 0
+    assert phases["rest"] > 0
+    assert all(each["mean"] == 0 for each in operations(record, "B-02", "CreateContainer") if each["dimensions"]["phase"] == "cni")
+    (line,) = operations(record, "B-08", "first log line")
+    (instruction,) = operations(record, "B-08", "first instruction")
+    assert 0 < instruction["minimum"] <= line["maximum"]
+    (cycle,) = operations(record, "B-11", "pod cycle")
+    parts = [
+        each["mean"] for each in record["operations"] if each["scenario"] == "B-11" and each["operation"] not in {"pod cycle", "pod start"}
+    ]
+    assert cycle["mean"] == pytest.approx(sum(parts), rel=0.01)
+    assert cycle["over_reference"] is None or cycle["over_reference"] > 1  # none where there are too few samples for a median
+    assert cycle["resources"]["daemon_cpu_seconds"] > 0
+    (memory,) = operations(record, "B-26", "memory per pod")
+    assert 500_000 < memory["mean"] < 100_000_000
+    assert "5 pods" in memory["note"]
+    (late,) = operations(record, "B-30", "latency from intended start")
+    assert late["count"] >= 3
+    (version,) = operations(record, "B-33", "restart to Version")
+    (lists,) = operations(record, "B-33", "restart to complete lists")
+    assert 0 < version["mean"] <= lists["mean"]
+
+
+def test_a_runtime_of_which_every_third_start_fails_is_measured(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    assert runtime.oci_wrapper is not None
+    runtime.oci_wrapper.plan({"create": [Fail(1, "not this time", every=3)]})
+    ended = critests(*on(runtime, tmp_path), "--select", "B-02,B-06", "--budget", "12")
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    record = record_in(tmp_path)
+    (sandbox,) = operations(record, "B-02", "RunPodSandbox")
+    assert sandbox["errors"]
+    assert sandbox["count"] >= 1
+    connection = connect(Endpoint.parse(runtime.endpoint))
+    try:
+        assert not connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+        assert not connection.runtime.ListContainers(cri.ListContainersRequest()).containers
+    finally:
+        connection.close()
+
+
+def test_a_daemon_that_is_killed_ends_the_run_at_once(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    run = begin(*on(runtime, tmp_path), "--budget", "60")
+    eventually("the first scenario to be measured", lambda: list(tmp_path.rglob("samples/*")), 60)
+    runtime.kill(signal.SIGKILL)
+    killed = time.monotonic()
+    out, err = run.communicate(timeout=SECONDS)
+
+    assert run.returncode == 5, out + err
+    assert time.monotonic() - killed < 60
+    assert "the runtime stopped answering" in record_in(tmp_path)["exit_reason"]
+    assert "critests clean" in out
