@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from critests.report.texts import cut
 
@@ -25,6 +25,7 @@ class CallView:
 
     Attributes:
         rpc: Its name.
+        started: When it began, seconds since the epoch; 0 where that was not recorded.
         milliseconds: Its duration.
         code: Name of the gRPC status code.
         details: The runtime's words with an error.
@@ -42,6 +43,7 @@ class CallView:
     response: str
     streamed: int
     share: float
+    started: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -136,16 +138,16 @@ def _read_file(path: Path, folder: Path, budget: Budget) -> FileView:
 
 def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]:
     """Return the last calls, how many came before them, and what was wrong with the file."""
-    lines, note = [], ""
-    for line in _call_lines(folder):
+    lines, note = list(_call_lines(folder)), ""
+    shown: list[dict[str, Any]] = []
+    while lines and len(shown) < CALLS_SHOWN:  # from the end: of a long test, parsing what is not shown would take most of the time
         try:
-            call = json.loads(line)
+            call = json.loads(lines.pop())
         except ValueError:
             note = "a line of the recorded calls could not be read"
             continue
         if isinstance(call, dict):
-            lines.append(call)
-    shown = lines[-CALLS_SHOWN:]
+            shown.insert(0, call)
     slowest = max((_number(call.get("ms")) for call in shown), default=0.0) or 1.0
     calls = [
         CallView(
@@ -157,10 +159,11 @@ def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]
             response=budget.take(_pretty(call.get("response"))),
             streamed=int(_number(call.get("streamed"))),
             share=_number(call.get("ms")) / slowest,
+            started=_number(call.get("started")),
         )
         for call in shown
     ]
-    return calls, len(lines) - len(shown), note
+    return calls, len(lines), note
 
 
 def _call_lines(folder: Path) -> Iterator[str]:

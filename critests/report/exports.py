@@ -6,10 +6,13 @@ from typing import Final
 from critests.record.errors import RecordNotWritten
 from critests.record.files import RUN_FILE, bounded, to_json, write_atomically
 from critests.record.run import RunRecord
+from critests.report.benchmark_page import benchmark_to_html
 from critests.report.html import to_html
 from critests.report.junit import to_junit
 
 HTML_FILE: Final = "report.html"
+BENCHMARK_HTML_FILE: Final = "benchmark.html"
+"""The page of the operations of a run that is a validation too; that of a benchmark alone is `report.html`."""
 JUNIT_FILE: Final = "junit.xml"
 
 
@@ -37,6 +40,8 @@ def export(
     written: list[Path] = []
     failures: list[RecordNotWritten] = []
     folder = {RUN_FILE: json, HTML_FILE: html, JUNIT_FILE: junit}
+    if record.operations and record.kind != "benchmark":
+        folder[BENCHMARK_HTML_FILE] = None
     for name, wanted in folder.items():
         targets = [run_dir / name] if run_dir else []
         targets += [wanted] if wanted and wanted not in targets else []
@@ -58,4 +63,6 @@ def export(
 def _content(name: str, record: RunRecord, run_dir: Path | None) -> str:
     if name == RUN_FILE:
         return to_json(record)
+    if name == BENCHMARK_HTML_FILE:
+        return benchmark_to_html(record, run_dir)
     return to_html(record, run_dir) if name == HTML_FILE else to_junit(record)

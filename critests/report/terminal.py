@@ -53,7 +53,7 @@ def new_console(file: TextIO | None = None, *, width: int | None = None) -> Cons
 
 
 def print_summary(record: RunRecord, *, run_dir: Path | None = None, console: Console | None = None, full: int = FULL) -> None:
-    """Print the summary of a run.
+    """Print the summary of a run; that of a benchmark is another one, and that of a mixed run ends with its operations.
 
     Args:
         record: The run.
@@ -61,7 +61,12 @@ def print_summary(record: RunRecord, *, run_dir: Path | None = None, console: Co
         console: Where to print; standard output by default.
         full: Number of failures to show in full; for the rest it says where they are.
     """
+    from critests.report.benchmark_terminal import print_benchmark, print_operations  # noqa: PLC0415 - it prints with what is here
+
     out = console or new_console()
+    if record.kind == "benchmark":
+        print_benchmark(record, run_dir=run_dir, console=out)
+        return
     _print_head(record, out)
     _print_areas(record, out)
     _print_root_causes(record, out)
@@ -73,6 +78,7 @@ def print_summary(record: RunRecord, *, run_dir: Path | None = None, console: Co
         _print_list(out, outcome.value.capitalize(), outcome, lines, sum(len(reason.tests) for reason in reasons))
     _print_list(out, "Known", Outcome.KNOWN, [_line(test) for test in with_outcome(record, Outcome.KNOWN)])
     _print_list(out, "Notes", None, [Text(one_line(note)) for note in record.notes])
+    print_operations(record, out)
     _print_end(record, run_dir, out)
 
 

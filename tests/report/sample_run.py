@@ -8,10 +8,11 @@ from pathlib import Path
 from critests.catalogue.words import Area, Capability, Level, Outcome
 from critests.record.blocking import RequirementFacts
 from critests.record.expectations import Expectations, load
+from critests.record.identity import RuntimeIdentity
 from critests.record.judgement import Circumstances, judge
 from critests.record.layout import evidence_name
 from critests.record.results import TestResult
-from critests.record.run import ApiCoverage, ApiLevel, CapabilityFact, RunRecord, RuntimeIdentity, Timing
+from critests.record.run import ApiCoverage, ApiLevel, CapabilityFact, RunRecord, Timing
 
 STARTED = 1_795_000_000.25
 HOSTILE = "<script>alert('x')</script> \x1b[31mred\x1b[0m \x00nul \u202egnirts\u202c ]]> &amp; \udc80 {{ 7*7 }} "

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from junitparser import JUnitXml, TestSuite
 
 from critests.catalogue.words import Outcome
+from critests.record.identity import RuntimeIdentity
+from critests.record.operations import OperationResult
 from critests.record.results import TestResult
-from critests.record.run import RunRecord
+from critests.record.run import CapabilityFact, RunRecord
 from critests.report.junit import to_junit
 from tests.report.sample_run import HOSTILE, sample_run
 
@@ -134,13 +136,16 @@ def test_hostile_output_is_cleaned_and_bounded(record: RunRecord) -> None:
 @settings(max_examples=60)
 def test_any_text_gives_a_document_that_parses(text: str) -> None:
     test = TestResult(id=text, name=text, outcome=Outcome.FAILED, reason=text, seen=text, detail=text, requirement=text, handler=text)
-    record = RunRecord.__new__(RunRecord)
-    for field in dataclasses.fields(RunRecord):
-        default = field.default if field.default is not dataclasses.MISSING else None
-        object.__setattr__(record, field.name, default)
-    for name, value in {"tests": [test], "started": 1.0, "finished": 2.0, "machine": {"hostname": text}, "suite_version": text}.items():
-        object.__setattr__(record, name, value)
-    object.__setattr__(record, "runtime", dataclasses.make_dataclass("R", [("name", str), ("version", str)])(text, text))
-    object.__setattr__(record, "run_id", text)
+    record = RunRecord(
+        run_id=text,
+        suite_version=text,
+        started=1.0,
+        finished=2.0,
+        runtime=RuntimeIdentity(name=text, version=text),
+        machine={"hostname": text},
+        capabilities=[CapabilityFact(name=text, present=None)],
+        tests=[test],
+        operations=[OperationResult(scenario=text, operation=text, dimensions={text: text}, unit=text, count=1, mean=1.0, note=text)],
+    )
 
     ET.fromstring(to_junit(record).encode())  # noqa: S314 - our own document

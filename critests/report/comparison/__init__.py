@@ -1,0 +1,52 @@
+"""Two runs, or the two sides of one, beside each other: speed, errors, conformance, capabilities.
+
+`compare_records` weighs two stored runs and `compare_sides` a live comparison; both give a `RunComparison`, which `plain`, `terminal`,
+`markdown` and `html` show. A comparison informs; what fails on it is decided by `critests.report.gates`.
+"""
+
+from critests.report.comparison.compare import NotComparable, compare_records, compare_sides
+from critests.report.comparison.html import comparison_to_html
+from critests.report.comparison.markdown import comparison_to_markdown
+from critests.report.comparison.model import (
+    Capability,
+    CompareSettings,
+    Conformance,
+    Difference,
+    FormPair,
+    Machines,
+    Operation,
+    OperationSide,
+    RequirementDifference,
+    RunComparison,
+    SideFacts,
+    Speed,
+    Unpaired,
+)
+from critests.report.comparison.plain import comparison_to_json
+from critests.report.comparison.stored import StoredRun, read_run
+from critests.report.comparison.terminal import print_comparison
+
+__all__ = [
+    "Capability",
+    "CompareSettings",
+    "Conformance",
+    "Difference",
+    "FormPair",
+    "Machines",
+    "NotComparable",
+    "Operation",
+    "OperationSide",
+    "RequirementDifference",
+    "RunComparison",
+    "SideFacts",
+    "Speed",
+    "StoredRun",
+    "Unpaired",
+    "compare_records",
+    "compare_sides",
+    "comparison_to_html",
+    "comparison_to_json",
+    "comparison_to_markdown",
+    "print_comparison",
+    "read_run",
+]

@@ -1,0 +1,181 @@
+"""The comparison of two runs, or of the two sides of one."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from critests.record.identity import RuntimeIdentity
+from critests.record.run import RunRecord
+from critests.record.samples import Series
+from critests.report.comparison.conformance import compare_conformance
+from critests.report.comparison.machines import compare_machines
+from critests.report.comparison.model import CompareSettings, Conformance, Machines, RunComparison, SideFacts, Speed
+from critests.report.comparison.speed import QuantileOf, compare_speed, measured
+
+DEFAULT: Final = CompareSettings()
+
+
+class NotComparable(Exception):
+    """Two runs have nothing that can be compared; the message says why."""
+
+
+def compare_records(
+    a: RunRecord,
+    b: RunRecord,
+    samples_a: Sequence[Series] = (),
+    samples_b: Sequence[Series] = (),
+    settings: CompareSettings = DEFAULT,
+    *,
+    quantile_of: QuantileOf | None = None,
+) -> RunComparison:
+    """Compare two stored runs.
+
+    Their speed is compared only where their machines agree, or with `settings.unlike_machines`; their promises always.
+
+    Args:
+        a: The run that the other is compared with.
+        b: The other run.
+        samples_a: What run A measured.
+        samples_b: What run B measured.
+        settings: How to compare.
+        quantile_of: Another quantile for some operations.
+
+    Raises:
+        NotComparable: they have nothing in common; the sentence says why.
+        ValueError: a setting is out of its range.
+    """
+    for label, record, samples in (("A", a, samples_a), ("B", b, samples_b)):
+        _check(label, record, samples)
+    machines = compare_machines(a.machine, b.machine)
+    speed = _speed(a, b, samples_a, samples_b, settings, machines, quantile_of)
+    conformance = compare_conformance(a, b) if a.requirements and b.requirements else None
+    if conformance is None and (speed is None or not speed.operations):
+        raise NotComparable(_nothing_in_common(a, b, speed))
+    facts = side_facts("A", a), side_facts("B", b)
+    return RunComparison(
+        a=facts[0],
+        b=facts[1],
+        live=False,
+        settings=settings,
+        machines=machines,
+        speed=speed,
+        conformance=conformance,
+        notes=_notes(a, b, machines, speed, conformance, settings),
+    )
+
+
+def compare_sides(
+    record: RunRecord, samples: Sequence[Series], settings: CompareSettings = DEFAULT, *, quantile_of: QuantileOf | None = None
+) -> RunComparison:
+    """Compare the two sides of a live comparison, which were measured in interleaved blocks on one machine.
+
+    Args:
+        record: The run.
+        samples: What it measured, of both sides.
+        settings: How to compare.
+        quantile_of: Another quantile for some operations.
+
+    Raises:
+        NotComparable: the run has not two sides, or they have no operation in common.
+        ValueError: a setting is out of its range.
+    """
+    sides = measured(record.operations, samples, "a"), measured(record.operations, samples, "b")
+    if not sides[0] and not sides[1]:
+        msg = f"run {record.run_id} is no live comparison: nothing in it belongs to a side A or B"
+        raise NotComparable(msg)
+    speed = compare_speed(sides[0], sides[1], settings, live=True, quantile_of=quantile_of)
+    if not speed.operations:
+        msg = f"run {record.run_id} has no operation on both sides: {len(speed.only_a)} on A only, {len(speed.only_b)} on B only"
+        raise NotComparable(msg)
+    identities = record.benchmark.sides if record.benchmark else {}
+    return RunComparison(
+        a=side_facts("A", record, identities.get("a")),
+        b=side_facts("B", record, identities.get("b")),
+        live=True,
+        settings=settings,
+        machines=Machines(),
+        speed=speed,
+        conformance=None,
+        notes=["the run was interrupted"] if record.interrupted else [],
+    )
+
+
+def side_facts(label: str, record: RunRecord, runtime: RuntimeIdentity | None = None) -> SideFacts:
+    """Return what a side is.
+
+    Args:
+        label: `A` or `B`.
+        record: Its run.
+        runtime: Its runtime, if it is not the one of the record.
+    """
+    shown = runtime or record.runtime
+    return SideFacts(
+        label=label,
+        runtime=shown.name,
+        version=shown.version,
+        handlers=list(shown.handlers),
+        kind=record.kind,
+        run_id=record.run_id,
+        started=record.started,
+        suite_version=record.suite_version,
+    )
+
+
+def _check(label: str, record: RunRecord, samples: Sequence[Series]) -> None:
+    if record.kind == "audit":
+        msg = f"{label} ({record.run_id}) is an audit of the suite, with faults made on purpose: it says nothing about a runtime"
+        raise NotComparable(msg)
+    if any(series.side for series in samples) or any(operation.side for operation in record.operations):
+        msg = f"{label} ({record.run_id}) is itself a live comparison of two sides; give it alone to see its result"
+        raise NotComparable(msg)
+
+
+def _speed(
+    a: RunRecord,
+    b: RunRecord,
+    samples_a: Sequence[Series],
+    samples_b: Sequence[Series],
+    settings: CompareSettings,
+    machines: Machines,
+    quantile_of: QuantileOf | None,
+) -> Speed | None:
+    sides = measured(a.operations, samples_a), measured(b.operations, samples_b)
+    if not sides[0] and not sides[1]:
+        return None
+    if not sides[0] or not sides[1]:
+        return Speed(refused=f"side {'A' if not sides[0] else 'B'} has measured nothing")
+    if not machines.agree and not settings.unlike_machines:
+        names = ", ".join(difference.name for difference in machines.differences)
+        return Speed(refused=f"the machines are not alike ({names}); --unlike-machines compares them all the same")
+    return compare_speed(sides[0], sides[1], settings, live=False, quantile_of=quantile_of)
+
+
+def _nothing_in_common(a: RunRecord, b: RunRecord, speed: Speed | None) -> str:
+    if a.kind != b.kind:
+        return (
+            f"A ({a.run_id}) is a {a.kind} run and B ({b.run_id}) a {b.kind} run: they have nothing in common; "
+            "compare a run with one of its own kind"
+        )
+    if speed is None:
+        what = "measured nothing" if "benchmark" in {a.kind, b.kind} else "judged no requirement"
+        sides = [label for label, record in (("A", a), ("B", b)) if not record.requirements]
+        return f"side {' and side '.join(sides) or 'A'} {what}: there is nothing to compare"
+    if speed.refused:
+        return f"speed is not compared: {speed.refused}"
+    return f"the runs have no operation in common: {len(speed.only_a)} on A only, {len(speed.only_b)} on B only"
+
+
+def _notes(
+    a: RunRecord, b: RunRecord, machines: Machines, speed: Speed | None, conformance: Conformance | None, settings: CompareSettings
+) -> list[str]:
+    notes = []
+    if speed is not None and speed.operations and not machines.agree and settings.unlike_machines:
+        names = ", ".join(difference.name for difference in machines.differences)
+        notes.append(f"the machines are not alike ({names}): what differs in speed may be the machines and not the runtimes")
+    if a.run_id == b.run_id:
+        notes.append("both are the same run")
+    if conformance is not None and a.catalogue_revision != b.catalogue_revision:
+        notes.append("the runs were judged by different revisions of the catalogue of requirements")
+    if a.suite_version != b.suite_version:
+        notes.append(f"the runs were made by different versions of critests: {a.suite_version} and {b.suite_version}")
+    notes += [f"run {label} was interrupted" for label, record in (("A", a), ("B", b)) if record.interrupted]
+    return notes

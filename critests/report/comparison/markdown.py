@@ -1,0 +1,106 @@
+"""A comparison as Markdown, for a pull request or an issue."""
+
+import re
+from typing import Final
+
+from critests.report.comparison.model import Conformance, Operation, RunComparison, SideFacts, Speed
+from critests.report.comparison.summary import conformance_sentence, method_sentence, speed_sentence, why
+from critests.report.comparison.wording import amount, error_words, interval, operation_label, ratio, verdict_word
+from critests.report.texts import moment, one_line
+from critests.statistics import Verdict
+
+LISTED: Final = 40
+"""Rows of each table; the rest is counted."""
+_ACTIVE: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@&$])")
+
+
+def comparison_to_markdown(comparison: RunComparison) -> str:
+    """Return the comparison in GitHub's Markdown; nothing that a runtime said is acted upon."""
+    lines = [f"## {text(comparison.a.name)} beside {text(comparison.b.name)}", ""]
+    for sentence in (speed_sentence(comparison), conformance_sentence(comparison), *comparison.notes):
+        if sentence:
+            lines += [text(sentence), ""]
+    lines += ["| | A | B |", "|---|---|---|"]
+    for name, a, b in _facts(comparison.a, comparison.b):
+        lines.append(f"| {name} | {text(a)} | {text(b)} |")
+    if comparison.speed is not None:
+        lines += [f"| {text(each.name)} | {text(each.a)} | {text(each.b)} |" for each in comparison.machines.differences]
+    if comparison.speed is not None and not comparison.speed.refused:
+        lines += _speed(comparison, comparison.speed)
+    if comparison.conformance is not None:
+        lines += _conformance(comparison.conformance)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def text(anything: str, limit: int = 300) -> str:
+    """Return a text on one line in which Markdown and HTML find nothing to act upon."""
+    return _ACTIVE.sub(r"\\\1", one_line(anything, limit))
+
+
+def _facts(a: SideFacts, b: SideFacts) -> list[tuple[str, str, str]]:
+    return [
+        ("runtime", a.name, b.name),
+        ("run", f"{a.kind} {a.run_id}", f"{b.kind} {b.run_id}"),
+        ("started", moment(a.started), moment(b.started)),
+    ]
+
+
+def _speed(comparison: RunComparison, speed: Speed) -> list[str]:
+    lines = ["", "### Speed", "", text(method_sentence(comparison), 600), ""]
+    lines += ["| operation | A | B | B / A | interval | verdict | failed calls A | failed calls B |", "|---|--:|--:|--:|--:|---|---|---|"]
+    lines += [_row(operation) for operation in speed.operations[:LISTED]]
+    lines += _more(len(speed.operations) - LISTED)
+    for label, unpaired in (("A", speed.only_a), ("B", speed.only_b)):
+        if unpaired:
+            names = [text(operation_label(each.scenario, each.operation, each.dimensions)) for each in unpaired[:LISTED]]
+            lines += ["", f"Measured on {label} only: {', '.join(names)}", *_more(len(unpaired) - LISTED)]
+    return lines
+
+
+def _row(operation: Operation) -> str:
+    label = text(operation_label(operation.scenario, operation.operation, operation.dimensions))
+    reason, word = why(operation), verdict_word(operation.verdict, operation.unit)
+    proven = operation.verdict in {Verdict.SLOWER, Verdict.FASTER}
+    cells = [
+        f"**{label}**" if operation.headline else label,
+        amount(operation.a.value, operation.unit),
+        amount(operation.b.value, operation.unit),
+        ratio(operation.ratio),
+        interval(operation.low, operation.high) or "·",
+        (f"**{word}**" if proven else word) + (f" ({text(reason)})" if reason else ""),
+        text(error_words(operation.a.failed, operation.a.calls, operation.a.errors)),
+        text(error_words(operation.b.failed, operation.b.calls, operation.b.errors)),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _conformance(conformance: Conformance) -> list[str]:
+    lines: list[str] = []
+    for group, members in conformance.grouped().items():
+        lines += ["", f"### {group.value[0].upper()}{group.value[1:]} ({len(members)})", ""]
+        told = [each for each in members if not each.not_run]
+        lines += [f"{len(members) - len(told)} not tested there.", *([""] if told else [])] if len(told) < len(members) else []
+        lines += ["| requirement | A | B | promise | seen |", "|---|---|---|---|---|"] if told else []
+        for each in told[:LISTED]:
+            seen = next((aspect.why for aspect in each.aspects if aspect.why), "")
+            cells = (each.requirement, each.a, each.b, each.title, seen)
+            lines.append(f"| {' | '.join(text(cell) for cell in cells)} |")
+        lines += _more(len(told) - LISTED)
+    differing = [pair for pair in conformance.forms if pair.differ]
+    if differing:
+        lines += ["", f"### Where the API is silent they differ ({len(differing)})", "", "| aspect | A | B |", "|---|---|---|"]
+        for pair in differing[:LISTED]:
+            lines.append(f"| {text(pair.aspect)} | {text(pair.a) or 'not recorded'} | {text(pair.b) or 'not recorded'} |")
+        lines += _more(len(differing) - LISTED)
+    if conformance.capabilities:
+        words = {True: "yes", False: "no", None: "not known"}
+        lines += ["", f"### Capabilities ({len(conformance.capabilities)})", "", "| capability | A | B |", "|---|---|---|"]
+        lines += [f"| {text(each.name)} | {words[each.a]} | {words[each.b]} |" for each in conformance.capabilities]
+    for label, tests in (("A", conformance.tests_only_a), ("B", conformance.tests_only_b)):
+        if tests:
+            lines += ["", f"{len(tests)} tests that {label} alone has."]
+    return lines
+
+
+def _more(number: int) -> list[str]:
+    return ["", f"… and {number} more."] if number > 0 else []

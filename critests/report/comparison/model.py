@@ -1,0 +1,369 @@
+"""What a comparison says, as data. Values are in the unit of their operation; ratios are B over A."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum, unique
+from typing import Final
+
+from critests.catalogue.words import Outcome
+from critests.statistics import Settings, Verdict
+
+LIVE_FLOOR: Final = 0.02
+STORED_FLOOR: Final = 0.05
+"""Two starts of one daemon differ by more than the samples of one run show, so the noise floor is wider between runs."""
+TIME_FLOOR: Final = 0.0001
+"""Seconds. Two processes of one daemon differ by some ten microseconds a call for as long as they live: where their memory lies, which
+core they run on. Blocks cannot average that out."""
+NOT_JUDGED: Final = "not judged"
+"""The verdict on an operation of which neither more nor less is better."""
+UNTESTED: Final = "untested"
+"""Stands for the verdict on a requirement that a run has not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings:
+    """How a comparison is made.
+
+    Attributes:
+        quantile: The quantile that is compared, 0.5 for the median.
+        significance: Accepted chance of any false alarm among all operations of the comparison.
+        noise_floor: Share below which a difference is never called faster or slower; None for 2 % live and 5 % between runs.
+        time_floor: Seconds below which a difference of durations is never called faster or slower.
+        unlike_machines: Compare the speed of stored runs although their machines differ.
+    """
+
+    quantile: float = 0.5
+    significance: float = 0.005
+    noise_floor: float | None = None
+    time_floor: float = TIME_FLOOR
+    unlike_machines: bool = False
+
+    def statistics(self, quantile: float, *, live: bool) -> Settings:
+        """Return the settings for one quantile.
+
+        Raises:
+            ValueError: a value is out of its range.
+        """
+        floor = self.noise_floor if self.noise_floor is not None else (LIVE_FLOOR if live else STORED_FLOOR)
+        return Settings(quantile=quantile, significance=self.significance, smallest_effect=floor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideFacts:
+    """What a side is.
+
+    Attributes:
+        label: `A` or `B`.
+        runtime: The name that the runtime reports.
+        version: The version that it reports.
+        handlers: Runtime handlers that were used, if not only the default one.
+        kind: `validation` or `benchmark`.
+        run_id: Its run.
+        started: Start of its run, seconds since the epoch.
+        suite_version: Version of critests that made the run.
+    """
+
+    label: str
+    runtime: str
+    version: str
+    handlers: list[str] = field(default_factory=list)
+    kind: str = ""
+    run_id: str = ""
+    started: float = 0.0
+    suite_version: str = ""
+
+    @property
+    def name(self) -> str:
+        """`containerd 2.1.9 (crun)`."""
+        handlers = ", ".join(handler or "default" for handler in self.handlers)
+        return f"{self.runtime or 'unknown runtime'} {self.version}".strip() + (f" ({handlers})" if any(self.handlers) else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A fact of the machine that is not the same, as people read it."""
+
+    name: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machines:
+    """Whether both sides ran on machines whose speed can be compared.
+
+    Attributes:
+        agree: All facts that matter are known and the same.
+        differences: Those that are not.
+    """
+
+    agree: bool = True
+    differences: list[Difference] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationSide:
+    """What one side measured of an operation.
+
+    Attributes:
+        value: The quantile of the steady samples, or None without samples.
+        low: Lower end of its 95 % confidence interval, or None where there is none.
+        high: Upper end, or None.
+        count: Number of steady samples.
+        calls: Number of all calls, warm-up and failed ones included.
+        errors: gRPC status code to the number of calls that ended with it.
+        client_bound: The client's own cost is a large part of the value.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    count: int = 0
+    calls: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+    client_bound: bool = False
+
+    @property
+    def failed(self) -> int:
+        """Number of calls that failed."""
+        return sum(self.errors.values())
+
+    @property
+    def error_rate(self) -> float:
+        """Share of calls that failed, 0 to 1."""
+        return self.failed / self.calls if self.calls else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One operation on both sides.
+
+    Attributes:
+        scenario: Id of the scenario, such as `B-06`.
+        operation: What was timed.
+        dimensions: What was held fixed.
+        unit: `s`, `1/s`, `B`, `B/s` or `1`.
+        better: `lower`, `higher` or empty.
+        headline: It is the operation that its scenario is about.
+        quantile: The quantile that is compared.
+        a: Side A.
+        b: Side B.
+        ratio: B over A, or None where a side has no samples.
+        low: Lower end of the ratio's confidence interval (1 - significance), or None.
+        high: Upper end, or None.
+        p: Corrected for the number of operations.
+        verdict: `faster`, `slower`, `no evidence of a difference`, `too noisy` or `not judged`.
+        reason: Why.
+        method: How the evidence was weighed.
+        errors_p: That the calls of both sides fail equally often, corrected; 1 where none failed.
+        errors_verdict: `more`, `fewer` or empty: B's failed calls beside A's, where there is evidence.
+    """
+
+    scenario: str
+    operation: str
+    dimensions: dict[str, str] = field(default_factory=dict)
+    unit: str = "s"
+    better: str = "lower"
+    headline: bool = False
+    quantile: float = 0.5
+    a: OperationSide
+    b: OperationSide
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float = 1.0
+    verdict: str = Verdict.TOO_NOISY.value
+    reason: str = ""
+    method: str = ""
+    errors_p: float = 1.0
+    errors_verdict: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+        """What pairs it."""
+        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
+
+    @property
+    def worse(self) -> tuple[float, float, float] | None:
+        """By which factor B is worse, with the ends of its interval; below 1 where it is better. None where that is not known."""
+        if self.ratio is None or self.low is None or self.high is None or not self.better:
+            return None
+        if self.better == "higher":
+            return 1 / self.ratio, 1 / self.high, 1 / self.low
+        return self.ratio, self.low, self.high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unpaired:
+    """An operation that only one side has."""
+
+    scenario: str
+    operation: str
+    dimensions: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """The operations.
+
+    Attributes:
+        operations: Those on both sides, slower ones first.
+        only_a: Those on side A only.
+        only_b: Those on side B only.
+        refused: Why speed is not compared, or empty.
+    """
+
+    operations: list[Operation] = field(default_factory=list)
+    only_a: list[Unpaired] = field(default_factory=list)
+    only_b: list[Unpaired] = field(default_factory=list)
+    refused: str = ""
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of operations by verdict."""
+        found: dict[str, int] = {}
+        for operation in self.operations:
+            found[operation.verdict] = found.get(operation.verdict, 0) + 1
+        return found
+
+
+@unique
+class Group(StrEnum):
+    """How two verdicts on one requirement differ."""
+
+    ONLY_A_KEEPS = "A keeps, B breaks"
+    ONLY_B_KEEPS = "B keeps, A breaks"
+    ONLY_A_OFFERS = "A keeps, B does not offer it"
+    ONLY_B_OFFERS = "B keeps, A does not offer it"
+    NOT_ON_B = "not judged on B"
+    NOT_ON_A = "not judged on A"
+    OTHERWISE = "broken or not offered in different ways"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AspectDifference:
+    """One aspect whose verdicts differ.
+
+    Attributes:
+        aspect: Its name, `SBX-26/error`.
+        level: How it binds.
+        judgement: It is our engineering judgement (†).
+        a: Verdict on side A.
+        b: Verdict on side B.
+        why: What was seen on the side that does not keep it.
+    """
+
+    aspect: str
+    level: str
+    judgement: bool
+    a: str
+    b: str
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementDifference:
+    """One requirement whose verdicts differ, in itself or in an aspect.
+
+    Attributes:
+        requirement: Its id.
+        title: What it promises.
+        group: How they differ.
+        a: Verdict on side A.
+        b: Verdict on side B.
+        aspects: The aspects that differ.
+    """
+
+    requirement: str
+    title: str
+    group: Group
+    a: str
+    b: str
+    aspects: list[AspectDifference] = field(default_factory=list)
+
+    @property
+    def not_run(self) -> bool:
+        """It differs only because one side did not run its tests."""
+        words = {self.a, self.b} if self.a != self.b else {word for aspect in self.aspects for word in (aspect.a, aspect.b)}
+        return bool(words & {UNTESTED, Outcome.DISABLED.value})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormPair:
+    """What each side does where the API is silent (an aspect of level DIV). An empty form was not recorded."""
+
+    aspect: str
+    title: str
+    a: str
+    b: str
+
+    @property
+    def differ(self) -> bool:
+        """Both were seen, and they are not the same."""
+        return bool(self.a and self.b) and self.a != self.b
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capability:
+    """A capability that is not found alike; None where it could not be found out."""
+
+    name: str
+    a: bool | None
+    b: bool | None
+    evidence_a: str = ""
+    evidence_b: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conformance:
+    """The promises.
+
+    Attributes:
+        same: Number of requirements with the same verdicts.
+        differences: Those that differ, by group.
+        forms: Recorded divergences, those that differ first.
+        capabilities: Those that differ.
+        tests_only_a: Tests that side A alone has.
+        tests_only_b: Tests that side B alone has.
+        counts_a: Outcome to the number of A's requirements.
+        counts_b: Outcome to the number of B's.
+    """
+
+    same: int = 0
+    differences: list[RequirementDifference] = field(default_factory=list)
+    forms: list[FormPair] = field(default_factory=list)
+    capabilities: list[Capability] = field(default_factory=list)
+    tests_only_a: list[str] = field(default_factory=list)
+    tests_only_b: list[str] = field(default_factory=list)
+    counts_a: dict[str, int] = field(default_factory=dict)
+    counts_b: dict[str, int] = field(default_factory=dict)
+
+    def grouped(self) -> dict[Group, list[RequirementDifference]]:
+        """Return the differences by group, in the order of the groups; empty groups are left out."""
+        found: dict[Group, list[RequirementDifference]] = {group: [] for group in Group}
+        for difference in self.differences:
+            found[difference.group].append(difference)
+        return {group: members for group, members in found.items() if members}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunComparison:
+    """Two runs, or two sides, beside each other.
+
+    Attributes:
+        a: What A is.
+        b: What B is.
+        live: Both were measured in one run, in interleaved blocks.
+        settings: How it was compared.
+        machines: Whether the machines agree.
+        speed: The operations; None where neither side has any.
+        conformance: The promises; None where a side has none.
+        notes: Sentences that the reader should see.
+    """
+
+    a: SideFacts
+    b: SideFacts
+    live: bool
+    settings: CompareSettings
+    machines: Machines
+    speed: Speed | None
+    conformance: Conformance | None
+    notes: list[str] = field(default_factory=list)

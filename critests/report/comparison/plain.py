@@ -1,0 +1,24 @@
+"""A comparison as JSON. Its shape is described in `docs/comparing.md`; a change that breaks readers raises `schema_version`."""
+
+import json
+from typing import Final
+
+from critests.record.codec import to_plain
+from critests.report.comparison.model import RunComparison
+
+SCHEMA: Final = "critests.comparison"
+SCHEMA_VERSION: Final = 1
+
+
+def comparison_to_json(comparison: RunComparison) -> str:
+    """Return the JSON form, with a line end."""
+    body = to_plain(comparison)
+    assert isinstance(body, dict)
+    counts = {
+        "verdicts": dict(sorted(comparison.speed.counts().items())) if comparison.speed else {},
+        "requirements": {group.value: len(members) for group, members in comparison.conformance.grouped().items()}
+        if comparison.conformance
+        else {},
+    }
+    whole = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "counts": to_plain(counts), **body}
+    return json.dumps(whole, ensure_ascii=True, indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,225 @@
+"""The operations of two sides: paired by scenario, operation and dimensions, weighed, and judged together."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from critests.record.operations import OperationResult
+from critests.record.samples import SECONDS, Series
+from critests.report.comparison.errors import corrected, fisher
+from critests.report.comparison.model import NOT_JUDGED, CompareSettings, Operation, OperationSide, Speed, Unpaired
+from critests.statistics import (
+    Block,
+    Comparison,
+    Evidence,
+    Verdict,
+    compare_blocks,
+    compare_runs,
+    inefficiency,
+    quantile,
+    quantile_interval,
+    supports,
+    verdicts,
+)
+
+Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
+QuantileOf: TypeAlias = Callable[[Key], float]
+_ORDER: Final = {Verdict.SLOWER.value: 0, Verdict.FASTER.value: 1, Verdict.TOO_NOISY.value: 2, Verdict.NO_EVIDENCE.value: 3, NOT_JUDGED: 4}
+_CONFIDENCE: Final = 0.95
+
+
+@dataclass
+class Measured:
+    """What a side has of one operation: its series, and what its record says of it."""
+
+    series: list[Series] = field(default_factory=list)
+    result: OperationResult | None = None
+
+    def steady(self) -> list[float]:
+        """Return its steady values, series after series."""
+        return [value for series in self.series for value in series.steady()]
+
+
+def measured(operations: Iterable[OperationResult], samples: Iterable[Series], side: str = "") -> dict[Key, Measured]:
+    """Collect what a side has, by what pairs it.
+
+    Args:
+        operations: Of the record.
+        samples: Of the run.
+        side: `a` or `b` to take only that side of a live comparison.
+    """
+    found: dict[Key, Measured] = {}
+    for series in samples:
+        if not side or series.side == side:
+            found.setdefault(series.key, Measured()).series.append(series)
+    for result in operations:
+        if not side or result.side == side:
+            found.setdefault(result.key, Measured()).result = result
+    return found
+
+
+def compare_speed(
+    a: dict[Key, Measured], b: dict[Key, Measured], settings: CompareSettings, *, live: bool, quantile_of: QuantileOf | None = None
+) -> Speed:
+    """Compare all operations that both sides have; the correction is for all of them together.
+
+    Args:
+        a: Side A.
+        b: Side B.
+        settings: How to compare.
+        live: The samples lie in interleaved blocks.
+        quantile_of: Another quantile for some operations than that of the settings.
+    """
+    pairs = [key for key in a if key in b]
+    quantiles = {key: quantile_of(key) if quantile_of else settings.quantile for key in pairs}
+    evidence = {key: _with_floor(_evidence(a[key], b[key], settings, quantiles[key], live=live), a[key], b[key], settings) for key in pairs}
+    names = {str(index): key for index, key in enumerate(key for key in pairs if _better(a[key], b[key]))}
+    judged = verdicts({name: evidence[key] for name, key in names.items()}, settings.statistics(settings.quantile, live=live))
+    comparisons = {names[name]: comparison for name, comparison in judged.items()}
+    sides = {key: (side_of(a[key], quantiles[key]), side_of(b[key], quantiles[key])) for key in pairs}
+    error_p = corrected({key: fisher(left.failed, left.calls, right.failed, right.calls) for key, (left, right) in sides.items()})
+    operations = []
+    for key in pairs:
+        row = _operation(key, a[key], b[key], sides[key], evidence[key], comparisons.get(key))
+        row = dataclasses.replace(row, quantile=quantiles[key], errors_p=error_p[key])
+        if error_p[key] <= settings.significance:
+            row = dataclasses.replace(row, errors_verdict="more" if row.b.error_rate > row.a.error_rate else "fewer")
+        operations.append(row)
+    return Speed(
+        operations=sorted(operations, key=_rank),
+        only_a=[_unpaired(key) for key in sorted(set(a) - set(b))],
+        only_b=[_unpaired(key) for key in sorted(set(b) - set(a))],
+    )
+
+
+def _evidence(a: Measured, b: Measured, settings: CompareSettings, at: float, *, live: bool) -> Evidence:
+    left, right = a.steady(), b.steady()
+    obstacle = ""
+    if not left and not right and not a.series and not b.series:
+        obstacle = "the samples are not beside the records"
+    elif not left or not right:
+        obstacle = f"side {'A' if not left else 'B'} has no samples"
+    elif not all(0 < value < math.inf for value in (*left, *right)):
+        obstacle = "a ratio needs values above 0"
+    if obstacle:
+        values = side_of(a, at).value, side_of(b, at).value
+        rough = values[1] / values[0] if values[0] and values[1] else None
+        return Evidence(rough, None, 1.0, 1.0, "none", (len(left), len(right)), 0, obstacle)
+    statistics = settings.statistics(at, live=live)
+    if not live:
+        return compare_runs(left, right, statistics)
+    blocks = _blocks(a), _blocks(b)
+    shared = sorted(set(blocks[0]) & set(blocks[1]))
+    if not shared:
+        rough = quantile(right, at) / quantile(left, at)
+        return Evidence(rough, None, 1.0, 1.0, "none", (len(left), len(right)), 0, "no block has both sides")
+    return compare_blocks([Block(blocks[0][block], blocks[1][block]) for block in shared], statistics)
+
+
+def _with_floor(evidence: Evidence, a: Measured, b: Measured, settings: CompareSettings) -> Evidence:
+    """Give durations a noise floor that is a time: a large share of a short call, and by so much two processes of one daemon differ."""
+    values = a.steady(), b.steady()
+    if _unit(a, b) != SECONDS or not all(values):
+        return evidence
+    return dataclasses.replace(evidence, floor=settings.time_floor / min(quantile(side, 0.5) for side in values))
+
+
+def _blocks(found: Measured) -> dict[int, list[float]]:
+    blocks: dict[int, list[float]] = {}
+    for series in found.series:
+        for block, values in series.blocks().items():
+            blocks.setdefault(block, []).extend(values)
+    return blocks
+
+
+def _operation(
+    key: Key, a: Measured, b: Measured, sides: tuple[OperationSide, OperationSide], evidence: Evidence, judged: Comparison | None
+) -> Operation:
+    better = _better(a, b)
+    verdict, reason, p = NOT_JUDGED, evidence.obstacle or "neither more nor less of it is better", 1.0
+    if judged is not None:
+        verdict, reason, p = judged.verdict.value, judged.reason, judged.corrected_p
+        if better == "higher":
+            verdict = {Verdict.SLOWER.value: Verdict.FASTER.value, Verdict.FASTER.value: Verdict.SLOWER.value}.get(verdict, verdict)
+    return Operation(
+        scenario=key[0],
+        operation=key[1],
+        dimensions=dict(key[2]),
+        unit=_unit(a, b),
+        better=better,
+        headline=any(found.result is not None and found.result.headline for found in (a, b)),
+        a=sides[0],
+        b=sides[1],
+        ratio=evidence.ratio,
+        low=evidence.interval.low if evidence.interval else None,
+        high=evidence.interval.high if evidence.interval else None,
+        p=p,
+        verdict=verdict,
+        reason=reason,
+        method=evidence.method,
+    )
+
+
+def side_of(found: Measured, at: float, *, confidence: float = _CONFIDENCE) -> OperationSide:
+    """Return what one side says about a quantile; without samples what its record says, whose confidence is 95 %."""
+    steady, result = found.steady(), found.result
+    bound = result is not None and result.client_bound
+    if found.series:
+        errors: dict[str, int] = {}
+        for series in found.series:
+            for code, number in series.errors().items():
+                errors[code] = errors.get(code, 0) + number
+        value, low, high = _estimate(steady, at, confidence)
+        calls = sum(len(series.value) for series in found.series)
+        return OperationSide(value=value, low=low, high=high, count=len(steady), calls=calls, errors=errors, client_bound=bound)
+    if result is None:
+        return OperationSide()
+    stated = result.quantiles.get(f"{at:g}")
+    return OperationSide(
+        value=stated.value if stated else None,
+        low=stated.low if stated else None,
+        high=stated.high if stated else None,
+        count=result.count,
+        calls=result.count + result.warm_up + sum(result.errors.values()),
+        errors=dict(result.errors),
+        client_bound=bound,
+    )
+
+
+def _estimate(steady: Sequence[float], at: float, confidence: float) -> tuple[float | None, float | None, float | None]:
+    """A quantile that the samples do not support is not stated."""
+    if not steady or not (supports(len(steady), at) or at == 0.5):
+        return None, None, None
+    bounds = quantile_interval(steady, at, confidence=confidence, inefficiency=max(1.0, inefficiency(steady, at)))
+    return quantile(steady, at), bounds.low if bounds else None, bounds.high if bounds else None
+
+
+def _better(a: Measured, b: Measured) -> str:
+    return _first(a, b).better
+
+
+def _unit(a: Measured, b: Measured) -> str:
+    return _first(a, b).unit
+
+
+def _first(a: Measured, b: Measured) -> Series | OperationResult:
+    for found in (a, b):
+        if found.series:
+            return found.series[0]
+        if found.result is not None:
+            return found.result
+    msg = "an operation has neither samples nor a result"
+    raise AssertionError(msg)
+
+
+def _unpaired(key: Key) -> Unpaired:
+    return Unpaired(scenario=key[0], operation=key[1], dimensions=dict(key[2]))
+
+
+def _rank(operation: Operation) -> tuple[int, float, bool, Key]:
+    """Slower ones and those that fail more often first, the largest difference at the top."""
+    proven = operation.verdict in {Verdict.SLOWER, Verdict.FASTER}
+    size = abs(math.log(operation.ratio)) if operation.ratio and proven else 0.0
+    return 0 if operation.errors_verdict == "more" else _ORDER[operation.verdict], -size, not operation.headline, operation.key

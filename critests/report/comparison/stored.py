@@ -1,0 +1,53 @@
+"""A run as it lies on disk: its record and its samples."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from critests.record.errors import RecordUnreadable
+from critests.record.files import RUN_FILE, read
+from critests.record.layout import RunFolder
+from critests.record.run import RunRecord
+from critests.record.samples import Series, read_samples
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run.
+
+    Attributes:
+        record: What it found.
+        samples: What it measured; empty for a validation run.
+        folder: Where it lies, or None.
+    """
+
+    record: RunRecord
+    samples: Sequence[Series] = field(default_factory=list)
+    folder: Path | None = None
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether it is a live comparison of two sides."""
+        return any(series.side for series in self.samples) or any(operation.side for operation in self.record.operations)
+
+
+def read_run(path: Path) -> StoredRun:
+    """Read a run from its folder or from its `run.json`.
+
+    Raises:
+        RecordUnreadable: the record or its samples are missing, cut off, or of a version that this critests does not read.
+    """
+    if path.is_dir() and not (path / RUN_FILE).exists():
+        runs = sorted((found.parent for found in path.glob(f"**/{RUN_FILE}")), key=lambda folder: (folder.name.isdigit(), folder.name))
+        below = f"; the newest run below it is {runs[-1]}" if runs else ""
+        msg = f"{path} is not the folder of a run: it has no {RUN_FILE}{below}"
+        raise RecordUnreadable(msg)
+    folder = path if path.is_dir() else path.parent
+    record = read(path)
+    try:
+        samples = read_samples(RunFolder(folder).samples)
+    except zlib.error as error:
+        msg = f"the samples of {folder} are damaged: {error}"
+        raise RecordUnreadable(msg) from error
+    return StoredRun(record, samples, folder)

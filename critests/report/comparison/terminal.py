@@ -1,0 +1,183 @@
+"""A comparison as a person reads it in a terminal."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from critests.report.comparison.model import Conformance, Operation, OperationSide, RequirementDifference, RunComparison, Speed
+from critests.report.comparison.summary import conformance_sentence, method_sentence, noise, speed_sentence, why
+from critests.report.comparison.wording import amount, error_words, interval, operation_label, percent, ratio, verdict_word
+from critests.report.terminal import STYLES, new_console
+from critests.report.texts import moment, one_line, plural
+from critests.statistics import Verdict
+
+LISTED: Final = 12
+"""Lines of each list; the rest is counted, and is in the other forms."""
+NAMED: Final = 30
+"""Ids of requirements that were not tested."""
+VERDICT_STYLES: Final = {
+    Verdict.SLOWER.value: "bold red",
+    Verdict.FASTER.value: "bold green",
+    Verdict.TOO_NOISY.value: "yellow",
+}
+
+
+def print_comparison(comparison: RunComparison, console: Console | None = None) -> None:
+    """Print a comparison.
+
+    Args:
+        comparison: What to print.
+        console: Where; standard output by default.
+    """
+    out = console or new_console()
+    for side in (comparison.a, comparison.b):
+        when = f"{side.kind} run {one_line(side.run_id, 60)}, {moment(side.started)}"
+        out.print(Text.assemble((f"{side.label}  ", "bold"), (one_line(side.name, 120), "bold"), (f"  {when}", "dim")))
+    out.print()
+    for sentence in (speed_sentence(comparison), conformance_sentence(comparison), *comparison.notes):
+        if sentence:
+            out.print(Text(one_line(sentence, 400)))
+    if comparison.machines.differences and comparison.speed is not None:
+        _print_machines(comparison, out)
+    if comparison.speed is not None and not comparison.speed.refused:
+        _print_speed(comparison, comparison.speed, out)
+    if comparison.conformance is not None:
+        _print_conformance(comparison.conformance, out)
+
+
+def _print_machines(comparison: RunComparison, out: Console) -> None:
+    _title(out, "Machines")
+    table = _table("", "A", "B")
+    for difference in comparison.machines.differences:
+        table.add_row(*(Text(one_line(text, 80)) for text in (difference.name, difference.a, difference.b)))
+    out.print(table)
+
+
+def _print_speed(comparison: RunComparison, speed: Speed, out: Console) -> None:
+    _title(out, "Speed")
+    out.print(Text(method_sentence(comparison), "dim"))
+    failing = [operation for operation in speed.operations if operation.a.failed or operation.b.failed]
+    names = ["operation", "A", "B", "B / A", "interval", "verdict", *(["failed A, B"] if failing else [])]
+    table = _table(*names, numbers=(1, 2, 3, 4, 6))
+    for operation in speed.operations:
+        table.add_row(*_cells(operation)[: len(names)])
+    if speed.operations:
+        out.print(table)
+    for reason, number in noise(speed).items():
+        out.print(Text(f"too noisy: {plural(number, 'operation')}, {one_line(reason)}", "dim"))
+    for label, unpaired in (("A", speed.only_a), ("B", speed.only_b)):
+        if unpaired:
+            names = [operation_label(each.scenario, each.operation, each.dimensions) for each in unpaired]
+            _lines(out, f"Measured on {label} only ({len(names)})", [Text(one_line(name)) for name in names])
+    lines = [Text(one_line(f"{_label(each)}: A {_errors(each.a)}; B {_errors(each.b)}", 400)) for each in failing]
+    _lines(out, f"Calls that failed ({plural(len(failing), 'operation')})", lines)
+
+
+def _cells(operation: Operation) -> list[Text]:
+    style = VERDICT_STYLES.get(operation.verdict, "")
+    label = Text(one_line(_label(operation), 120), "bold" if operation.headline else "")
+    reason = why(operation, noisy=False)
+    if reason:
+        label.append(f"\n  {one_line(reason, 160)}", "dim")
+    bounds = interval(operation.low, operation.high)
+    return [
+        label,
+        Text(amount(operation.a.value, operation.unit)),
+        Text(amount(operation.b.value, operation.unit)),
+        Text(ratio(operation.ratio), style),
+        Text(bounds or "·", "" if bounds else "dim"),
+        Text(verdict_word(operation.verdict, operation.unit), style),
+        Text(f"{percent(operation.a.error_rate)}, {percent(operation.b.error_rate)}", "bold red" if operation.errors_verdict else ""),
+    ]
+
+
+def _label(operation: Operation) -> str:
+    return operation_label(operation.scenario, operation.operation, operation.dimensions)
+
+
+def _errors(side: OperationSide) -> str:
+    return error_words(side.failed, side.calls, side.errors)
+
+
+def _print_conformance(conformance: Conformance, out: Console) -> None:
+    for group, members in conformance.grouped().items():
+        _title(out, f"{group.value[0].upper()}{group.value[1:]} ({len(members)})")
+        told = [each for each in members if not each.not_run]
+        for difference in told[:LISTED]:
+            _print_difference(difference, out)
+        _more(out, len(told) - LISTED)
+        names = [each.requirement for each in members if each.not_run]
+        if names:
+            text = f"not tested there: {', '.join(names[:NAMED])}" + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+            out.print(Padding(Text(one_line(text, 600), "dim"), (0, 0, 0, 2), expand=False))
+    differing = [pair for pair in conformance.forms if pair.differ]
+    if differing:
+        _title(out, f"Where the API is silent they differ ({len(differing)} of {len(conformance.forms)})")
+        table = _table("aspect", "A", "B")
+        for pair in differing[:LISTED]:
+            table.add_row(*(Text(one_line(text, 120)) for text in (pair.aspect, pair.a or "not recorded", pair.b or "not recorded")))
+        out.print(table)
+        _more(out, len(differing) - LISTED)
+    if conformance.capabilities:
+        _title(out, f"Capabilities ({len(conformance.capabilities)})")
+        table = _table("capability", "A", "B", "what was seen")
+        words = {True: Text("yes", "green"), False: Text("no", "yellow"), None: Text("?", "dim")}
+        for each in conformance.capabilities:
+            seen = each.evidence_a if each.b else each.evidence_b
+            table.add_row(Text(one_line(each.name, 60)), words[each.a], words[each.b], Text(one_line(seen, 120), "dim"))
+        out.print(table)
+    for label, tests in (("A", conformance.tests_only_a), ("B", conformance.tests_only_b)):
+        _lines(out, f"Tests that {label} alone has ({len(tests)})", [Text(one_line(test, 160)) for test in tests], limit=5)
+
+
+def _print_difference(difference: RequirementDifference, out: Console) -> None:
+    head = Text.assemble(
+        (f"{one_line(difference.requirement, 40)}  ", "bold"),
+        _outcome(difference.a),
+        " / ",
+        _outcome(difference.b),
+        f"  {one_line(difference.title, 160)}",
+    )
+    out.print(Padding(head, (0, 0, 0, 2), expand=False))
+    for aspect in difference.aspects:
+        if aspect.aspect == difference.requirement and not aspect.why:
+            continue
+        level = f"{aspect.level}{' †' if aspect.judgement else ''}"
+        line = Text.assemble((f"{one_line(aspect.aspect, 60)} {level}: ", "dim"), _outcome(aspect.a), " / ", _outcome(aspect.b))
+        line.append(f"  {one_line(aspect.why, 200)}" if aspect.why else "", "dim")
+        out.print(Padding(line, (0, 0, 0, 6), expand=False))
+
+
+def _outcome(word: str) -> Text:
+    return Text(word, next((style for outcome, style in STYLES.items() if outcome.value == word), "dim"))
+
+
+def _table(*names: str, numbers: Sequence[int] = ()) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for index, name in enumerate(names):
+        table.add_column(name, justify="right" if index in numbers else "left", no_wrap=index in numbers, overflow="fold")
+    return table
+
+
+def _lines(out: Console, title: str, lines: Sequence[Text], *, limit: int = LISTED) -> None:
+    if not lines:
+        return
+    _title(out, title)
+    for line in lines[:limit]:
+        out.print(Padding(line, (0, 0, 0, 2), expand=False))
+    _more(out, len(lines) - limit)
+
+
+def _title(out: Console, text: str) -> None:
+    out.print()
+    out.print(Text(text, "bold"))
+
+
+def _more(out: Console, number: int) -> None:
+    if number > 0:
+        out.print(Text(f"  … and {number} more", "dim"))

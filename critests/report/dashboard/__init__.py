@@ -1,0 +1,5 @@
+"""A static site over all runs: grids of requirements and runs, benchmark series, and runtimes side by side."""
+
+from critests.report.dashboard.site import Built, Options, SiteNotWritten, build
+
+__all__ = ["Built", "Options", "SiteNotWritten", "build"]

@@ -1,0 +1,184 @@
+"""Everything that the pages need of one runtime and version, and of the requirements."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from critests import catalogue
+from critests.catalogue.words import Area
+from critests.record.layout import safe_name
+from critests.record.versions import parse_version
+from critests.report.dashboard.history import RECENT, Column, State, columns, histories, shown, state
+from critests.report.store import Index, RunEntry
+from critests.report.store.letters import RANK, UNTESTED
+
+OTHER: Final = "other"
+ALL_VERSIONS: Final = "all versions"
+MIXED_RUNS: Final = 365
+"""Newest runs of a runtime that its grid of all versions is made of."""
+AREAS: Final = (*(area.value for area in Area), OTHER)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A requirement as the pages show it.
+
+    Attributes:
+        id: Its id.
+        place: Its place among the letters of a run.
+        page: Name of its page, without a folder.
+        group: Title of its group.
+        area: Area of the API, or `other`.
+        entry: What the catalogue says, or None where it does not know it.
+    """
+
+    id: str
+    place: int
+    page: str
+    group: str
+    area: str
+    entry: catalogue.Requirement | None
+
+    @property
+    def statement(self) -> str:
+        """What it promises; empty where the catalogue does not know it."""
+        return self.entry.statement if self.entry else ""
+
+    @property
+    def title(self) -> str:
+        """The same on one line."""
+        return self.entry.title if self.entry else ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A runtime in one version, or in all of them, with its runs.
+
+    Attributes:
+        runtime: Its name.
+        version: Its version, or `all versions`.
+        slug: Name of its pages.
+        runs: Validation runs, the newest first.
+        benchmarks: Benchmark runs, the newest first.
+        count: Number of requirements.
+        mixed: Whether its runs are of several versions.
+    """
+
+    runtime: str
+    version: str
+    slug: str
+    runs: list[RunEntry]
+    benchmarks: list[RunEntry]
+    count: int
+    mixed: bool = False
+
+    @property
+    def name(self) -> str:
+        """Runtime and version."""
+        return f"{self.runtime} {self.version}"
+
+    @property
+    def newest(self) -> float:
+        """Start of the newest run of any kind, seconds since the epoch."""
+        return max(entry.started for entry in [*self.runs[:1], *self.benchmarks[:1]])
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """Its runs and weeks."""
+        return columns(self.runs, with_version=self.mixed)
+
+    @cached_property
+    def recent(self) -> int:
+        """How many of the columns are runs."""
+        return sum(not column.week for column in self.columns)
+
+    @cached_property
+    def bench_columns(self) -> list[Column]:
+        """Its benchmark runs and their weeks."""
+        return columns(self.benchmarks)
+
+    @cached_property
+    def histories(self) -> list[str]:
+        """The history of each requirement."""
+        return histories(self.runs, self.count)
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """For each requirement the letters of the columns."""
+        return [shown(history, self.columns) for history in self.histories]
+
+    @cached_property
+    def states(self) -> list[State]:
+        """For each requirement what its history says."""
+        versions = [entry.version for entry in self.runs] if self.mixed else []
+        return [state(history, versions) for history in self.histories]
+
+    def numbers(self, promises: Iterable[Promise]) -> dict[str, int]:
+        """Count these requirements by their newest verdict, the worst first; untested ones are left out."""
+        counted = Counter(self.states[promise.place].letter for promise in promises)
+        return {letter: counted[letter] for letter in sorted(counted, key=RANK.__getitem__) if letter != UNTESTED}
+
+    def worth_a_look(self, promises: Sequence[Promise]) -> list[tuple[Promise, State]]:
+        """Return what deviates or changed: failures first, then flaky ones, then by how new the change is."""
+        found = [(promise, self.states[promise.place]) for promise in promises]
+        found = [(promise, now) for promise, now in found if now.deviating or now.changed or (now.before and now.since < RECENT)]
+        return sorted(found, key=lambda item: (item[1].letter != "F", not item[1].flaky, item[1].since, RANK[item[1].letter]))
+
+
+def promises(names: Sequence[str]) -> list[Promise]:
+    """Return the requirements in the catalogue's order, those that it does not know at the end."""
+    places = {name: place for place, name in enumerate(names)}
+    used: set[str] = set()
+    found = []
+    for group in catalogue.load().groups:
+        for entry in group.requirements:
+            if entry.id in places:
+                title = f"{group.prefix} · {group.title}"
+                found.append(Promise(entry.id, places.pop(entry.id), _unique(entry.id, used), title, entry.area.value, entry))
+    found += [Promise(name, place, _unique(name, used), "Other requirements", OTHER, None) for name, place in places.items()]
+    return found
+
+
+def all_versions(index: Index, known: Sequence[Line]) -> list[Line]:
+    """Return a line of the newest validation runs, of whatever version, of each runtime that was tested in several, by name."""
+    used = {line.slug.lower() for line in known}
+    found = []
+    for runtime in sorted({line.runtime for line in known}):
+        runs = index.runs(runtime=runtime, kind="validation", limit=MIXED_RUNS)
+        if len({entry.version for entry in runs}) > 1:
+            slug = _unique(f"{safe_name(runtime)}-all-versions", used)
+            found.append(Line(runtime, ALL_VERSIONS, slug, runs, [], len(index.requirements()), mixed=True))
+    return found
+
+
+def lines(index: Index) -> list[Line]:
+    """Return every runtime and version, runtimes by name and of each the newest version first."""
+    count = len(index.requirements())
+    used: set[str] = set()
+    found = []
+    for runtime, version in index.lines():
+        runs = index.runs(runtime=runtime, version=version)
+        validations = [entry for entry in runs if entry.kind == "validation"]
+        benchmarks = [entry for entry in runs if entry.kind == "benchmark"]
+        if validations or benchmarks:
+            slug = _unique(f"{safe_name(runtime)}-{safe_name(version)}", used)
+            found.append(Line(runtime, version, slug, validations, benchmarks, count))
+    return sorted(sorted(found, key=_version_key, reverse=True), key=lambda line: line.runtime)
+
+
+def _version_key(line: Line) -> tuple[object, ...]:
+    parsed = parse_version(line.version)
+    return (parsed is not None, parsed.key() if parsed else ((), (0, 0)), line.version)
+
+
+def _unique(text: str, used: set[str]) -> str:
+    """Return a name for a file that no other has, also where upper and lower case are one."""
+    name = safe_name(text)
+    number = 2
+    while name.lower() in used:
+        name = f"{safe_name(text)}-{number}"
+        number += 1
+    used.add(name.lower())
+    return name

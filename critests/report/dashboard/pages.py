@@ -1,0 +1,246 @@
+"""The pages of the site. Every text goes through the same cleaning and escaping as in the report of a run."""
+
+from collections.abc import Sequence
+from functools import cache, cached_property
+from typing import Any, Final
+from urllib.parse import quote
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+import critests
+from critests.record.exits import ExitCode
+from critests.report.dashboard import grid, series
+from critests.report.dashboard.comparison import Pair, pairs, side_by_side
+from critests.report.dashboard.history import RECENT, State, stamp
+from critests.report.dashboard.lines import AREAS, Line, Promise
+from critests.report.html import SYMBOLS
+from critests.report.store import Index, RunEntry
+from critests.report.store.letters import DEVIATING, RANK, UNTESTED, WORDS
+from critests.report.texts import cut, duration, moment, plural, visible
+
+TEXT_LIMIT: Final = 4096
+LOOK_LIMIT: Final = 80
+"""Requirements that a grid's list of what deviates or changed shows."""
+LATELY_LIMIT: Final = 60
+DAY: Final = 86_400
+ENDS: Final = {
+    ExitCode.CONFORMS: "passed",
+    ExitCode.BROKEN: "failed",
+    ExitCode.INTERRUPTED: "disabled",
+    ExitCode.HARNESS_ERROR: "error",
+    ExitCode.NOT_TESTED: "blocked",
+}
+END_WORDS: Final = {
+    "passed": "conforms",
+    "failed": "does not conform",
+    "disabled": "interrupted",
+    "error": "harness error",
+    "blocked": "could not be tested",
+    "untested": "unknown end",
+}
+
+
+class Site:
+    """All pages.
+
+    Args:
+        index: The index.
+        title: Heading of the overview.
+        now: Time of generation, seconds since the epoch.
+        run_links: Prefix of links to the folders of runs, or empty.
+        lines: Runtimes and versions.
+        mixed: Runtimes in all their versions.
+        older: Number of versions without a page of their own.
+        promises: Requirements that any run tested.
+        wished: Pairs that get a comparison in any case.
+    """
+
+    def __init__(
+        self,
+        *,
+        index: Index,
+        title: str,
+        now: float,
+        run_links: str,
+        lines: Sequence[Line],
+        mixed: Sequence[Line],
+        older: int,
+        promises: Sequence[Promise],
+        wished: Sequence[tuple[Line, Line]],
+    ) -> None:
+        self.index, self.title, self.now, self.run_links = index, title, now, run_links
+        self.lines, self.mixed, self.older, self.promises = lines, mixed, older, promises
+        self.pairs = pairs(lines, wished)
+
+    def overview(self) -> str:
+        """Return the page of all runtimes and areas."""
+        rows = [(line, self._end(line.runs[0]) if line.runs else "untested", self._areas(line)) for line in self.lines]
+        look = [(line, *found) for line in self.lines for found in line.worth_a_look(self.promises)]
+        lately = [(line, promise, state) for line, promise, state in look if state.changed]
+        lately.sort(key=lambda item: -item[0].runs[item[2].since].started)
+        return self._render("overview.html.j2", rows=rows, areas=self.areas, lately=lately[:LATELY_LIMIT], more=len(lately) - LATELY_LIMIT)
+
+    def requirements(self) -> str:
+        """Return the page that lists all requirements with how many runtimes keep them."""
+        rows = []
+        for promise in self.promises:
+            letters = [line.states[promise.place].letter for line in self.lines if line.runs]
+            numbers = [(letter, letters.count(letter)) for letter in sorted(set(letters) - {UNTESTED}, key=RANK.__getitem__)]
+            rows.append((promise, numbers, any(line.states[promise.place].flaky for line in self.lines)))
+        return self._render("requirements.html.j2", rows=rows)
+
+    def grid(self, line: Line) -> str:
+        """Return the grid of one runtime and version."""
+        wanted = grid.fitting(line)
+        look = line.worth_a_look(self.promises)
+        settled = [(promise, state) for promise, state in look if state.letter == "K" and not state.changed]
+        look = [(promise, state) for promise, state in look if state.letter != "K" or state.changed]
+        header = [(column, line.runs[column.first], self._end(line.runs[column.first])) for column in wanted]
+        return self._render(
+            "grid.html.j2",
+            line=line,
+            newest=line.runs[0],
+            end=self._end(line.runs[0]),
+            look=look[:LOOK_LIMIT],
+            more=len(look) - LOOK_LIMIT,
+            settled=settled[:LOOK_LIMIT],
+            header=header,
+            left_out=len(line.columns) - len(wanted),
+            older=len(line.runs) - wanted[-1].last,
+            body=grid.grid_body(line, self.promises, wanted),
+            tested=sum(line.states[promise.place].letter != UNTESTED for promise in self.promises),
+            deviating=sum(state.deviating for state in line.states),
+            changed=sum(state.changed for state in line.states),
+        )
+
+    def benchmarks(self, line: Line) -> str:
+        """Return the benchmark series of one runtime and version."""
+        found = series.series_of(self.index, line)
+        return self._render("benchmarks.html.j2", line=line, series=found, limit=series.SERIES_LIMIT, judged=series.JUDGED_RUNS)
+
+    def requirement(self, promise: Promise) -> str:
+        """Return the history of one requirement over all runtimes."""
+        rows = []
+        for line in self.lines:
+            state = line.states[promise.place]
+            if state.letter != UNTESTED:
+                at = line.runs[state.at]
+                rows.append((line, state, grid.row_cells(line, promise.place), at.reasons.get(promise.id, ""), self._forms(at, promise)))
+        weeks = max((sum(column.week for column in line.columns) for line, *_ in rows), default=0)
+        telling = [row for row in rows if row[1].letter != "P" or row[1].before or row[4]]
+        return self._render("requirement.html.j2", promise=promise, rows=rows, weeks=weeks, telling=telling)
+
+    def compare(self, pair: Pair) -> str:
+        """Return two runtimes side by side."""
+        return self._render("compare.html.j2", found=side_by_side(self.index, pair, self.promises))
+
+    @cached_property
+    def areas(self) -> list[str]:
+        """The areas that any requirement is in."""
+        there = {promise.area for promise in self.promises}
+        return [area for area in AREAS if area in there]
+
+    def age(self, entry_started: float) -> str:
+        """Say how long before the generation something was."""
+        seconds = max(self.now - entry_started, 0)
+        if seconds >= 2 * DAY:
+            return f"{seconds / DAY:.0f} days"
+        return f"{seconds / 3600:.0f} h" if seconds >= 2 * 3600 else f"{seconds / 60:.0f} min"
+
+    def link(self, entry: RunEntry, root: str) -> str:
+        """Return the address of a run's own report, or nothing; `root` is the way from the page to the folder of the site."""
+        if not self.run_links or not entry.report:
+            return ""
+        away = "" if "://" in self.run_links or self.run_links.startswith("/") else root
+        return f"{away}{self.run_links}{quote(entry.path)}/report.html"
+
+    def _areas(self, line: Line) -> list[tuple[str, list[tuple[str, int]]]]:
+        found = []
+        for area in self.areas:
+            numbers = line.numbers(promise for promise in self.promises if promise.area == area)
+            tone = WORDS[next(iter(numbers), UNTESTED)]
+            found.append((tone, list(numbers.items())))
+        return found
+
+    def _forms(self, entry: RunEntry, promise: Promise) -> list[tuple[str, str]]:
+        forms = self._facts(entry.facts)["forms"]
+        return [(aspect, str(form)) for aspect, form in forms.items() if aspect.partition("/")[0] == promise.id]
+
+    def _facts(self, number: int) -> dict[str, dict[str, Any]]:
+        if number not in self._known_facts:
+            self._known_facts[number] = self.index.facts(number)
+        return self._known_facts[number]
+
+    @cached_property
+    def _known_facts(self) -> dict[int, dict[str, dict[str, Any]]]:
+        return {}
+
+    def _end(self, entry: RunEntry) -> str:
+        return ENDS.get(ExitCode(entry.exit_code), "untested") if entry.exit_code in set(ExitCode) else "untested"
+
+    def _render(self, template: str, **values: object) -> str:
+        return (
+            _environment()
+            .get_template(template)
+            .render(
+                site=self, root="" if template in {"overview.html.j2", "requirements.html.j2"} else "../", end_words=END_WORDS, **values
+            )
+        )
+
+
+def style() -> str:
+    """Return the style sheet of the site: that of a run's report, and what the site has beside it."""
+    return _source("style.css") + _source("dashboard.css")
+
+
+def script() -> str:
+    """Return the script, which finds rows by words and does nothing else."""
+    return _source("find.js")
+
+
+def spell(line: Line, state: State) -> str:
+    """Say since when a verdict holds: `failed since 2026-11-18 02:00 (3 runs)`."""
+    if state.letter == UNTESTED:
+        return "not tested"
+    first = stamp(line.runs[state.since].started)
+    whole = state.since == len(line.runs) - 1 or not state.before
+    since = f"since the first run, {first}" if whole else f"since {first}"
+    late = f"; not tested since {stamp(line.runs[state.at].started)}" if state.at else ""
+    return f"{since} ({plural(state.runs, 'run')}){late}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("critests.report.dashboard", "templates"), PackageLoader("critests.report", "templates")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"moment": moment, "duration": duration, "plural": plural, "stamp": stamp}
+    environment.globals |= {
+        "symbols": SYMBOLS,
+        "marks": grid.MARKS,
+        "words": WORDS,
+        "version": critests.__version__,
+        "spell": spell,
+        "RECENT": RECENT,
+        "DEVIATING": DEVIATING,
+    }
+    return environment
+
+
+def _source(name: str) -> str:
+    loader = _environment().loader
+    assert loader is not None
+    return loader.get_source(_environment(), name)[0]
+
+
+def _harmless(value: object) -> object:
+    """Make every printed text harmless and bounded; what was escaped already passes."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(cut(value, TEXT_LIMIT))
+    return value

@@ -1,0 +1,212 @@
+"""Benchmark series over the runs of a runtime and version: points, changes of level, and their picture."""
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from critests.report.dashboard.history import Column, columns, stamp
+from critests.report.dashboard.lines import Line
+from critests.report.store import Index, Point, Series
+from critests.report.texts import one_line
+from critests.statistics import ChangePoint, change_points
+
+JUDGED_RUNS: Final = 120
+"""Newest runs in which changes of level are looked for night by night; before them by week."""
+SEED: Final = 20_261_120
+SERIES_LIMIT: Final = 120
+"""Series on one page; those that a scenario is about come first."""
+WIDTH, HEIGHT, TOP, BOTTOM = 640, 132, 10, 14
+_MEBI: Final = 1024 * 1024
+_UNITS: Final = {"s": (1000.0, "ms"), "1/s": (1.0, "/s"), "B": (1 / _MEBI, "MiB"), "B/s": (1 / _MEBI, "MiB/s"), "1": (1.0, "")}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of level.
+
+    Attributes:
+        when: The first run of the new level.
+        before: The median of the old level, in words.
+        after: The median of the new one.
+        ratio: The new level in percent of the old one, with sign, such as `+12 %`; empty where the old one is 0.
+        tone: `failed` where it became worse, `passed` where better, else `untested`.
+    """
+
+    when: str
+    before: str
+    after: str
+    ratio: str
+    tone: str
+
+
+@dataclass(frozen=True)
+class History:
+    """A series as the page shows it.
+
+    Attributes:
+        anchor: Its place on the page.
+        scenario: Id of its scenario.
+        title: Operation.
+        dimensions: What was held fixed, in words.
+        headline: Whether its scenario is about it.
+        newest: The newest median, in words.
+        interval: Its 95 % interval, in words, or empty.
+        tail: The highest quantile that the samples support, in words, or empty.
+        count: Number of samples of the newest run.
+        runs: Number of runs with a value.
+        when: The newest of them.
+        changes: The changes of level, the newest first.
+        picture: The picture.
+        table: When, median, interval and tail of the newest runs, in words.
+    """
+
+    anchor: str
+    scenario: str
+    title: str
+    dimensions: str
+    headline: bool
+    newest: str
+    interval: str
+    tail: str
+    count: int
+    runs: int
+    when: str
+    changes: list[Change]
+    picture: Markup
+    table: list[tuple[str, str, str, str]]
+
+
+def series_of(index: Index, line: Line) -> list[History]:
+    """Return the series of a line by scenario, those that a scenario is about first; at most `SERIES_LIMIT`."""
+    runs = line.benchmarks
+    points = index.points([entry.number for entry in runs])
+    known = index.series()
+    found = sorted((known[number] for number in points), key=lambda each: (not each.headline, _place(each)))[:SERIES_LIMIT]
+    found.sort(key=lambda each: (each.scenario, not each.headline, _place(each)))
+    return [_history(line, each, points[each.number]) for each in found]
+
+
+def amount(value: float | None, unit: str) -> str:
+    """Say a value with its unit: seconds as milliseconds, bytes as MiB."""
+    if value is None:
+        return ""
+    factor, name = _UNITS.get(unit, (1.0, unit))
+    shown = value * factor
+    digits = 0 if abs(shown) >= 1000 else 1 if abs(shown) >= 100 else 2 if abs(shown) >= 1 else 3
+    return f"{shown:,.{digits}f} {name}".rstrip()
+
+
+def described(dimensions: dict[str, str]) -> str:
+    """Say what was held fixed: `containers 100, image plain`."""
+    return ", ".join(f"{name} {value}" for name, value in sorted(dimensions.items()))
+
+
+def _place(series: Series) -> tuple[str, str, list[tuple[str, str]]]:
+    return series.scenario, series.operation, sorted(series.dimensions.items())
+
+
+def _history(line: Line, series: Series, points: dict[int, Point]) -> History:
+    runs = [entry for entry in line.benchmarks if entry.number in points]
+    values = [points[entry.number] for entry in runs]
+    wanted = line.bench_columns if len(runs) == len(line.benchmarks) else columns(runs)
+    newest = values[0]
+    found = _changes(values, wanted)
+    unit = series.unit
+    return History(
+        anchor=f"s{series.number}",
+        scenario=series.scenario,
+        title=series.operation,
+        dimensions=described(series.dimensions),
+        headline=series.headline,
+        newest=amount(newest.median, unit),
+        interval=_interval(newest.low, newest.high, unit),
+        tail=_tail(newest, unit),
+        count=newest.count,
+        runs=len(runs),
+        when=stamp(runs[0].started),
+        changes=[_change(each, stamp(runs[place].started), series) for place, each in sorted(found.items())],
+        picture=picture(series, [_of_column(column, values) for column in wanted], wanted, sorted(found)),
+        table=[
+            (stamp(entry.started), amount(point.median, unit), _interval(point.low, point.high, unit), _tail(point, unit))
+            for entry, point in itertools.islice(zip(runs, values, strict=True), 10)
+        ],
+    )
+
+
+def _changes(values: Sequence[Point], wanted: Sequence[Column]) -> dict[int, ChangePoint]:
+    """Find the changes of level by the place of their first run: night by night among the newest runs, by week before them."""
+    nights = [point.median for point in values[:JUDGED_RUNS]][::-1]
+    found = {len(nights) - 1 - each.index: each for each in change_points(nights, seed=SEED)}
+    weeks = [column for column in wanted if column.week][::-1]
+    medians = [_of_column(column, values)[0] for column in weeks]
+    older = {weeks[each.index].last - 1: each for each in change_points(medians, seed=SEED)}
+    return found | {place: each for place, each in older.items() if place >= JUDGED_RUNS}
+
+
+def _change(change: ChangePoint, when: str, series: Series) -> Change:
+    worse = (change.after > change.before) == (series.better == "lower")
+    tone = "untested" if not series.better else "failed" if worse else "passed"
+    ratio = f"{(change.ratio - 1) * 100:+.1f} %" if change.ratio else ""
+    return Change(when, amount(change.before, series.unit), amount(change.after, series.unit), ratio, tone)
+
+
+def _of_column(column: Column, values: Sequence[Point]) -> tuple[float, float, float]:
+    """Return median, low and high of a column; of a week the medians of them."""
+    members = values[column.first : column.last]
+    middle = statistics.median(point.median for point in members)
+    low = statistics.median(point.median if point.low is None else point.low for point in members)
+    high = statistics.median(point.median if point.high is None else point.high for point in members)
+    return middle, min(low, middle), max(high, middle)
+
+
+def picture(series: Series, newest_first: Sequence[tuple[float, float, float]], wanted: Sequence[Column], places: Sequence[int]) -> Markup:
+    """Draw medians as a line, their intervals as a band and changes of level as upright lines; the oldest is left."""
+    values = list(newest_first)[::-1]
+    shown = list(wanted)[::-1]
+    least, most = min(low for _, low, _ in values), max(high for _, _, high in values)
+    room = (most - least) * 0.08 or abs(most) * 0.1 or 1.0
+    least, most = least - room, most + room
+    if len(values) == 1:  # a line needs two ends
+        values, shown = values * 2, shown * 2
+        left, step = WIDTH * 0.4, WIDTH * 0.2
+    else:
+        left, step = 0.0, WIDTH / (len(values) - 1)
+
+    def x(place: int) -> str:
+        return f"{left + place * step:.0f}"
+
+    def y(value: float) -> str:
+        return f"{TOP + (most - value) / (most - least) * (HEIGHT - TOP - BOTTOM):.0f}"
+
+    high = " ".join(f"{x(place)},{y(value[2])}" for place, value in enumerate(values))
+    low = " ".join(f"{x(place)},{y(values[place][1])}" for place in range(len(values) - 1, -1, -1))
+    middle = " ".join(f"{x(place)},{y(value[0])}" for place, value in enumerate(values))
+    marks = []
+    for run in places:
+        place = next((place for place, column in enumerate(shown) if column.first <= run < column.last), None)
+        if place is not None:
+            marks.append(f'<line class="change" x1="{x(place)}" x2="{x(place)}" y1="0" y2="{HEIGHT - BOTTOM}"/>')
+    nightly = sum(column.week for column in shown)
+    if 0 < nightly < len(shown):
+        marks.append(f'<line class="seam" x1="{x(nightly)}" x2="{x(nightly)}" y1="0" y2="{HEIGHT}"/>')
+    name = escape(one_line(f"{series.operation} {described(series.dimensions)}", 200))
+    first, last = amount(values[0][0], series.unit), amount(values[-1][0], series.unit)
+    label = f"{name}: median from {first} ({shown[0].label}) to {last} ({shown[-1].label})"
+    return Markup(  # noqa: S704 - numbers, and texts that were escaped
+        f'<svg viewBox="-6 0 {WIDTH + 12} {HEIGHT}" role="img" aria-label="{label}" preserveAspectRatio="none">'
+        f'<polygon points="{high} {low}"/>{"".join(marks)}<polyline points="{middle}"/></svg>'
+        f'<p class="axis"><span>{shown[0].label}</span><span>{_interval(least + room, most - room, series.unit)}</span>'
+        f"<span>{shown[-1].label}</span></p>"
+    )
+
+
+def _interval(low: float | None, high: float | None, unit: str) -> str:
+    return f"{amount(low, unit)} to {amount(high, unit)}" if low is not None and high is not None else ""
+
+
+def _tail(point: Point, unit: str) -> str:
+    return f"p{point.tail_at * 100:g} {amount(point.tail, unit)}" if point.tail_at is not None else ""

@@ -1,0 +1,190 @@
+"""Building the site: which pages there are, and writing them."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from critests.record.errors import RecordError, RecordNotWritten
+from critests.record.files import write_atomically
+from critests.report.dashboard import pages
+from critests.report.dashboard.lines import Line, all_versions, lines, promises
+from critests.report.store import Index
+
+MANIFEST: Final = "critests-site.json"
+LINES_LIMIT: Final = 60
+"""Versions of runtimes with pages of their own, those with the newest runs; the others are in the grids of all versions."""
+
+
+class SiteNotWritten(RecordError):
+    """The site cannot be written there; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a site is built with.
+
+    Attributes:
+        title: Heading of the overview.
+        now: Time of generation, seconds since the epoch; ages are relative to it.
+        run_links: Prefix of links to the folders of runs, such as `../results/`; empty for no links.
+        compare: Further pairs that get a page, each as two names: `runtime/version`, or `runtime` for its newest version.
+    """
+
+    title: str = "CRI runtimes, night by night"
+    now: float = 0.0
+    run_links: str = ""
+    compare: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was built.
+
+    Attributes:
+        pages: Number of HTML pages.
+        written: Number of files that were new or different.
+        removed: Number of files of an earlier build that are not part of this one.
+        largest: Size of the largest page in bytes, and its name.
+    """
+
+    pages: int
+    written: int
+    removed: int
+    largest: tuple[int, str]
+
+
+@dataclass
+class _Writer:
+    """Writes files that are new or different, and remembers all.
+
+    Attributes:
+        folder: Of the site.
+        names: All files.
+        sizes: Bytes of each page.
+        written: Number of files that were written.
+    """
+
+    folder: Path
+    names: list[str] = field(default_factory=list)
+    sizes: dict[str, int] = field(default_factory=dict)
+    written: int = 0
+
+    def write(self, name: str, content: str) -> None:
+        """Write a file unless it has this content already."""
+        data = content.encode("utf-8", "replace")
+        target = self.folder / name
+        self.names.append(name)
+        if name.endswith(".html"):
+            self.sizes[name] = len(data)
+        try:
+            if target.is_file() and target.stat().st_size == len(data) and target.read_bytes() == data:
+                return
+            write_atomically(target, data, durable=False)
+        except OSError as error:
+            msg = f"cannot read {target}: {error.strerror or error}"
+            raise SiteNotWritten(msg) from error
+        except RecordNotWritten as error:
+            raise SiteNotWritten(str(error)) from error
+        self.written += 1
+
+
+def build(index: Index, folder: Path, options: Options, progress: Callable[[str], None] | None = None) -> Built:
+    """Build the site of all runs of an index.
+
+    Args:
+        index: The index, up to date.
+        folder: The folder of the site: new, empty, or of an earlier build.
+        options: What it is built with.
+        progress: Is told what is being built.
+
+    Raises:
+        SiteNotWritten: the folder holds something else, or cannot be written; or a pair names no runtime of the index.
+    """
+    earlier = _claim(folder)
+    writer = _Writer(folder)
+    for name, content in _contents(index, options, progress or (lambda _: None)):
+        writer.write(name, content)
+    removed = _remove(folder, set(earlier) - set(writer.names))
+    writer.write(MANIFEST, json.dumps({"schema": "critests.site", "files": sorted(writer.names)}, indent=0) + "\n")
+    largest = max(((size, name) for name, size in writer.sizes.items()), default=(0, ""))
+    return Built(len(writer.sizes), writer.written, removed, largest)
+
+
+def _contents(index: Index, options: Options, progress: Callable[[str], None]) -> Iterator[tuple[str, str]]:
+    known, everything = promises(index.requirements()), lines(index)
+    newest = {line.slug for line in sorted(everything, key=lambda line: -line.newest)[:LINES_LIMIT]}
+    all_lines = [line for line in everything if line.slug in newest]
+    mixed = all_versions(index, everything)
+    tested = [promise for promise in known if any(line.states[promise.place].letter != "." for line in all_lines)]
+    site = pages.Site(
+        index=index,
+        title=options.title,
+        now=options.now,
+        run_links=options.run_links,
+        lines=all_lines,
+        mixed=mixed,
+        older=len(everything) - len(all_lines),
+        promises=tested,
+        wished=_wished(all_lines, options.compare),
+    )
+    yield "style.css", pages.style()
+    yield "filter.js", pages.script()
+    progress("overview")
+    yield "index.html", site.overview()
+    yield "requirements.html", site.requirements()
+    for line in [*mixed, *all_lines]:
+        progress(line.name)
+        if line.runs:
+            yield f"grids/{line.slug}.html", site.grid(line)
+        if line.benchmarks:
+            yield f"benchmarks/{line.slug}.html", site.benchmarks(line)
+    for pair in site.pairs:
+        yield f"compare/{pair.page}.html", site.compare(pair)
+    progress("requirements")
+    for promise in tested:
+        yield f"requirements/{promise.page}.html", site.requirement(promise)
+
+
+def _wished(all_lines: list[Line], names: Iterable[tuple[str, str]]) -> list[tuple[Line, Line]]:
+    return [(_named(all_lines, left), _named(all_lines, right)) for left, right in names]
+
+
+def _named(all_lines: list[Line], name: str) -> Line:
+    runtime, slash, version = name.partition("/")
+    for line in all_lines:
+        if line.runtime == runtime and (not slash or line.version == version):
+            return line
+    there = ", ".join(f"{line.runtime}/{line.version}" for line in all_lines) or "none"
+    msg = f"{name}: no such runtime; there are: {there}"
+    raise SiteNotWritten(msg)
+
+
+def _claim(folder: Path) -> list[str]:
+    """Return the files of an earlier build; refuse a folder that is somebody else's."""
+    manifest = folder / MANIFEST
+    try:
+        if manifest.is_file():
+            files = json.loads(manifest.read_text(encoding="utf-8")).get("files", [])
+            return [name for name in files if isinstance(name, str)]
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            msg = f"{folder} is not empty and not a site of critests: choose another folder"
+            raise SiteNotWritten(msg)
+        manifest.write_text(json.dumps({"schema": "critests.site", "files": []}) + "\n", encoding="utf-8")
+    except (OSError, ValueError, AttributeError) as error:
+        msg = f"cannot use {folder} for the site: {error}"
+        raise SiteNotWritten(msg) from error
+    return []
+
+
+def _remove(folder: Path, names: Iterable[str]) -> int:
+    removed = 0
+    for name in names:
+        target = folder / name
+        if ".." in Path(name).parts or Path(name).is_absolute() or not target.is_file():
+            continue
+        target.unlink()
+        removed += 1
+    return removed

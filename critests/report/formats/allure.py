@@ -1,0 +1,304 @@
+"""The run as a folder of Allure results, which Allure 2 and Allure 3 render.
+
+Everything comes from the record and the evidence beside it, so that the folder can be made again at any time. A test's history belongs
+to its name and parameters. The runtime and its version are labels, the version is an excluded parameter too: the history survives an
+update. Two runtimes belong into two folders, or into two environments of Allure 3, which tells them apart by those labels. Facts: Allure's
+pages on its result, categories, environment and executor files; the model of a result is `allure_commons`'.
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from allure_commons.model2 import Attachment, Label, Link, Parameter, Status, StatusDetails, TestResult, TestStepResult
+from attr import asdict
+
+from critests import catalogue
+from critests.catalogue.words import Level, Outcome
+from critests.record.files import write_atomically
+from critests.record.identity import RuntimeIdentity
+from critests.record.operations import OperationResult
+from critests.record.results import TestResult as Result
+from critests.record.run import RunRecord
+from critests.report.evidence import Budget, CallView, Evidence, read_evidence
+from critests.report.formats.markdown import code, prose
+from critests.report.formats.readings import median, quantiles, row_name, tail
+from critests.report.formats.run_facts import run_facts, runtime_of
+from critests.report.formats.source import Source
+from critests.report.junit import description, skip_message
+from critests.report.quantities import percentile, quantity
+from critests.report.texts import cut, one_line, visible
+
+NAMESPACE: Final = uuid.UUID("6d3c1c62-7f6b-5b0e-9a53-0d8b6d0f7c1e")
+"""Of the names that uuids are made of: the same run gives the same files."""
+EVIDENCE_BUDGET: Final = 16 * 1024 * 1024
+"""Characters of evidence in one folder."""
+MESSAGE_LIMIT: Final = 4 * 1024
+STATUS: Final = {
+    Outcome.PASSED: Status.PASSED,
+    Outcome.WARNED: Status.PASSED,
+    Outcome.FAILED: Status.FAILED,
+    Outcome.ERROR: Status.BROKEN,
+    Outcome.KNOWN: Status.SKIPPED,
+    Outcome.UNSUPPORTED: Status.SKIPPED,
+    Outcome.BLOCKED: Status.SKIPPED,
+}
+SEVERITY: Final = {Level.MUST: "critical", Level.OPT: "normal", Level.SHOULD: "minor", Level.DIV: "trivial"}
+CATEGORIES: Final = [
+    {"name": "A MUST is broken", "matchedStatuses": ["failed"]},
+    {"name": "The suite itself failed", "matchedStatuses": ["broken"]},
+    {"name": "A SHOULD is not kept", "matchedStatuses": ["passed"], "messageRegex": ".*warned: .*"},
+    {"name": "Known failure of the runtime", "matchedStatuses": ["skipped"], "messageRegex": "known: .*"},
+    {"name": "Blocked by a broken requirement", "matchedStatuses": ["skipped"], "messageRegex": "blocked: .* stood in the way: .*"},
+    {"name": "Blocked: something is missing here", "matchedStatuses": ["skipped"], "messageRegex": "blocked: .*"},
+    {"name": "Not offered by the runtime", "matchedStatuses": ["skipped"], "messageRegex": "unsupported: .*"},
+]
+Files = dict[str, str]
+
+
+def write_tree(source: Source, root: Path) -> list[Path]:
+    """Write the results of a run; those of other runs that are in the folder stay.
+
+    Args:
+        source: The run.
+        root: Folder of the results; made if missing.
+
+    Raises:
+        RecordNotWritten: a file could not be written.
+    """
+    record, budget = source.record, Budget(EVIDENCE_BUDGET)
+    files: Files = {
+        "categories.json": _json(CATEGORIES),
+        "environment.properties": "".join(f"{name}={_property(value)}\n" for name, value in run_facts(record).items()),
+        "executor.json": _json(_executor(source)),
+    }
+    for test in record.tests:
+        if test.outcome is not Outcome.DISABLED:
+            evidence = read_evidence(source.folder, test.evidence, budget) if source.folder and test.evidence else Evidence()
+            _add(files, _test_result(source, test, evidence, files))
+    for operation in record.operations:
+        _add(files, _operation_result(record, operation))
+    return [_put(root / name, content) for name, content in files.items()]
+
+
+def _test_result(source: Source, test: Result, evidence: Evidence, files: Files) -> TestResult:
+    """Return the result of one test; its attachments go into `files`."""
+    record = source.record
+    identity = _identity(record, test.id)
+    module, _, _ = test.id.partition(".py::")
+    full_name = one_line(f"critests.{module.replace('/', '.')}#{test.function}", 500)
+    start = int((test.started or record.started) * 1000)
+    result = TestResult(
+        uuid=identity,
+        name=one_line(test.name, 300),
+        fullName=full_name,
+        historyId=_md5(f"{test.id} {test.handler}"),
+        testCaseId=_md5(full_name),
+        status=STATUS[test.outcome],
+        statusDetails=_details(test),
+        stage="finished",
+        start=start,
+        stop=start + round(test.total_seconds * 1000),
+        description=_promise(test),
+        titlePath=["critests", *(one_line(part, 100) for part in module.split("/"))],
+        labels=[Label(name, one_line(value, 200)) for name, value in _labels(record, test) if value],
+        links=list(_links(source, test)),
+        parameters=_parameters(record.runtime, _case(test)),
+    )
+    end = start
+    for number, call in enumerate(evidence.calls):
+        step, end = _step(identity, number, call, end, files)
+        result.steps.append(step)
+    for number, file in enumerate(each for each in evidence.files if each.text):
+        result.attachments.append(_attach(files, f"{identity} file {number}", file.title, "txt", file.text))
+    return result
+
+
+def _step(identity: str, number: int, call: CallView, after: int, files: Files) -> tuple[TestStepResult, int]:
+    """Return the step of one call and its end, in milliseconds."""
+    start = int(call.started * 1000) or after
+    stop = start + max(round(call.milliseconds), 0)
+    passed = call.code == "OK"
+    step = TestStepResult(
+        name=one_line(call.rpc if passed else f"{call.rpc}: {call.code}", 200),
+        status=Status.PASSED if passed else Status.BROKEN,
+        statusDetails=StatusDetails(message=cut(visible(call.details), MESSAGE_LIMIT)) if call.details else None,
+        stage="finished",
+        start=start,
+        stop=stop,
+        parameters=[Parameter(name="took", value=f"{call.milliseconds:.1f} ms")],
+    )
+    messages = "\n\n".join(text for text in (call.request, call.response) if text)
+    if messages:
+        step.attachments.append(_attach(files, f"{identity} call {number}", "request and response", "txt", messages))
+    return step, stop
+
+
+def _operation_result(record: RunRecord, operation: OperationResult) -> TestResult:
+    """Return an operation of a benchmark as a result, its numbers in the description."""
+    name = one_line(row_name(operation), 300)
+    full_name = f"critests.benchmark#{name}"
+    middle, worst = median(operation), tail(operation)
+    rows = [(percentile(str(at)), quantity(estimate.value, operation.unit)) for at, estimate in quantiles(operation)]
+    rows += [("samples", f"{operation.count:,}"), *((f"errors {code}", str(number)) for code, number in sorted(operation.errors.items()))]
+    failed = not operation.count and bool(operation.errors)
+    lines = ["| | |", "| --- | ---: |", *(f"| {prose(left, 60)} | {prose(right, 60)} |" for left, right in rows)]
+    message = worst.text(operation.unit) if worst else "no call succeeded" if failed else "blocked: there are no samples"
+    labels = [("epic", "benchmark"), ("feature", operation.scenario), ("story", operation.operation), ("parentSuite", "benchmark")]
+    labels += [("suite", operation.scenario), ("scenario", operation.scenario), *_common_labels(record, runtime_of(record, operation))]
+    start = int(record.started * 1000)
+    return TestResult(
+        uuid=_identity(record, name),
+        name=name,
+        fullName=full_name,
+        historyId=_md5(name),
+        testCaseId=_md5(full_name),
+        status=Status.FAILED if failed else Status.PASSED if worst else Status.SKIPPED,
+        statusDetails=StatusDetails(message=one_line(message, MESSAGE_LIMIT)),
+        stage="finished",
+        start=start,
+        stop=start + (round(middle.value * 1000) if middle and operation.unit == "s" else 0),
+        description="\n".join([*lines, "", prose(operation.note, 500)]),
+        titlePath=["critests", "benchmark", one_line(operation.scenario, 100)],
+        labels=[Label(label, one_line(value, 200)) for label, value in labels if value],
+        parameters=_parameters(runtime_of(record, operation), operation.dimensions),
+    )
+
+
+def _case(test: Result) -> dict[str, str]:
+    """Return what tells this case from others of its function: Allure takes two that differ in nothing for two attempts at one."""
+    found = dict(test.params) | ({"handler": test.handler} if test.handler else {})
+    _, bracket, case = test.name.partition("[")
+    return found or ({"case": case.removesuffix("]")} if bracket else {})
+
+
+def _parameters(runtime: RuntimeIdentity, values: dict[str, str]) -> list[Parameter]:
+    """Return parameters; one that is excluded plays no part in the history."""
+    shown = [Parameter(name=one_line(name, 100), value=one_line(value, 200)) for name, value in sorted(values.items())]
+    return [*shown, Parameter(name="runtime version", value=one_line(runtime.version, 100), excluded=True)]
+
+
+def _labels(record: RunRecord, test: Result) -> Iterator[tuple[str, str]]:
+    module, _, _ = test.id.partition(".py::")
+    yield "epic", test.area
+    yield "feature", test.group
+    yield "story", test.requirement_id
+    yield "parentSuite", test.area
+    yield "suite", module
+    yield "area", test.area
+    yield "group", test.group
+    yield "requirement", test.requirement_id
+    yield "aspect", test.requirement
+    yield "level", test.level.value
+    yield "outcome", test.outcome.value
+    yield "handler", test.handler
+    yield "severity", "minor" if test.judgement and test.level is Level.MUST else SEVERITY[test.level]
+    yield "thread", test.worker
+    yield "tag", test.outcome.value if test.outcome is not Outcome.PASSED else ""
+    yield "tag", "slow" if test.slow else ""
+    yield from _common_labels(record, record.runtime)
+
+
+def _common_labels(record: RunRecord, runtime: RuntimeIdentity) -> Iterator[tuple[str, str]]:
+    yield "runtime", runtime.name
+    yield "runtime-version", runtime.version
+    yield "host", str(record.machine.get("hostname") or "")
+    yield "framework", "critests"
+    yield "language", "python"
+
+
+def _links(source: Source, test: Result) -> Iterator[Link]:
+    requirement = _requirements().get(test.requirement_id)
+    base = source.publishing.catalogue
+    if requirement and _is_address(base):
+        group = next(group for group in catalogue.load().groups if group.prefix == requirement.group)
+        anchor = re.sub(r"[^\w\- ]", "", f"{group.prefix}: {group.title}".lower()).replace(" ", "-")
+        yield Link(type="tms", name=requirement.id, url=f"{base}#{anchor}")
+    if _is_address(test.expectation):
+        yield Link(type="issue", name=one_line(test.expectation.rpartition("/")[2] or "issue", 60), url=one_line(test.expectation, 500))
+
+
+def _is_address(text: str) -> bool:
+    return re.fullmatch(r"https?://[\x21-\x7e]{1,500}", text) is not None
+
+
+@cache
+def _requirements() -> dict[str, catalogue.Requirement]:
+    return {requirement.id: requirement for requirement in catalogue.load().requirements}
+
+
+def _promise(test: Result) -> str:
+    """Return what the test promises, and what the catalogue says about it, as Markdown."""
+    requirement = _requirements().get(test.requirement_id)
+    parts = [prose(test.title, 1000)]
+    if requirement:
+        parts.append(f"{code(test.requirement, 60)} {test.level.value}: {prose(requirement.statement, 1000)}")
+    if test.repeat_command:
+        parts.append(f"Again: {code(test.repeat_command, 500)}")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _details(test: Result) -> StatusDetails | None:
+    if test.outcome is Outcome.PASSED:
+        return None
+    head = f"{test.requirement}: " if test.requirement else ""
+    if STATUS[test.outcome] == Status.SKIPPED:
+        message = skip_message(test)
+    else:
+        message = f"{head}{'warned: ' if test.outcome is Outcome.WARNED else ''}{test.reason or test.title}"
+    return StatusDetails(known=test.outcome is Outcome.KNOWN, message=one_line(message, MESSAGE_LIMIT), trace=description(test))
+
+
+def _attach(files: Files, key: str, name: str, suffix: str, text: str) -> Attachment:
+    """Put an attachment into the files; it is always plain text, which no viewer acts upon."""
+    file = f"{uuid.uuid5(NAMESPACE, _sound(key))}-attachment.{suffix}"
+    files[file] = visible(text)
+    return Attachment(name=one_line(name, 200), source=file, type="text/plain")
+
+
+def _executor(source: Source) -> dict[str, object]:
+    url = source.publishing.url if _is_address(source.publishing.url) else ""
+    return {
+        "name": "critests",
+        "type": "critests",
+        "buildOrder": source.build,
+        "buildName": f"{source.job} #{source.build}",
+        "reportName": one_line(f"{source.record.runtime.name} {source.record.runtime.version}", 200),
+        **({"buildUrl": url} if url else {}),
+    }
+
+
+def _add(files: Files, result: TestResult) -> None:
+    plain: dict[str, Any] = asdict(result, filter=lambda _, value: value is False or bool(value))
+    files[f"{result.uuid}-result.json"] = _json(plain)
+
+
+def _put(path: Path, content: str) -> Path:
+    """Write one of thousands of files, each of which can be made again."""
+    write_atomically(path, content, durable=False)
+    return path
+
+
+def _identity(record: RunRecord, name: str) -> str:
+    return str(uuid.uuid5(NAMESPACE, _sound(f"{record.run_id} {name}")))
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+def _sound(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _property(value: str) -> str:
+    return one_line(value, 300).replace("\\", "\\\\")
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,85 @@
+"""The operations of a benchmark run as CSV (RFC 4180, UTF-8), one a row, in base units."""
+
+import csv
+import io
+from typing import Final
+
+from critests.record.operations import OperationResult
+from critests.report.formats.readings import quantiles
+from critests.report.formats.source import NotExported, Source
+from critests.report.quantities import percentile
+from critests.report.texts import one_line
+
+FIRST: Final = (
+    "scenario",
+    "operation",
+    "side",
+    "dimensions",
+    "unit",
+    "better",
+    "samples",
+    "warm_up",
+    "errors",
+    "minimum",
+    "mean",
+    "maximum",
+)
+LAST: Final = ("steadiness", "client_seconds", "client_bound", "over_reference", "note")
+
+
+def render(source: Source) -> str:
+    """Return the table; a quantile that no operation's samples support has no columns.
+
+    Raises:
+        NotExported: the run measured nothing.
+    """
+    operations = source.record.operations
+    if not operations:
+        msg = "this run measured nothing: CSV holds the operations of a benchmark run (critests bench)"
+        raise NotExported(msg)
+    levels = sorted({at for operation in operations for at, _ in quantiles(operation)})
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    names = [percentile(str(at)) for at in levels]
+    writer.writerow([*FIRST, *(column for name in names for column in (name, f"{name}_low", f"{name}_high")), *LAST])
+    for operation in operations:
+        writer.writerow([_cell(value) for value in _row(operation, levels)])
+    return out.getvalue()
+
+
+def _row(operation: OperationResult, levels: list[float]) -> list[object]:
+    found = dict(quantiles(operation))
+    numbers: list[object] = []
+    for at in levels:
+        estimate = found.get(at)
+        numbers += [estimate.value, estimate.low, estimate.high] if estimate else [None, None, None]
+    return [
+        operation.scenario,
+        operation.operation,
+        operation.side,
+        " ".join(f"{name}={value}" for name, value in sorted(operation.dimensions.items())),
+        operation.unit,
+        operation.better,
+        operation.count,
+        operation.warm_up,
+        " ".join(f"{code}={number}" for code, number in sorted(operation.errors.items())),
+        operation.minimum,
+        operation.mean,
+        operation.maximum,
+        *numbers,
+        operation.steadiness,
+        operation.client_seconds,
+        "yes" if operation.client_bound else "no",
+        operation.over_reference,
+        operation.note,
+    ]
+
+
+def _cell(value: object) -> str:
+    """A text that a spreadsheet would take for a formula gets an apostrophe."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    text = one_line(str(value), 500)
+    return f"'{text}" if text[:1] in {"=", "+", "-", "@"} else text

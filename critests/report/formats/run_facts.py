@@ -1,0 +1,35 @@
+"""Facts about a run as names and short texts, for readers that show a handful of them."""
+
+from critests.record.identity import RuntimeIdentity
+from critests.record.operations import OperationResult
+from critests.record.run import RunRecord
+
+
+def runtime_of(record: RunRecord, operation: OperationResult) -> RuntimeIdentity:
+    """Return the runtime that an operation was measured on: that of its side in a live comparison."""
+    sides = record.benchmark.sides if record.benchmark else {}
+    return sides.get(operation.side, record.runtime)
+
+
+def run_facts(record: RunRecord) -> dict[str, str]:
+    """Return what a reader would want above a column or beside a report; what is not known is left out."""
+    machine = record.machine
+    distribution, cgroup, cpu = (machine.get(name) for name in ("distribution", "cgroup", "cpu"))
+    facts = {
+        "runtime": record.runtime.name,
+        "runtime-version": record.runtime.version,
+        "cri-api": record.runtime.api_version,
+        "api-level": record.api_level.declared or record.api_level.proven,
+        "handlers": ", ".join(handler or "(default)" for handler in record.runtime.handlers),
+        "os": str(distribution.get("name", "") if isinstance(distribution, dict) else machine.get("os") or ""),
+        "kernel": str(machine.get("kernel") or ""),
+        "architecture": str(machine.get("architecture") or ""),
+        "cgroup": str(cgroup.get("version", "") if isinstance(cgroup, dict) else ""),
+        "cpu": str(cpu.get("model", "") if isinstance(cpu, dict) else ""),
+        "profile": record.benchmark.profile if record.benchmark else "",
+        "suite-version": record.suite_version,
+        "catalogue": record.catalogue_revision,
+        "run": record.run_id,
+        "verdict": record.exit_reason,
+    }
+    return {name: value for name, value in facts.items() if value}

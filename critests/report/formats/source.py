@@ -1,0 +1,92 @@
+"""What a format is derived from: a stored run, the run it is compared with, and where it will be published."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from critests.record.files import bounded, read
+from critests.record.run import RunRecord
+
+
+class NotExported(Exception):
+    """A run cannot be written in this format; the message says why and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publishing:
+    """Where the results will be found. All of it may be left empty.
+
+    Attributes:
+        job: Name of the job that the run is a build of; by default made of the runtime's name and version.
+        bucket: Bucket and folder below which the tree is published, without `gs://`.
+        mail: Addresses for alerts, separated by commas.
+        url: Address of this run for a reader, such as the page of its CI job.
+        catalogue: Address of the catalogue of requirements as GitHub shows `docs/catalogue.md`.
+    """
+
+    job: str = ""
+    bucket: str = ""
+    mail: str = ""
+    url: str = ""
+    catalogue: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A run, and what a format needs beside it.
+
+    Attributes:
+        record: The run.
+        folder: Its folder, from which evidence and samples are read; None where there is only the record.
+        baseline: The run that it is compared with, or None.
+        publishing: Where it will be published.
+    """
+
+    record: RunRecord
+    folder: Path | None = None
+    baseline: RunRecord | None = None
+    publishing: Publishing = field(default_factory=Publishing)
+
+    @property
+    def job(self) -> str:
+        """Name of the job: `critests-containerd-1.6`, with the kind of run and the profile where they are not the usual ones."""
+        return job_name(self.publishing.job) if self.publishing.job else _job_of(self.record)
+
+    @property
+    def build(self) -> int:
+        """Number of the build: the run's folder where it has a number, else the start in epoch seconds. Later runs have larger ones."""
+        name = self.folder.name if self.folder else ""
+        return int(name) if name.isascii() and name.isdecimal() and len(name) < 16 else int(self.record.started)
+
+
+def load(path: Path, *, baseline: Path | None = None, publishing: Publishing | None = None) -> Source:
+    """Read a stored run.
+
+    Args:
+        path: Its folder, or its `run.json`; evidence and samples are looked for in the folder of that file.
+        baseline: The run that it is compared with, or None.
+        publishing: Where it will be published.
+
+    Raises:
+        RecordUnreadable: one of the two is no run record.
+    """
+    record = bounded(read(path))
+    folder = (path if path.is_dir() else path.parent).resolve()
+    return Source(
+        record=record, folder=folder, baseline=bounded(read(baseline)) if baseline else None, publishing=publishing or Publishing()
+    )
+
+
+def job_name(text: str) -> str:
+    """Return a name that every reader takes: small letters, digits, `.` and `-`, at most 100 characters."""
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:100].rstrip("-.") or "critests"
+
+
+def _job_of(record: RunRecord) -> str:
+    version = re.match(r"v?(\d+(?:\.\d+)?)", record.runtime.version)
+    parts = ["critests", record.runtime.name, version[1] if version else record.runtime.version]
+    if record.kind != "validation":
+        parts.append(record.kind)
+    if record.benchmark and record.benchmark.profile:
+        parts.append(record.benchmark.profile)
+    return job_name("-".join(parts))

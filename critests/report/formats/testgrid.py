@@ -1,0 +1,115 @@
+"""A build in the bucket layout that TestGrid, Spyglass, Gubernator and perf-dash read.
+
+    <root>/logs/<job>/<build>/started.json, build-log.txt, finished.json
+    <root>/logs/<job>/<build>/artifacts/junit_<context>_01.xml
+    <root>/logs/<job>/latest-build.txt
+
+Readers poll: a build counts as running until `finished.json` is there, so everything else is written before it; `latest-build.txt`, which
+sends them to the build, comes last and never goes back. Each file appears whole. Facts: the readers' own sources (TestGrid's updater,
+Gubernator's description of the layout).
+"""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from critests.record.files import RUN_FILE, to_json, write_atomically
+from critests.record.run import RunRecord
+from critests.report.formats import own, perf_dash
+from critests.report.formats.run_facts import run_facts
+from critests.report.formats.source import NotExported, Source
+from critests.report.junit import to_junit
+from critests.report.texts import one_line, visible
+
+PREFIX: Final = "logs"
+LATEST: Final = "latest-build.txt"
+CONTEXTS: Final = {"validation": "cri-validation", "benchmark": "cri-benchmark"}
+"""Kind of a run to the context in the name of its JUnit file; an underscore in it would break the name."""
+VALUE_LIMIT: Final = 200
+
+
+def write_tree(source: Source, root: Path) -> list[Path]:
+    """Write a run as a build of its job.
+
+    Args:
+        source: The run.
+        root: What is published as the bucket.
+
+    Returns:
+        The files in the order in which they were written.
+
+    Raises:
+        NotExported: the build is there already and holds another run.
+        RecordNotWritten: a file could not be written.
+    """
+    record = source.record
+    job = root / PREFIX / source.job
+    build = job / str(source.build)
+    _refuse_another_run(build, record)
+    context = CONTEXTS.get(record.kind, "cri")
+    files = {
+        build / "started.json": _json(started(record)),
+        build / "artifacts" / f"junit_{context}_01.xml": to_junit(record),
+        build / "artifacts" / RUN_FILE: to_json(record),
+        build / "artifacts" / "report.html": own.html(source),
+    }
+    if record.operations:
+        files[build / "artifacts" / "BenchmarkResults_benchmark_critests.json"] = perf_dash.render(source)
+    if source.publishing.url.startswith(("https://", "http://")):
+        files[build / "artifacts" / "run.link.txt"] = visible(source.publishing.url, lines=False) + "\n"
+    files[build / "build-log.txt"] = own.summary(source)
+    files[build / "finished.json"] = _json(finished(record))
+    if source.build >= latest(job):
+        files[job / LATEST] = f"{source.build}\n"
+    for path, content in files.items():
+        write_atomically(path, content)
+    return list(files)
+
+
+def started(record: RunRecord) -> dict[str, object]:
+    """Return what `started.json` holds."""
+    node = str(record.machine.get("hostname") or "")
+    return {
+        "timestamp": max(int(record.started), 1),
+        **({"node": one_line(node, VALUE_LIMIT)} if node else {}),
+        "repo-commit": job_version(record),
+    }
+
+
+def finished(record: RunRecord) -> dict[str, object]:
+    """Return what `finished.json` holds; only texts in its metadata can be shown above a column."""
+    passed = record.exit_code == 0
+    metadata = {"job-version": job_version(record)} | run_facts(record)
+    return {
+        "timestamp": max(int(record.finished), int(record.started), 1),
+        "passed": passed,
+        "result": "SUCCESS" if passed else "FAILURE",
+        "metadata": {name: one_line(value, VALUE_LIMIT) for name, value in metadata.items()},
+    }
+
+
+def job_version(record: RunRecord) -> str:
+    """Return the runtime's version as boards show it: they cut away what stands before a plus sign, so `+unknown` must go."""
+    return one_line(record.runtime.version.removesuffix("+unknown"), VALUE_LIMIT)
+
+
+def latest(job: Path) -> int:
+    """Return the newest build of a job that was published, -1 for none."""
+    try:
+        return int((job / LATEST).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return -1
+
+
+def _refuse_another_run(build: Path, record: RunRecord) -> None:
+    try:
+        there = json.loads((build / "finished.json").read_text(encoding="utf-8"))["metadata"]["run"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if there != one_line(record.run_id, VALUE_LIMIT):
+        msg = f"{build} holds another run ({there}); give this one another job with --job"
+        raise NotExported(msg)
+
+
+def _json(data: dict[str, object]) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=True) + "\n"

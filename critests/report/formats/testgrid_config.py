@@ -1,0 +1,61 @@
+"""TestGrid's configuration for a job: its test group, a tab on its runtime's dashboard, and when it alerts whom."""
+
+from typing import Any, Final
+
+import yaml
+
+from critests.report.formats.source import Source, job_name
+from critests.report.formats.testgrid import PREFIX
+from critests.report.junit import SHOWN
+from critests.report.texts import one_line
+
+BUCKET: Final = "BUCKET"
+"""Stands where nobody named a bucket."""
+LETTERS: Final = {"known": "K", "warned": "W", "blocked": "B", "unsupported": "U"}
+"""Outcome to the letter in its cell; without it every skipped case would be an S and a warning a plain pass. A number goes before."""
+
+
+def render(source: Source) -> str:
+    """Return the YAML, to be merged with that of other jobs."""
+    job, runtime = source.job, job_name(source.record.runtime.name)
+    bucket = source.publishing.bucket.removeprefix("gs://").strip("/") or BUCKET
+    benchmark = source.record.kind == "benchmark"
+    group: dict[str, Any] = {
+        "name": job,
+        "gcs_prefix": one_line(f"{bucket}/{PREFIX}/{job}"),
+        "days_of_results": 60 if benchmark else 30,
+        "num_columns_recent": 10,
+        # there is no pod of Prow's whose state the updater could miss
+        "disable_prowjob_analysis": True,
+        "column_header": [{"configuration_value": name} for name in ("runtime-version", "suite-version", "kernel")],
+    }
+    group["test_annotations"] = [{"property_name": f"outcome_{outcome}", "short_text": letter} for outcome, letter in LETTERS.items()]
+    if benchmark:
+        group["short_text_metric"] = SHOWN
+    tab: dict[str, Any] = {
+        "name": job.removeprefix(f"critests-{runtime}-") or job,
+        "test_group_name": job,
+        "description": f"critests: {'speed' if benchmark else 'conformance'} of {one_line(source.record.runtime.name, 60)}",
+        "alert_options": _alerts(source.publishing.mail),
+        "flakiness_alert_options": {"minimum_flakiness_to_alert": 20},
+        "status_customization_options": {"max_acceptable_flakiness": 5, "min_acceptable_runs": 4},
+    }
+    dashboard = f"critests-{runtime}"
+    configuration = {
+        "test_groups": [group],
+        "dashboards": [{"name": dashboard, "dashboard_tab": [tab]}],
+        "dashboard_groups": [{"name": "critests", "dashboard_names": [dashboard]}],
+    }
+    return yaml.safe_dump(configuration, sort_keys=False, allow_unicode=False, width=140)
+
+
+def _alerts(mail: str) -> dict[str, Any]:
+    """A test that failed in two nights is no accident; a job that is silent for two days is broken itself."""
+    addresses = one_line(mail, 1000)
+    return {
+        **({"alert_mail_to_addresses": addresses} if addresses else {}),
+        "num_failures_to_alert": 2,
+        "num_passes_to_disable_alert": 1,
+        "alert_stale_results_hours": 48,
+        "wait_minutes_between_emails": 1440,
+    }

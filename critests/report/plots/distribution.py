@@ -1,0 +1,88 @@
+"""How long calls took: the empirical cumulative distribution, several series over each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from critests.report.plots.drawing import COLOURS, LEFT, LONGEST_KEY, RIGHT, WIDTH, Key, Sheet, shortened
+from critests.report.plots.scales import linear, logarithmic, spans_a_decade, tick_texts
+from critests.report.plots.thinning import apart
+from critests.report.quantities import Reading, percentile, reading
+from critests.statistics import quantile, supports
+
+HEIGHT: Final = 200.0
+MARKED: Final = (0.5, 0.9, 0.99)
+STEPS: Final = 800
+"""Steps of a curve that are looked at; of more, every so many, and each of the slowest."""
+_NEAR: Final = 1.2
+"""Units of the sheet below which two steps of a curve are one."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Values under a name.
+
+    Attributes:
+        label: Its name in the legend.
+        values: In any order; in the unit that the plot is given.
+    """
+
+    label: str
+    values: Sequence[float]
+
+
+def distribution(samples: Sequence[Sample], *, title: str, unit: str = "s") -> str:
+    """Draw what share of the values is at or below each value, with marks at p50, p90 and p99 where their number supports those.
+
+    The horizontal axis is logarithmic where the values span more than a decade.
+
+    Args:
+        samples: At most six are drawn; those without values are left out.
+        title: Name of the plot.
+        unit: Of the values.
+
+    Returns:
+        The SVG, or an empty text where there is nothing to draw.
+    """
+    drawn = [sample for sample in samples if sample.values][:COLOURS]
+    if not drawn:
+        return ""
+    ordered = [sorted(sample.values) for sample in drawn]
+    ends = [value for values in ordered for value in (values[0], values[-1])]
+    shown = reading(unit, max(quantile(values, 0.5) for values in ordered))
+    axis = reading(unit, max(ends))  # the largest value decides, so that no tick has more than four digits
+    start, end = LEFT, WIDTH - RIGHT
+    positive = min(ends) > 0
+    x = logarithmic(ends, start, end) if positive and spans_a_decade(ends) else linear(ends, start, end)
+    sayings = [_saying(sample.label, values, shown) for sample, values in zip(drawn, ordered, strict=True)]
+    keys = [Key(text, f"line c{number}") for number, text in enumerate(sayings, 1)]
+    sheet = Sheet(HEIGHT, keys)
+    y = linear((0, 1), sheet.bottom, sheet.top, zero=True)
+    sheet.axes(
+        x,
+        y,
+        f"{axis.suffix or 'value'}{', logarithmic' if x.logarithmic else ''}",
+        "share of samples",
+        tick_texts(x, axis.factor),
+        [f"{tick:.0%}" for tick in y.ticks],
+    )
+    for number, values in enumerate(ordered, 1):
+        steps = [(x(values[0]), y(0))]
+        stride = max(1, len(values) // STEPS)
+        for index in sorted({*range(0, len(values), stride), *range(max(len(values) - STEPS, 0), len(values))}):
+            value = values[index]
+            steps += [(x(value), y(index / len(values))), (x(value), y((index + 1) / len(values)))]
+        sheet.line(f"line c{number}", apart([*steps, (x(x.high), y(1))], _NEAR))
+        for at in _marks(values):
+            sheet.add("circle", kind=f"dot c{number}", cx=x(quantile(values, at)), cy=y(at), r=4)
+    return sheet.svg(title, f"Cumulative distribution. {'. '.join(sayings)}.")
+
+
+def _marks(values: Sequence[float]) -> list[float]:
+    return [at for at in MARKED if supports(len(values), at)]
+
+
+def _saying(label: str, values: Sequence[float], shown: Reading) -> str:
+    marks = ", ".join(f"{percentile(str(at))} {shown.number(quantile(values, at))}" for at in _marks(values))
+    said = f"{marks} {shown.suffix}".rstrip() if marks else f"{len(values)} samples"
+    return f"{shortened(label, LONGEST_KEY - len(said) - 2)}: {said}"

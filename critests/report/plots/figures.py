@@ -1,0 +1,176 @@
+"""Which plots the samples of a run deserve."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final, TypeVar
+
+from critests.benchmark.results import summarised
+from critests.record.samples import SECONDS, Series
+from critests.report.operations import label
+from critests.report.plots.against import Level, against_number
+from critests.report.plots.distribution import Sample, distribution
+from critests.report.plots.drawing import COLOURS
+from critests.report.plots.phases import phase_split
+from critests.report.plots.throughput import throughput
+from critests.report.plots.timeline import timeline
+
+PHASE: Final = "phase"
+CONCURRENCY: Final = frozenset({"concurrency", "parallel", "users"})
+"""Dimensions that say how many calls were under way at once."""
+RATES: Final = frozenset({"1/s", "B/s"})
+T = TypeVar("T")
+ENOUGH: Final = 8
+"""Samples from which on a distribution or a time series is worth a picture."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot of a run.
+
+    Attributes:
+        scenario: Id of the scenario that it shows.
+        kind: `distribution`, `number`, `throughput`, `timeline` or `phases`.
+        title: What it shows.
+        svg: The plot.
+    """
+
+    scenario: str
+    kind: str
+    title: str
+    svg: str
+
+
+def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> list[Figure]:
+    """Return the plots of a run, by scenario: phases, curves against a number, throughput, distributions, time series.
+
+    Args:
+        series: The samples of the run.
+        sides: `a` and `b` to the name of each side; the letter where there is none.
+    """
+    names = sides or {}
+    scenarios: dict[str, list[Series]] = {}
+    for each in series:
+        if each.value:
+            scenarios.setdefault(each.scenario, []).append(each)
+    found: list[Figure] = []
+    for scenario in sorted(scenarios):
+        members = scenarios[scenario]
+        timed = [each for each in members if each.unit == SECONDS and PHASE not in each.dimensions]
+        found += _phases(scenario, [each for each in members if PHASE in each.dimensions], names)
+        curves, covered = _against(scenario, timed, names)
+        found += curves
+        found += _throughput(scenario, [each for each in members if each.unit in RATES], names)
+        # series that a curve shows already keep their samples; a page of ten distributions per curve helps nobody
+        found += _distributions(scenario, [each for each in timed if id(each) not in covered], names)
+        found += _timelines(scenario, [each for each in timed if id(each) not in covered], names)
+    return [figure for figure in found if figure.svg]
+
+
+def _phases(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[Figure]:
+    bars: dict[str, dict[str, dict[str, float]]] = {}
+    for each in members:
+        steady = each.steady()
+        if steady:
+            rest = {name: value for name, value in each.dimensions.items() if name != PHASE}
+            bar = _named(label(each.operation, rest), each.side, names)
+            bars.setdefault(each.operation, {}).setdefault(bar, {})[each.dimensions[PHASE]] = median(steady)
+    return [
+        Figure(scenario, "phases", title, phase_split(list(found.items()), title=f"{scenario}: {title}"))
+        for operation, found in bars.items()
+        for title in [f"Phases of {operation}"]
+    ]
+
+
+def _against(scenario: str, members: Sequence[Series], names: dict[str, str]) -> tuple[list[Figure], set[int]]:
+    found: list[Figure] = []
+    covered: set[int] = set()
+    for dimension in dict.fromkeys(name for each in members for name in each.dimensions if name not in CONCURRENCY):
+        curves: dict[str, list[tuple[float, Series]]] = {}
+        for each in members:
+            number = _number(each.dimensions.get(dimension))
+            if number is not None and each.steady():
+                rest = {name: value for name, value in each.dimensions.items() if name != dimension}
+                curves.setdefault(_named(label(each.operation, rest), each.side, names), []).append((number, each))
+        curves = {name: points for name, points in curves.items() if len({number for number, _ in points}) > 1}
+        covered |= {id(each) for points in curves.values() for _, each in points}
+        drawn = [(name, [_level(number, each) for number, each in points]) for name, points in curves.items()]
+        for some in _portions(drawn):
+            title = f"Latency against the number of {dimension}"
+            found.append(Figure(scenario, "number", title, against_number(some, of=dimension, title=f"{scenario}: {title}")))
+    return found, covered
+
+
+def _level(number: float, series: Series) -> Level:
+    result = summarised(series)
+    middle = result.quantiles.get("0.5")
+    tail = result.quantiles.get("0.99")
+    return Level(
+        number=number,
+        median=middle.value if middle else median(series.steady()),
+        low=middle.low if middle else None,
+        high=middle.high if middle else None,
+        p99=tail.value if tail else None,
+    )
+
+
+def _throughput(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[Figure]:
+    curves: dict[tuple[str, str], dict[str, dict[float, list[float]]]] = {}
+    for each in members:
+        for dimension in CONCURRENCY & each.dimensions.keys():
+            number = _number(each.dimensions[dimension])
+            if number is not None:
+                rest = {name: value for name, value in each.dimensions.items() if name != dimension}
+                name = _named(label(each.operation, rest), each.side, names)
+                curves.setdefault((each.operation, each.unit), {}).setdefault(name, {}).setdefault(number, []).extend(each.steady())
+    return [
+        Figure(scenario, "throughput", title, throughput(list(found.items()), title=f"{scenario}: {title}", unit=unit))
+        for (operation, unit), found in curves.items()
+        for title in [f"Throughput of {operation} against concurrency"]
+    ]
+
+
+def _distributions(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[Figure]:
+    """A plot for all series of an operation, such as its handlers; or several, with the sides of the same dimensions on the same one."""
+    operations: dict[str, dict[str, list[Sample]]] = {}
+    for each in members:
+        if len(each.steady()) >= ENOUGH:
+            dimensions = label("", each.dimensions).strip()
+            sample = Sample(_named(dimensions, each.side, names) or each.operation, each.steady())
+            operations.setdefault(each.operation, {}).setdefault(dimensions, []).append(sample)
+    found = []
+    for operation, same in operations.items():
+        title = f"Distribution of {operation}"
+        together = max(COLOURS // max(map(len, same.values())), 1)
+        for some in _portions(list(same.values()), together):
+            svg = distribution([sample for samples in some for sample in samples], title=f"{scenario}: {title}")
+            found.append(Figure(scenario, "distribution", title, svg))
+    return found
+
+
+def _timelines(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[Figure]:
+    found = []
+    for each in members:
+        if len(each.value) >= ENOUGH:
+            title = f"{_named(label(each.operation, each.dimensions), each.side, names)} over time"
+            failed = [int(index) for index in each.codes]
+            svg = timeline(each.value, each.at, title=f"{scenario}: {title}", unit=each.unit, warm_up=each.warm_up, failed=failed)
+            found.append(Figure(scenario, "timeline", title, svg))
+    return found
+
+
+def _portions(items: Sequence[T], most: int = COLOURS) -> list[Sequence[T]]:
+    """Split what one plot cannot tell apart into portions of about the same size."""
+    number = -(-len(items) // most)
+    return [items[len(items) * part // number : len(items) * (part + 1) // number] for part in range(number)]
+
+
+def _named(name: str, side: str, names: dict[str, str]) -> str:
+    return " · ".join(filter(None, (name, names.get(side) or side)))
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text is not None else None
+    except ValueError:
+        return None

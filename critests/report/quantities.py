@@ -1,0 +1,81 @@
+"""Numbers with their units as people read them: `137 ms`, `2.44 /s`, `9.8 MB`. Stored are seconds, bytes and plain numbers."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from critests.record.samples import BYTES, BYTES_PER_SECOND, COUNT, PER_SECOND, SECONDS
+
+_STEPS: Final = {
+    SECONDS: ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")),
+    PER_SECOND: ((1.0, "/s"),),
+    BYTES: ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")),
+    BYTES_PER_SECOND: ((1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")),
+    COUNT: ((1.0, ""),),
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the values of one axis or one row are written.
+
+    Attributes:
+        factor: One of the shown unit, in the stored unit.
+        suffix: The shown unit, or empty.
+    """
+
+    factor: float
+    suffix: str
+
+    def number(self, value: float) -> str:
+        """Return the number alone, with about three digits that matter."""
+        return digits(value / self.factor)
+
+    def text(self, value: float) -> str:
+        """Return the number with its unit."""
+        return f"{self.number(value)} {self.suffix}".rstrip()
+
+
+def reading(unit: str, size: float) -> Reading:
+    """Return how to write values of about a size.
+
+    Args:
+        unit: The stored unit, as `Series.unit` has it; an unknown one is shown as it is.
+        size: A typical value, in that unit.
+    """
+    steps = _STEPS.get(unit, ((1.0, unit),))
+    # what rounds up to the next unit belongs to it: 999.7 ms is 1.00 s
+    fitting = [step for step in steps if abs(size) >= step[0] * 0.9995] or [steps[0]]
+    return Reading(*fitting[-1])
+
+
+def quantity(value: float, unit: str) -> str:
+    """Return a single value with the unit that fits it."""
+    return reading(unit, value).text(value)
+
+
+def digits(value: float) -> str:
+    """Return a number with about three digits that matter: `0.042`, `1.25`, `13.7`, `137`, `1,370`."""
+    if not math.isfinite(value):
+        return str(value)
+    size = abs(value)
+    if size >= 99.95:
+        return f"{value:,.0f}"
+    if size >= 9.995:
+        return f"{value:.1f}"
+    if size >= 0.9995:
+        return f"{value:.2f}"
+    return f"{value:.3f}".rstrip("0").rstrip(".") if size >= 0.0095 else f"{value:.2g}"
+
+
+def share(value: float) -> str:
+    """Return a share as percent: `0.4 %`, `12 %`; a small one is never shown as nothing."""
+    percent = value * 100
+    if 0 < percent < 0.1:
+        return "< 0.1 %"
+    return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
+
+
+def percentile(at: str) -> str:
+    """Return the name of a quantile: `p50` for 0.5, `p99.9` for 0.999."""
+    return f"p{round(float(at) * 100, 6):g}"

@@ -1,0 +1,29 @@
+"""A verdict as one letter, so that the verdicts of a run are one short text and a history is another."""
+
+from typing import Final
+
+from critests.catalogue.words import WORST_FIRST, Outcome
+
+UNTESTED: Final = "."
+LETTERS: Final = {
+    Outcome.PASSED: "P",
+    Outcome.FAILED: "F",
+    Outcome.WARNED: "W",
+    Outcome.KNOWN: "K",
+    Outcome.UNSUPPORTED: "U",
+    Outcome.BLOCKED: "B",
+    Outcome.DISABLED: UNTESTED,
+    Outcome.ERROR: "E",
+}
+WORDS: Final = {letter: outcome.value for outcome, letter in LETTERS.items()} | {UNTESTED: "untested"}
+"""Letter to the outcome's word. What the user deselected was not tested."""
+JUDGED: Final = frozenset("PFWK")
+"""Verdicts on the runtime; the other letters say only that there was none."""
+DEVIATING: Final = frozenset("FWK")
+RANK: Final = {LETTERS[outcome]: rank for rank, outcome in enumerate(WORST_FIRST)} | {UNTESTED: len(WORST_FIRST)}
+"""Letter to its place when the worst comes first."""
+
+
+def worst_letter(letters: str) -> str:
+    """Return the worst of several verdicts; a `.` only where nothing was tested."""
+    return min(set(letters), key=RANK.__getitem__) if letters else UNTESTED

@@ -1,0 +1,84 @@
+"""Finding runs in a tree of results, and reading of each what the index holds."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from critests.record.errors import RecordUnreadable
+from critests.record.files import READ_LIMIT, RUN_FILE, from_json
+from critests.record.run import RunRecord
+
+REASON_LENGTH: Final = 200
+"""Characters of a reason that the index keeps."""
+TELLING: Final = frozenset({"failed", "warned", "known", "error", "blocked"})
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file that claims to be a run.
+
+    Attributes:
+        path: Its folder relative to the root of the results, with `/`.
+        size: Of its `run.json`, in bytes.
+        changed: When that was last written, in nanoseconds since the epoch.
+    """
+
+    path: str
+    size: int
+    changed: int
+
+
+def find_runs(results: Path) -> Iterator[Found]:
+    """Find `<runtime>/<version>/<run>/run.json` below the root of all results, in the order of their names."""
+    for file in sorted(results.glob(f"*/*/*/{RUN_FILE}")):
+        try:
+            facts = file.stat()
+        except OSError:
+            continue
+        yield Found(file.parent.relative_to(results).as_posix(), facts.st_size, facts.st_mtime_ns)
+
+
+def read_lean(file: Path) -> tuple[RunRecord, dict[str, str]]:
+    """Read a record without its tests, which are most of it, and why each requirement is not passed.
+
+    Returns:
+        The record, its `tests` empty; and requirement to the first reason that a test of it gives.
+
+    Raises:
+        RecordUnreadable: it is no run record that this version can read.
+    """
+    try:
+        if file.stat().st_size > READ_LIMIT:
+            msg = f"{file} is larger than any run record ({READ_LIMIT} bytes)"
+            raise RecordUnreadable(msg)
+        text = file.read_text(encoding="utf-8")
+        data: Any = json.loads(text)
+    except OSError as error:
+        msg = f"cannot read the run record {file}: {error.strerror or error}"
+        raise RecordUnreadable(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f"{file} is not a run record: it is not UTF-8 text (byte {error.start})"
+        raise RecordUnreadable(msg) from error
+    except RecursionError as error:
+        msg = f"{file} is not a run record: it is nested too deeply"
+        raise RecordUnreadable(msg) from error
+    except json.JSONDecodeError:
+        data = None
+    if not isinstance(data, dict):
+        return from_json(text if data is None else "null", str(file)), {}
+    tests = data.get("tests")
+    lean = json.dumps({**data, "tests": []})
+    return from_json(lean, str(file)), _reasons(tests if isinstance(tests, list) else [])
+
+
+def _reasons(tests: list[Any]) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    for test in tests:
+        if not isinstance(test, dict) or test.get("outcome") not in TELLING:
+            continue
+        requirement, reason = test.get("requirement_id"), test.get("seen") or test.get("reason")
+        if isinstance(requirement, str) and isinstance(reason, str) and requirement and requirement not in reasons:
+            reasons[requirement] = reason[:REASON_LENGTH]
+    return reasons

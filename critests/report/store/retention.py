@@ -1,0 +1,105 @@
+"""Which runs are kept. Only folders whose record can be read as a run are ever removed."""
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.record.errors import RecordUnreadable
+from critests.record.files import RUN_FILE
+from critests.report.store.entries import RunEntry
+from critests.report.store.reading import read_lean
+
+
+@dataclass(frozen=True)
+class Surplus:
+    """A run that is not kept.
+
+    Attributes:
+        entry: The run.
+        reason: Why, in words.
+    """
+
+    entry: RunEntry
+    reason: str
+
+
+def surplus(runs: Iterable[RunEntry], *, now: float, keep: int | None = None, days: float | None = None) -> list[Surplus]:
+    """Say which runs are too many.
+
+    Args:
+        runs: All runs, the newest first.
+        now: Seconds since the epoch.
+        keep: How many of each runtime, version and kind to keep, the newest; None keeps any number.
+        days: How old a run may be; None is any age. With both, a run goes that is too old or one too many.
+
+    Returns:
+        The runs to remove, the oldest first. The newest run of each runtime, version and kind is never among them.
+    """
+    seen: dict[tuple[str, str, str], int] = {}
+    found = []
+    for entry in runs:
+        line = entry.runtime, entry.version, entry.kind
+        place = seen[line] = seen.get(line, 0) + 1
+        age = (now - entry.started) / 86_400
+        if place == 1:
+            continue
+        if keep is not None and place > keep:
+            found.append(Surplus(entry, f"number {place} of its line, the newest {keep} are kept"))
+        elif days is not None and age > days:
+            found.append(Surplus(entry, f"{age:.0f} days old, {days:g} are kept"))
+    return found[::-1]
+
+
+def remove(results: Path, surplus: Iterable[Surplus]) -> tuple[list[str], dict[str, str]]:
+    """Remove runs; a runtime's folders that are empty then go too.
+
+    A folder is left alone where a part of its path is a link, where its record is not the run that the index saw, or where it lies outside.
+
+    Args:
+        results: Root of all results.
+        surplus: The runs.
+
+    Returns:
+        The folders that were removed, and folder to why it was not.
+    """
+    removed: list[str] = []
+    left: dict[str, str] = {}
+    for each in surplus:
+        problem = _objection(results, each.entry)
+        if not problem:
+            try:
+                shutil.rmtree(results / each.entry.path)
+            except OSError as error:
+                problem = f"{error.strerror or error}: {error.filename}"
+        if problem:
+            left[each.entry.path] = problem
+        else:
+            removed.append(each.entry.path)
+            _remove_empty(results, (results / each.entry.path).parent)
+    return removed, left
+
+
+def _objection(results: Path, entry: RunEntry) -> str:
+    parts = entry.path.split("/")
+    if len(parts) != 3 or any(part in {"", ".", ".."} for part in parts):
+        return "it is not at <runtime>/<version>/<run>"
+    folder = results
+    for part in parts:
+        folder /= part
+        if folder.is_symlink():
+            return f"{folder} is a link"
+    try:
+        record, _ = read_lean(folder / RUN_FILE)
+    except RecordUnreadable as error:
+        return str(error)
+    return "" if record.run_id == entry.run_id else f"it holds run {record.run_id} now"
+
+
+def _remove_empty(results: Path, folder: Path) -> None:
+    while folder != results:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent

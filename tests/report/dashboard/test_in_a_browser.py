@@ -1,0 +1,139 @@
+"""The site as a browser shows it: readable, by keyboard, on a phone, without a script, without the network."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from critests.report.dashboard import Options, build
+from critests.report.store import Index
+from tests.report.dashboard.browser import CHROMIUM, Tab, browser
+from tests.report.dashboard.synthetic import NOW, fill
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+PAGES = (
+    "index.html",
+    "requirements.html",
+    "grids/containerd-1.0.0.html",
+    "benchmarks/containerd-1.0.0.html",
+    "requirements/GEN-01.html",
+    "compare/containerd-1.0.0--cri-o-1.0.0.html",
+)
+CONTRAST = """(() => {
+  const parse = (text) => {
+    const numbers = text.match(/[\\d.]+(e-?\\d+)?/g).map(Number);
+    const scale = text.startsWith("color(") ? 255 : 1;
+    return [numbers[0] * scale, numbers[1] * scale, numbers[2] * scale, numbers.length > 3 ? numbers[3] : 1];
+  };
+  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+  const light = (colour) => {
+    const [r, g, b] = colour.slice(0, 3).map((c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    const layers = [];
+    for (let each = element; each; each = each.parentElement) {
+      const colour = parse(getComputedStyle(each).backgroundColor);
+      layers.push(colour);
+      if (colour[3] === 1) break;
+    }
+    return layers.reduceRight((below, top) => over(top, below), [255, 255, 255, 1]);
+  };
+  const poor = new Set();
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || element.closest("svg, .say, .skip, script, .hide") || !element.getClientRects().length) continue;
+    const below = ground(element), text = over(parse(getComputedStyle(element).color), below);
+    const [high, low] = [light(text), light(below)].sort((a, b) => b - a);
+    const ratio = (high + 0.05) / (low + 0.05);
+    if (ratio < 4.5) poor.add(`${element.tagName}.${element.className} ${ratio.toFixed(2)} ${element.textContent.slice(0, 20)}`);
+  }
+  return [...poor];
+})()"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("site")
+    with Index(folder / "index.sqlite") as index:
+        fill(index, lines=4, nights=90, requirements=900, series=4)
+        build(index, folder / "site", Options(now=NOW, run_links="../results/"))
+    return (folder / "site").as_uri()
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with browser(tmp_path_factory.mktemp("profile")) as tab:
+        yield tab
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_asks_for_nothing_else_and_the_browser_has_no_complaint(tab: Tab, site: str, page: str) -> None:
+    tab.open(f"{site}/{page}")
+
+    assert {address for address in tab.asked_for() if not address.startswith(site)} == set()
+    assert tab.complaints() == []
+    assert tab.value("getComputedStyle(document.querySelector('.card')).borderRadius") == "12px", "the style sheet is in force"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_every_text_has_the_contrast_of_wcag_aa(tab: Tab, site: str, page: str, dark: bool) -> None:
+    tab.open(f"{site}/{page}", dark=dark)
+
+    assert tab.value(CONTRAST) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_on_a_phone_the_page_itself_does_not_scroll_sideways(tab: Tab, site: str, page: str) -> None:
+    tab.open(f"{site}/{page}", width=390)
+
+    assert tab.value("document.documentElement.scrollWidth") == 390
+
+
+def visible_rows(tab: Tab) -> int:
+    return int(tab.value("[...document.querySelectorAll('tr.q')].filter((row) => row.getClientRects().length).length"))
+
+
+def test_rows_are_chosen_by_keyboard_and_without_a_script(tab: Tab, site: str) -> None:
+    tab.open(f"{site}/grids/containerd-1.0.0.html", scripts=False)
+    everything = visible_rows(tab)
+
+    tab.value("document.querySelector('#show-all').focus()")
+    tab.press("ArrowRight", 39)
+
+    assert tab.value("document.activeElement.id") == "show-dev"
+    assert tab.value("document.querySelector('#find').hidden") is True
+    assert 0 < visible_rows(tab) < everything == tab.value("document.querySelectorAll('tr.q').length")
+
+
+def test_words_find_rows_where_scripts_run(tab: Tab, site: str) -> None:
+    tab.open(f"{site}/grids/containerd-1.0.0.html")
+
+    tab.value("(find.value = 'gen-0', find.dispatchEvent(new Event('input')), 1)")
+
+    assert visible_rows(tab) == 9
+
+
+def test_the_first_stop_of_the_keyboard_leads_to_the_content(tab: Tab, site: str) -> None:
+    tab.open(f"{site}/index.html")
+
+    tab.press("Tab", 9)
+
+    assert tab.value("document.activeElement.getAttribute('href')") == "#main"
+
+
+def test_a_grid_of_everything_is_interactive_within_a_second(tab: Tab, site: str) -> None:
+    """In processor time of the page: this machine may be busy with something else."""
+    tab.call("Performance.enable", timeDomain="threadTicks")
+
+    def spent() -> float:
+        metrics = {each["name"]: each["value"] for each in tab.call("Performance.getMetrics")["metrics"]}
+        return float(metrics["TaskDuration"])
+
+    tab.open("about:blank")
+    before = spent()
+    tab.open(f"{site}/grids/containerd-1.0.0.html")
+    tab.value("document.body.offsetHeight")
+
+    took = spent() - before
+    assert 0 < took < 5  # a third of a second of processor time, in a browser that shares it with others

@@ -1,0 +1,97 @@
+import random
+from pathlib import Path
+
+import pytest
+
+from critests.report.dashboard.lines import lines
+from critests.report.dashboard.series import JUDGED_RUNS, History, amount, series_of
+from critests.report.store import Index, Point, RunEntry, Series
+from tests.report.dashboard.site_files import Page
+from tests.report.dashboard.synthetic import DAY, NOW
+
+
+def measured(folder: Path, medians: list[float], *, unit: str = "s", better: str = "lower", with_intervals: bool = True) -> History:
+    """The history of a series with these medians, the oldest first."""
+    with Index(folder / "index.sqlite") as index:
+        dimensions = {"image": "<plain>"}
+        key = index.add_series(
+            Series(number=0, scenario="B-06", operation="pod & cycle", dimensions=dimensions, unit=unit, better=better, headline=True)
+        )
+        for night, median in enumerate(reversed(medians)):
+            run = index.add_entry(
+                RunEntry(
+                    number=0,
+                    path=f"containerd/2.1.0/{night}",
+                    kind="benchmark",
+                    run_id=str(night),
+                    runtime="containerd",
+                    version="2.1.0",
+                    started=NOW - night * DAY,
+                    finished=NOW,
+                )
+            )
+            low, high = (median * 0.9, median * 1.1) if with_intervals else (None, None)
+            index.add_points([(key, Point(run, 1000, median, low, high, 0.99, median * 2))])
+        (found,) = series_of(index, lines(index)[0])
+    return found
+
+
+def noise(count: int, level: float = 0.2, seed: int = 5) -> list[float]:
+    source = random.Random(seed)  # noqa: S311 - a repeatable sequence is wanted
+    return [level * source.lognormvariate(0, 0.05) for _ in range(count)]
+
+
+def test_a_step_is_found_with_its_night_its_size_and_whether_it_is_worse(tmp_path: Path) -> None:
+    found = measured(tmp_path, noise(20) + noise(20, 0.3))
+
+    (change,) = found.changes
+    assert change.when == "2026-11-01 13:06"
+    assert change.tone == "failed"
+    assert change.ratio.startswith("+")
+    assert 40 < float(change.ratio.removesuffix(" %")) < 60
+    assert str(found.picture).count('class="change"') == 1
+
+
+def test_noise_is_no_change(tmp_path: Path) -> None:
+    assert measured(tmp_path, noise(60)).changes == []
+
+
+def test_a_step_long_ago_is_found_by_week(tmp_path: Path) -> None:
+    found = measured(tmp_path, noise(150) + noise(JUDGED_RUNS + 60, 0.3))
+
+    assert len(found.changes) == 1
+    assert str(found.picture).count('class="change"') == 1
+
+
+def test_what_is_better_depends_on_the_series(tmp_path: Path) -> None:
+    found = measured(tmp_path, noise(20) + noise(20, 0.3), unit="1/s", better="higher")
+
+    assert [change.tone for change in found.changes] == ["passed"]
+    assert found.newest.endswith("/s")
+
+
+@pytest.mark.parametrize("medians", [[0.2], [0.2, 0.2], [0.0, 0.0, 0.0]])
+def test_short_and_flat_series_have_a_picture(tmp_path: Path, medians: list[float]) -> None:
+    found = measured(tmp_path, medians, with_intervals=False)
+
+    page = Page(str(found.picture))
+    assert page.tags[:2] == ["svg", "polygon"]
+    assert "nan" not in str(found.picture)
+    assert found.interval == ""
+    assert "<plain>" in page.all("aria-label")[0], "escaped, so that it is text"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [
+        (0.0123, "s", "12.30 ms"),
+        (1.5, "s", "1,500 ms"),
+        (0.00002, "s", "0.020 ms"),
+        (52_428_800, "B", "50.00 MiB"),
+        (250.0, "1/s", "250.0 /s"),
+        (3, "1", "3.00"),
+        (None, "s", ""),
+    ],
+)
+def test_values_are_said_in_the_units_that_people_read(value: float | None, unit: str, said: str) -> None:
+    assert amount(value, unit) == said

@@ -1,0 +1,254 @@
+import random
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from critests.record.files import write
+from critests.record.identity import RuntimeIdentity
+from critests.record.results import RequirementVerdict
+from critests.report.dashboard import Options, SiteNotWritten, build
+from critests.report.store import Index, RunEntry
+from tests.report.dashboard.site_files import Page, broken_links, pages_of
+from tests.report.dashboard.synthetic import DAY, NOW, fill
+from tests.report.sample_run import HOSTILE
+from tests.report.store.small_run import BY_LETTER, STARTED, small_run, store
+
+LIMIT = 500_000
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    index = Index(tmp_path_factory.mktemp("store") / "index.sqlite")
+    fill(index, lines=5, nights=80, requirements=60, series=4)
+    return index
+
+
+@pytest.fixture(scope="module")
+def site(index: Index, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = tmp_path_factory.mktemp("site")
+    build(index, site, Options(now=NOW))
+    return site
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, Page]:
+    return pages_of(site)
+
+
+def text(page: Page) -> str:
+    return " ".join(" ".join(page.texts).split())
+
+
+def test_every_page_nests_and_every_link_leads_somewhere(site: Path, pages: dict[str, Page]) -> None:
+    assert {name.partition("/")[0] for name in pages} == {
+        *("index.html", "requirements.html"),
+        *("grids", "benchmarks", "requirements", "compare"),
+    }
+    assert broken_links(site, pages) == []
+    for page in pages.values():
+        assert len(page.all("id")) == len(set(page.all("id")))
+        assert set(page.all("aria-labelledby")) <= set(page.all("id"))
+
+
+def test_nothing_comes_from_elsewhere_and_nothing_essential_from_a_script(site: Path, pages: dict[str, Page]) -> None:
+    for page in pages.values():
+        assert not {"img", "iframe", "object", "form", "base", "style"} & set(page.tags)
+        assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+        assert not [address for address in [*page.all("href"), *page.all("src")] if "//" in address]
+    assert "url(" not in (site / "style.css").read_text()
+    assert "@import" not in (site / "style.css").read_text()
+
+
+def test_the_overview_shows_every_runtime_by_area_newest_version_first(pages: dict[str, Page]) -> None:
+    page = pages["index.html"]
+
+    assert sorted(link for link in page.all("href") if link.startswith("grids/"))[:1] == ["grids/containerd-1.0.0.html"]
+    order = [link for link in page.all("href") if link.startswith("grids/containerd")]
+    assert order.index("grids/containerd-1.1.0.html") < order.index("grids/containerd-1.0.0.html")
+    assert "runtime newest run" in text(page)
+
+
+def test_a_grid_says_when_something_broke_and_what_is_flaky(tmp_path: Path) -> None:
+    for night, letters in enumerate(["PPP", "PPP", "FPP", "FFP", "FPP"]):
+        store(tmp_path / "results", small_run(dict(zip(("SBX-01", "SBX-02", "SBX-03"), letters, strict=True)), night=night))
+    with Index.of(tmp_path / "results")[0] as index:
+        build(index, tmp_path / "site", Options(now=STARTED + 5 * DAY, run_links="../results/"))
+    page = pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"]
+
+    said = text(page)
+    assert "First bad run: 2026-11-20 11:06, 3 days ago; failed in 3 runs since." in said
+    assert "SBX-01 was not seen" in said
+    assert "flaky: 2 changes in 5 runs" in said
+    assert "Deviating now 1" in said
+    assert ("td", "title", "failed, 2026-11-20 11:06 to 2026-11-22 11:06") in page.attributes
+    assert ("a", "href", "../../results/containerd/2.1.0/1795345600/report.html") not in page.attributes, "there is no report"
+
+
+def test_runs_have_links_to_their_reports_where_there_are_any(tmp_path: Path) -> None:
+    folder = store(tmp_path / "results", small_run())
+    (folder / "report.html").write_text("<p>")
+    with Index.of(tmp_path / "results")[0] as index:
+        for wanted, found in (("../results/", "../../results/"), ("https://example.org/", "https://example.org/"), ("", None)):
+            build(index, tmp_path / "site", Options(now=STARTED, run_links=wanted))
+            links = pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"].all("href")
+            assert (f"{found}containerd/2.1.0/1795000000/report.html" in links) is (found is not None)
+
+
+def test_hostile_names_and_reasons_are_inert(tmp_path: Path) -> None:
+    runtime = RuntimeIdentity(name=HOSTILE.replace("\udc80", "?"), version="</title><script>1</script>/../..")
+    evil = '"><script>alert(1)</script>'
+    record = small_run({evil: "F", "SBX-01": "P"}, runtime=runtime, exit_reason=HOSTILE.replace("\udc80", "?") * 1000)
+    forms = {"SBX-01": RequirementVerdict(outcome=BY_LETTER["P"], forms={"SBX-01": HOSTILE.replace("\udc80", "?")})}
+    folder = store(tmp_path / "results", small_run())
+    shutil.rmtree(folder)
+    store(tmp_path / "results", small_run(version="hostile"))
+    target = next((tmp_path / "results").glob("*/hostile/*"))
+    write(record, target)
+    store(tmp_path / "results", small_run(night=1, requirements=forms))
+    with Index.of(tmp_path / "results")[0] as index:
+        build(index, tmp_path / "site", Options(now=STARTED, title=HOSTILE.replace("\udc80", "?"), run_links="../results/"))
+
+    pages = pages_of(tmp_path / "site")
+    for name, page in pages.items():
+        assert page.tags.count("script") == (1 if name.startswith("grids/") or name == "requirements.html" else 0), name
+        whole = (tmp_path / "site" / name).read_text()
+        assert not {"\x00", "\x1b", "\u202e"} & set(whole), name
+        assert "{{" not in whole or "7*7" in whole
+    assert broken_links(tmp_path / "site", {name: page for name, page in pages.items() if name != "index.html"}) == []
+    assert all(len(path.read_bytes()) < LIMIT for path in (tmp_path / "site").rglob("*.html"))
+
+
+def test_even_a_year_of_noise_stays_small(tmp_path: Path) -> None:
+    source = random.Random(3)  # noqa: S311 - a repeatable sequence is wanted
+    with Index(tmp_path / "index.sqlite") as index:
+        count = len(index.number_requirements(["SBX-01"]))
+        for night in range(365):
+            index.add_entry(
+                RunEntry(
+                    number=0,
+                    path=f"containerd/2.1.0/{night}",
+                    kind="validation",
+                    run_id=str(night),
+                    runtime="containerd",
+                    version="2.1.0",
+                    started=NOW - night * DAY,
+                    finished=NOW,
+                    letters="".join(source.choices("PFWKUBE", k=count)),
+                    reasons={f"SBX-{number:02}": "x" * 200 for number in range(40)},
+                )
+            )
+        build(index, tmp_path / "site", Options(now=NOW))
+
+    sizes = {path.name: path.stat().st_size for path in (tmp_path / "site").rglob("*.html")}
+    assert max(sizes.values()) < LIMIT, max(sizes.items(), key=lambda item: item[1])
+    assert "to keep this page small" in text(pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"])
+
+
+def test_a_year_of_a_runtime_is_quick(tmp_path: Path) -> None:
+    with Index(tmp_path / "index.sqlite") as index:
+        fill(index, lines=2, nights=365, requirements=900, series=20)
+        began = time.process_time()
+        built = build(index, tmp_path / "site", Options(now=NOW))
+        spent = time.process_time() - began
+
+    assert spent < 20, "processor time; two of forty runtimes, and all 900 pages of requirements"
+    assert built.largest[0] < LIMIT
+    assert built.pages > 900
+
+
+def test_the_same_store_gives_the_same_site_and_writes_nothing_again(index: Index, tmp_path: Path) -> None:
+    first = build(index, tmp_path / "site", Options(now=NOW))
+    again = build(index, tmp_path / "site", Options(now=NOW))
+
+    assert first.written > 60
+    assert (again.written, again.removed) == (0, 0)
+
+
+def test_what_an_earlier_build_left_goes_and_nothing_else(tmp_path: Path) -> None:
+    gone = store(tmp_path / "results", small_run(version="2.0.0"))
+    store(tmp_path / "results", small_run(night=1))
+    site = tmp_path / "site"
+    with Index.of(tmp_path / "results")[0] as index:
+        build(index, site, Options(now=STARTED))
+        (site / "grids" / "mine.txt").write_text("mine")
+        shutil.rmtree(gone)
+        index.update(tmp_path / "results")
+        built = build(index, site, Options(now=STARTED))
+
+    assert built.removed == 3, "its grid, its comparison, and the grid of all versions"
+    assert sorted(path.name for path in (site / "grids").iterdir()) == ["containerd-2.1.0.html", "mine.txt"]
+
+
+def test_a_folder_with_something_else_is_refused(index: Index, tmp_path: Path) -> None:
+    (tmp_path / "thesis.doc").write_text("years of work")
+
+    with pytest.raises(SiteNotWritten, match="not a site of critests"):
+        build(index, tmp_path, Options(now=NOW))
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
+
+
+def test_a_store_without_runs_has_a_site_that_says_so(tmp_path: Path) -> None:
+    with Index(tmp_path / "index.sqlite") as index:
+        build(index, tmp_path / "site", Options(now=NOW))
+
+    assert "There are no runs yet." in text(pages_of(tmp_path / "site")["index.html"])
+
+
+def test_any_two_runtimes_can_be_put_side_by_side(index: Index, tmp_path: Path) -> None:
+    build(index, tmp_path / "site", Options(now=NOW, compare=(("kata", "containerd/1.0.0"),)))
+
+    page = pages_of(tmp_path / "site")["compare/kata-1.0.0--containerd-1.0.0.html"]
+    assert "Only kata 1.0.0 keeps" in text(page)
+    assert "Capabilities that differ" in text(page)
+    with pytest.raises(SiteNotWritten, match=r"docker: no such runtime; there are: containerd/1\.1\.0"):
+        build(index, tmp_path / "site", Options(now=NOW, compare=(("docker", "kata"),)))
+
+
+def test_damaged_runs_are_named_on_the_overview(tmp_path: Path) -> None:
+    folder = store(tmp_path / "results", small_run())
+    folder.with_name("7").mkdir()
+    (folder.with_name("7") / "run.json").write_text("{")
+    with Index.of(tmp_path / "results")[0] as index:
+        build(index, tmp_path / "site", Options(now=STARTED))
+
+    assert "containerd/2.1.0/7" in text(pages_of(tmp_path / "site")["index.html"])
+
+
+def test_a_runtime_whose_version_changes_every_night_has_one_grid_of_all_versions(tmp_path: Path) -> None:
+    for night, letter in enumerate("PPFP"):
+        store(tmp_path / "results", small_run({"SBX-01": letter}, night=night, version=f"2.2.0-{night}-<b>"))
+    with Index.of(tmp_path / "results")[0] as index:
+        build(index, tmp_path / "site", Options(now=STARTED + 4 * DAY))
+    pages = pages_of(tmp_path / "site")
+
+    said = text(pages["grids/containerd-all-versions.html"])
+    assert "2026-11-21 11:06 2.2.0-3-<b>" in said
+    assert "was failed" in said
+    assert "flaky" not in said.replace("what is flaky", ""), "it changed with the version"
+    assert "grids/containerd-all-versions.html" in pages["index.html"].all("href")
+
+
+def test_hundreds_of_versions_stay_small(tmp_path: Path) -> None:
+    with Index(tmp_path / "index.sqlite") as index:
+        count = len(index.number_requirements(["SBX-01"]))
+        for night in range(300):
+            entry = RunEntry(
+                number=0,
+                path=f"containerd/{night}/1",
+                kind="validation",
+                run_id=str(night),
+                runtime="containerd",
+                version=f"2.2.0-{night}",
+                started=NOW - night * DAY,
+                finished=NOW,
+                letters="PPPF"[night % 4] + "P" * (count - 1),
+            )
+            index.add_entry(entry)
+        built = build(index, tmp_path / "site", Options(now=NOW))
+
+    pages = {name: (tmp_path / "site" / name).read_text() for name in ("index.html", "grids/containerd-all-versions.html")}
+    assert built.largest[0] < LIMIT
+    assert "240 older versions have no page of their own" in pages["index.html"]
+    assert len(list((tmp_path / "site" / "grids").iterdir())) == 61

@@ -1,0 +1,41 @@
+"""A live comparison: what was measured on the other side is told of the other runtime."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+from critests.record.identity import RuntimeIdentity
+from critests.report.formats import FORMATS, Source
+from tests.report.formats import samples
+
+
+def comparison() -> Source:
+    record = samples.benchmark().record
+    assert record.benchmark is not None
+    other = RuntimeIdentity(name="cri-o", version="1.34.1")
+    facts = dataclasses.replace(record.benchmark, sides={"a": record.runtime, "b": other})
+    operations = [dataclasses.replace(operation, side=side) for operation in record.operations[:2] for side in ("a", "b")]
+    return Source(record=dataclasses.replace(record, benchmark=facts, operations=operations))
+
+
+def test_metrics_name_the_runtime_of_each_side() -> None:
+    lines = [line for line in FORMATS["prometheus"].render(comparison()).splitlines() if 'side="b"' in line]
+
+    assert lines
+    assert all('{runtime="cri-o",runtime_version="1.34.1",' in line for line in lines)
+
+
+def test_perf_dash_draws_two_lines() -> None:
+    items = json.loads(FORMATS["perf-dash"].render(comparison()))["dataItems"]
+
+    assert [item["labels"]["Runtime"] for item in items] == ["containerd", "cri-o"] * 2
+    assert len({json.dumps(item["labels"]) for item in items}) == len(items)
+
+
+def test_rows_and_results_of_the_sides_are_apart(tmp_path: Path) -> None:
+    source = comparison()
+    names = [path.name for path in FORMATS["allure"].write(source, tmp_path) if path.name.endswith("-result.json")]
+
+    assert len(set(names)) == len(source.record.operations) + len(source.record.tests)
+    document = FORMATS["junit"].render(source)
+    assert document.count('name="B-01 Version [a]"') == document.count('name="B-01 Version [b]"') == 1

@@ -1,0 +1,187 @@
+"""Our bucket, read with the rules of TestGrid's updater."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from critests.catalogue.words import Outcome
+from critests.record.results import TestResult
+from critests.record.run import RunRecord
+from critests.report.formats import FORMATS, NotExported, Publishing, Source
+from critests.report.formats.testgrid import finished, job_version
+from tests.report.formats import samples
+from tests.report.formats.testgrid_board import Group, board, context_and_thread, drawn
+from tests.report.sample_run import HOSTILE
+
+
+def configuration(source: Source) -> Any:  # noqa: ANN401 - plain YAML
+    return yaml.safe_load(FORMATS["testgrid-config"].render(source))
+
+
+def group_of(source: Source) -> Group:
+    (group,) = configuration(source)["test_groups"]
+    assert isinstance(group, dict)
+    return group
+
+
+def publish(source: Source, root: Path, *, build: int | None = None) -> list[Path]:
+    if build is not None:
+        record = dataclasses.replace(source.record, started=float(build), run_id=f"{build}-aaaaaa")
+        source = dataclasses.replace(source, record=record, folder=None)
+    return FORMATS["testgrid"].write(source, root)
+
+
+def test_the_grid_of_three_nights(tmp_path: Path) -> None:
+    source = samples.validation(tmp_path)
+    quiet = dataclasses.replace(source, record=samples.earlier(source.record))
+    publish(quiet, tmp_path / "bucket", build=1794900000)
+    publish(quiet, tmp_path / "bucket", build=1794950000)
+    publish(source, tmp_path / "bucket", build=1795000000)
+
+    columns = board(tmp_path / "bucket", "critests-containerd-1.6", group_of(source))
+
+    assert drawn(columns) == (Path(__file__).parent / "golden" / "validation" / "board.txt").read_text(encoding="utf-8")
+    newest = columns[0].cells
+    assert newest["critests-containerd-1.6.Overall"].result == "FAIL"
+    assert newest["cri.test_sba_02_a_filter_with_a[case 1]"].result == "FAIL"
+    assert newest["cri.test_sba_02_a_filter_with_a[case 1]"].message.startswith(
+        "XSBA-02: the filter let a sandbox of another state through"
+    )
+    assert newest["cri.test_log_01_each_line_of_the[case 0]"].message.startswith("XLOG-01: warned: ")
+    assert {cell.icon for cell in newest.values()} == {"", "F", "K", "W", "B", "U"}
+    assert not any(cell.result == "FLAKY" for column in columns for cell in column.cells.values())
+
+
+def test_a_benchmark_shows_the_highest_quantile_that_its_samples_support(tmp_path: Path) -> None:
+    source = samples.benchmark()
+    publish(source, tmp_path)
+
+    columns = board(tmp_path, source.job, group_of(source))
+
+    assert drawn(columns) == (Path(__file__).parent / "golden" / "benchmark" / "board.txt").read_text(encoding="utf-8")
+    cells = columns[0].cells
+    assert cells["cri.B-01 Version"].icon == "1.65"  # p99 of 2,360 samples
+    assert cells["cri.B-01 Version"].message.startswith("p99 1.65 ms")
+    assert cells["cri.B-09 StopContainer"].icon == "12"  # the median of 12
+    assert cells["cri.B-23 PullImage (B/s)"].icon == "36.1"  # of a rate the lowest is the worst
+    assert cells["cri.B-34 pod cycle"].result == "FAIL"
+
+
+def test_no_row_vanishes_or_merges(tmp_path: Path) -> None:
+    source = samples.validation(tmp_path)
+    twins = [TestResult(id=f"{place}.py::test_twin", name="test_twin", outcome=Outcome.PASSED) for place in ("images/a", "images/b")]
+    silent = [
+        TestResult(id=f"images/c.py::test_{outcome}", name=f"test_{outcome}", outcome=outcome)
+        for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED, Outcome.KNOWN)
+    ]
+    record = samples.with_tests(source.record, [*source.record.tests, *twins, *silent])
+    publish(dataclasses.replace(source, record=record), tmp_path / "bucket")
+
+    (column,) = board(tmp_path / "bucket", source.job, group_of(source))
+
+    rows = [name for name in column.cells if name.startswith("cri.")]
+    assert len(rows) == sum(test.outcome is not Outcome.DISABLED for test in record.tests)
+    assert {"cri.test_twin (images.a)", "cri.test_twin (images.b)", "cri.test_blocked"} <= set(rows)
+
+
+def test_what_sends_readers_to_a_build_is_written_last(tmp_path: Path) -> None:
+    files = [path.name for path in publish(samples.validation(tmp_path), tmp_path / "bucket")]
+
+    assert files[0] == "started.json"
+    assert files[-2:] == ["finished.json", "latest-build.txt"]
+
+
+def test_an_older_run_does_not_turn_the_newest_build_back(tmp_path: Path) -> None:
+    source = samples.benchmark()
+    publish(source, tmp_path, build=1795000000)
+    publish(source, tmp_path, build=1794000000)
+
+    assert (tmp_path / "logs" / source.job / "latest-build.txt").read_text() == "1795000000\n"
+    assert [column.build for column in board(tmp_path, source.job, {})] == ["1795000000", "1794000000"]
+
+
+def test_a_build_that_holds_another_run_is_left_alone(tmp_path: Path) -> None:
+    source = samples.benchmark()
+    publish(source, tmp_path)
+    publish(source, tmp_path)  # the same run again is no trouble
+
+    with pytest.raises(NotExported, match="holds another run"):
+        publish(dataclasses.replace(source, record=dataclasses.replace(source.record, run_id="1795000000-000000")), tmp_path)
+
+
+def test_a_build_without_its_end_still_runs_and_a_broken_file_is_told(tmp_path: Path) -> None:
+    source = samples.benchmark()
+    build = tmp_path / "logs" / source.job / str(source.build)
+    publish(source, tmp_path)
+    (build / "artifacts" / "junit_cri-benchmark_02.xml").write_text("<testsuites>")
+    assert board(tmp_path, source.job, {})[0].cells[f"{source.job}.Overall"].message == "Malformed artifacts: junit_cri-benchmark_02.xml"
+
+    (build / "artifacts" / "junit_cri-benchmark_02.xml").unlink()
+    (build / "finished.json").unlink()
+    assert board(tmp_path, source.job, {})[0].cells[f"{source.job}.Overall"].result == "RUNNING"
+
+
+@pytest.mark.parametrize(("kind", "context"), [("validation", "cri-validation"), ("benchmark", "cri-benchmark"), ("audit", "cri")])
+def test_the_file_name_has_a_context_and_a_thread(kind: str, context: str, tmp_path: Path) -> None:
+    source = samples.benchmark()
+    source = dataclasses.replace(source, record=dataclasses.replace(source.record, kind=kind))
+    (path,) = [path for path in publish(source, tmp_path) if path.name.startswith("junit_")]
+
+    assert context_and_thread(str(path)) == (context, "01")
+
+
+@pytest.mark.parametrize(
+    ("version", "shown"), [("1.6.20~ds1", "1.6.20~ds1"), ("2.1.9+unknown", "2.1.9"), ("v2.3.1+abcdef123", "v2.3.1+abcdef123")]
+)
+def test_the_version_that_stands_above_a_column(version: str, shown: str) -> None:
+    record = samples.benchmark().record
+    record = dataclasses.replace(record, runtime=dataclasses.replace(record.runtime, version=version))
+
+    assert job_version(record) == shown
+
+
+def test_metadata_are_short_texts(tmp_path: Path) -> None:
+    record = dataclasses.replace(
+        samples.validation(tmp_path).record,
+        exit_reason=HOSTILE * 1000,
+        machine={"kernel": 7, "distribution": {"name": HOSTILE}, "cgroup": [1], "cpu": None},
+    )
+    metadata = finished(record)["metadata"]
+
+    assert isinstance(metadata, dict)
+    assert all(isinstance(value, str) and len(value) < 300 for value in metadata.values())
+    assert metadata["kernel"] == "7"
+    json.dumps(metadata).encode()
+
+
+def test_the_configuration_names_what_is_published(tmp_path: Path) -> None:
+    source = samples.validation(tmp_path)
+    found = configuration(source)
+
+    (group,), (dashboard,) = found["test_groups"], found["dashboards"]
+    assert group["gcs_prefix"] == f"bucket/logs/{source.job}"
+    assert dashboard["dashboard_tab"][0]["test_group_name"] == group["name"] == source.job
+    assert dashboard["dashboard_tab"][0]["alert_options"]["alert_mail_to_addresses"] == "nodes@example.org"
+    assert found["dashboard_groups"][0]["dashboard_names"] == [dashboard["name"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "given", "job"),
+    [
+        ("validation", "1.6.20~ds1", "", "critests-containerd-1.6"),
+        ("benchmark", "v2.1.9", "", "critests-containerd-2.1-benchmark-standard"),
+        ("validation", "main", "", "critests-containerd-main"),
+        ("validation", "1.6.20", "../../etc/Nightly Job/", "etc-nightly-job"),
+    ],
+)
+def test_the_name_of_the_job(kind: str, version: str, given: str, job: str) -> None:
+    record: RunRecord = samples.benchmark().record
+    record = dataclasses.replace(record, kind=kind, runtime=dataclasses.replace(record.runtime, version=version))
+    if kind == "validation":
+        record = dataclasses.replace(record, benchmark=None)
+
+    assert Source(record=record, publishing=Publishing(job=given)).job == job
