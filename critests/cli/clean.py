@@ -3,6 +3,7 @@
 import click
 import grpc
 
+from critests.benchmark.oci_reference import remove_left_behind
 from critests.client import Connection, EndpointError, connect
 from critests.client.discovery import find
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents, runs_with_cgroups
@@ -51,6 +52,7 @@ def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
 def _clean_cgroups() -> list[str]:
     problems: list[str] = []
     for run_id in sorted(run_id for run_id in runs_with_cgroups() if not run_is_live(run_id)):
+        problems += remove_left_behind(run_id)
         left = [path for driver in CgroupDriver for path in CgroupParents(RunIdentity(run_id), driver).remove()]
         problems += [f"{path} is still in use" for path in left]
         click.echo(f"cgroups of run {run_id}: {'still in use' if left else 'removed'}")

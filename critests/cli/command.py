@@ -1,6 +1,7 @@
 """`critests`: what it can do, and how it ends."""
 
 import importlib
+import keyword
 import sys
 
 import click
@@ -19,7 +20,24 @@ A first look:
   critests run --select SBX           only the life of sandboxes"""
 
 
-COMMANDS = ("run", "doctor", "clean", "images", "proxy", "completion")
+COMMANDS = (
+    "run",
+    "bench",
+    "load",
+    "compare",
+    "gate",
+    "nightly",
+    "doctor",
+    "report",
+    "results",
+    "dashboard",
+    "import",
+    "clean",
+    "images",
+    "proxy",
+    "sonobuoy",
+    "completion",
+)
 
 
 class Lazy(click.Group):
@@ -35,7 +53,8 @@ class Lazy(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"critests.cli.{cmd_name}"), cmd_name)
+        place = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        command: click.Command = getattr(importlib.import_module(f"critests.cli.{place}"), place)
         return command
 
 

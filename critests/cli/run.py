@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from critests.cli.run_options import Sectioned, pytest_arguments, run_options, settings_from
+from critests.fixtures.options import CHOICE, OUTPUT, RULES, RUNTIME
 
 INI = Path(__file__).parent.parent / "validation" / "pytest.ini"
 EPILOG = """\b
@@ -24,7 +25,7 @@ The same with plain pytest:
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
-@run_options()
+@run_options((RUNTIME, CHOICE, RULES, OUTPUT), profiles=("full", "must", "smoke"))
 @click.option("-n", "workers", metavar="N", help="run in N processes at a time ('auto' for one per core)")
 @click.option("-k", "expression", metavar="EXPRESSION", help="only tests whose names match, as pytest's -k")
 @click.option("-x", "stop_early", is_flag=True, help="stop at the first failure")

@@ -1,7 +1,8 @@
 """The options of a run, as click options; what they mean is said once, in `critests.fixtures.options`."""
 
+import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -11,13 +12,29 @@ from critests.fixtures.options import OPTIONS, Option, Settings, UsageError
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def run_options(sections: Iterable[str] | None = None) -> Callable[[F], F]:
-    """Add the options of a run to a command; of some sections only, if they are named."""
-    wanted = [option for option in OPTIONS if sections is None or option.section in set(sections)]
+def run_options(
+    sections: Iterable[str] | None = None,
+    *,
+    profiles: tuple[str, ...] = (),
+    help_of: Mapping[str, str] | None = None,
+    without: Iterable[str] = (),
+) -> Callable[[F], F]:
+    """Add the options of a run to a command.
+
+    Args:
+        sections: whose options are added; all by default.
+        profiles: that this kind of run has, where not all are.
+        help_of: option to another sentence in `--help`.
+        without: options that are left out.
+    """
+    left_out = set(without)
+    wanted = [option for option in OPTIONS if (sections is None or option.section in set(sections)) and option.name not in left_out]
 
     def add(function: F) -> F:
         for option in reversed(wanted):
-            function = _click_option(option)(function)
+            choices = profiles if option.name == "--profile" and profiles else option.choices
+            text = (help_of or {}).get(option.name, option.help)
+            function = _click_option(dataclasses.replace(option, choices=choices, help=text))(function)
         return function
 
     return add

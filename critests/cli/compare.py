@@ -1,0 +1,127 @@
+"""`critests compare`: two runtimes, or two earlier runs, beside each other."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from critests.benchmark.scenarios import PROFILES
+from critests.cli.refusals import NotPossible, share
+from critests.cli.run_options import Sectioned, run_options, settings_from
+from critests.cli.subjects import RunSubject, Subject, parse_subject
+from critests.fixtures.options import CHOICE, MEASURING, OUTPUT, RULES, RUNTIME
+from critests.record.errors import RecordNotWritten, RecordUnreadable
+from critests.record.files import write_atomically
+from critests.report.comparison import (
+    CompareSettings,
+    NotComparable,
+    RunComparison,
+    compare_records,
+    compare_sides,
+    comparison_to_html,
+    comparison_to_json,
+    comparison_to_markdown,
+    print_comparison,
+    read_run,
+)
+
+NOT_HERE: Final = (
+    "--against",
+    "--api-level",
+    "--disruptive",
+    "--expectations",
+    "--html",
+    "--json",
+    "--junit",
+    "--no-expectations",
+    "--read-only",
+    "--require",
+    "--rerun",
+    "--shard",
+    "--strict",
+)
+"""Options of a run that a comparison has not, or has with a meaning of its own."""
+HELP: Final = {
+    "--profile": "live: smoke (default; a minute or two), standard or full",
+    "--select": "live: the scenarios to measure (default B-01,B-11,B-13)",
+    "--deselect": "live: all but these",
+    "--budget": "live: seconds of sampling of both sides together",
+    "--runtime-handler": "live: the handler of both sides",
+}
+FILE: Final = click.Path(dir_okay=False, path_type=Path)
+EPILOG = """\b
+A and B are each
+  unix:///run/containerd/containerd.sock   an endpoint, or tcp://host:port
+  containerd, containerd=/path, crio=/path a throwaway runtime
+  handler=crun                             a handler of one runtime
+  results/containerd/2.1.9/1795173190      an earlier run: its folder or its run.json
+An earlier run is compared with an earlier run; one live comparison can be given alone.
+
+\b
+Exit codes: 0 compared, whatever it says (critests gate decides), 4 wrong usage, 5 not comparable"""
+
+
+@click.command(cls=Sectioned, epilog=EPILOG)
+@click.argument("a")
+@click.argument("b", required=False)
+@click.option(
+    "--quantile", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5, show_default=True, help="what to compare"
+)
+@click.option(
+    "--noise-floor", callback=share, metavar="SHARE", help="never call a smaller difference, such as 5% (2% live, 5% between earlier runs)"
+)
+@click.option("--unlike-machines", is_flag=True, help="compare the speed of earlier runs although their machines differ")
+@click.option("--json", "json_file", type=FILE, metavar="FILE", help="write the comparison as JSON")
+@click.option("--markdown", "markdown_file", type=FILE, metavar="FILE", help="write it as Markdown")
+@click.option("--html", "html_file", type=FILE, metavar="FILE", help="write it as one page")
+@click.option("--only", type=click.Choice(("speed", "conformance")), help="live: compare only this (default: both)")
+@run_options((RUNTIME, CHOICE, RULES, MEASURING, OUTPUT), profiles=PROFILES, help_of=HELP, without=NOT_HERE)
+def compare(
+    *,
+    a: str,
+    b: str | None,
+    quantile: float,
+    noise_floor: float | None,
+    unlike_machines: bool,
+    json_file: Path | None,
+    markdown_file: Path | None,
+    html_file: Path | None,
+    only: str | None,
+    **values: Any,  # noqa: ANN401 - the options of a run, handed on
+) -> None:
+    """Compare speed and conformance of A and B.
+
+    Live runtimes are measured in one run, in interleaved random blocks; earlier runs are compared for speed where their machines agree.
+    """
+    settings_from(values)
+    settings = CompareSettings(quantile=quantile, noise_floor=noise_floor, unlike_machines=unlike_machines)
+    subjects = parse_subject(a), parse_subject(b) if b is not None else None
+    try:
+        comparison = _compare(subjects[0], subjects[1], settings, only or "", values)
+        print_comparison(comparison)
+        forms = ((json_file, comparison_to_json), (markdown_file, comparison_to_markdown), (html_file, comparison_to_html))
+        for path, form in forms:
+            if path is not None:
+                write_atomically(path, form(comparison))
+    except (NotComparable, RecordUnreadable) as error:
+        raise NotPossible(str(error)) from error
+    except RecordNotWritten as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _compare(a: Subject, b: Subject | None, settings: CompareSettings, only: str, values: dict[str, Any]) -> RunComparison:
+    if isinstance(a, RunSubject) and b is None:
+        run = read_run(a.path)
+        if not run.two_sided:
+            msg = f"{a.path} is one run of one runtime: name what it is to be compared with"
+            raise click.UsageError(msg)
+        return compare_sides(run.record, run.samples, settings)
+    if isinstance(a, RunSubject) and isinstance(b, RunSubject):
+        runs = read_run(a.path), read_run(b.path)
+        return compare_records(runs[0].record, runs[1].record, runs[0].samples, runs[1].samples, settings)
+    if b is None or isinstance(a, RunSubject) or isinstance(b, RunSubject):
+        msg = "a live runtime is compared with another live runtime: name two, or measure this one first and compare the two runs"
+        raise click.UsageError(msg)
+    from critests.cli.live_comparison import LiveOptions, compare_live  # noqa: PLC0415 - it needs gRPC, earlier runs do not
+
+    return compare_live(a, b, LiveOptions(settings=settings, only=only, values=values))

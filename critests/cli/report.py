@@ -1,0 +1,84 @@
+"""`critests report`: what others read, derived from stored runs."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from critests.record.errors import RecordNotWritten, RecordUnreadable
+from critests.report.formats import FORMATS, NotExported, Publishing, load
+
+EPILOG = """\b
+Formats:
+{formats}
+
+\b
+Examples:
+  critests report results/containerd/2.1.9/1795173190
+  critests report RUN --format step-summary >> "$GITHUB_STEP_SUMMARY"
+  critests report RUN --format pr-comment --baseline LAST_GOOD_RUN
+  critests report results/containerd/*/* --format testgrid --output bucket/"""
+
+
+class Teaching(click.Command):
+    """Lists the formats below the options."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the formats and the examples."""
+        self.epilog = EPILOG.format(formats=_listed())
+        super().format_epilog(ctx, formatter)
+
+
+class Failed(click.ClickException):
+    """A run could not be read or written."""
+
+    exit_code = 3
+
+
+@click.command(cls=Teaching)
+@click.argument("runs", metavar="RUN...", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--format", "name", metavar="NAME", default="summary", help="what to write (default: summary); 'list' lists them")
+@click.option("--output", metavar="PATH", type=click.Path(path_type=Path), help="file, or folder of a tree (default: print a text)")
+@click.option("--baseline", metavar="RUN", type=click.Path(exists=True, path_type=Path), help="the run to compare with")
+@click.option("--job", metavar="NAME", default="", help="the job that the runs are builds of (default: runtime and version)")
+@click.option("--bucket", metavar="NAME", default="", help="bucket, and folder in it, that the tree will be published in")
+@click.option("--mail", metavar="ADDRESSES", default="", help="who gets the dashboard's alerts")
+@click.option("--url", metavar="URL", default="", help="page of the CI job that ran it")
+@click.option("--catalogue", metavar="URL", default="", help="where docs/catalogue.md is shown, for links to requirements")
+def report(runs: tuple[Path, ...], name: str, output: Path | None, baseline: Path | None, **publishing: str) -> None:
+    """Write stored runs in a format that others read.
+
+    RUN is a folder of results, or a run.json. Everything is derived from the record (and the evidence and samples beside it), as often
+    as you like; the runtime is not asked.
+    """
+    if name == "list":
+        click.echo(_listed())
+        return
+    if name not in FORMATS:
+        msg = f"--format {name}: there is no such format; there are: {', '.join(FORMATS)}"
+        raise click.UsageError(msg)
+    if not runs:
+        msg = "name a run: a folder of results, or a run.json"
+        raise click.UsageError(msg)
+    chosen = FORMATS[name]
+    if output is None and chosen.kind == "tree":
+        msg = f"--format {name} writes a folder: name it with --output"
+        raise click.UsageError(msg)
+    if chosen.kind == "text" and len(runs) > 1:
+        msg = f"--format {name} takes one run, not {len(runs)}"
+        raise click.UsageError(msg)
+    try:
+        for run in runs:
+            source = load(run, baseline=baseline, publishing=Publishing(**publishing))
+            if output is None:
+                sys.stdout.buffer.write(chosen.render(source).encode())
+                sys.stdout.flush()
+            else:
+                for path in chosen.write(source, output)[-1:]:
+                    click.echo(f"{name}: {path}", err=True)
+    except (RecordUnreadable, RecordNotWritten, NotExported) as error:
+        raise Failed(str(error)) from error
+
+
+def _listed() -> str:
+    return "\n".join(f"  {each.name:<16} for {each.summary}" for each in FORMATS.values())

@@ -1,0 +1,167 @@
+"""`critests results`: all stored runs."""
+
+import json
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+
+from critests.record.errors import MergeRefused, RecordError
+from critests.record.exits import ExitCode
+from critests.report.dashboard.history import stamp
+from critests.report.store import Index, RunEntry, Update, merge_runs, remove, surplus
+from critests.report.store.index import INDEX_FILE
+from critests.report.texts import one_line, plural
+
+RESULTS: Final = click.argument("results", type=click.Path(exists=True, file_okay=False, path_type=Path), default="results")
+UNITS: Final = {"d": 1.0, "w": 7.0, "h": 1 / 24}
+
+
+class StoreProblem(click.ClickException):
+    """Something could not be read, written or removed."""
+
+    exit_code = int(ExitCode.HARNESS_ERROR)
+
+
+class Age(click.ParamType[float]):
+    """An age in days: `90d`, `12w`, `36h`."""
+
+    name = "AGE"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read it."""
+        if isinstance(value, float):
+            return value
+        number, unit = value[:-1], value[-1:]
+        try:
+            days = float(number) * UNITS[unit]
+        except (KeyError, ValueError):
+            self.fail(f"{value}: expected an age such as 90d, 12w or 36h", param, ctx)
+        if not 0 <= days < 1e6:
+            self.fail(f"{value}: expected an age such as 90d, 12w or 36h", param, ctx)
+        return days
+
+
+@click.group()
+def results() -> None:
+    """List, index, prune and merge stored runs.
+
+    The index is a file beside the runs and is brought up to date by every command that uses it. It may be deleted at any time.
+    """
+
+
+@results.command("list")
+@RESULTS
+@click.option("--runtime", metavar="NAME", help="only of this runtime")
+@click.option("--kind", type=click.Choice(("validation", "benchmark", "audit")), help="only of this kind")
+@click.option("--json", "as_json", is_flag=True, help="one JSON object a line")
+def list_(results: Path, runtime: str | None, kind: str | None, *, as_json: bool) -> None:
+    """Print all runs below RESULTS (default ./results), the newest first."""
+    with open_index(results)[0] as index:
+        for entry in index.runs(runtime=runtime, kind=kind):
+            click.echo(json.dumps(_plain(entry)) if as_json else _line(entry))
+
+
+@results.command("index")
+@RESULTS
+@click.option("--rebuild", is_flag=True, help="read every record again")
+def index_(results: Path, *, rebuild: bool) -> None:
+    """Bring the index of RESULTS (default ./results) up to date."""
+    if rebuild:
+        (results / INDEX_FILE).unlink(missing_ok=True)
+    index, update = open_index(results)
+    with index:
+        click.echo(
+            f"{plural(len(index.runs()), 'run')}: {len(update.added)} new, {len(update.changed)} changed, {len(update.removed)} gone,"
+            f" {len(update.damaged)} damaged"
+        )
+
+
+@results.command("prune")
+@RESULTS
+@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="keep the N newest runs of each runtime, version and kind")
+@click.option("--newer-than", "days", type=Age(), metavar="AGE", help="keep what is newer: 90d, 12w, 36h")
+@click.option("--yes", is_flag=True, help="remove them; without it they are only named")
+def prune(results: Path, keep: int | None, days: float | None, *, yes: bool) -> None:
+    """Remove old runs below RESULTS (default ./results).
+
+    With both rules a run goes that breaks one of them. The newest run of each runtime, version and kind stays, and so does every folder
+    that is not a run.
+    """
+    if keep is None and days is None:
+        msg = "say what to keep: --keep N, --newer-than AGE, or both"
+        raise click.UsageError(msg)
+    index, _ = open_index(results)
+    with index:
+        found = surplus(index.runs(), now=time.time(), keep=keep, days=days)
+        if not yes:
+            for each in found:
+                click.echo(f"{each.entry.path}  {each.reason}")
+            click.echo(f"{plural(len(found), 'run')} would be removed; say --yes to do it")
+            return
+        removed, left = remove(results, found)
+        index.update(results)
+    for path in removed:
+        click.echo(f"{path}  removed")
+    if left:
+        for path, problem in left.items():
+            click.echo(f"{one_line(path)}: left alone: {one_line(problem)}", err=True)
+        msg = f"{plural(len(left), 'run')} could not be removed"
+        raise StoreProblem(msg)
+    click.echo(f"{plural(len(removed), 'run')} removed")
+
+
+@results.command("merge")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--results", type=click.Path(file_okay=False, path_type=Path), default="results", help="where it goes (./results)")
+@click.option("--strict", is_flag=True, help="a broken SHOULD counts for the exit code")
+def merge(runs: tuple[Path, ...], results: Path, *, strict: bool) -> None:
+    """Join the shards of a run into one, with the evidence of all of them; the shards stay.
+
+    The worst outcome of a test that is in several counts. Ends with the exit code of the joined run.
+    """
+    try:
+        folder, record = merge_runs(runs, results, strict=strict)
+    except (RecordError, OSError) as error:
+        refused = isinstance(error, MergeRefused)
+        raise click.UsageError(str(error)) if refused else StoreProblem(str(error)) from error
+    click.echo(f"exit {record.exit_code}: {record.exit_reason}")
+    click.echo(f"record: {folder}")
+    raise click.exceptions.Exit(record.exit_code)
+
+
+def open_index(results: Path, file: Path | None = None) -> tuple[Index, Update]:
+    """Open the index of a tree, bring it up to date, and name on standard error what is damaged.
+
+    Raises:
+        StoreProblem: the index cannot be written.
+    """
+    try:
+        index, update = Index.of(results, file=file)
+    except RecordError as error:
+        raise StoreProblem(str(error)) from error
+    for path, problem in update.damaged.items():
+        click.echo(f"{one_line(path)}: left out: {one_line(problem)}", err=True)
+    return index, update
+
+
+def _line(entry: RunEntry) -> str:
+    parts = (stamp(entry.started), f"exit {entry.exit_code}", f"{entry.kind:<10}", f"{entry.runtime} {entry.version}", entry.path)
+    return "  ".join(one_line(part) if place != 2 else part for place, part in enumerate(parts))
+
+
+def _plain(entry: RunEntry) -> dict[str, object]:
+    return {
+        "path": entry.path,
+        "run_id": entry.run_id,
+        "kind": entry.kind,
+        "runtime": entry.runtime,
+        "version": entry.version,
+        "started": entry.started,
+        "finished": entry.finished,
+        "exit_code": entry.exit_code,
+        "exit_reason": entry.exit_reason,
+        "interrupted": entry.interrupted,
+        "areas": entry.areas,
+    }

@@ -1,0 +1,56 @@
+"""`critests dashboard`, as a user calls it."""
+
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from critests.cli.dashboard import dashboard
+from tests.report.store.small_run import small_run, store
+
+
+def call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(dashboard, [str(argument) for argument in arguments])
+
+
+def test_a_site_is_built_and_links_to_the_reports_beside_the_runs(tmp_path: Path) -> None:
+    folder = store(tmp_path / "results", small_run())
+    (folder / "report.html").write_text("<p>")
+
+    ended = call(tmp_path / "results", "-o", tmp_path / "site")
+
+    assert ended.exit_code == 0, ended.output
+    assert ended.output.splitlines()[-1] == str(tmp_path / "site" / "index.html")
+    assert 'href="../results/containerd/2.1.0/1795000000/report.html"' in (tmp_path / "site" / "index.html").read_text()
+    assert 'href="../../results/containerd/' in (tmp_path / "site" / "grids" / "containerd-2.1.0.html").read_text()
+
+
+def test_links_can_lead_elsewhere_or_be_left_out(tmp_path: Path) -> None:
+    folder = store(tmp_path / "results", small_run())
+    (folder / "report.html").write_text("<p>")
+    page = tmp_path / "site" / "index.html"
+
+    call(tmp_path / "results", "-o", tmp_path / "site", "--run-links", "https://example.org/runs")
+    assert 'href="https://example.org/runs/containerd/2.1.0/1795000000/report.html"' in page.read_text()
+
+    call(tmp_path / "results", "-o", tmp_path / "site", "--run-links", "none")
+    assert "report.html" not in page.read_text()
+
+
+def test_the_index_may_be_elsewhere(tmp_path: Path) -> None:
+    store(tmp_path / "results", small_run())
+
+    assert call(tmp_path / "results", "-o", tmp_path / "site", "--index", tmp_path / "index.sqlite").exit_code == 0
+    assert not (tmp_path / "results" / "index.sqlite").exists()
+
+
+def test_what_cannot_be_done_is_a_sentence(tmp_path: Path) -> None:
+    store(tmp_path / "results", small_run())
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+
+    refused = call(tmp_path / "results", "-o", tmp_path / "full")
+    unknown = call(tmp_path / "results", "-o", tmp_path / "site", "--compare", "docker", "containerd")
+
+    assert (refused.exit_code, unknown.exit_code) == (3, 3)
+    assert "not a site of critests" in refused.stderr
+    assert "docker: no such runtime" in unknown.stderr

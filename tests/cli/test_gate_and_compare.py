@@ -1,0 +1,170 @@
+"""`critests compare` and `critests gate` on stored runs, as a user calls them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from critests.cli.compare import compare
+from critests.cli.gate import gate
+from critests.cli.subjects import EndpointSubject, HandlerSubject, RunSubject, Subject, ThrowawaySubject, parse_subject
+from critests.record.files import write
+from tests.plugin.command import critests
+from tests.report.sample_comparison import MACHINE, samples, store
+from tests.report.sample_comparison_runs import run_a, run_b
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    return store(tmp_path / "old", samples())
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Path:
+    return store(tmp_path / "slow", samples({"RunPodSandbox": 1.3}, seed=2), run_id="1795100001-bbbbbb")
+
+
+def compared(*arguments: object) -> Result:
+    return CliRunner().invoke(compare, [str(argument) for argument in arguments])
+
+
+def gated(*arguments: object) -> Result:
+    return CliRunner().invoke(gate, [str(argument) for argument in arguments])
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.split())
+
+
+def test_a_comparison_ends_with_0_whatever_it_says(old: Path, slow: Path, tmp_path: Path) -> None:
+    forms = [tmp_path / name for name in ("c.json", "c.md", "c.html")]
+
+    result = compared(old, slow, "--json", forms[0], "--markdown", forms[1], "--html", forms[2])
+
+    assert result.exit_code == 0
+    assert "1 slower" in result.output
+    assert json.loads(forms[0].read_text())["counts"]["verdicts"]["slower"] == 1
+    assert forms[1].read_text().startswith("## containerd")
+    assert forms[2].read_text().lstrip().startswith("<!doctype html>")
+
+
+def test_the_gate_fails_where_the_comparison_informs(old: Path, slow: Path, tmp_path: Path) -> None:
+    result = gated(slow, "--baseline", old, "--json", tmp_path / "g.json", "--junit", tmp_path / "g.xml")
+
+    assert result.exit_code == 1
+    assert result.output.splitlines()[0] == "gate fails: 1 slower operation (exit 1)"
+    assert json.loads((tmp_path / "g.json").read_text())["exit_code"] == 1
+    assert "<failure" in (tmp_path / "g.xml").read_text()
+    assert gated(slow, "--baseline", old, "--max-regression", "50%").exit_code == 0
+    assert gated(slow).exit_code == 0
+
+
+def test_the_command_line_goes_before_the_policy(old: Path, slow: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "gate.toml"
+    policy.write_text('max-regression = "50%"\n')
+
+    assert gated(slow, "--baseline", old, "--policy", policy).exit_code == 0
+    assert gated(slow, "--baseline", old, "--policy", policy, "--max-regression", "10%").exit_code == 1
+
+
+def test_a_live_comparison_is_given_alone(tmp_path: Path, old: Path) -> None:
+    both = samples(side="a", blocks=40) + samples({"StopPodSandbox": 1.4}, side="b", blocks=40, seed=3)
+    live = store(tmp_path / "live", both)
+
+    assert compared(live).exit_code == 0
+    assert gated(live).exit_code == 1
+    result = compared(old)
+    assert result.exit_code == 2  # click's own number; critests turns it into 4
+    assert "name what it is to be compared with" in said(result)
+
+
+def test_wrong_usage_and_wrong_policies_end_with_4(old: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "gate.toml"
+    policy.write_text('\nlevel = ["MUST"]\n')
+
+    for arguments, words in (
+        (("gate", str(old), "--policy", str(policy)), "gate.toml:2"),
+        (("gate", str(old), "--max-regression", "ten"), "no share"),
+        (("compare", "nowhere", str(old)), "none of what can be compared"),
+    ):
+        ended = critests(*arguments)
+        assert ended.returncode == 4
+        assert words in " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "cut off"),
+        ("", "cut off"),
+        ("{}", "not a run record"),
+        ('{"schema": "critests.run", "schema_version": 99}', "use a newer critests"),
+    ],
+)
+def test_records_that_cannot_be_read_end_with_5(old: Path, tmp_path: Path, text: str, words: str) -> None:
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    (bad / "run.json").write_text(text)
+
+    for result in (compared(old, bad), gated(bad), gated(old, "--baseline", bad)):
+        assert result.exit_code == 5
+        assert words in said(result)
+        assert "Traceback" not in result.output
+
+
+def test_another_machine_ends_with_5_unless_told(old: Path, tmp_path: Path) -> None:
+    other = store(tmp_path / "other", samples(), machine=MACHINE | {"kernel": "5.10"})
+
+    for result in (compared(old, other), gated(other, "--baseline", old)):
+        assert result.exit_code == 5
+        assert "--unlike-machines" in said(result)
+    assert compared(old, other, "--unlike-machines").exit_code == 0
+    assert gated(other, "--baseline", old, "--unlike-machines").exit_code == 0
+
+
+def test_conformance_of_other_machines_is_compared(tmp_path: Path) -> None:
+    for name, run in (("a", run_a(tmp_path)), ("b", run_b(tmp_path, machine={"kernel": "5.10"}))):
+        write(run, tmp_path / name / "run.json")
+
+    result = compared(tmp_path / "a", tmp_path / "b")
+
+    assert result.exit_code == 0
+    assert "A keeps 2 requirements that B breaks" in said(result)
+    assert gated(tmp_path / "b", "--baseline", tmp_path / "a").exit_code == 1
+
+
+def test_a_validation_run_and_a_benchmark_run_have_nothing_in_common(old: Path, tmp_path: Path) -> None:
+    write(run_a(tmp_path), tmp_path / "a" / "run.json")
+
+    for result in (compared(old, tmp_path / "a"), gated(old, "--baseline", tmp_path / "a")):
+        assert result.exit_code == 5
+        assert "nothing in common" in said(result)
+
+
+def test_live_and_stored_do_not_mix(old: Path) -> None:
+    result = compared(old, "containerd")
+
+    assert result.exit_code == 2
+    assert "compared with another live runtime" in said(result)
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("unix:///run/containerd/containerd.sock", EndpointSubject("unix:///run/containerd/containerd.sock")),
+        ("tcp://10.0.0.1:3735", EndpointSubject("tcp://10.0.0.1:3735")),
+        ("containerd", ThrowawaySubject("containerd")),
+        ("crio", ThrowawaySubject("crio")),
+        ("containerd=/bin/sh", ThrowawaySubject("containerd", Path("/bin/sh"))),
+        ("handler=crun", HandlerSubject("crun")),
+        ("handler=", HandlerSubject("")),
+        ("/tmp", RunSubject(Path("/tmp"))),
+    ],
+)
+def test_each_kind_of_subject_is_told_from_the_others(text: str, subject: Subject) -> None:
+    assert parse_subject(text) == subject
+
+
+def test_colours_are_for_terminals(old: Path, slow: Path) -> None:
+    assert "\x1b" not in critests("compare", str(old), str(slow)).stdout

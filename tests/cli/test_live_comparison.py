@@ -1,0 +1,110 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from critests.cli import live_comparison
+from critests.cli.live_comparison import LiveOptions, compare_live
+from critests.cli.refusals import NotPossible
+from critests.cli.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
+from critests.record.files import write
+from critests.record.run import RunRecord
+from critests.record.samples import write_samples
+from critests.report.comparison import CompareSettings
+from tests.plugin.command import critests
+from tests.report.sample_benchmark import sample_benchmark
+from tests.report.sample_run import sample_run
+
+ENDPOINT = EndpointSubject("unix:///run/a.sock")
+THROWAWAY = ThrowawaySubject("containerd", Path("/opt/containerd"))
+
+
+class Runs:
+    """Stands for pytest: keeps what it was asked for, and hands out made-up runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.measured, series = sample_benchmark(sides=True, size=200)
+        place = folder / self.measured.runtime.name / self.measured.runtime.version / "1"
+        place.mkdir(parents=True)
+        write(self.measured, place)
+        write_samples(place / "samples", "B-06", series)
+        self.validated = sample_run(folder)
+
+    def __call__(self, ini: Path, package: str, values: dict[str, Any], what: str) -> RunRecord:
+        del ini, what
+        self.asked.append((package, values))
+        return self.measured if package == "critests.benchmark" else self.validated
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    made = Runs(tmp_path)
+    monkeypatch.setattr(live_comparison, "_run", made)
+    return made
+
+
+def options(results: Path, only: str = "") -> LiveOptions:
+    return LiveOptions(settings=CompareSettings(), only=only, values={"cri_results": str(results)})
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "reached", "against"),
+    [
+        (ENDPOINT, THROWAWAY, {"cri_runtime_endpoint": "unix:///run/a.sock"}, "containerd=/opt/containerd"),
+        (THROWAWAY, ENDPOINT, {"cri_node": "containerd=/opt/containerd"}, "unix:///run/a.sock"),
+        (HandlerSubject("runc"), HandlerSubject("crun"), {"cri_runtime_handler": ["runc"]}, "handler=crun"),
+    ],
+    ids=["endpoint", "throwaway", "handlers"],
+)
+def test_one_run_measures_both_sides(
+    tmp_path: Path, runs: Runs, a: LiveSubject, b: LiveSubject, reached: dict[str, object], against: str
+) -> None:
+    comparison = compare_live(a, b, options(tmp_path, only="speed"))
+
+    ((package, values),) = runs.asked
+    assert package == "critests.benchmark"
+    assert values.items() >= {**reached, "cri_against": against}.items()
+    assert comparison.live
+    assert comparison.speed is not None
+    assert comparison.speed.operations
+    assert comparison.conformance is None
+
+
+def test_promises_are_compared_beside_speed(tmp_path: Path, runs: Runs) -> None:
+    comparison = compare_live(ENDPOINT, THROWAWAY, options(tmp_path))
+
+    assert [package for package, _ in runs.asked] == ["critests.benchmark", "critests.validation", "critests.validation"]
+    assert comparison.speed is not None
+    assert comparison.conformance is not None
+    assert [values.get("cri_select") for _, values in runs.asked][1:] == [None, None]
+
+
+def test_a_run_that_is_not_where_it_should_be_is_told(tmp_path: Path, runs: Runs) -> None:
+    with pytest.raises(NotPossible, match=runs.measured.run_id):
+        compare_live(ENDPOINT, THROWAWAY, options(tmp_path / "elsewhere"))
+
+
+@pytest.mark.parametrize(("code", "kind"), [(2, click.exceptions.Exit), (5, NotPossible)], ids=["interrupted", "not testable"])
+def test_a_run_that_did_not_end_well_ends_the_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[Exception]
+) -> None:
+    monkeypatch.setattr(live_comparison, "_wait", lambda _: code)
+
+    with pytest.raises(kind):
+        compare_live(ENDPOINT, THROWAWAY, options(tmp_path))
+
+
+@pytest.mark.runtime
+def test_two_private_runtimes_are_compared(tmp_path: Path) -> None:
+    file = tmp_path / "comparison.json"
+    arguments = ["--only", "speed", "--select", "B-01,B-11", "--budget", "8", "--json", str(file), "--results", str(tmp_path)]
+
+    ended = critests("compare", "containerd", "containerd", *arguments)
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    operations = json.loads(file.read_text())["speed"]["operations"]
+    assert {"Version", "RunPodSandbox", "pod cycle"} <= {each["operation"] for each in operations}
+    assert "B beside A" in ended.stdout
