@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""What stands beside every benchmark result, by itself. The numbers in docs/benchmark-floors.md are made with this.
+
+usage: tools/measure_floors.py [--node containerd=/path/to/containerd] [--rounds 40] [--cycles 10] [--without-runtime]
+
+Prints how quiet the machine is, what the client needs for a call, what the bare OCI runtimes need for a container, and what a
+throwaway runtime uses for a pod's life by either account. Needs root for the last two.
+"""
+
+import argparse
+import shutil
+import statistics
+import tempfile
+from pathlib import Path
+
+from critests.api import api_pb2 as cri
+from critests.benchmark import client_cost
+from critests.benchmark.accounting_cgroup import accounted
+from critests.benchmark.machine_facts import machine_facts
+from critests.benchmark.noise import StealMeter, noise_probes
+from critests.benchmark.oci_reference import OciReferenceFailed, measure
+from critests.benchmark.resources import Spent, memory, snapshot
+from critests.client.endpoint import Endpoint
+from critests.client.plain import PlainConnection, plain_stubs
+from critests.images.registry import RegistryServer
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.requests import RequestBuilder
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.binaries import parse_node, search_path
+from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+
+SECONDS = 60.0
+PODS = 5
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--node", default="containerd")
+    parser.add_argument("--rounds", type=int, default=40, help="of the bare OCI runtime")
+    parser.add_argument("--cycles", type=int, default=10, help="pods made and removed for the accounts")
+    parser.add_argument("--without-runtime", action="store_true")
+    chosen = parser.parse_args()
+    steal = StealMeter()
+    print("the machine")
+    for probe in noise_probes(Path("/var/tmp")):  # noqa: S108 - any place on a disk; the file has no name there
+        worst = f"p99 {probe.p99_seconds * 1e3:.3f} ms"
+        print(f"  {probe.name:<6} median {probe.median_seconds * 1e3:.3f} ms, {worst}, {probe.count} times")
+    print(f"  {machine_facts()}\nthe client")
+    client_cost.print_costs(seconds=2.0)
+    run = RunIdentity.new()
+    with tempfile.TemporaryDirectory() as folder:
+        print("the bare OCI runtime, medians in ms")
+        for name in ("runc", "crun"):
+            _print_reference(name, chosen.rounds, Path(folder), run)
+    if not chosen.without_runtime:
+        _print_accounts(chosen.node, chosen.cycles, run)
+    share = steal.share()
+    print(f"time that other guests took meanwhile: {'not counted here' if share is None else f'{share:.1%}'}")
+
+
+def _print_reference(name: str, rounds: int, folder: Path, run: RunIdentity) -> None:
+    binary = shutil.which(name, path=search_path())
+    if binary is None:
+        return
+    try:
+        steps = measure(Path(binary), rounds, folder, run.id)
+    except OciReferenceFailed as error:
+        print(f"  {name}: {error}")
+        return
+    print(f"  {name}: {', '.join(f'{step} {statistics.median(taken) * 1e3:.1f}' for step, taken in steps.items())}")
+
+
+def _print_accounts(node: str, cycles: int, run: RunIdentity) -> None:
+    found = parse_node(node)
+    with RegistryServer() as registry, tempfile.TemporaryDirectory() as logs:
+        pause = registry.client().mint_pause().reference
+        cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)
+        with start_throwaway(
+            found.kind, binary=found.binary, run_id=run.id, pause_image=pause, registry_addresses=[registry.address]
+        ) as runtime:
+            connection = plain_stubs(Endpoint.parse(runtime.endpoint))
+            pods = _Pods(connection, RequestBuilder(run, Path(logs), cgroups))
+            _account(runtime, pods, cycles, run)
+            connection.close()
+        cgroups.remove()
+
+
+class _Pods:
+    """Makes and removes pods."""
+
+    def __init__(self, connection: PlainConnection, builder: RequestBuilder) -> None:
+        self.runtime = connection.runtime
+        self.builder = builder
+
+    def run(self) -> str:
+        request = cri.RunPodSandboxRequest(config=self.builder.sandbox())
+        return self.runtime.RunPodSandbox(request, timeout=SECONDS).pod_sandbox_id
+
+    def remove(self, identity: str) -> None:
+        self.runtime.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=identity), timeout=SECONDS)
+        self.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=identity), timeout=SECONDS)
+
+
+def _account(runtime: ThrowawayRuntime, pods: _Pods, cycles: int, run: RunIdentity) -> None:
+    print(f"{runtime.runtime_name} {runtime.version}, a pod run, stopped and removed {cycles} times, each")
+    pods.remove(pods.run())
+    _print_spent(_cycles(runtime, pods, cycles), cycles)
+    with accounted(runtime.pid, run.id) as cgroup:
+        if cgroup is not None:
+            _print_spent(_cycles(runtime, pods, cycles), cycles)
+    empty = memory(runtime.pid)
+    identities = [pods.run() for _ in range(PODS)]
+    full = memory(runtime.pid)
+    parts = {"daemon": full.daemon - empty.daemon, "shim": full.shims - empty.shims, "pause": full.pauses - empty.pauses}
+    print(f"memory (PSS): daemon {empty.daemon / 1e6:.1f} MB without pods; for each of {PODS} pods:")
+    print(f"  {', '.join(f'{name} {size / PODS / 1e6:.2f} MB' for name, size in parts.items())}")
+    for identity in identities:
+        pods.remove(identity)
+
+
+def _cycles(runtime: ThrowawayRuntime, pods: _Pods, cycles: int) -> Spent:
+    before = snapshot(runtime.pid)
+    for _ in range(cycles):
+        pods.remove(pods.run())
+    return snapshot(runtime.pid).since(before)
+
+
+def _print_spent(spent: Spent, cycles: int) -> None:
+    cpu = f"processor {spent.cpu_seconds / cycles * 1e3:.0f} ms, of these {spent.daemon_cpu_seconds / cycles * 1e3:.0f} ms the daemon"
+    switches = f"{(spent.voluntary + spent.involuntary) / cycles:.0f} context switches"
+    print(f"  by {spent.source}: {cpu}; {spent.write_bytes / cycles / 1e3:.0f} kB written; {switches}")
+
+
+if __name__ == "__main__":
+    main()
