@@ -40,6 +40,10 @@ test: ## everything that must hold before a change is merged; ENVS=unit,types fo
 runtimes: ## containerd 1.7 and 2.1 beside the installed one: make runtimes DIR=/opt/containerds
 	tools/get-runtimes.sh "$(or $(DIR),.runtimes)"
 
+.PHONY: allure
+allure: ## render runs with Allure 3 (needs Node): make allure RUNS=results/containerd/2.1.9/1795173190 DIR=allure
+	CRITESTS="$(VENV)/bin/python -m critests.cli" tools/render-allure.sh "$(or $(DIR),allure)" $(or $(RUNS),$(error name the runs: make allure RUNS=FOLDER))
+
 .PHONY: lint
 lint: ## ruff, spelling, types and import directions: what needs no runtime and no root
 	tools/run-tests.sh lint,types,imports
