@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from critests.alluredir import AllureDir
 from critests.catalogue.words import Capability
 from critests.client import EndpointError, EndpointMalformed
 from critests.fixtures import conclusion, results, selection
@@ -44,8 +45,9 @@ NOT_TESTABLE = (CannotTest, EndpointError, RuntimeStartFailed, MissingProgram, B
 class Leader:
     """Begins the run, gathers what its processes report, judges it, writes the record and cleans up."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, allure: AllureDir | None = None) -> None:
         self.config = config
+        self.allure = allure
         self.settings = settings
         self.gathered = Gathered()
         self.known: Circumstances | None = None
@@ -223,6 +225,8 @@ class Leader:
                 html=self.settings.path("--html"),
                 json=self.settings.path("--json"),
             )
+            if self.allure is not None:
+                self.allure.run(record, self.context.folder.path)
         except (RecordError, OSError) as error:
             sys.stderr.write(f"critests: {error}\n")
             session.exitstatus = int(ExitCode.HARNESS_ERROR)

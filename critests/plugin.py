@@ -12,6 +12,7 @@ import pytest
 pytest.register_assert_rewrite("critests.fixtures", "critests.lifecycle", "critests.validation", "critests.benchmark")
 
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
+from critests.alluredir import AllureDir
 from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.client import EndpointError
@@ -37,6 +38,7 @@ pytest_plugins = [
 ]
 
 LEADER = pytest.StashKey[Leader]()
+ALLURE = pytest.StashKey[AllureDir]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,8 +60,11 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
     scenarios.refuse_processes(config)
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
+    allure = AllureDir.of(config)
+    if allure is not None:
+        config.stash[ALLURE] = allure
     if _worker_input(config) is None:
-        config.stash[LEADER] = Leader(config, settings)
+        config.stash[LEADER] = Leader(config, settings, allure)
         config.pluginmanager.register(config.stash[LEADER], "critests-leader")
         if config.stash[LEADER].alone:
             config.pluginmanager.unregister(name="terminalreporter")
@@ -173,6 +178,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         _speak_pytest(report, result, item)
     if call.when == "teardown":
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # what a report holds beside its fields travels to the leader with it
+        allure = item.config.stash.get(ALLURE, None)
+        if allure is not None and session.context is not None:
+            allure.test(_final(session, result), session.recorder.since(course.position), session.context)
     return report
 
 
@@ -196,10 +204,14 @@ def _look_after(session: SuiteSession, raw: Raw, *, provoked: bool) -> Raw:
     return Raw(Outcome.BLOCKED, session.gone) if session.gone and not provoked else raw
 
 
+def _final(session: SuiteSession, result: TestResult) -> TestResult:
+    """Return a result as the end of the run will judge it, as far as that is known before."""
+    return judge([result], session.known).tests[0] if session.known is not None else result
+
+
 def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:
     """Give a phase that did not pass the outcome that pytest knows for it."""
-    known = item.config.stash[SESSION].known
-    final = judge([result], known).tests[0] if known is not None else result
+    final = _final(item.config.stash[SESSION], result)
     where = (str(item.path), item.location[1] or 0)
     match final.outcome:
         case Outcome.WARNED:

@@ -148,8 +148,13 @@ def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]
             continue
         if isinstance(call, dict):
             shown.insert(0, call)
+    return views_of(shown, budget), len(lines), note
+
+
+def views_of(shown: list[dict[str, Any]], budget: Budget) -> list[CallView]:
+    """Return recorded calls, ready to be shown."""
     slowest = max((_number(call.get("ms")) for call in shown), default=0.0) or 1.0
-    calls = [
+    return [
         CallView(
             rpc=str(call.get("rpc", "?")),
             milliseconds=_number(call.get("ms")),
@@ -163,7 +168,6 @@ def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]
         )
         for call in shown
     ]
-    return calls, len(lines), note
 
 
 def _call_lines(folder: Path) -> Iterator[str]:

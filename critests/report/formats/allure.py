@@ -72,22 +72,42 @@ def write_tree(source: Source, root: Path) -> list[Path]:
         RecordNotWritten: a file could not be written.
     """
     record, budget = source.record, Budget(EVIDENCE_BUDGET)
-    files: Files = {
-        "categories.json": _json(CATEGORIES),
-        "environment.properties": "".join(f"{name}={_property(value)}\n" for name, value in run_facts(record).items()),
-        "executor.json": _json(_executor(source)),
-    }
+    files: Files = {}
     for test in record.tests:
         if test.outcome is not Outcome.DISABLED:
             evidence = read_evidence(source.folder, test.evidence, budget) if source.folder and test.evidence else Evidence()
-            _add(files, _test_result(source, test, evidence, files))
+            _add(files, result_of(source, test, evidence, files))
     for operation in record.operations:
         _add(files, _operation_result(record, operation))
+    return [*write_run_files(source, root), *put_all(root, files)]
+
+
+def write_run_files(source: Source, root: Path) -> list[Path]:
+    """Write the files that say what a whole run is: categories, environment and executor."""
+    return put_all(
+        root,
+        {
+            "categories.json": _json(CATEGORIES),
+            "environment.properties": "".join(f"{name}={_property(value)}\n" for name, value in run_facts(source.record).items()),
+            "executor.json": _json(_executor(source)),
+        },
+    )
+
+
+def put_all(root: Path, files: Files) -> list[Path]:
+    """Write files of a folder, by their names; each of them can be made again."""
     return [_put(root / name, content) for name, content in files.items()]
 
 
-def _test_result(source: Source, test: Result, evidence: Evidence, files: Files) -> TestResult:
-    """Return the result of one test; its attachments go into `files`."""
+def result_of(source: Source, test: Result, evidence: Evidence, files: Files) -> TestResult:
+    """Return the result of one test.
+
+    Args:
+        source: Its run; of the record, only what is known before the end is asked for.
+        test: Its judged result.
+        evidence: What is shown of it: calls become steps, files are attached.
+        files: Gets the attachments, by the names that the result refers to.
+    """
     record = source.record
     identity = _identity(record, test.id)
     module, _, _ = test.id.partition(".py::")

@@ -1,0 +1,81 @@
+"""The folder that allure-pytest writes while a run goes on says of every test what the run's own record says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.criserver import CriServer, serve
+from tests.plugin.command import critests, record_in
+
+VERDICT = {
+    "passed": "passed",
+    "warned": "passed",
+    "failed": "failed",
+    "error": "broken",
+    "known": "skipped",
+    "unsupported": "skipped",
+    "blocked": "skipped",
+}
+
+
+@pytest.fixture(scope="module", params=[(), ("-n", "2")], ids=["alone", "two workers"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Validate a server that breaks a promise; return the folder of the results and Allure's."""
+    root: Path = tmp_path_factory.mktemp("run")
+    with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
+        ended = critests(
+            *("run", "--runtime-endpoint", endpoint, "--results", str(root / "results"), "--allow-kubelet", *request.param),
+            *("--select", "SBX-01,SBX-02,CTA-18,RT-01", "--", f"--alluredir={root / 'allure'}"),
+        )
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    return root / "results", root / "allure"
+
+
+def results_in(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return Allure's results by the name of the test."""
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*-result.json")]
+    assert len({result["name"] for result in found}) == len(found)
+    return {result["name"]: result for result in found}
+
+
+def test_every_test_is_there_with_its_requirement_and_outcome(run: tuple[Path, Path]) -> None:
+    record = [test for test in record_in(run[0])["tests"] if test["outcome"] != "disabled"]
+    allure = results_in(run[1])
+
+    assert {test["outcome"] for test in record} >= {"passed", "failed"}
+    assert {test["name"]: VERDICT[test["outcome"]] for test in record} == {name: result["status"] for name, result in allure.items()}
+    for test in record:
+        labels = [(label["name"], label["value"]) for label in allure[test["name"]]["labels"]]
+        wanted = {"epic": test["area"], "feature": test["group"], "story": test["requirement_id"], "level": test["level"]}
+        assert {*wanted.items(), ("aspect", test["requirement"]), ("outcome", test["outcome"]), ("thread", test["worker"])} - {
+            ("thread", "")
+        } <= set(labels)
+        assert len(labels) == len(set(labels)), "a label stands there twice"
+
+
+def test_calls_are_steps_and_evidence_is_attached(run: tuple[Path, Path]) -> None:
+    record = {test["name"]: test for test in record_in(run[0])["tests"]}
+
+    for name, result in results_in(run[1]).items():
+        steps = [step["name"] for step in result.get("steps", [])]
+        assert steps, f"{name} has made calls"
+        attached = [each for step in result["steps"] for each in step.get("attachments", [])]
+        assert bool(attached) == (record[name]["outcome"] == "failed")
+        assert all((run[1] / each["source"]).is_file() for each in attached)
+        assert result["start"] - 2000 <= result["steps"][0]["start"] <= result["steps"][-1]["stop"] <= result["stop"] + 2000
+
+
+def test_a_history_goes_on_in_the_folder_that_is_made_from_the_record(run: tuple[Path, Path], tmp_path: Path) -> None:
+    (file,) = run[0].rglob("run.json")
+    made = critests("report", str(file.parent), "--format", "allure", "--output", str(tmp_path / "made"))
+    assert made.returncode == 0, made.stderr
+
+    during, afterwards = results_in(run[1]), results_in(tmp_path / "made")
+    for name in ("historyId", "testCaseId", "fullName", "status", "parameters", "titlePath", "description"):
+        assert {test: result.get(name) for test, result in during.items()} == {
+            test: result.get(name) for test, result in afterwards.items()
+        }
+    for file_name in ("categories.json", "environment.properties", "executor.json"):
+        assert (run[1] / file_name).read_bytes() == (tmp_path / "made" / file_name).read_bytes()
