@@ -73,6 +73,8 @@ def print_operations(record: RunRecord, out: Console) -> None:
                 cell = cells[id(each)][column]
                 name.append(" " * (GAP + widths[column] - cell.cell_len)).append_text(cell)
             _print_line(name, out)
+        for note in dict.fromkeys(one_line(each.result.note) for each in scenario.rows if each.headline and each.result.note):
+            out.print(Text(f"  {note}", "dim"))
     if len(rows) < len(every):
         out.print()
         _print_line(Text(f"… and {plural(len(every) - len(rows), 'more operation')}, in the report", "dim"), out)
