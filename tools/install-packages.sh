@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs from the distribution what is missing here, and nothing else.   usage: tools/install-packages.sh python|runtime|archive|checks…
+# Installs from the distribution what is missing here, and nothing else.   usage: tools/install-packages.sh python|runtime|archive|checks|browser…
 #   python    Python 3.11 or newer with venv
 #   runtime   containerd, runc, the CNI plugins, a static busybox, iptables
 #   archive   Debian's keyring, to fetch from its newer suites
 #   checks    other people's programs that some unit tests hold ours against; such a test is skipped where its program is missing
+#   browser   Chromium, in which the tests look at pages; they are skipped without it
 # A containerd that is there already is used as it is. One that is installed here does not run as a service, now or after a boot.
 set -euo pipefail
 
@@ -60,8 +61,14 @@ look_for() {
         command -v zstd >/dev/null || why[zstd]="a second opinion on compressed layers"
         [ -e /usr/include/asm-generic/unistd.h ] || why[linux-libc-dev]="the kernel's own numbers of system calls"
         ;;
+    browser)
+        if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+            why[chromium]="to look at pages as their readers do"
+            why[fonts-dejavu-core]="letters for it"
+        fi
+        ;;
     *)
-        echo "usage: tools/install-packages.sh python|runtime|archive|checks…" >&2
+        echo "usage: tools/install-packages.sh python|runtime|archive|checks|browser…" >&2
         exit 2
         ;;
     esac

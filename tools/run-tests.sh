@@ -15,7 +15,9 @@ if [ -z "$envs" ]; then
     envs=$(sed -nE 's/^env_list *= *//p' tox.ini)
 fi
 tools/install-packages.sh python
-if [[ $envs =~ (^|,)unit ]] && [ "$(id -u)" = 0 ]; then tools/install-packages.sh checks || echo "Going on without them; the tests that need them are skipped."; fi
+if [[ $envs =~ (^|,)unit ]] && [ "$(id -u)" = 0 ]; then
+    for purpose in checks browser; do tools/install-packages.sh $purpose || echo "Going on without: the tests that need it are skipped."; done
+fi
 if [[ $envs =~ $needs_runtime ]]; then tools/install-packages.sh runtime; fi
 tools/python-env.sh "$tox" requirements/tox.lock
 eval "$("$tox/bin/python" tools/uv_settings.py)"
