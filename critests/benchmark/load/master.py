@@ -26,6 +26,7 @@ from critests.benchmark.load.parcels import Total
 from critests.benchmark.load.plan import (
     DONE,
     HALT,
+    LISTENING,
     PARCEL,
     PREPARE,
     PREPARED,
@@ -66,10 +67,12 @@ class Master:
         self.stop = gevent.event.Event()
         self.environment = Environment(user_classes=[Caller])
         self.runner = self.environment.create_master_runner(plan.bind_host, plan.port)
+        self.runner.register_message(LISTENING, self._listening)
         self.runner.register_message(PREPARED, self._prepared)
         self.runner.register_message(DONE, self._done)
         self.environment.events.worker_report.add_listener(self._reported)  # type: ignore[no-untyped-call]  # Locust leaves its events untyped
         self.environment.events.test_stopping.add_listener(lambda **_: self.stop.set())  # type: ignore[no-untyped-call]  # likewise
+        self._can_hear: set[str] = set()
         self._ready: dict[str, str] = {}
         self._over: set[str] = set()
         self._total: Total | None = None
@@ -99,14 +102,14 @@ class Master:
 
     def _gather_workers(self) -> None:
         begin = time.monotonic()
-        while len(self.runner.clients.ready) < self.plan.workers:
-            self._tell("waiting", workers=len(self.runner.clients.ready), wanted=self.plan.workers)
+        while len(here := self._can_hear & {client.id for client in self.runner.clients.ready}) < self.plan.workers:
+            self._tell("waiting", workers=len(here), wanted=self.plan.workers)
             if self.plan.patience and time.monotonic() - begin > self.plan.patience:
                 self.result.harness = True
-                msg = f"{len(self.runner.clients.ready)} of {self.plan.workers} workers came within {self.plan.patience:g} s"
+                msg = f"{len(here)} of {self.plan.workers} workers came within {self.plan.patience:g} s"
                 raise Lost(msg)
             self._wait()
-        self._parts = sorted(client.id for client in self.runner.clients.ready)
+        self._parts = sorted(here)
 
     def _prepare(self, load: Load) -> None:
         for part in self._parts:
@@ -197,6 +200,10 @@ class Master:
         gevent.sleep(TICK_SECONDS)
         if self.stop.is_set():
             raise Stopped
+
+    def _listening(self, environment: Environment, msg: Any) -> None:  # noqa: ANN401 - Locust's message
+        del environment
+        self._can_hear.add(msg.node_id)
 
     def _prepared(self, environment: Environment, msg: Any) -> None:  # noqa: ANN401 - Locust's message
         del environment

@@ -11,6 +11,8 @@ from critests.record.codec import from_plain, to_plain
 
 T = TypeVar("T")
 PREPARE, PREPARED, STEP, DONE, HALT = "critests_prepare", "critests_prepared", "critests_step", "critests_done", "critests_halt"
+LISTENING = "critests_listening"
+"""A worker can hear orders. It says so itself: Locust calls it ready as soon as it has connected, and loses what it cannot hear yet."""
 """Messages between master and workers: make what stands, it stands (or why not), put load on, the load is over, stop early."""
 PARCEL = "critests"
 """Key of our own data in a worker's report to the master."""

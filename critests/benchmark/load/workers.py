@@ -24,7 +24,7 @@ from locust.env import Environment
 
 from critests.benchmark.load.cycles import WRONG_ANSWER, Site, StepFailed, Work, work_for
 from critests.benchmark.load.parcels import OK, Tally
-from critests.benchmark.load.plan import DONE, HALT, PARCEL, PREPARE, PREPARED, STEP, Load, Mix, WorkerPlan, read_plan
+from critests.benchmark.load.plan import DONE, HALT, LISTENING, PARCEL, PREPARE, PREPARED, STEP, Load, Mix, WorkerPlan, read_plan
 from critests.benchmark.load.processes import die_with_parent
 from critests.benchmark.load.schedule import LATE_SECONDS, intended_starts, share
 from critests.client.deadlines import Deadlines
@@ -342,6 +342,7 @@ def main() -> None:
     runner.register_message(PREPARE, worker.prepare, concurrent=True)
     runner.register_message(STEP, worker.begin)
     runner.register_message(HALT, worker.halt)
+    runner.send_message(LISTENING)
     gevent.signal_handler(signal.SIGTERM, worker.leave)
     runner.greenlet.join()
     worker.site.plain.close()

@@ -1,6 +1,7 @@
 """The command as a user runs it, against a server that does nothing; Locust stays in the command's own processes."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -44,6 +45,24 @@ def test_wrong_usage_ends_with_4_and_a_sentence(arguments: list[str], says: str)
     done = load(*arguments)
     assert done.returncode == 4
     assert says in done.stderr
+
+
+@LOCUST
+def test_a_worker_that_connects_before_it_can_hear_is_waited_for(endpoint: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "if 'critests.benchmark.load.workers' in sys.orig_argv:\n"
+        "    import gevent, locust.runners\n"
+        "    connect = locust.runners.WorkerRunner.connect_to_master\n"
+        "    locust.runners.WorkerRunner.connect_to_master = lambda runner: (connect(runner), gevent.sleep(2))\n"
+    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))}
+    wanted = ["--rate", "20", "--duration", "1", "--warm-up", "0", "--json", str(tmp_path / "run.json")]
+    done = load("--runtime-endpoint", endpoint, "--results", str(tmp_path / "results"), *wanted, env=env)
+
+    assert done.returncode == 0, done.stderr
+    cycle = next(each for each in json.loads((tmp_path / "run.json").read_text())["operations"] if each["operation"] == "pod cycle")
+    assert cycle["count"] >= 15
 
 
 def test_without_locust_it_says_what_to_install(tmp_path: Path) -> None:
