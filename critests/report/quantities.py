@@ -6,13 +6,14 @@ from typing import Final
 
 from critests.record.samples import BYTES, BYTES_PER_SECOND, COUNT, PER_SECOND, SECONDS
 
-_STEPS: Final = {
+STEPS: Final = {
     SECONDS: ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")),
     PER_SECOND: ((1.0, "/s"),),
     BYTES: ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")),
     BYTES_PER_SECOND: ((1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")),
     COUNT: ((1.0, ""),),
 }
+"""Of each stored unit, the units that are shown: their size in it, and their name; the smallest first."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ def reading(unit: str, size: float) -> Reading:
         unit: The stored unit, as `Series.unit` has it; an unknown one is shown as it is.
         size: A typical value, in that unit.
     """
-    steps = _STEPS.get(unit, ((1.0, unit),))
+    steps = STEPS.get(unit, ((1.0, unit),))
     # what rounds up to the next unit belongs to it: 999.7 ms is 1.00 s
-    fitting = [step for step in steps if abs(size) >= step[0] * 0.9995] or [steps[0]]
+    fitting = [step for step in steps if abs(size) >= step[0] * 0.9995 or (size == 0 and step[0] == 1)] or [steps[0]]
     return Reading(*fitting[-1])
 
 

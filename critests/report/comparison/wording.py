@@ -5,35 +5,23 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from critests.report.quantities import STEPS, digits, quantity
 from critests.statistics import Verdict
 
-_SCALES: Final = {
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
-    "B": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
-    "B/s": ((2.0**30, "GiB/s"), (2.0**20, "MiB/s"), (2.0**10, "KiB/s"), (1.0, "B/s")),
-    "1/s": ((1.0, "/s"),),
-    "1": ((1.0, ""),),
+_READ: Final = {
+    **{name: (size, unit) for unit, steps in STEPS.items() for size, name in steps},
+    **{f"{name}B{each}": (2.0**power, f"B{each}") for power, name in ((10, "Ki"), (20, "Mi"), (30, "Gi")) for each in ("", "/s")},
+    "ns": (1e-9, "s"),
+    "us": (1e-6, "s"),
+    "min": (60.0, "s"),
 }
+"""Units that a value may be given in: their size, and the unit in which samples are kept."""
 _OF_TIME: Final = frozenset({"s", "1/s", "B/s"})
 
 
 def amount(value: float | None, unit: str) -> str:
-    """Write a value with three digits that count: `12.3 ms`, `1.25 s`, `64.0 MiB`, `123 /s`; `·` for none."""
-    if value is None or not math.isfinite(value):
-        return "·"
-    scales = _SCALES.get(unit, ((1.0, unit),))
-    fitting = (scale for scale in scales if (abs(value) >= scale[0] * 0.9995 if value else scale[0] == 1.0))
-    size, name = next(fitting, scales[-1])
-    return f"{digits(value / size)} {name}".rstrip()
-
-
-def digits(value: float) -> str:
-    """Write a number with three digits that count, never in powers of ten below a million."""
-    magnitude = abs(value)
-    if not magnitude:
-        return "0"
-    places = max(0, 2 - math.floor(math.log10(float(f"{magnitude:.2e}"))))
-    return f"{value:,.{min(places, 6)}f}"
+    """Write a value with its unit: `12.3 ms`, `1.25 s`, `64.0 MB`, `123 /s`; `·` for none."""
+    return "·" if value is None or not math.isfinite(value) else quantity(value, unit)
 
 
 def ratio(value: float | None) -> str:
@@ -102,11 +90,10 @@ def read_amount(text: str) -> tuple[float, str]:
         ValueError: it is none.
     """
     number, name = _split(text)
-    sizes = {label: (size, unit) for unit, scales in _SCALES.items() for size, label in scales} | {"us": (1e-6, "s"), "min": (60.0, "s")}
-    if number is None or name not in sizes:
+    if number is None or name not in _READ:
         msg = f"{text!r} is no value with a unit; write 250 ms, 1.5 s, 64 MiB, 20 /s or 3"
         raise ValueError(msg)
-    size, unit = sizes[name]
+    size, unit = _READ[name]
     return number * size, unit
 
 

@@ -196,7 +196,7 @@ def style() -> str:
 
 def script() -> str:
     """Return the script, which finds rows by words and does nothing else."""
-    return _source("find.js")
+    return _source("filter.js")
 
 
 def spell(line: Line, state: State) -> str:

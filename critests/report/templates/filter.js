@@ -1,9 +1,9 @@
 const find = document.getElementById("find");
 if (find) {
   find.hidden = false;
-  const groups = [...document.querySelectorAll(".groups .group")].map((group) => ({
+  const groups = [...document.querySelectorAll(".groups .group, .dense tbody, .grid tbody")].map((group) => ({
     group,
-    rows: [...group.querySelectorAll(".row")].map((row) => ({ row, text: row.textContent.toLowerCase() })),
+    rows: [...group.querySelectorAll(".row, tr.q")].map((row) => ({ row, text: row.textContent.toLowerCase() })),
   }));
   find.addEventListener("input", () => {
     const wanted = find.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -14,7 +14,7 @@ if (find) {
         row.classList.toggle("nomatch", !matches);
         left += matches;
       }
-      group.classList.toggle("nomatch", left === 0);
+      group.classList.toggle("nomatch", rows.length > 0 && left === 0);
     }
   });
 }

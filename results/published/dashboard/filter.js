@@ -1,9 +1,9 @@
 const find = document.getElementById("find");
 if (find) {
   find.hidden = false;
-  const groups = [...document.querySelectorAll("tbody")].map((group) => ({
+  const groups = [...document.querySelectorAll(".groups .group, .dense tbody, .grid tbody")].map((group) => ({
     group,
-    rows: [...group.querySelectorAll("tr.q")].map((row) => ({ row, text: row.textContent.toLowerCase() })),
+    rows: [...group.querySelectorAll(".row, tr.q")].map((row) => ({ row, text: row.textContent.toLowerCase() })),
   }));
   find.addEventListener("input", () => {
     const wanted = find.value.toLowerCase().split(/\s+/).filter(Boolean);
