@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import Final
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import VERDICTS
 from critests.record.results import TestResult
+
+MEASURED: Final = "benchmark"
+"""The area of scenarios, which are no tests of promises."""
 
 
 class ExitCode(IntEnum):
@@ -63,10 +67,11 @@ def _binding_ran(tests: Sequence[TestResult]) -> bool:
 
 def _why_nothing_ran(tests: Sequence[TestResult]) -> str:
     reasons = [test.reason for test in tests if test.outcome in {Outcome.BLOCKED, Outcome.UNSUPPORTED} and test.reason]
+    what = "scenario" if tests and all(test.area == MEASURED for test in tests) else "test of a MUST"
     if not reasons:
-        return "no test of a MUST was selected or could run"
+        return f"no {what} was selected or could run"
     commonest = max(dict.fromkeys(reasons), key=reasons.count)
-    return f"no test of a MUST could run; the commonest reason: {commonest}"
+    return f"no {what} could run; the commonest reason: {commonest}"
 
 
 def _of(number: int, noun: str) -> str:

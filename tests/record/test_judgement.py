@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -219,3 +220,16 @@ def test_the_exit_code_follows_its_precedence(tests: list[TestResult], more: dic
 
     assert found.exit_code == code
     assert found.exit_reason
+
+
+@pytest.mark.parametrize(
+    ("area", "reason"),
+    [("benchmark", "no scenario could run"), ("sandboxes", "no test of a MUST could run")],
+    ids=["a benchmark", "a validation"],
+)
+def test_what_could_not_run_is_called_by_its_name(area: str, reason: str) -> None:
+    blocked = dataclasses.replace(result("test_a", "A-01", Outcome.BLOCKED, reason="needs a throwaway runtime"), area=area)
+
+    found = judged(blocked)
+
+    assert found.exit_reason == f"{reason}; the commonest reason: needs a throwaway runtime"
