@@ -67,7 +67,9 @@ def group() -> None:
 def main() -> None:
     """Run the command line; wrong usage ends with 4, Ctrl-C with 2."""
     try:
-        group.main(standalone_mode=False)
+        # commands return nothing: a number is the exit code of a `click.exceptions.Exit`, which click hands back instead of ending
+        ended = group.main(standalone_mode=False)
+        sys.exit(ended if isinstance(ended, int) else 0)
     except click.UsageError as error:
         error.show()
         sys.exit(4)

@@ -130,3 +130,17 @@ def test_doctor_says_what_it_found_and_what_is_missing(tmp_path: Path) -> None:
 
 def test_clean_without_a_runtime_is_fine() -> None:
     assert critests("clean").returncode == 0
+
+
+def test_a_joined_run_that_failed_ends_the_command_like_that(tmp_path: Path) -> None:
+    with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
+        for number in ("1", "2"):
+            critests(
+                *("run", "--results", str(tmp_path / "shards"), "--runtime-endpoint", endpoint, "--allow-kubelet"),
+                *("--select", "CTA-18", "--shard", f"{number}/2"),
+            )
+    shards = [str(file.parent) for file in (tmp_path / "shards").rglob("run.json")]
+    joined = critests("results", "merge", *shards, "--results", str(tmp_path / "joined"))
+
+    assert len(shards) == 2, joined.stderr
+    assert joined.returncode == 1, joined.stdout + joined.stderr

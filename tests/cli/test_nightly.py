@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 
 from critests.cli import nightly as module
 from critests.cli.nightly import nightly, runtime_options
+from tests.criserver import CriServer, serve
+from tests.plugin.command import critests, record_in
 from tests.report.store.small_run import small_run, store
 
 
@@ -164,3 +166,11 @@ def test_a_signal_goes_to_the_run_and_the_rest_is_still_done(tmp_path: Path) -> 
     assert process.returncode == 2, errors
     assert time.monotonic() - began < 50
     assert (tmp_path / "site" / "index.html").exists()
+
+
+def test_the_command_ends_as_the_run_did(tmp_path: Path) -> None:
+    with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
+        ended = critests("nightly", "--results", str(tmp_path), "--runtime-endpoint", endpoint, "--allow-kubelet", "--select", "CTA-18")
+
+    assert record_in(tmp_path)["exit_code"] == 1
+    assert ended.returncode == 1, ended.stdout + ended.stderr
