@@ -17,7 +17,7 @@ from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.client import EndpointError
 from critests.fixtures import conclusion, evidence, marks, options, results, selection
-from critests.fixtures.classification import Raw, classify
+from critests.fixtures.classification import Raw, classify, told
 from critests.fixtures.options import Settings, UsageError
 from critests.fixtures.results import Course, Phase
 from critests.fixtures.run_context import RunContext
@@ -156,7 +156,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     phase = course.phases[call.when] = Phase(seconds=call.duration)
     if call.excinfo is not None and not isinstance(call.excinfo.value, KeyboardInterrupt | pytest.exit.Exception):
         phase.raw = classify(call.excinfo.value, call.when)
-        phase.error = str(call.excinfo.value).replace("\n  Use -v to get more diff", "").strip()
+        phase.error = told(call.excinfo.value)
         phase.text = report.longreprtext
         if phase.raw.lost or session.gone:
             phase.raw = _look_after(session, phase.raw, provoked=call.when == "call" and selection.is_disruptive(item))

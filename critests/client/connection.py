@@ -4,7 +4,7 @@ import errno
 import os
 import socket
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import grpc
 
@@ -36,12 +36,12 @@ class Connection:
 
     endpoint: Endpoint
     image_endpoint: Endpoint
-    runtime: cri_grpc.RuntimeServiceStub
-    images: cri_grpc.ImageServiceStub
-    channel: grpc.Channel
-    image_channel: grpc.Channel
-    recorder: Recorder
-    deadlines: Deadlines
+    runtime: cri_grpc.RuntimeServiceStub = field(repr=False)
+    images: cri_grpc.ImageServiceStub = field(repr=False)
+    channel: grpc.Channel = field(repr=False)
+    image_channel: grpc.Channel = field(repr=False)
+    recorder: Recorder = field(repr=False)
+    deadlines: Deadlines = field(repr=False)
 
     def close(self) -> None:
         """Close both channels."""

@@ -36,10 +36,10 @@ class Container:
         config: as it was requested.
     """
 
-    connection: Connection
+    connection: Connection = field(repr=False)
     id: str
-    sandbox: Sandbox
-    config: cri.ContainerConfig
+    sandbox: Sandbox = field(repr=False)
+    config: cri.ContainerConfig = field(repr=False)
     _log_may_lag: bool = field(default=False, init=False, repr=False)
 
     @classmethod

@@ -20,11 +20,11 @@ class Sandbox:
         handler: the runtime handler that was requested; empty for the default.
     """
 
-    connection: Connection
+    connection: Connection = field(repr=False)
     id: str
-    config: cri.PodSandboxConfig
+    config: cri.PodSandboxConfig = field(repr=False)
     handler: str = ""
-    container_ids: list[str] = field(default_factory=list)
+    container_ids: list[str] = field(default_factory=list, repr=False)
 
     @classmethod
     def run(cls, connection: Connection, config: cri.PodSandboxConfig, handler: str = "") -> "Sandbox":
