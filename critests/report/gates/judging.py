@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from critests.catalogue.words import Outcome
+from critests.record.blocking import VERDICTS
 from critests.record.exits import ExitCode
 from critests.record.run import RunRecord
 from critests.report.comparison import CompareSettings, SideFacts, Speed, StoredRun, compare_records, compare_sides
@@ -158,6 +159,7 @@ def _sentence(
         return f"fails: {counted(failing)}{beside}"
     if code is ExitCode.NOT_TESTED:
         return f"could not be judged: {'; '.join(obstacles)}"
-    judged = [plural(len(record.requirements), "requirement")] if record.requirements else []
+    tested = sum(verdict.outcome in VERDICTS for verdict in record.requirements.values())
+    judged = [plural(tested, "requirement")] if record.requirements else []
     judged += [plural(len(operations), "operation")] if operations else []
     return f"passes: nothing that blocks in {' and '.join(judged) or plural(len(record.tests), 'test')}"
