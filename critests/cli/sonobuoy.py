@@ -4,6 +4,7 @@ Contract: results go into `$SONOBUOY_RESULTS_DIR` as one tarball, and when it is
 waits for `done` and nothing else, so it is written whatever happens. The container of a DaemonSet must not end, or it is started again.
 """
 
+import contextlib
 import os
 import shlex
 import signal
@@ -14,11 +15,14 @@ import tempfile
 import threading
 import xml.etree.ElementTree as ET
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import click
 
+from critests.node.binaries import KINDS, search_path
+from critests.node.borrowed_programs import borrowed, enter, wanted
 from critests.record.errors import RecordUnreadable
 from critests.record.files import RUN_FILE, write_atomically
 from critests.report.formats import FORMATS, load
@@ -37,7 +41,6 @@ SOCKETS: Final = (
     "run/cri-dockerd.sock",
 )
 """Where runtimes listen, below the root of the node."""
-BINARIES: Final = {"containerd": "usr/bin/containerd usr/local/bin/containerd", "crio": "usr/bin/crio usr/local/bin/crio"}
 EPILOG = """\b
 Not with --private: only calls that change nothing, on the node's own runtime, beside its kubelet.
 With --private: the whole suite on a second instance of the node's own binary. It has its own root, state, socket and
@@ -46,7 +49,7 @@ container, and /run/critests and /var/lib/critests of the node mounted at the sa
 
 
 @click.command(epilog=EPILOG)
-@click.option("--private", "kind", type=click.Choice(sorted(BINARIES)), help="test a second instance of this runtime of the node")
+@click.option("--private", "kind", type=click.Choice(KINDS), help="test a second instance of this runtime of the node")
 @click.option(
     "--node-root", type=click.Path(path_type=Path), default=Path("/node"), help="where the node's root is mounted (default /node)"
 )
@@ -63,8 +66,8 @@ def sonobuoy(kind: str | None, node_root: Path, node_pid: int, *, once: bool, ru
     with tempfile.TemporaryDirectory(prefix="critests-") as scratch:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            arguments = _private(kind, Path(scratch), node_pid) if kind else _read_only(node_root, run_arguments)
-            code, said = _run([*arguments, "--results", f"{scratch}/results", *run_arguments])
+            with _private(kind, Path(scratch), node_pid) if kind else _read_only(node_root, run_arguments) as arguments:
+                code, said = _run([*arguments, "--results", f"{scratch}/results", *run_arguments])
         except (OSError, ValueError) as error:
             said = str(error)
         finally:
@@ -110,34 +113,43 @@ def hand_over(results: Path, folder: Path, code: int, said: str) -> Path:
     return folder / DONE
 
 
-def _read_only(node_root: Path, given: tuple[str, ...]) -> list[str]:
-    """Return the arguments of a run that changes nothing on the node's own runtime.
+@contextlib.contextmanager
+def _read_only(node_root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
+    """Give the arguments of a run that changes nothing on the node's own runtime.
 
     Raises:
         ValueError: the node has no socket where runtimes listen, and none was given.
     """
     if any(argument.split("=")[0] in {"--runtime-endpoint", "--node"} for argument in given):
-        return ["--read-only"]
+        yield ["--read-only"]
+        return
     found = next((socket for name in SOCKETS if (socket := node_root / name).is_socket()), None)
     if found is None:
         msg = f"no runtime listens at {', '.join(str(node_root / name) for name in SOCKETS)}; name it: -- --runtime-endpoint unix:///…"
         raise ValueError(msg)
-    return ["--read-only", "--runtime-endpoint", f"unix://{found}"]
+    yield ["--read-only", "--runtime-endpoint", f"unix://{found}"]
 
 
-def _private(kind: str, scratch: Path, node_pid: int) -> list[str]:
-    """Return the arguments of a run on a second instance of the node's own binary.
+@contextlib.contextmanager
+def _private(kind: str, scratch: Path, node_pid: int) -> Iterator[list[str]]:
+    """Hold what a run on a second instance of the node's own binary needs, and give its arguments.
 
-    It is started through a small script that enters the mount namespace of a process of the node.
+    The binary is started through a small script that enters the mount namespace of a process of the node.
+
+    Raises:
+        OSError: the namespace cannot be entered.
+        ValueError: the node has no such binary.
     """
-    script = scratch / "bin" / kind
-    script.parent.mkdir()
-    places = " ".join(f"/{place}" for place in BINARIES[kind].split())
-    search = f'for program in {places}; do [ -x "$program" ] && exec "$program" "$@"; done; echo "the node has no {kind}" >&2; exit 127'
-    entered = f"exec nsenter --target {node_pid} --mount -- /bin/sh -c '{search}' {kind} \"$@\""
-    script.write_text(f"#!/bin/sh\n{entered}\n", encoding="utf-8")
-    script.chmod(0o755)
-    return ["--node", f"{kind}={script}"]
+    with borrowed(node_pid, wanted(kind)) as programs:
+        binary = next((program for program in programs if program.name == kind), None)
+        if binary is None:
+            msg = f"the node has no {kind} in {search_path()}"
+            raise ValueError(msg)
+        script = scratch / "bin" / kind
+        script.parent.mkdir()
+        script.write_text(enter(node_pid, binary), encoding="utf-8")
+        script.chmod(0o755)
+        yield ["--node", f"{kind}={script}"]
 
 
 def _run(arguments: list[str]) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from critests.node.binaries import MissingProgram, find_program
 from critests.node.settings import Settings
 from critests.node.traces import Traces
 
-_HELPER_DIRECTORIES = ("/usr/libexec/crio", "/usr/lib/crio", "/usr/libexec/podman", "/usr/lib/podman")
+HELPER_DIRECTORIES = ("/usr/libexec/crio", "/usr/lib/crio", "/usr/libexec/podman", "/usr/lib/podman")
 
 
 def socket_of(traces: Traces) -> Path:
@@ -22,7 +22,7 @@ def find_helpers(path: str) -> dict[str, Path]:
     Raises:
         MissingProgram: one of them is nowhere.
     """
-    everywhere = ":".join((path, *_HELPER_DIRECTORIES))
+    everywhere = ":".join((path, *HELPER_DIRECTORIES))
     found = {}
     for name in ("conmon", "pinns"):
         try:

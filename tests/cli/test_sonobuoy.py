@@ -19,7 +19,8 @@ import pytest
 import yaml
 
 import critests as package
-from critests.cli.sonobuoy import BINARIES, hand_over
+from critests.cli.sonobuoy import hand_over
+from critests.node.binaries import KINDS
 from critests.record.files import write
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment
@@ -154,7 +155,7 @@ def test_the_plugin_file_fits_the_command(name: str) -> None:
     assert mounts["results"] == "/tmp/sonobuoy/results"  # the default of the command
     if "private" in name:
         assert container["command"][2:] == ["--private", "containerd"]
-        assert container["command"][3] in BINARIES
+        assert container["command"][3] in KINDS
         volumes = {volume["name"]: volume["hostPath"]["path"] for volume in plugin["podSpec"]["volumes"]}
         assert {path: mounts[volume] for volume, path in volumes.items()} == {path: path for path in volumes.values()}
         assert plugin["podSpec"]["hostPID"] is True

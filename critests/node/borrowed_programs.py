@@ -1,0 +1,73 @@
+"""Programs of a node, seen from a container on it: for each a small script at the same path, which enters the node's mount namespace.
+
+A throwaway runtime that runs in the node's namespace is configured with paths of the node. The suite looks for these programs, and asks
+them for their versions, in its own root, where they are missing. What is there already is left as it is.
+"""
+
+import contextlib
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from critests.node.binaries import search_path
+from critests.node.cni import PLUGIN_DIRECTORIES, PLUGINS
+from critests.node.crio import HELPER_DIRECTORIES
+
+SEARCH_SECONDS: Final = 30
+_PROGRAMS: Final = ("runc", "crun", "containerd-shim-runc-v2", "conmon", "pinns")
+
+
+def wanted(kind: str) -> list[Path]:
+    """Return every path at which a program that a throwaway runtime of this kind needs may be."""
+    directories = [Path(part) for part in (*search_path().split(":"), *HELPER_DIRECTORIES)]
+    programs = [directory / name for directory in directories for name in (kind, *_PROGRAMS)]
+    return [*programs, *(directory / name for directory in PLUGIN_DIRECTORIES for name in PLUGINS)]
+
+
+def enter(pid: int, program: Path) -> str:
+    """Return a script that runs a program in the mount namespace of a process."""
+    return f'#!/bin/sh\nexec nsenter --target {pid} --mount -- {program} "$@"\n'
+
+
+@contextlib.contextmanager
+def borrowed(pid: int, paths: Iterable[Path]) -> Iterator[list[Path]]:
+    """Have those programs of a node stand here, at the same paths, for the time of a `with`.
+
+    Args:
+        pid: A process in the node's mount namespace.
+        paths: Absolute; those that the node does not have, or that exist here, are passed over.
+
+    Yields:
+        The programs that the node has, whether or not they had to be borrowed.
+
+    Raises:
+        OSError: the namespace cannot be entered, or a script cannot be written.
+    """
+    there = _on_node(pid, paths)
+    with contextlib.ExitStack() as held:
+        for path in there:
+            if path.exists():
+                continue
+            for folder in reversed([parent for parent in path.parents if not parent.exists()]):
+                folder.mkdir()
+                held.callback(folder.rmdir)
+            path.write_text(enter(pid, path), encoding="utf-8")
+            held.callback(path.unlink, missing_ok=True)
+            path.chmod(0o755)
+        yield there
+
+
+def _on_node(pid: int, paths: Iterable[Path]) -> list[Path]:
+    search = 'for program in "$@"; do [ -f "$program" ] && [ -x "$program" ] && echo "$program"; done; exit 0'
+    command = ["nsenter", "--target", str(pid), "--mount", "--", "/bin/sh", "-c", search, "sh", *map(str, paths)]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, timeout=SEARCH_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        msg = f"the mount namespace of process {pid} did not answer within {SEARCH_SECONDS} s"
+        raise OSError(msg) from error
+    if found.returncode:
+        why = found.stderr.strip()
+        msg = f"the mount namespace of process {pid} cannot be entered: {why}; the container must be privileged, with hostPID"
+        raise OSError(msg)
+    return [Path(line) for line in found.stdout.splitlines()]
