@@ -8,14 +8,18 @@ throwaway runtime uses for a pod's life by either account. Needs root for the la
 """
 
 import argparse
+import os
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.benchmark import client_cost
 from critests.benchmark.accounting_cgroup import accounted
+from critests.benchmark.client_process import EXPERIMENTS, environment
 from critests.benchmark.machine_facts import machine_facts
 from critests.benchmark.noise import StealMeter, noise_probes
 from critests.benchmark.oci_reference import OciReferenceFailed, measure
@@ -46,8 +50,9 @@ def main() -> None:
     for probe in noise_probes(Path("/var/tmp")):  # noqa: S108 - any place on a disk; the file has no name there
         worst = f"p99 {probe.p99_seconds * 1e3:.3f} ms"
         print(f"  {probe.name:<6} median {probe.median_seconds * 1e3:.3f} ms, {worst}, {probe.count} times")
-    print(f"  {machine_facts()}\nthe client")
-    client_cost.print_costs(seconds=2.0)
+    print(f"  {machine_facts()}")
+    _print_client("the client, as `critests bench` starts it", environment(os.environ))
+    _print_client("the same with gRPC as it comes", {name: value for name, value in os.environ.items() if name != EXPERIMENTS})
     run = RunIdentity.new()
     with tempfile.TemporaryDirectory() as folder:
         print("the bare OCI runtime, medians in ms")
@@ -57,6 +62,11 @@ def main() -> None:
         _print_accounts(chosen.node, chosen.cycles, run)
     share = steal.share()
     print(f"time that other guests took meanwhile: {'not counted here' if share is None else f'{share:.1%}'}")
+
+
+def _print_client(title: str, env: Mapping[str, str]) -> None:
+    print(title, flush=True)
+    subprocess.run([sys.executable, "-m", "critests.benchmark.client_cost"], env=env, check=True)
 
 
 def _print_reference(name: str, rounds: int, folder: Path, run: RunIdentity) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from critests.benchmark.client_process import environment
 from critests.benchmark.scenarios import PROFILES, SCENARIOS, in_profile
 from critests.cli.run_options import Sectioned, pytest_arguments, run_options, settings_from
 from critests.fixtures.options import CHOICE, MEASURING, OUTPUT, RULES, RUNTIME
@@ -68,7 +69,7 @@ def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options
     arguments += [*values["pytest_args"], "--cri-progress"]
     sys.stdout.flush()
     # another process image, for the reason that `critests run` has
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "pytest", *arguments])  # noqa: S606 - there is no shell in between
+    os.execve(sys.executable, [sys.executable, "-P", "-m", "pytest", *arguments], environment(os.environ))  # noqa: S606 - there is no shell in between
 
 
 def _list(settings: Any) -> None:  # noqa: ANN401 - its type would import what `--list` does not need

@@ -1,16 +1,18 @@
 """The live comparison of two runtimes: both measured in one run, in interleaved random blocks, and both validated."""
 
 import dataclasses
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from critests.benchmark.client_process import environment
 from critests.cli.bench import INI as BENCH_INI
 from critests.cli.refusals import NotPossible
 from critests.cli.run import INI as RUN_INI
@@ -87,7 +89,10 @@ def _run(ini: Path, package: str, values: dict[str, Any], what: str) -> RunRecor
         copy = Path(place, RUN_FILE)
         arguments = ["-c", str(ini), "--pyargs", package, "-p", "critests.plugin", *pytest_arguments(values | {"cri_json": str(copy)})]
         sys.stdout.flush()
-        code = _wait([sys.executable, "-P", "-m", "pytest", *arguments, "--cri-progress"])
+        code = _wait(
+            [sys.executable, "-P", "-m", "pytest", *arguments, "--cri-progress"],
+            environment(os.environ) if ini is BENCH_INI else os.environ,
+        )
         if code == ExitCode.INTERRUPTED:
             raise click.exceptions.Exit(code)
         if code not in USABLE:
@@ -96,9 +101,9 @@ def _run(ini: Path, package: str, values: dict[str, Any], what: str) -> RunRecor
         return read(copy)
 
 
-def _wait(command: Sequence[str]) -> int:
+def _wait(command: Sequence[str], env: Mapping[str, str]) -> int:
     """Wait for a command; Ctrl-C reaches it as well as us, and it cleans up before it ends."""
-    process = subprocess.Popen(command)
+    process = subprocess.Popen(command, env=env)
     while True:
         try:
             return process.wait()

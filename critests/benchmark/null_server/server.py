@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from critests.benchmark.client_process import EXPERIMENTS
 from critests.benchmark.null_server.answers import NullAnswers
 from critests.benchmark.null_server.connection import NullConnection
 
@@ -91,7 +92,10 @@ def start_null_server(directory: Path, *, entries: int = 0, exec_bytes: int = 0)
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))},
+        env={
+            **{name: value for name, value in os.environ.items() if name != EXPERIMENTS},
+            "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH")))),
+        },
         start_new_session=True,  # Ctrl-C is for the process that will stop it
     )
     server = NullServer(process, path)
