@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -26,6 +27,7 @@ from critests.benchmark.null_server.connection import NullConnection
 _READY: Final = "ready"
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 5.0
+_AWAKE_SECONDS: Final = 0.005
 
 
 class NullServerFailed(Exception):
@@ -72,13 +74,15 @@ class NullServer:
         self.stop()
 
 
-def start_null_server(directory: Path, *, entries: int = 0, exec_bytes: int = 0) -> NullServer:
+def start_null_server(directory: Path, *, entries: int = 0, exec_bytes: int = 0, awake: bool = False) -> NullServer:
     """Start a null server and wait until it listens.
 
     Args:
         directory: where its socket goes; short enough for the path of a unix socket (107 bytes).
         entries: how many sandboxes, containers and images it holds from the beginning.
         exec_bytes: how much its ExecSync gives on standard output.
+        awake: whether it stays awake between calls that follow each other closely, so that nobody has to wait until it was woken. It
+            then takes a processor of its own; with only one it sleeps all the same.
 
     Raises:
         NullServerFailed: it did not start.
@@ -87,7 +91,7 @@ def start_null_server(directory: Path, *, entries: int = 0, exec_bytes: int = 0)
     command = [sys.executable, "-m", "critests.benchmark.null_server", "--socket", str(path)]
     package = str(Path(__file__).resolve().parents[2])
     process = subprocess.Popen(
-        [*command, "--entries", str(entries), "--exec-bytes", str(exec_bytes), "--until-stdin-ends"],
+        [*command, "--entries", str(entries), "--exec-bytes", str(exec_bytes), "--until-stdin-ends", *(["--awake"] if awake else [])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -115,16 +119,27 @@ def start_null_server(directory: Path, *, entries: int = 0, exec_bytes: int = 0)
     return server
 
 
-def serve(listener: socket.socket, answers: NullAnswers, until: "int | None" = None) -> None:
-    """Answer every connection, in this thread, until a file descriptor has nothing more to read."""
+def serve(listener: socket.socket, answers: NullAnswers, until: "int | None" = None, *, awake: bool = False) -> None:
+    """Answer every connection, in this thread, until a file descriptor has nothing more to read.
+
+    Args:
+        listener: bound and listening.
+        answers: what is answered.
+        until: the file descriptor, or None.
+        awake: look again and again for a while after each call, instead of sleeping until the next.
+    """
     listener.setblocking(False)
     with selectors.DefaultSelector() as selector:
         selector.register(listener, selectors.EVENT_READ)
         if until is not None:
             selector.register(until, selectors.EVENT_READ)
         connections: dict[int, NullConnection] = {}
+        last = -_AWAKE_SECONDS
         while True:
-            for key, events in selector.select():
+            ready = selector.select(0 if awake and time.monotonic() - last < _AWAKE_SECONDS else None)
+            if ready:
+                last = time.monotonic()
+            for key, events in ready:
                 if key.fileobj is listener:
                     accepted, _ = listener.accept()
                     accepted.setblocking(False)
@@ -161,6 +176,7 @@ def main() -> None:
     parser.add_argument("--entries", type=int, default=0, help="sandboxes, containers and images that there are from the beginning")
     parser.add_argument("--exec-bytes", type=int, default=0, help="what ExecSync gives on standard output")
     parser.add_argument("--until-stdin-ends", action="store_true", help="end with the standard input, so with the process at its other end")
+    parser.add_argument("--awake", action="store_true", help="do not sleep between calls that follow each other closely")
     chosen = parser.parse_args()
     answers = NullAnswers(entries=chosen.entries, exec_bytes=chosen.exec_bytes)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -175,6 +191,7 @@ def main() -> None:
         try:
             listener.listen(128)
             print(_READY, flush=True)
-            serve(listener, answers, sys.stdin.fileno() if chosen.until_stdin_ends else None)
+            until = sys.stdin.fileno() if chosen.until_stdin_ends else None
+            serve(listener, answers, until, awake=chosen.awake and len(os.sched_getaffinity(0)) > 1)
         finally:
             chosen.socket.unlink(missing_ok=True)
