@@ -32,6 +32,7 @@ pytest_plugins = [
     "critests.fixtures.session",
     "critests.fixtures.sandboxes",
     "critests.fixtures.containers",
+    "critests.fixtures.host_folder",
     "critests.fixtures.images",
     "critests.fixtures.streaming",
     "critests.fixtures.own_runtime",

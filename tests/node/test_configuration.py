@@ -98,7 +98,7 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
 
 
 def test_crio_without_its_helpers_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crio, "_HELPER_DIRECTORIES", ())
+    monkeypatch.setattr(crio, "HELPER_DIRECTORIES", ())
     with pytest.raises(MissingProgram, match=f"CRI-O needs the program conmon, which is in none of {tmp_path}; .*apt install conmon"):
         crio.find_helpers(str(tmp_path))
 

@@ -99,14 +99,14 @@ def test_kernel_settings_are_read_only(running_container: Container) -> None:
 @requirement("CMD-19/caller-wins")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("name", ["hosts", "hostname", "resolv.conf"])
-def test_a_mount_of_the_caller_wins(running: ContainerFactory, tmp_path: Path, name: str) -> None:
+def test_a_mount_of_the_caller_wins(running: ContainerFactory, host_folder: Path, name: str) -> None:
     """A mount on /etc/hosts, /etc/hostname or /etc/resolv.conf that the caller asks for MUST win over the runtime's own.
 
     Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts so.
     """
-    (tmp_path / name).write_text(CALLERS_OWN)
+    (host_folder / name).write_text(CALLERS_OWN)
 
-    container = running(script=WAITING, mounts=[cri.Mount(container_path=f"/etc/{name}", host_path=str(tmp_path / name))])
+    container = running(script=WAITING, mounts=[cri.Mount(container_path=f"/etc/{name}", host_path=str(host_folder / name))])
 
     assert container.output("cat", f"/etc/{name}") == CALLERS_OWN.strip()
 

@@ -28,28 +28,28 @@ def mount_in(status: cri.ContainerStatus, path: str) -> cri.Mount:
 @requirement("CTA-09/required")
 @pytest.mark.parametrize("readonly", [False, True], ids=["writable", "read-only"])
 @requires(Capability.SAME_HOST)
-def test_status_tells_the_requested_mounts(runtime: Runtime, created: ContainerFactory, tmp_path: Path, *, readonly: bool) -> None:
+def test_status_tells_the_requested_mounts(runtime: Runtime, created: ContainerFactory, host_folder: Path, *, readonly: bool) -> None:
     """Every mount that was requested MUST be in ContainerStatus with its path in the container, its host path and whether it is read-only.
 
     Source: ContainerStatus.mounts.
     """
-    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(tmp_path), readonly=readonly)])
+    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=readonly)])
 
     told = mount_in(status_of(runtime, container), "/mounted")
 
-    assert (told.host_path, told.readonly) == (str(tmp_path), readonly)
+    assert (told.host_path, told.readonly) == (str(host_folder), readonly)
 
 
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST)
-def test_status_tells_that_a_mount_is_relabelled(runtime: Runtime, created: ContainerFactory, tmp_path: Path) -> None:
+def test_status_tells_that_a_mount_is_relabelled(runtime: Runtime, created: ContainerFactory, host_folder: Path) -> None:
     """ContainerStatus SHOULD tell of a mount whether it is relabelled for SELinux, and how mounts propagate.
 
     Source: Mount.selinux_relabel and propagation.
     """
     mounts = [
-        cri.Mount(container_path="/relabelled", host_path=str(tmp_path), selinux_relabel=True),
-        cri.Mount(container_path="/as-it-is", host_path=str(tmp_path)),
+        cri.Mount(container_path="/relabelled", host_path=str(host_folder), selinux_relabel=True),
+        cri.Mount(container_path="/as-it-is", host_path=str(host_folder)),
     ]
     container = created(mounts=mounts)
 
@@ -62,12 +62,12 @@ def test_status_tells_that_a_mount_is_relabelled(runtime: Runtime, created: Cont
 
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST, Capability.RECURSIVE_READ_ONLY_MOUNTS)
-def test_status_tells_that_a_mount_is_read_only_all_the_way_down(runtime: Runtime, created: ContainerFactory, tmp_path: Path) -> None:
+def test_status_tells_that_a_mount_is_read_only_all_the_way_down(runtime: Runtime, created: ContainerFactory, host_folder: Path) -> None:
     """ContainerStatus SHOULD tell of a mount that it is read-only with everything mounted below it.
 
     Source: Mount.recursive_read_only.
     """
-    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(tmp_path), readonly=True, recursive_read_only=True)])
+    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=True, recursive_read_only=True)])
 
     told = mount_in(status_of(runtime, container), "/mounted")
 
@@ -77,13 +77,13 @@ def test_status_tells_that_a_mount_is_read_only_all_the_way_down(runtime: Runtim
 @requirement("CTA-09/recorded")
 @requires(Capability.SAME_HOST)
 def test_what_else_status_tells_of_mounts(
-    runtime: Runtime, created: ContainerFactory, tmp_path: Path, observe: Callable[[str], None]
+    runtime: Runtime, created: ContainerFactory, host_folder: Path, observe: Callable[[str], None]
 ) -> None:
     """ContainerStatus MAY tell mounts that nobody requested.
 
     Source: ContainerStatus.mounts; the CRI does not say whether files that the runtime itself mounts are among them.
     """
-    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(tmp_path))])
+    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))])
 
     told = sorted(mount.container_path for mount in status_of(runtime, container).mounts)
 

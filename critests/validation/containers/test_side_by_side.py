@@ -51,12 +51,12 @@ def test_the_end_of_one_container_leaves_its_neighbour_running(
 
 @requirement("CTR-35")
 @requires(Capability.SAME_HOST)
-def test_a_container_follows_one_that_ran_to_its_end(exited: ContainerFactory, tmp_path: Path) -> None:
+def test_a_container_follows_one_that_ran_to_its_end(exited: ContainerFactory, host_folder: Path) -> None:
     """A container MUST be able to run after another one in the same sandbox has ended, and see what that one left in their mount.
 
     Source: CreateContainer, ContainerConfig.mounts; it is how init containers work.
     """
-    mounts = [cri.Mount(container_path="/shared", host_path=str(tmp_path))]
+    mounts = [cri.Mount(container_path="/shared", host_path=str(host_folder))]
     first = exited(script="echo prepared > /shared/note", mounts=mounts)
 
     second = exited(script="cat /shared/note", mounts=mounts)

@@ -67,12 +67,12 @@ def test_dns_configuration_is_written_in_its_order(new_sandbox: SandboxFactory, 
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-02")
-def test_pod_without_dns_configuration_has_the_nodes(new_sandbox: SandboxFactory, resolver_of: Resolver) -> None:
+def test_pod_without_dns_configuration_has_the_nodes(runtime: Runtime, new_sandbox: SandboxFactory, resolver_of: Resolver) -> None:
     """Without a DNS configuration, the containers' resolv.conf SHOULD say what the node's says.
 
     Source: PodSandboxConfig.dns_config.
     """
-    nodes = words_of(RESOLV_CONF.read_text(encoding="utf-8"))
+    nodes = words_of(runtime.seen_by_daemon(RESOLV_CONF).read_text(encoding="utf-8"))
 
     seen = resolver_of(new_sandbox())
 
@@ -81,12 +81,12 @@ def test_pod_without_dns_configuration_has_the_nodes(new_sandbox: SandboxFactory
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-03")
-def test_pod_with_empty_dns_configuration(new_sandbox: SandboxFactory, resolver_of: Resolver, observe: Observe) -> None:
+def test_pod_with_empty_dns_configuration(runtime: Runtime, new_sandbox: SandboxFactory, resolver_of: Resolver, observe: Observe) -> None:
     """An empty DNS configuration MAY give an empty resolv.conf or the node's, and nothing else.
 
     Source: PodSandboxConfig.dns_config; the CRI does not say.
     """
-    nodes = words_of(RESOLV_CONF.read_text(encoding="utf-8"))
+    nodes = words_of(runtime.seen_by_daemon(RESOLV_CONF).read_text(encoding="utf-8"))
 
     seen = resolver_of(new_sandbox(dns_config=cri.DNSConfig()))
 

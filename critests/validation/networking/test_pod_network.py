@@ -177,4 +177,4 @@ def test_verbose_status_names_the_network_namespace(runtime: Runtime, sandbox: S
     paths = [entry["path"] for entry in known if entry.get("type") == "network" and entry.get("path")]
     assert paths, "no path of a network namespace in the verbose status"
     inside = running_container.output("readlink", "/proc/1/ns/net")
-    assert {f"net:[{Path(path).stat().st_ino}]" for path in paths} == {inside}
+    assert {f"net:[{runtime.seen_by_daemon(Path(path)).stat().st_ino}]" for path in paths} == {inside}

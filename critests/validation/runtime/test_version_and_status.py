@@ -231,14 +231,14 @@ def test_recursive_read_only_mounts_are_as_announced(
     sandbox: Sandbox,
     container_config: Callable[..., cri.ContainerConfig],
     adopt_container: Callable[[str, Sandbox, cri.ContainerConfig], Container],
-    tmp_path: Path,
+    host_folder: Path,
 ) -> None:
     """A recursively read-only mount MUST work with a handler that announces such mounts, and be refused with one that does not.
 
     Source: RuntimeHandlerFeatures.recursive_read_only_mounts, Mount.recursive_read_only. Where it is refused, at create or start, is open.
     """
     handlers = {handler.name: handler.features for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers}
-    mount = cri.Mount(container_path="/mnt/announced", host_path=str(tmp_path), readonly=True, recursive_read_only=True)
+    mount = cri.Mount(container_path="/mnt/announced", host_path=str(host_folder), readonly=True, recursive_read_only=True)
     config = container_config(mounts=[mount])
     works = True
 
