@@ -128,6 +128,17 @@ def test_no_validation_test_waits_with_a_sleep() -> None:
     assert not found, "wait for a condition, with a deadline"
 
 
+def test_no_validation_test_mounts_what_only_the_suite_sees() -> None:
+    found = [
+        f"{tree.named(path)}:{node.lineno}"
+        for path, module in validation_modules()
+        for node in ast.walk(module)
+        if isinstance(node, ast.arg) and node.arg.startswith("tmp_path")
+    ]
+
+    assert not found, "the runtime may not see pytest's temporary directories: take host_folder"
+
+
 def test_no_validation_test_knows_a_runtime_by_name() -> None:
     found = [
         f"{tree.named(path)}:{node.lineno}: {ast.unparse(node)}"
