@@ -32,7 +32,7 @@ from critests.record.errors import RecordError
 from critests.record.exits import ExitCode
 from critests.record.expectations import ExpectationsMalformed
 from critests.record.files import write
-from critests.record.judgement import Circumstances, judge
+from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.exports import export
@@ -174,8 +174,7 @@ class Leader:
     def _take(self, result: TestResult) -> None:
         self.gathered.results.append(result)
         if self.progress is not None:
-            final = judge([result], self.known).tests[0] if self.known else result
-            self.progress.test(final)
+            self.progress.test(judge_alone(result, self.known))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the user stopped the run; `pytest.exit` has reasons of its own."""

@@ -25,7 +25,7 @@ from critests.fixtures.session import COURSE, MADE, SESSION, SuiteSession
 from critests.leader import Leader, report_of
 from critests.record.codec import to_plain
 from critests.record.exits import ExitCode
-from critests.record.judgement import judge
+from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
 
 pytest_plugins = [
@@ -181,7 +181,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # what a report holds beside its fields travels to the leader with it
         allure = item.config.stash.get(ALLURE, None)
         if allure is not None and session.context is not None:
-            allure.test(_final(session, result), session.recorder.since(course.position), session.context)
+            allure.test(judge_alone(result, session.known), session.recorder.since(course.position), session.context)
     return report
 
 
@@ -205,14 +205,9 @@ def _look_after(session: SuiteSession, raw: Raw, *, provoked: bool) -> Raw:
     return Raw(Outcome.BLOCKED, session.gone) if session.gone and not provoked else raw
 
 
-def _final(session: SuiteSession, result: TestResult) -> TestResult:
-    """Return a result as the end of the run will judge it, as far as that is known before."""
-    return judge([result], session.known).tests[0] if session.known is not None else result
-
-
 def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:
     """Give a phase that did not pass the outcome that pytest knows for it."""
-    final = _final(item.config.stash[SESSION], result)
+    final = judge_alone(result, item.config.stash[SESSION].known)
     where = (str(item.path), item.location[1] or 0)
     match final.outcome:
         case Outcome.WARNED:

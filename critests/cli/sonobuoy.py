@@ -22,7 +22,7 @@ from typing import Final
 import click
 
 from critests.node.binaries import KINDS, search_path
-from critests.node.borrowed_programs import borrowed, enter, wanted
+from critests.node.borrowed_programs import borrowed, stand_in, wanted
 from critests.record.errors import RecordUnreadable
 from critests.record.files import RUN_FILE, write_atomically
 from critests.report.formats import FORMATS, load
@@ -147,8 +147,7 @@ def _private(kind: str, scratch: Path, node_pid: int) -> Iterator[list[str]]:
             raise ValueError(msg)
         script = scratch / "bin" / kind
         script.parent.mkdir()
-        script.write_text(enter(node_pid, binary), encoding="utf-8")
-        script.chmod(0o755)
+        stand_in(script, node_pid, binary)
         yield ["--node", f"{kind}={script}"]
 
 

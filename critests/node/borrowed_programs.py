@@ -25,9 +25,10 @@ def wanted(kind: str) -> list[Path]:
     return [*programs, *(directory / name for directory in PLUGIN_DIRECTORIES for name in PLUGINS)]
 
 
-def enter(pid: int, program: Path) -> str:
-    """Return a script that runs a program in the mount namespace of a process."""
-    return f'#!/bin/sh\nexec nsenter --target {pid} --mount -- {program} "$@"\n'
+def stand_in(script: Path, pid: int, program: Path) -> None:
+    """Write a script that runs a program in the mount namespace of a process."""
+    script.write_text(f'#!/bin/sh\nexec nsenter --target {pid} --mount -- {program} "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
 
 
 @contextlib.contextmanager
@@ -52,9 +53,8 @@ def borrowed(pid: int, paths: Iterable[Path]) -> Iterator[list[Path]]:
             for folder in reversed([parent for parent in path.parents if not parent.exists()]):
                 folder.mkdir()
                 held.callback(folder.rmdir)
-            path.write_text(enter(pid, path), encoding="utf-8")
             held.callback(path.unlink, missing_ok=True)
-            path.chmod(0o755)
+            stand_in(path, pid, path)
         yield there
 
 

@@ -77,6 +77,16 @@ class Judgement:
     notes: list[str]
 
 
+def judge_alone(result: TestResult, circumstances: Circumstances | None) -> TestResult:
+    """Return one result as the end of the run will judge it, as far as that is known before.
+
+    Args:
+        result: Raw.
+        circumstances: The rest of the run; None where they are not known yet, and the result stays raw.
+    """
+    return judge([result], circumstances).tests[0] if circumstances is not None else result
+
+
 def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgement:
     """Turn raw results into final ones and say what they mean.
 
