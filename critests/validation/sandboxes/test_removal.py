@@ -121,7 +121,7 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
 
 
 @requirement("SBX-23")
-def test_remove_pod_sandbox_is_idempotent(runtime: Runtime, own_sandbox: Sandbox) -> None:
+def test_remove_pod_sandbox_is_idempotent(runtime: Runtime, own_sandbox: Sandbox, listed: Callable[[Sandbox], list[str]]) -> None:
     """RemovePodSandbox MUST succeed for a sandbox that it has removed before.
 
     Source: RemovePodSandbox.
@@ -129,6 +129,8 @@ def test_remove_pod_sandbox_is_idempotent(runtime: Runtime, own_sandbox: Sandbox
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert listed(own_sandbox) == []
 
 
 @requirement("SBX-24")
