@@ -1,8 +1,9 @@
 """What the suite adds to the folder of `--alluredir` while allure-pytest writes it.
 
-allure-pytest knows of a test what pytest knows. The rest comes from the suite: which requirement it is about, the outcome that pytest
-has no word for, the calls, the evidence. It is the same as in the folder that is made from the record of the run afterwards
-(`critests.report.formats.allure`), with one difference: here every test's calls are steps, there only those that were kept.
+allure-pytest knows of a test what pytest knows. The rest comes from the suite: which requirement it is about,
+the outcome that pytest has no word for, the calls, the evidence. It is the same as in the folder that is made
+from the record of the run afterwards (`critests.report.formats.allure`), with one difference: here every
+test's calls are steps, there only those that were kept.
 """
 
 import contextlib
@@ -25,10 +26,22 @@ from critests.report.formats.allure import EVIDENCE_BUDGET, put_all, result_of, 
 from critests.report.formats.source import Source
 
 OURS: Final = (
-    *("name", "fullName", "historyId", "testCaseId", "status", "statusDetails", "description", "descriptionHtml", "titlePath"),
+    *(
+        "name",
+        "fullName",
+        "historyId",
+        "testCaseId",
+        "status",
+        "statusDetails",
+        "description",
+        "descriptionHtml",
+        "titlePath",
+    ),
     *("labels", "links", "parameters", "steps"),
 )
-"""Of a result, what the suite knows better; its uuid, its times and the fixtures around it remain allure-pytest's."""
+"""Of a result, what the suite knows better; its uuid, its times and the fixtures around it remain
+allure-pytest's.
+"""
 
 
 class AllureDir:
@@ -43,7 +56,10 @@ class AllureDir:
     @classmethod
     def of(cls, config: pytest.Config) -> "AllureDir | None":
         """Return that of a session; None where nobody asked for the folder."""
-        listener, root = config.pluginmanager.get_plugin("allure_listener"), getattr(config.option, "allure_report_dir", None)
+        listener, root = (
+            config.pluginmanager.get_plugin("allure_listener"),
+            getattr(config.option, "allure_report_dir", None),
+        )
         return cls(listener, Path(root).absolute()) if listener and root else None
 
     def test(self, result: TestResult, calls: list[Call], context: RunContext) -> None:

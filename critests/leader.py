@@ -1,4 +1,6 @@
-"""The process that the user started: it begins the run, gathers what its processes report, judges, writes the record and cleans up."""
+"""The process that the user started: it begins the run, gathers what its processes report, judges, writes the
+record and cleans up.
+"""
 
 import contextlib
 import dataclasses
@@ -39,7 +41,16 @@ from critests.report.exports import export
 from critests.report.progress import Progress
 from critests.report.terminal import new_console, print_summary
 
-NOT_TESTABLE = (CannotTest, EndpointError, RuntimeStartFailed, MissingProgram, BusyboxError, RegistryPortTaken, RegistryError, RecordError)
+NOT_TESTABLE = (
+    CannotTest,
+    EndpointError,
+    RuntimeStartFailed,
+    MissingProgram,
+    BusyboxError,
+    RegistryPortTaken,
+    RegistryError,
+    RecordError,
+)
 
 
 class Leader:
@@ -67,7 +78,9 @@ class Leader:
 
     @property
     def active(self) -> bool:
-        """Whether the user asked for a run by an option, so that it can begin before the first test asks for it."""
+        """Whether the user asked for a run by an option, so that it can begin before the first test asks for
+        it.
+        """
         return self.settings.any_given or bool(self.config.getoption("cri_progress"))
 
     def begin(self) -> RunContext:
@@ -95,7 +108,9 @@ class Leader:
         return self.context
 
     def _probe_what_is_required(self) -> None:
-        """Find out at once about capabilities that the user demands, whether or not a test will ask for them."""
+        """Find out at once about capabilities that the user demands, whether or not a test will ask for
+        them.
+        """
         assert self.context is not None
         known = {fact.name for fact in self.context.facts}
         wanted = tuple(Capability(name) for name in conclusion.required(self.settings) if name not in known)
@@ -103,7 +118,9 @@ class Leader:
             return
         connection = self.context.connect()
         try:
-            matrix = self.context.matrix(connection, self.settings.handlers[0], TestImages(connection, self.context).pull)
+            matrix = self.context.matrix(
+                connection, self.settings.handlers[0], TestImages(connection, self.context).pull
+            )
             self.context.facts = matrix.probe_all(wanted)
         except (Blocked, SetUpFailed) as error:
             self.gathered.notes.append(f"not all required capabilities could be probed: {error}")
@@ -114,14 +131,18 @@ class Leader:
         """Note what will run, and what the user left out."""
         ours = [item for item in kept if selection.is_ours(item)]
         self.total = len(ours)
-        self.gathered.results += [results.of_deselected(item, self.settings) for item in dropped if selection.is_ours(item)]
+        self.gathered.results += [
+            results.of_deselected(item, self.settings) for item in dropped if selection.is_ours(item)
+        ]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Print what was collected, a test a line, where the user wants the list."""
         if self.config.getoption("cri_list"):
             for item in session.items:
                 judged = selection.judged_by(item)
-                level = f"{judged.aspect.level}{'†' if judged.aspect.judgement else ''}" if judged.aspect else "-"
+                level = (
+                    f"{judged.aspect.level}{'†' if judged.aspect.judgement else ''}" if judged.aspect else "-"
+                )
                 sys.stdout.write(f"{judged.name or '-':<24} {level:<8} {item.name}\n")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -131,12 +152,19 @@ class Leader:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Begin a run that the user asked for before its first test; under -n the workers' set-up has begun it already."""
-        if self.active and not session.config.option.collectonly and any(selection.is_ours(item) for item in session.items):
+        """Begin a run that the user asked for before its first test; under -n the workers' set-up has begun
+        it already.
+        """
+        if (
+            self.active
+            and not session.config.option.collectonly
+            and any(selection.is_ours(item) for item in session.items)
+        ):
             self.begin()
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - xdist's worker controller is not typed
+    # xdist's worker controller is not typed
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - see above
         """Hand the run to a worker."""
         if self.active:
             node.workerinput["critests"] = self.begin().to_worker()
@@ -184,7 +212,9 @@ class Leader:
             signal.signal(signal.SIGINT, _say_that_it_goes_on)
             signal.signal(signal.SIGTERM, _say_that_it_goes_on)
         if self.alone:
-            sys.stderr.write(f"critests: {'interrupted, cleaning up' if self.interrupted else excinfo.value}\n")
+            sys.stderr.write(
+                f"critests: {'interrupted, cleaning up' if self.interrupted else excinfo.value}\n"
+            )
 
     def pytest_internalerror(self, excrepr: object) -> None:
         """Note that the harness broke."""
@@ -230,7 +260,9 @@ class Leader:
             sys.stderr.write(f"critests: {error}\n")
             session.exitstatus = int(ExitCode.HARNESS_ERROR)
             self.record = record = dataclasses.replace(
-                record, exit_code=int(ExitCode.HARNESS_ERROR), exit_reason=f"the results are not complete: {error}"
+                record,
+                exit_code=int(ExitCode.HARNESS_ERROR),
+                exit_reason=f"the results are not complete: {error}",
             )
         if self.progress is not None:
             print_summary(record, run_dir=self.context.folder.path)
@@ -282,7 +314,9 @@ def _say_that_it_goes_on(number: int, frame: object) -> None:
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
     """Finish cleaning up whatever signals come meanwhile."""
-    before = {number: signal.signal(number, _say_that_it_goes_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, _say_that_it_goes_on) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-pytest.register_assert_rewrite("critests.fixtures", "critests.lifecycle", "critests.validation", "critests.benchmark")
+pytest.register_assert_rewrite(
+    "critests.fixtures", "critests.lifecycle", "critests.validation", "critests.benchmark"
+)
 
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
 from critests.alluredir import AllureDir
@@ -46,8 +48,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the suite's options."""
     options.add_to_pytest(parser)
     group = parser.getgroup("critests")
-    group.addoption("--cri-progress", action="store_true", help="show the suite's own progress and summary instead of pytest's")
-    group.addoption("--cri-list", action="store_true", help="print aspect, level and name of the tests, and run none")
+    group.addoption(
+        "--cri-progress",
+        action="store_true",
+        help="show the suite's own progress and summary instead of pytest's",
+    )
+    group.addoption(
+        "--cri-list", action="store_true", help="print aspect, level and name of the tests, and run none"
+    )
 
 
 @pytest.hookimpl(trylast=True)
@@ -76,7 +84,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     handlers = metafunc.config.stash[SESSION].settings.handlers
     if len(handlers) > 1 and "runtime_handler" in metafunc.fixturenames:
         metafunc.parametrize(
-            "runtime_handler", handlers, indirect=True, scope="session", ids=[handler or "default" for handler in handlers]
+            "runtime_handler",
+            handlers,
+            indirect=True,
+            scope="session",
+            ids=[handler or "default" for handler in handlers],
         )
 
 
@@ -104,18 +116,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _begin(config: pytest.Config) -> RunContext:
-    """Begin the run in this process, or take it over from the leader; a run that cannot begin ends the session."""
+    """Begin the run in this process, or take it over from the leader; a run that cannot begin ends the
+    session.
+    """
     session = config.stash[SESSION]
     if session.context is None:
         handed = _worker_input(config)
         if handed is not None:
             if "critests" not in handed:
                 pytest.exit(
-                    "under -n the leader needs to know the runtime: give --runtime-endpoint or --cri-node", returncode=int(ExitCode.USAGE)
+                    "under -n the leader needs to know the runtime: give --runtime-endpoint or --cri-node",
+                    returncode=int(ExitCode.USAGE),
                 )
             session.context = RunContext.of_worker(session.settings, handed["critests"])
             version = session.context.version
-            session.known = conclusion.circumstances(session.settings, version.runtime_name, version.runtime_version)
+            session.known = conclusion.circumstances(
+                session.settings, version.runtime_name, version.runtime_version
+            )
         else:
             session.context = config.stash[LEADER].begin()
     return session.context
@@ -147,21 +164,33 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn what a phase came to into an outcome, keep evidence, and hand the result to the leader with the last phase."""
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn what a phase came to into an outcome, keep evidence, and hand the result to the leader with the
+    last phase.
+    """
     report = yield
     course = item.stash.get(COURSE, None)
     if course is None:
         return report
     session = item.config.stash[SESSION]
     phase = course.phases[call.when] = Phase(seconds=call.duration)
-    if call.excinfo is not None and not isinstance(call.excinfo.value, KeyboardInterrupt | pytest.exit.Exception):
+    if call.excinfo is not None and not isinstance(
+        call.excinfo.value, KeyboardInterrupt | pytest.exit.Exception
+    ):
         phase.raw = classify(call.excinfo.value, call.when)
         phase.error = told(call.excinfo.value)
         phase.text = report.longreprtext
         if phase.raw.lost or session.gone:
-            phase.raw = _look_after(session, phase.raw, provoked=call.when == "call" and selection.is_disruptive(item))
-        if phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR} and session.context is not None and not course.evidence:
+            phase.raw = _look_after(
+                session, phase.raw, provoked=call.when == "call" and selection.is_disruptive(item)
+            )
+        if (
+            phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}
+            and session.context is not None
+            and not course.evidence
+        ):
             with contextlib.suppress(OSError):
                 course.evidence = evidence.write(
                     session.context.folder,
@@ -178,17 +207,21 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if phase.raw is not None:
         _speak_pytest(report, result, item)
     if call.when == "teardown":
-        report.critests = to_plain(result)  # type: ignore[attr-defined]  # what a report holds beside its fields travels to the leader with it
+        # what a report holds beside its fields travels to the leader with it
+        report.critests = to_plain(result)  # type: ignore[attr-defined]  # see above
         allure = item.config.stash.get(ALLURE, None)
         if allure is not None and session.context is not None:
-            allure.test(judge_alone(result, session.known), session.recorder.since(course.position), session.context)
+            allure.test(
+                judge_alone(result, session.known), session.recorder.since(course.position), session.context
+            )
     return report
 
 
 def _look_after(session: SuiteSession, raw: Raw, *, provoked: bool) -> Raw:
     """Look whether the runtime still answers; if not, this test is blocked and so is everything after it.
 
-    A disruptive test whose own call the runtime did not survive (`provoked`) has found that out, and keeps what it came to.
+    A disruptive test whose own call the runtime did not survive (`provoked`) has found that out, and keeps
+    what it came to.
     """
     if session.context is None:
         return raw

@@ -6,8 +6,11 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker by which tests without root leave out the others, and let signals do what they do by default."""
-    # under nohup SIGHUP is ignored, in a script's background SIGINT, and so they would be in every process that a test starts
+    """Register the marker by which tests without root leave out the others, and let signals do what they do
+    by default.
+    """
+    # under nohup SIGHUP is ignored, in a script's background SIGINT, and so they would be in every process
+    # that a test starts
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,5 @@
-"""Closes `make test`: a row for each tox environment, then one line that counts every test, as pytest's own last line does.
+"""Closes `make test`: a row for each tox environment, then one line that counts every test, as pytest's own
+last line does.
 
 An environment without a JUnit report of its own (a linter, a type check) counts as one test.
 """
@@ -50,12 +51,26 @@ def main(reports: Path) -> int:
         told: dict[str, Told] = json.loads((reports / "tox.json").read_text(encoding="utf-8"))["testenvs"]
     except FileNotFoundError:
         told = {}  # tox itself did not get far
-    rows = [row(name, what, reports) for name, what in told.items() if "result" in what and not name.startswith(".")]
+    rows = [
+        row(name, what, reports)
+        for name, what in told.items()
+        if "result" in what and not name.startswith(".")
+    ]
     for one in rows:
         verdict = "FAILED" if one.broke else "ok"
-        print(f"  {one.name:<16} {verdict:<6} {one.passed:>5} passed {one.failed:>4} failed {one.skipped:>4} skipped {one.seconds:>7.1f} s")
-    passed, failed, skipped = sum(one.passed for one in rows), sum(one.failed for one in rows), sum(one.skipped for one in rows)
-    print(f"==== {passed} passed, {failed} failed, {skipped} skipped in {sum(one.seconds for one in rows):.2f}s ====")
+        print(
+            f"  {one.name:<16} {verdict:<6} {one.passed:>5} passed {one.failed:>4} failed {one.skipped:>4}"
+            f" skipped {one.seconds:>7.1f} s"
+        )
+    passed, failed, skipped = (
+        sum(one.passed for one in rows),
+        sum(one.failed for one in rows),
+        sum(one.skipped for one in rows),
+    )
+    print(
+        f"==== {passed} passed, {failed} failed, {skipped} skipped in {sum(one.seconds for one in rows):.2f}s"
+        " ===="
+    )
     return int(failed > 0 or passed == 0)
 
 

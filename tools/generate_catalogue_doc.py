@@ -2,7 +2,8 @@
 """Write docs/catalogue.md: every requirement, its aspects and levels, and which test judges it.
 
     python tools/generate_catalogue_doc.py            write the page
-    python tools/generate_catalogue_doc.py --check    write nothing; exit 1 if the page is not what would be written
+    python tools/generate_catalogue_doc.py --check    write nothing; exit 1 if the page is not what would be
+    written
 
 Exits 1, and writes nothing, where a test names an id that the catalogue does not have, and the like.
 """
@@ -13,7 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # the page is about the catalogue of this checkout, not about one that happens to be installed
+sys.path.insert(
+    0, str(ROOT)
+)  # the page is about the catalogue of this checkout, not about one that happens to be installed
 
 from critests import catalogue  # noqa: E402 - after the line above
 from critests.catalogue import Aspect, Catalogue, Group, Level, Requirement  # noqa: E402 - likewise
@@ -27,28 +30,34 @@ NOT_YET = "not yet"
 INTRODUCTION = """\
 # Catalogue of requirements
 
-Written by `tools/generate_catalogue_doc.py`; do not edit. The truth is in `critests/catalogue/data/`, one TOML file a group.
+Written by `tools/generate_catalogue_doc.py`; do not edit. The truth is in `critests/catalogue/data/`, one
+TOML file a group.
 
-What a runtime of the Container Runtime Interface promises, as {requirements} requirements with {aspects} aspects. A test judges
-one aspect and names it: `SBA-17` where a requirement has a single aspect, `SBX-26/error` where it has several. An id is never
-used again. {tests} tests judge {tested} of the aspects so far. Revision of the data: `{revision}`.
+What a runtime of the Container Runtime Interface promises, as {requirements} requirements with {aspects}
+aspects. A test judges one aspect and names it: `SBA-17` where a requirement has a single aspect,
+`SBX-26/error` where it has several. An id is never used again. {tests} tests judge {tested} of the aspects so
+far. Revision of the data: `{revision}`.
 
 ## How to read it
 
-**Level.** A breach of `MUST` is a failure, of `SHOULD` a warning. `OPT` is an optional feature: binding where it is found,
-unsupported elsewhere. `DIV`: the API is silent and runtimes differ; the observed form is recorded, and only a hang, crash or leak
-fails. `†`: no text of the API demands it, it is our engineering judgement; a breach is a warning at most.
-*Disruptive*: the test restarts, starves or provokes the daemon; it runs on a throwaway runtime, or with `--disruptive`.
+**Level.** A breach of `MUST` is a failure, of `SHOULD` a warning. `OPT` is an optional feature: binding where
+it is found, unsupported elsewhere. `DIV`: the API is silent and runtimes differ; the observed form is
+recorded, and only a hang, crash or leak fails. `†`: no text of the API demands it, it is our engineering
+judgement; a breach is a warning at most.
+*Disruptive*: the test restarts, starves or provokes the daemon; it runs on a throwaway runtime, or with
+`--disruptive`.
 
-**Since.** The Kubernetes minor in which the field, the RPC or the rule first shipped; `≤1.15` is older than CRI v1 itself (1.20);
-`-` is not tied to a version. *Declared*: nothing on the wire shows whether the runtime is that new; the level holds where the
-user says so with `--api-level`.
+**Since.** The Kubernetes minor in which the field, the RPC or the rule first shipped; `≤1.15` is older than
+CRI v1 itself (1.20); `-` is not tied to a version. *Declared*: nothing on the wire shows whether the runtime
+is that new; the level holds where the user says so with `--api-level`.
 
-**Source.** `P`: a comment of the API's own proto file. `CT`: critest, of cri-tools. `CD:`: a containerd integration test.
-`CO:`: a CRI-O test file. `NE`: the node tests of Kubernetes. `KL`: what the kubelet does. `SL`: the streaming library
-k8s.io/cri-streaming, which containerd and CRI-O share. `owner#number`: an issue. *observed*: seen on containerd 2.1 or CRI-O 1.37.
+**Source.** `P`: a comment of the API's own proto file. `CT`: critest, of cri-tools. `CD:`: a containerd
+integration test. `CO:`: a CRI-O test file. `NE`: the node tests of Kubernetes. `KL`: what the kubelet does.
+`SL`: the streaming library k8s.io/cri-streaming, which containerd and CRI-O share. `owner#number`: an issue.
+*observed*: seen on containerd 2.1 or CRI-O 1.37.
 
-**critest.** Whether the critest programme asserts the same: `yes`; `partly`, weakly or in one case only; `no`.
+**critest.** Whether the critest programme asserts the same: `yes`; `partly`, weakly or in one case only;
+`no`.
 
 ### Keys of the data files
 
@@ -64,14 +73,16 @@ A file has `order` (of the groups), `title` and `area`, then a table for each re
 | `feature` | the optional feature it depends on, a key of `features.toml` | none |
 | `rev` | raised when the statement changes | 1 |
 | `own_test` | `false`: a rule about how the suite is run | `true` |
-| `aspects` | the aspects by `name`, where there is not just one; the keys below are then theirs | one, unnamed |
+| `aspects` | the aspects by `name`, where there is not just one; the keys below are then theirs | one,
+unnamed |
 | `level` | MUST, SHOULD, OPT, DIV | |
 | `judgement` | `true`: † | `false` |
 | `disruptive` | `true`: see above | `false` |
 | `scope` | which part of the statement the aspect covers | all of it |
 | `detection` | when it applies: how the feature is found, or a condition | always |
 | `since` (of an aspect) | where it differs from the requirement's | the same |
-| `declared_since` | the level holds where the user declares this version or a newer one | nothing to declare |
+| `declared_since` | the level holds where the user declares this version or a newer one | nothing to declare
+|
 | `undeclared_level` | the level otherwise | a breach is unsupported |
 """
 
@@ -133,12 +144,18 @@ def _rows(entry: Requirement, tests: dict[str, list[Reference]]) -> Iterator[str
     if len(entry.aspects) == 1:
         aspect = entry.aspects[0]
         statement = _text(entry.statement) + _conditions(aspect.scope, aspect.detection)
-        yield f"| {entry.id} | {_level(aspect)} | {statement} | {_since(aspect)} | {about} | {_tested(entry, aspect, tests)} |"
+        yield (
+            f"| {entry.id} | {_level(aspect)} | {statement} | {_since(aspect)} | {about} |"
+            f" {_tested(entry, aspect, tests)} |"
+        )
         return
     yield f"| {entry.id} | | {_text(entry.statement)} | | {about} | |"
     for aspect in entry.aspects:
         scope = _text(aspect.scope) + _conditions("", aspect.detection)
-        yield f"| {aspect.id} | {_level(aspect)} | {scope} | {_since(aspect)} | | | {_tested(entry, aspect, tests)} |"
+        yield (
+            f"| {aspect.id} | {_level(aspect)} | {scope} | {_since(aspect)} | | |"
+            f" {_tested(entry, aspect, tests)} |"
+        )
 
 
 def _level(aspect: Aspect) -> str:
@@ -164,7 +181,9 @@ def _tested(entry: Requirement, aspect: Aspect, tests: dict[str, list[Reference]
     found = tests.get(aspect.id)
     if not found:
         return NOT_YET
-    return "<br>".join(f"[{test.name}]({TESTS_FROM_PAGE}/{test.file.as_posix()}): {_text(test.title)}" for test in found)
+    return "<br>".join(
+        f"[{test.name}]({TESTS_FROM_PAGE}/{test.file.as_posix()}): {_text(test.title)}" for test in found
+    )
 
 
 def _text(text: str) -> str:
@@ -176,10 +195,22 @@ def _text(text: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write or check the page; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if the page is out of date")
-    parser.add_argument("--tests", type=Path, default=TESTS, metavar="DIR", help="where the tests are (default: critests/validation)")
-    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="the page (default: docs/catalogue.md)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, exit 1 if the page is out of date"
+    )
+    parser.add_argument(
+        "--tests",
+        type=Path,
+        default=TESTS,
+        metavar="DIR",
+        help="where the tests are (default: critests/validation)",
+    )
+    parser.add_argument(
+        "--page", type=Path, default=PAGE, metavar="FILE", help="the page (default: docs/catalogue.md)"
+    )
     options = parser.parse_args(arguments)
     entries = catalogue.load()
     references = references_below(options.tests)

@@ -4,8 +4,9 @@
     tools/measure_false_alarms.py --folder /var/tmp/aa containerd            40 comparisons of a minute each
     tools/measure_false_alarms.py --folder /var/tmp/aa containerd --times 0   only count what is there
 
-Each comparison starts two private runtimes of the same binary and measures them in turn; its result is a file in the folder, so that
-the script goes on where it was stopped. Needs root and a machine that does nothing else.
+Each comparison starts two private runtimes of the same binary and measures them in turn; its result is a file
+in the folder, so that the script goes on where it was stopped. Needs root and a machine that does nothing
+else.
 """
 
 import argparse
@@ -38,7 +39,18 @@ def main() -> None:
 
 def compare(runtime: str, seconds: int, seed: int, file: Path) -> None:
     """Make one comparison; what it prints goes beside its file."""
-    command = [sys.executable, "-m", "critests.cli", "compare", runtime, runtime, "--only", "speed", "--budget", str(seconds)]
+    command = [
+        sys.executable,
+        "-m",
+        "critests.cli",
+        "compare",
+        runtime,
+        runtime,
+        "--only",
+        "speed",
+        "--budget",
+        str(seconds),
+    ]
     command += ["--seed", str(seed), "--json", str(file), "--results", str(file.parent / "results")]
     with file.with_suffix(".log").open("wb") as log:
         code = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
@@ -56,12 +68,17 @@ def report(folder: Path) -> None:
             counts[operation["verdict"]] += 1
             if operation["verdict"] != NO_EVIDENCE:
                 alarms.append(
-                    f"{file.stem} {operation['scenario']} {operation['operation']}: {operation['verdict']} ({operation['ratio']})"
+                    f"{file.stem} {operation['scenario']} {operation['operation']}: {operation['verdict']}"
+                    f" ({operation['ratio']})"
                 )
     total = sum(counts.values())
     other = total - counts[NO_EVIDENCE]
     share = f"{100 * other / total:.2f} per 100" if total else "nothing yet"
-    print(f"{len(files)} comparisons, {total} verdicts, {other} other than '{NO_EVIDENCE}' ({share}): {dict(counts)}", flush=True)
+    print(
+        f"{len(files)} comparisons, {total} verdicts, {other} other than '{NO_EVIDENCE}' ({share}):"
+        f" {dict(counts)}",
+        flush=True,
+    )
     for alarm in alarms:
         print(f"  {alarm}", flush=True)
 

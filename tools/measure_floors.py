@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What stands beside every benchmark result, by itself. The numbers in docs/benchmark-floors.md are made with this.
+"""What stands beside every benchmark result, by itself. The numbers in docs/benchmark-floors.md are made with
+this.
 
-usage: tools/measure_floors.py [--node containerd=/path/to/containerd] [--rounds 40] [--cycles 10] [--without-runtime]
+usage: tools/measure_floors.py [--node containerd=/path/to/containerd] [--rounds 40] [--cycles 10]
+[--without-runtime]
 
-Prints how quiet the machine is, what the client needs for a call, what the bare OCI runtimes need for a container, and what a
-throwaway runtime uses for a pod's life by either account. Needs root for the last two.
+Prints how quiet the machine is, what the client needs for a call, what the bare OCI runtimes need for a
+container, and what a throwaway runtime uses for a pod's life by either account. Needs root for the last two.
 """
 
 import argparse
@@ -39,7 +41,9 @@ PODS = 5
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--node", default="containerd")
     parser.add_argument("--rounds", type=int, default=40, help="of the bare OCI runtime")
     parser.add_argument("--cycles", type=int, default=10, help="pods made and removed for the accounts")
@@ -47,12 +51,16 @@ def main() -> None:
     chosen = parser.parse_args()
     steal = StealMeter()
     print("the machine")
-    for probe in noise_probes(Path("/var/tmp")):  # noqa: S108 - any place on a disk; the file has no name there
+    # any place on a disk; the file has no name there
+    for probe in noise_probes(Path("/var/tmp")):  # noqa: S108 - see above
         worst = f"p99 {probe.p99_seconds * 1e3:.3f} ms"
         print(f"  {probe.name:<6} median {probe.median_seconds * 1e3:.3f} ms, {worst}, {probe.count} times")
     print(f"  {machine_facts()}")
     _print_client("the client, as `critests bench` starts it", environment(os.environ))
-    _print_client("the same with gRPC as it comes", {name: value for name, value in os.environ.items() if name != EXPERIMENTS})
+    _print_client(
+        "the same with gRPC as it comes",
+        {name: value for name, value in os.environ.items() if name != EXPERIMENTS},
+    )
     run = RunIdentity.new()
     with tempfile.TemporaryDirectory() as folder:
         print("the bare OCI runtime, medians in ms")
@@ -78,7 +86,10 @@ def _print_reference(name: str, rounds: int, folder: Path, run: RunIdentity) -> 
     except OciReferenceFailed as error:
         print(f"  {name}: {error}")
         return
-    print(f"  {name}: {', '.join(f'{step} {statistics.median(taken) * 1e3:.1f}' for step, taken in steps.items())}")
+    print(
+        f"  {name}:"
+        f" {', '.join(f'{step} {statistics.median(taken) * 1e3:.1f}' for step, taken in steps.items())}"
+    )
 
 
 def _print_accounts(node: str, cycles: int, run: RunIdentity) -> None:
@@ -87,7 +98,11 @@ def _print_accounts(node: str, cycles: int, run: RunIdentity) -> None:
         pause = registry.client().mint_pause().reference
         cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)
         with start_throwaway(
-            found.kind, binary=found.binary, run_id=run.id, pause_image=pause, registry_addresses=[registry.address]
+            found.kind,
+            binary=found.binary,
+            run_id=run.id,
+            pause_image=pause,
+            registry_addresses=[registry.address],
         ) as runtime:
             connection = plain_stubs(Endpoint.parse(runtime.endpoint))
             pods = _Pods(connection, RequestBuilder(run, Path(logs), cgroups))
@@ -122,7 +137,11 @@ def _account(runtime: ThrowawayRuntime, pods: _Pods, cycles: int, run: RunIdenti
     empty = memory(runtime.pid)
     identities = [pods.run() for _ in range(PODS)]
     full = memory(runtime.pid)
-    parts = {"daemon": full.daemon - empty.daemon, "shim": full.shims - empty.shims, "pause": full.pauses - empty.pauses}
+    parts = {
+        "daemon": full.daemon - empty.daemon,
+        "shim": full.shims - empty.shims,
+        "pause": full.pauses - empty.pauses,
+    }
     print(f"memory (PSS): daemon {empty.daemon / 1e6:.1f} MB without pods; for each of {PODS} pods:")
     print(f"  {', '.join(f'{name} {size / PODS / 1e6:.2f} MB' for name, size in parts.items())}")
     for identity in identities:
@@ -137,7 +156,10 @@ def _cycles(runtime: ThrowawayRuntime, pods: _Pods, cycles: int) -> Spent:
 
 
 def _print_spent(spent: Spent, cycles: int) -> None:
-    cpu = f"processor {spent.cpu_seconds / cycles * 1e3:.0f} ms, of these {spent.daemon_cpu_seconds / cycles * 1e3:.0f} ms the daemon"
+    cpu = (
+        f"processor {spent.cpu_seconds / cycles * 1e3:.0f} ms, of these"
+        f" {spent.daemon_cpu_seconds / cycles * 1e3:.0f} ms the daemon"
+    )
     switches = f"{(spent.voluntary + spent.involuntary) / cycles:.0f} context switches"
     print(f"  by {spent.source}: {cpu}; {spent.write_bytes / cycles / 1e3:.0f} kB written; {switches}")
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How long and how large the report of a large run is: 1,000 tests, a tenth of them failed, with 100,000 recorded calls beside them.
+"""How long and how large the report of a large run is: 1,000 tests, a tenth of them failed, with 100,000
+recorded calls beside them.
 
     tools/measure_reports.py                      the page, JUnit and the summary
     tools/measure_reports.py --formats allure
 
-The run is made up, from the results of a made-up test repeated; the command is the one that users call, in a process of its own.
+The run is made up, from the results of a made-up test repeated; the command is the one that users call, in a
+process of its own.
 """
 
 import argparse
@@ -35,16 +37,31 @@ CALL = {
     "details": "",
     "streamed": 0,
     "request": {"filter": {"label_selector": {"critests.run": "1795000000-a1b2c3"}}},
-    "response": {"containers": [{"id": "f" * 64, "state": "CONTAINER_RUNNING", "labels": {"critests.run": "1795000000-a1b2c3"}}] * 3},
+    "response": {
+        "containers": [
+            {"id": "f" * 64, "state": "CONTAINER_RUNNING", "labels": {"critests.run": "1795000000-a1b2c3"}}
+        ]
+        * 3
+    },
 }
 
-PASSED = TestResult(id="", name="", requirement="CTR-01", requirement_id="CTR-01", area="containers", group="CTR", outcome=Outcome.PASSED)
+PASSED = TestResult(
+    id="",
+    name="",
+    requirement="CTR-01",
+    requirement_id="CTR-01",
+    area="containers",
+    group="CTR",
+    outcome=Outcome.PASSED,
+)
 
 
 def main() -> None:
     """Make the run, and report it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--formats", default="html,junit,summary", help="comma-separated, as for critests report")
+    parser.add_argument(
+        "--formats", default="html,junit,summary", help="comma-separated, as for critests report"
+    )
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="critests-large-run-") as folder:
         run = Path(folder, "run")
@@ -52,7 +69,19 @@ def main() -> None:
         make(run)
         for name in chosen.formats.split(","):
             output = str(Path(folder, name))
-            seconds, most = cost([sys.executable, "-m", "critests.cli", "report", str(run), "--format", name, "--output", output])
+            seconds, most = cost(
+                [
+                    sys.executable,
+                    "-m",
+                    "critests.cli",
+                    "report",
+                    str(run),
+                    "--format",
+                    name,
+                    "--output",
+                    output,
+                ]
+            )
             print(f"{name}: {seconds:.2f} s, {most >> 20} MiB at most")
 
 
@@ -66,7 +95,9 @@ def make(run: Path) -> None:
         result = dataclasses.replace(PASSED, id=name, name=f"test_number_{number}")
         if broken:
             place = evidence_name(name)
-            result = dataclasses.replace(result, outcome=Outcome.FAILED, reason="made up", seen="x" * 300, evidence=place)
+            result = dataclasses.replace(
+                result, outcome=Outcome.FAILED, reason="made up", seen="x" * 300, evidence=place
+            )
             result = dataclasses.replace(result, detail="y\n" * 2000)
             line = json.dumps(CALL) + "\n"
             (run / place).mkdir(parents=True)

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Sensitivity: is a runtime whose OCI runtime takes a few milliseconds longer to start called slower, and nothing else?
+"""Sensitivity: is a runtime whose OCI runtime takes a few milliseconds longer to start called slower, and
+nothing else?
 
-    tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd                      ten times 5 ms in three minutes
-    tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd --delay 20 --seconds 60
+    tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd                      ten times 5 ms
+    in three minutes tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd --delay 20
+    --seconds 60
 
-Both sides have the same wrapper around their OCI runtime; it waits 0 ms on one and the delay on the other whenever a container is
-started, a sandbox's own included. The wrapper's own cost is measured and printed. Each try is a file, so that the script goes on where
-it was stopped. Needs root and a machine that does nothing else.
+Both sides have the same wrapper around their OCI runtime; it waits 0 ms on one and the delay on the other
+whenever a container is started, a sandbox's own included. The wrapper's own cost is measured and printed.
+Each try is a file, so that the script goes on where it was stopped. Needs root and a machine that does
+nothing else.
 """
 
 import argparse
@@ -26,7 +29,9 @@ from critests.node.wrappers.actions import Delay
 from critests.node.wrappers.cost import own_cost
 
 CHANGED = {"StartContainer", "RunPodSandbox", "pod start", "pod cycle"}
-"""What holds a start of the OCI runtime; a runtime may do it in CreateContainer instead, which is then neither expected nor wrong."""
+"""What holds a start of the OCI runtime; a runtime may do it in CreateContainer instead, which is then
+neither expected nor wrong.
+"""
 EITHER = {"CreateContainer"}
 
 
@@ -35,13 +40,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("runtime", help="containerd, containerd=/path, crio or crio=/path")
     parser.add_argument("--folder", type=Path, required=True, help="where the tries are kept")
-    parser.add_argument("--delay", type=float, default=5.0, help="milliseconds added to each start (default 5)")
+    parser.add_argument(
+        "--delay", type=float, default=5.0, help="milliseconds added to each start (default 5)"
+    )
     parser.add_argument("--times", type=int, default=10, help="tries (default 10)")
     parser.add_argument("--seconds", type=int, default=180, help="of sampling in each (default 180)")
     chosen = parser.parse_args()
     chosen.folder.mkdir(parents=True, exist_ok=True)
     cost = own_cost("oci")
-    print(f"the wrapper itself: {1000 * cost.empty:.2f} ms per call, {1000 * cost.delay:.2f} ms with a wait of 0", flush=True)
+    print(
+        f"the wrapper itself: {1000 * cost.empty:.2f} ms per call, {1000 * cost.delay:.2f} ms with a wait"
+        " of 0",
+        flush=True,
+    )
     found = []
     for number in range(chosen.times):
         file = chosen.folder / f"{chosen.delay:g}ms-{chosen.seconds}s-{number:03}.json"
@@ -50,7 +61,10 @@ def main() -> None:
         found.append(judged(file))
         print(f"{file.stem}: {found[-1] or 'as it should be'}", flush=True)
     right = sum(not each for each in found)
-    print(f"{right} of {len(found)} tries: the delay of {chosen.delay:g} ms was called slower, and no unchanged operation was")
+    print(
+        f"{right} of {len(found)} tries: the delay of {chosen.delay:g} ms was called slower, and no unchanged"
+        " operation was"
+    )
 
 
 def attempt(runtime: str, delay: float, seconds: int, seed: int, file: Path) -> None:
@@ -60,8 +74,28 @@ def attempt(runtime: str, delay: float, seconds: int, seed: int, file: Path) -> 
         for side, wait in ((a, 0.0), (b, delay)):
             assert side.oci_wrapper is not None
             side.oci_wrapper.plan({"start": [Delay(wait)]})
-        command = [sys.executable, "-m", "critests.cli", "compare", a.endpoint, b.endpoint, "--only", "speed", "--select", "B-11"]
-        command += ["--budget", str(seconds), "--seed", str(seed), "--json", str(file), "--results", str(file.parent / "results")]
+        command = [
+            sys.executable,
+            "-m",
+            "critests.cli",
+            "compare",
+            a.endpoint,
+            b.endpoint,
+            "--only",
+            "speed",
+            "--select",
+            "B-11",
+        ]
+        command += [
+            "--budget",
+            str(seconds),
+            "--seed",
+            str(seed),
+            "--json",
+            str(file),
+            "--results",
+            str(file.parent / "results"),
+        ]
         with file.with_suffix(".log").open("wb") as log:
             code = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
     if code:
@@ -74,7 +108,12 @@ def start(runtime: str, run: RunIdentity) -> ThrowawayRuntime:
     addresses = [f"127.0.0.1:{port}" for port in range(DEFAULT_PORT, DEFAULT_PORT + 10)]
     pause = f"{addresses[0]}/{PAUSE_REPOSITORY}:1"
     return start_throwaway(
-        choice.kind, run_id=run.id, pause_image=pause, registry_addresses=addresses, binary=choice.binary, oci_wrapper=True
+        choice.kind,
+        run_id=run.id,
+        pause_image=pause,
+        registry_addresses=addresses,
+        binary=choice.binary,
+        oci_wrapper=True,
     )
 
 
@@ -83,7 +122,11 @@ def judged(file: Path) -> str:
     operations: list[Mapping[str, str]] = json.loads(file.read_text(encoding="utf-8"))["speed"]["operations"]
     verdicts = {each["operation"]: each["verdict"] for each in operations if each["scenario"] == "B-11"}
     missed = [f"missed: {name}" for name in ("StartContainer",) if verdicts.get(name) != "slower"]
-    wrong = [f"wrongly slower: {name}" for name, verdict in verdicts.items() if verdict == "slower" and name not in CHANGED | EITHER]
+    wrong = [
+        f"wrongly slower: {name}"
+        for name, verdict in verdicts.items()
+        if verdict == "slower" and name not in CHANGED | EITHER
+    ]
     return "; ".join([*missed, *wrong])
 
 

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""How fast a run is: start-up, time per test, the harness's own share of the processor. The numbers in docs/speed.md are made with this.
+"""How fast a run is: start-up, time per test, the harness's own share of the processor. The numbers in
+docs/speed.md are made with this.
 
-usage: tools/measure_speed.py [--node containerd=/path/to/containerd] [--rounds 3] [-- ARGUMENTS OF critests run]
+usage: tools/measure_speed.py [--node containerd=/path/to/containerd] [--rounds 3] [-- ARGUMENTS OF critests
+run]
 
-Starts one throwaway runtime, then runs the suite on its endpoint as a user would, with one worker and with two, in turns.
+Starts one throwaway runtime, then runs the suite on its endpoint as a user would, with one worker and with
+two, in turns.
 """
 
 import argparse
@@ -23,7 +26,9 @@ from critests.node.throwaway import start_throwaway
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--node", default="containerd")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("arguments", nargs="*")
@@ -32,18 +37,29 @@ def main() -> None:
     with RegistryServer() as registry:
         pause = registry.client().mint_pause().reference
         runtime = start_throwaway(
-            node.kind, binary=node.binary, run_id=RunIdentity.new().id, pause_image=pause, registry_addresses=[registry.address]
+            node.kind,
+            binary=node.binary,
+            run_id=RunIdentity.new().id,
+            pause_image=pause,
+            registry_addresses=[registry.address],
         )
         with runtime:
             print(f"{runtime.runtime_name} {runtime.version}, {chosen.rounds} rounds each; seconds")
-            print(f"{'workers':>7} {'tests':>6} {'slow':>5} {'start-up':>9} {'wall':>7} {'per test':>9} {'CPU share':>10}")
+            print(
+                f"{'workers':>7} {'tests':>6} {'slow':>5} {'start-up':>9} {'wall':>7} {'per test':>9}"
+                f" {'CPU share':>10}"
+            )
             rows: dict[int, list[dict[str, float]]] = {1: [], 2: []}
             for _ in range(chosen.rounds):
                 for workers, measured in rows.items():
                     measured.append(_run(runtime.endpoint, workers, chosen.arguments))
                     _print(workers, measured[-1])
             for workers, measured in rows.items():
-                _print(workers, {name: statistics.median(row[name] for row in measured) for name in measured[0]}, "median")
+                _print(
+                    workers,
+                    {name: statistics.median(row[name] for row in measured) for name in measured[0]},
+                    "median",
+                )
 
 
 def _run(endpoint: str, workers: int, arguments: list[str]) -> dict[str, float]:
@@ -64,13 +80,17 @@ def _run(endpoint: str, workers: int, arguments: list[str]) -> dict[str, float]:
         ]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode not in {0, 1}:
-            sys.exit(f"critests run ended with {ended.returncode}:\n{ended.stdout[-2000:]}\n{ended.stderr[-2000:]}")
+            sys.exit(
+                f"critests run ended with {ended.returncode}:\n{ended.stdout[-2000:]}\n{ended.stderr[-2000:]}"
+            )
         (file,) = Path(folder).rglob("run.json")
         record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     timing = record["timing"]
     ran = [test for test in record["tests"] if test["outcome"] != "disabled" and not test.get("synthesized")]
     slow = [test for test in ran if test["slow"]]
-    slow_seconds = sum(test["setup_seconds"] + test["seconds"] + test["teardown_seconds"] for test in slow) / workers
+    slow_seconds = (
+        sum(test["setup_seconds"] + test["seconds"] + test["teardown_seconds"] for test in slow) / workers
+    )
     quick_wall = timing["wall_seconds"] - timing["startup_seconds"] - slow_seconds
     return {
         "tests": len(ran),
@@ -84,7 +104,11 @@ def _run(endpoint: str, workers: int, arguments: list[str]) -> dict[str, float]:
 
 def _print(workers: int, row: dict[str, float], word: str = "") -> None:
     counts = f"{workers:>7} {row['tests']:>6.0f} {row['slow']:>5.0f}"
-    print(f"{counts} {row['startup']:>9.2f} {row['wall']:>7.1f} {row['per_test']:>9.3f} {row['cpu']:>9.0%} {word}", flush=True)
+    print(
+        f"{counts} {row['startup']:>9.2f} {row['wall']:>7.1f} {row['per_test']:>9.3f} {row['cpu']:>9.0%}"
+        f" {word}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

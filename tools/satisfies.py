@@ -1,4 +1,6 @@
-"""Exits with 0 if this Python has what a pyproject.toml declares; else names what is missing or of another version, and exits with 1."""
+"""Exits with 0 if this Python has what a pyproject.toml declares; else names what is missing or of another
+version, and exits with 1.
+"""
 
 import sys
 import tomllib
@@ -9,7 +11,8 @@ from pathlib import Path
 def lacking(pyproject: Path) -> list[str]:
     """The declared dependencies that this environment does not satisfy, one sentence each."""
     try:
-        from packaging.requirements import Requirement  # noqa: PLC0415 - an environment without it is what this script is to report
+        # an environment without it is what this script is to report
+        from packaging.requirements import Requirement  # noqa: PLC0415 - see above
     except ImportError:
         return ["packaging is not installed"]
     found = []

@@ -1,7 +1,7 @@
 """Says pip's settings of this machine in uv's words, as shell `export` lines.
 
-uv reads none of pip's configuration, so without this a machine with an index of its own would be served by tox from elsewhere
-than by pip. What the environment already says to uv stays as it is.
+uv reads none of pip's configuration, so without this a machine with an index of its own would be served by
+tox from elsewhere than by pip. What the environment already says to uv stays as it is.
 """
 
 import os
@@ -13,7 +13,9 @@ import sys
 
 def pip_settings() -> dict[str, str]:
     """The values that pip would use, an environment variable before the user's file before the machine's."""
-    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
+    ).stdout
     settings: dict[str, tuple[int, str]] = {}
     for line in listed.splitlines():
         name, _, value = line.partition("=")
@@ -28,7 +30,9 @@ def for_uv(pip: dict[str, str]) -> dict[str, str]:
     """The environment that makes uv look where pip looks, and choose among several indexes as pip does."""
     uv = {"UV_PYTHON_DOWNLOADS": "never"}
     if ssl.get_default_verify_paths().cafile:
-        uv["UV_SYSTEM_CERTS"] = "1"  # as pip does; uv's own list of authorities knows nothing of a machine's additions
+        uv["UV_SYSTEM_CERTS"] = (
+            "1"  # as pip does; uv's own list of authorities knows nothing of a machine's additions
+        )
     if "index-url" in pip:
         uv["UV_DEFAULT_INDEX"] = pip["index-url"]
     if "extra-index-url" in pip:

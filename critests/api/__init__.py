@@ -1,4 +1,5 @@
-"""The wire: stubs of CRI v1, generated from `protos/runtime/v1/api.proto`, and since when each part of it exists.
+"""The wire: stubs of CRI v1, generated from `protos/runtime/v1/api.proto`, and since when each part of it
+exists.
 
     from critests.api import api_pb2 as cri, api_pb2_grpc as cri_grpc
 

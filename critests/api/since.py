@@ -30,10 +30,11 @@ class _Data(TypedDict):
 
 @dataclass(frozen=True, order=True)
 class Minor:
-    """A Kubernetes minor release, or the absence of one. Ordered; hashable; `str` gives back what `parse` reads.
+    """A Kubernetes minor release, or the absence of one. Ordered; hashable; `str` gives back what `parse`
+    reads.
 
-    `≤1.15` ("in 1.15 at the latest") compares like 1.15, the release that certainly has it. `-` ("no release is
-    named") compares before every release, so that `since <= level` holds for each level.
+    `≤1.15` ("in 1.15 at the latest") compares like 1.15, the release that certainly has it. `-` ("no release
+    is named") compares before every release, so that `since <= level` holds for each level.
     """
 
     major: int
@@ -45,7 +46,8 @@ class Minor:
         """Read `1.28`, `v1.28`, `≤1.15`, `<=1.15` or `-`.
 
         Raises:
-            ValueError: The text is none of these. A patch level (`1.28.3`) is refused, because the API has none.
+            ValueError: The text is none of these. A patch level (`1.28.3`) is refused, because the API has
+                none.
         """
         if text.strip() == "-":
             return ALWAYS
@@ -93,7 +95,8 @@ def since_message(name: str) -> str:
 
 
 def since_field(name: str) -> str:
-    """Return the release in which a field first appeared: `since_field("ContainerStatus.stop_signal") == "1.33"`.
+    """Return the release in which a field first appeared: `since_field("ContainerStatus.stop_signal") ==
+    "1.33"`.
 
     Raises:
         LookupError: CRI v1 has no such message, or the message has no such field.
@@ -116,7 +119,8 @@ def since_enum(name: str) -> str:
 
 
 def since_value(name: str) -> str:
-    """Return the release in which an enum value first had its name: `since_value("NamespaceMode.TARGET") == "1.20"`.
+    """Return the release in which an enum value first had its name: `since_value("NamespaceMode.TARGET") ==
+    "1.20"`.
 
     Raises:
         LookupError: CRI v1 has no such enum, or the enum has no such value.

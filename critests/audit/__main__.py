@@ -1,4 +1,5 @@
-"""`python -m critests.audit [OPTIONS OF PYTEST]`: the suite under its matrix of faults, for example with `--cri-node containerd`.
+"""`python -m critests.audit [OPTIONS OF PYTEST]`: the suite under its matrix of faults, for example with
+`--cri-node containerd`.
 
 `--cri-audit-try FAULT -k TEST` shows what a fault does to a test that is being written.
 """
@@ -12,12 +13,23 @@ SUITE = Path(__file__).parent.parent / "validation"
 
 def command(arguments: list[str]) -> list[str]:
     """Return the command that runs the audit; without a path among the arguments it is the whole suite's."""
-    fixed = ["-c", str(SUITE / "pytest.ini"), "--rootdir", str(SUITE.parent.parent), "-p", "critests.audit.pytest_audit", "--cri-audit"]
-    paths = [word for word in arguments if not word.startswith("-") and word.partition("::")[0].endswith(".py")]
+    fixed = [
+        "-c",
+        str(SUITE / "pytest.ini"),
+        "--rootdir",
+        str(SUITE.parent.parent),
+        "-p",
+        "critests.audit.pytest_audit",
+        "--cri-audit",
+    ]
+    paths = [
+        word for word in arguments if not word.startswith("-") and word.partition("::")[0].endswith(".py")
+    ]
     return [sys.executable, "-m", "pytest", *fixed, *arguments, *([] if paths else [str(SUITE)])]
 
 
 if __name__ == "__main__":
-    # another process image, not a call: pytest must see the suite's modules before anybody else does, to explain their assertions
+    # another process image, not a call: pytest must see the suite's modules before anybody else does, to
+    # explain their assertions
     words = command(sys.argv[1:])
     os.execv(words[0], words)  # noqa: S606 - there is no shell in between

@@ -8,13 +8,14 @@
 | `toggle` | bool | the opposite |
 | `add N`, `times N`, `divide N` | number | arithmetic, within the field's range |
 | `append V`, `prepend V` | text, bytes; `append` also list | at the end, at the start |
-| `truncate N`, `upper`, `lower`, `strip` | text, bytes | the first N characters; letters; without surrounding space |
-| `reverse` | text, bytes, list | back to front |
+| `truncate N`, `upper`, `lower`, `strip` | text, bytes | the first N characters; letters; without surrounding
+space | | `reverse` | text, bytes, list | back to front |
 | `drop-first`, `drop-last`, `drop-all`, `keep-first` | list, map | of a map, by the order of its keys |
 | `drop KEY` | map | one key |
 | `duplicate-first` | list | the first element once more |
-| `append-other` | list in an answer | an element that this RPC answers when asked for everything, and that is not in the list |
-| `drop-where FIELD==VALUE`, `keep-where …` | list of messages | by a field of the element, also `!=` |
+| `append-other` | list in an answer | an element that this RPC answers when asked for everything, and that is
+not in the list | | `drop-where FIELD==VALUE`, `keep-where …` | list of messages | by a field of the element,
+also `!=` |
 """
 
 from collections.abc import Callable
@@ -60,7 +61,8 @@ class FieldAction:
 
     Attributes:
         kinds: what it can be done to, in the words of `values.kind_of`.
-        argument: what stands behind its name: nothing, `value`, `number`, `key`, `path`, or `element` (a comparison).
+        argument: what stands behind its name: nothing, `value`, `number`, `key`, `path`, or `element` (a
+            comparison).
         change: does it.
     """
 
@@ -104,11 +106,13 @@ def _divide(value: float, by: float) -> float:
     return value // by if isinstance(value, int) and isinstance(by, int) else value / by
 
 
-def _append(place: Place, value: Any, _around: Surroundings) -> None:  # noqa: ANN401  # the type is the field's
+# the type is the field's
+def _append(place: Place, value: Any, _around: Surroundings) -> None:  # noqa: ANN401 - see above
     place.set([*place.get(), value] if place.whole and place.field.is_repeated else place.get() + value)
 
 
-def _prepend(place: Place, value: Any, _around: Surroundings) -> None:  # noqa: ANN401  # the type is the field's
+# the type is the field's
+def _prepend(place: Place, value: Any, _around: Surroundings) -> None:  # noqa: ANN401 - see above
     place.set(value + place.get())
 
 
@@ -128,7 +132,9 @@ def _simply(how: Callable[[Any], Any]) -> Change:
 
 
 def _own(element: Any) -> Any:  # noqa: ANN401  # an element of whatever list
-    """Return a copy where an element belongs to its message: a list that is emptied takes its messages with it."""
+    """Return a copy where an element belongs to its message: a list that is emptied takes its messages with
+    it.
+    """
     if isinstance(element, Message):
         copy = type(element)()
         copy.CopyFrom(element)
@@ -150,7 +156,11 @@ def _append_other(place: Place, _value: object, around: Surroundings) -> None:
     others: list[Any] = []
     if everything is not None and isinstance(place.holder, type(everything)):
         known = [getattr(element, "id", element) for element in held]
-        others = [element for element in getattr(everything, place.field.name) if getattr(element, "id", element) not in known]
+        others = [
+            element
+            for element in getattr(everything, place.field.name)
+            if getattr(element, "id", element) not in known
+        ]
     if others:
         place.set([*map(_own, held), _own(others[0])])
         return
@@ -165,7 +175,9 @@ def _where(*, keep: bool) -> Change:
         steps, equal, value = wish
         kept = []
         for element in place.get():
-            match = any((as_text(found.get(), found.field) == value) == equal for found in places(element, steps))
+            match = any(
+                (as_text(found.get(), found.field) == value) == equal for found in places(element, steps)
+            )
             if match == keep:
                 kept.append(_own(element))
         place.set(kept)
@@ -206,15 +218,20 @@ FIELD_ACTIONS: dict[str, FieldAction] = {
 }
 
 
-def parse_field_action(name: str, argument: str, field: FieldDescriptor, rpc: Rpc, *, element: bool) -> Any:  # noqa: ANN401 - an action takes whatever its field holds
+# an action takes whatever its field holds
+def parse_field_action(name: str, argument: str, field: FieldDescriptor, rpc: Rpc, *, element: bool) -> Any:  # noqa: ANN401 - see above
     """Return the argument of a field action, read for its field.
 
     Raises:
-        FaultError: there is no such action, it cannot be done to this kind of field, or its argument is wrong.
+        FaultError: there is no such action, it cannot be done to this kind of field, or its argument is
+            wrong.
     """
     action = FIELD_ACTIONS.get(name)
     if action is None:
-        msg = f"no action on a field is called {name!r}{near(name, FIELD_ACTIONS)}; there are: {', '.join(FIELD_ACTIONS)}"
+        msg = (
+            f"no action on a field is called {name!r}{near(name, FIELD_ACTIONS)}; there are:"
+            f" {', '.join(FIELD_ACTIONS)}"
+        )
         raise FaultError(msg)
     kind = kind_of(field, element=element)
     if kind not in action.kinds:
@@ -222,7 +239,11 @@ def parse_field_action(name: str, argument: str, field: FieldDescriptor, rpc: Rp
         msg = f"{name} cannot be done to {field.name}, which is a {kind}; what can: {', '.join(fitting)}"
         raise FaultError(msg)
     if bool(argument) != bool(action.argument):
-        msg = f"{name} needs a {action.argument}" if action.argument else f"{name} takes nothing, so not {argument!r}"
+        msg = (
+            f"{name} needs a {action.argument}"
+            if action.argument
+            else f"{name} takes nothing, so not {argument!r}"
+        )
         raise FaultError(msg)
     if action.argument == "value":
         return parse_value(argument, field, element=element or name == "append")

@@ -2,11 +2,12 @@
 
 | condition | holds |
 |---|---|
-| `nth=N`, also `!=`, `<`, `>`, `<=`, `>=` | for the Nth call of this RPC since the fault was set, counted from 1 |
-| `message=N` | for the Nth message of a streaming answer |
+| `nth=N`, also `!=`, `<`, `>`, `<=`, `>=` | for the Nth call of this RPC since the fault was set, counted
+from 1 | | `message=N` | for the Nth message of a streaming answer |
 | `repeated` | for a call whose request equals that of an earlier call since the fault was set |
 | `request.PATH` | the field is set and not empty |
-| `request.PATH==VALUE`, also `!=`, `<`, `>`, `~=` (contains) | for the field's value; with `[]`, of any element |
+| `request.PATH==VALUE`, also `!=`, `<`, `>`, `~=` (contains) | for the field's value; with `[]`, of any
+element |
 
 `response.PATH` likewise, for faults that act on the answer. `not` turns one round; `and` joins several.
 """
@@ -35,7 +36,8 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 _COUNT = re.compile(r"(nth|message)\s*(<=|>=|!=|==|=|<|>)\s*(\d+)")
 _FIELD = re.compile(
-    r"""((?:request|response)\.(?:[^\s"=!<>~\[\]]|\["[^"]*"\]|\[[^\]]*\])+)\s*(?:(==|!=|~=|<=|>=|<|>)\s*(.*))?""", re.DOTALL
+    r"""((?:request|response)\.(?:[^\s"=!<>~\[\]]|\["[^"]*"\]|\[[^\]]*\])+)\s*(?:(==|!=|~=|<=|>=|<|>)\s*(.*))?""",
+    re.DOTALL,
 )
 
 
@@ -84,11 +86,17 @@ class Condition:
         if self.subject == "repeated":
             return moment.repeated
         if self.subject in {"nth", "message"}:
-            return _COMPARE[self.comparison](moment.nth if self.subject == "nth" else moment.message, int(self.value))
+            return _COMPARE[self.comparison](
+                moment.nth if self.subject == "nth" else moment.message, int(self.value)
+            )
         message = moment.request if self.subject == "request" else moment.response
         if message is None:
             return False
-        there = [place for place in places(message, self.steps) if not self.comparison or place.key is None or _is_set(place)]
+        there = [
+            place
+            for place in places(message, self.steps)
+            if not self.comparison or place.key is None or _is_set(place)
+        ]
         if not self.comparison:
             return any(_is_set(place) for place in there)
         return self._compares([as_text(place.get(), place.field) for place in there])
@@ -104,7 +112,9 @@ class Condition:
 def _is_set(place: Place) -> bool:
     if isinstance(place.key, str):
         return place.key in getattr(place.holder, place.field.name)
-    return place.key is not None or any(field.name == place.field.name for field, _ in place.holder.ListFields())
+    return place.key is not None or any(
+        field.name == place.field.name for field, _ in place.holder.ListFields()
+    )
 
 
 def parse_conditions(text: str, rpc: Rpc) -> tuple[Condition, ...]:
@@ -113,7 +123,10 @@ def parse_conditions(text: str, rpc: Rpc) -> tuple[Condition, ...]:
     Raises:
         FaultError: a condition is not well formed, or names a field that is not there.
     """
-    return tuple(_parse_one(part.strip(), rpc) for part in re.split(r"\s+and\s+(?=not\s|nth|message|repeated|request\.|response\.)", text))
+    return tuple(
+        _parse_one(part.strip(), rpc)
+        for part in re.split(r"\s+and\s+(?=not\s|nth|message|repeated|request\.|response\.)", text)
+    )
 
 
 def _parse_one(text: str, rpc: Rpc) -> Condition:
@@ -125,7 +138,10 @@ def _parse_one(text: str, rpc: Rpc) -> Condition:
         return Condition(match[1], comparison=match[2], value=match[3], negated=negated)
     match = _FIELD.fullmatch(text)
     if match is None:
-        msg = f"{text!r} is no condition: expected nth=N, message=N, repeated, request.FIELD or response.FIELD, with ==, !=, <, > or ~="
+        msg = (
+            f"{text!r} is no condition: expected nth=N, message=N, repeated, request.FIELD or response.FIELD,"
+            " with ==, !=, <, > or ~="
+        )
         raise FaultError(msg)
     side, _, path = match[1].partition(".")
     steps = parse_path(path)
@@ -138,7 +154,15 @@ def _parse_one(text: str, rpc: Rpc) -> Condition:
         except ValueError as error:
             msg = f"{field.name} can only be compared with a number by {comparison}, not with {value!r}"
             raise FaultError(msg) from error
-    if field.enum_type and comparison in {"==", "!="} and value not in field.enum_type.values_by_name and not value.isdigit():
-        msg = f"{held_enum(field).name} has no value {value!r}; there are: {', '.join(field.enum_type.values_by_name)}"
+    if (
+        field.enum_type
+        and comparison in {"==", "!="}
+        and value not in field.enum_type.values_by_name
+        and not value.isdigit()
+    ):
+        msg = (
+            f"{held_enum(field).name} has no value {value!r}; there are:"
+            f" {', '.join(field.enum_type.values_by_name)}"
+        )
         raise FaultError(msg)
     return Condition(side, steps, comparison, value, negated)

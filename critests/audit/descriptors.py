@@ -14,7 +14,9 @@ from critests.api import api_pb2 as cri
 
 
 class FaultError(ValueError):
-    """A fault, or a file of faults, is not well formed; the message says what is wrong and what may have been meant."""
+    """A fault, or a file of faults, is not well formed; the message says what is wrong and what may have been
+    meant.
+    """
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ class Answered(Exception):  # an end of the call that a fault wants, not a fault
 
 
 class Effect(Protocol):
-    """A fault that reaches beyond messages: it sees the messages of some RPCs and may change them. It counts its own hits."""
+    """A fault that reaches beyond messages: it sees the messages of some RPCs and may change them. It counts
+    its own hits.
+    """
 
     rpcs: frozenset[str]
 
@@ -54,7 +56,9 @@ class ArmedFault:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def count(self, raw: bytes) -> tuple[int, bool]:
-        """Count a call; return which call of the RPC it is, from 1, and whether the same request came before."""
+        """Count a call; return which call of the RPC it is, from 1, and whether the same request came
+        before.
+        """
         with self.lock:
             self.calls += 1
             repeated = raw in self.requests
@@ -87,7 +91,9 @@ class Way:
 class Exchange:
     """One call of an RPC that some fault or effect touches."""
 
-    def __init__(self, rpc: Rpc, raw: bytes, faults: list[ArmedFault], effects: list[Effect], way: Way) -> None:
+    def __init__(
+        self, rpc: Rpc, raw: bytes, faults: list[ArmedFault], effects: list[Effect], way: Way
+    ) -> None:
         self.rpc = rpc
         self._raw = raw
         self._effects = effects
@@ -100,12 +106,16 @@ class Exchange:
         try:
             message.ParseFromString(raw)
         except DecodeError as error:
-            raise Answered(grpc.StatusCode.INTERNAL, f"the proxy cannot decode a {kind.DESCRIPTOR.name}: {error}") from error
+            raise Answered(
+                grpc.StatusCode.INTERNAL, f"the proxy cannot decode a {kind.DESCRIPTOR.name}: {error}"
+            ) from error
         return message
 
     def _acting(self, side: str, response: Message | None = None, number: int = 1) -> Iterator[ArmedFault]:
         for armed, nth, repeated in self._counted:
-            if armed.fault.side == side and armed.fault.holds(Moment(nth, repeated, self._sent, response, number)):
+            if armed.fault.side == side and armed.fault.holds(
+                Moment(nth, repeated, self._sent, response, number)
+            ):
                 yield armed
 
     def request(self) -> bytes:
@@ -146,7 +156,9 @@ class Exchange:
         try:
             self._way.ask(call.rpc, call.request(Surroundings(self._sent, response)).SerializeToString())
         except grpc.RpcError as error:
-            raise Answered(grpc.StatusCode.INTERNAL, f"the fault's own call of {call.rpc.name} failed: {error}") from error
+            raise Answered(
+                grpc.StatusCode.INTERNAL, f"the fault's own call of {call.rpc.name} failed: {error}"
+            ) from error
 
     def swallowed(self) -> bool:
         """Say whether the runtime is never to hear of this call."""
@@ -243,7 +255,11 @@ class Exchange:
                     armed.hit()
                     return
             decoded = self._decode(self.rpc.response, raw)
-            whole = {armed.fault.action: armed for armed in self._acting("response", decoded, number) if not armed.fault.steps}
+            whole = {
+                armed.fault.action: armed
+                for armed in self._acting("response", decoded, number)
+                if not armed.fault.steps
+            }
             if "drop" in whole:
                 whole["drop"].hit()
                 continue
@@ -254,6 +270,8 @@ class Exchange:
 
 
 def deadline_of(context: grpc.ServicerContext) -> float | None:
-    """Return the seconds that a call has left; None where the client set no deadline, for which gRPC tells an enormous number."""
+    """Return the seconds that a call has left; None where the client set no deadline, for which gRPC tells an
+    enormous number.
+    """
     left = context.time_remaining()
     return None if left is None or left > 1e9 else max(left, 0.0)

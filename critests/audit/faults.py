@@ -8,10 +8,11 @@
     log: strip-spaces
     Exec.stream: swap-channels
 
-A line is `TARGET: ACTION [ARGUMENT] [when CONDITION [and CONDITION …]]`. A target is an RPC (`StopContainer`), a field of its request or
-answer (`StopContainer.request.timeout`; the name of a message, `StopContainerRequest.timeout`, means the same), its message as a whole
-(`ListImages.response`), the log of containers (`log`), or streaming sessions (`stream`, `Exec.stream`, `Attach.stream`,
-`PortForward.stream`). Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`.
+A line is `TARGET: ACTION [ARGUMENT] [when CONDITION [and CONDITION …]]`. A target is an RPC
+(`StopContainer`), a field of its request or answer (`StopContainer.request.timeout`; the name of a message,
+`StopContainerRequest.timeout`, means the same), its message as a whole (`ListImages.response`), the log of
+containers (`log`), or streaming sessions (`stream`, `Exec.stream`, `Attach.stream`, `PortForward.stream`).
+Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`.
 
 | action on an RPC | effect |
 |---|---|
@@ -25,8 +26,8 @@ answer (`StopContainer.request.timeout`; the name of a message, `StopContainerRe
 | `stale` | the previous answer of this RPC, where there is one |
 | `lagging` | the previous answer to the same request, where there is one |
 | `frozen` | the first answer to the same request, for ever |
-| `before RPC {JSON}`, `after RPC {JSON}` | another call beside it; a text `$request.PATH` or `$response.PATH` stands for that field |
-| `cut N` | ends a stream, OK, after N messages |
+| `before RPC {JSON}`, `after RPC {JSON}` | another call beside it; a text `$request.PATH` or `$response.PATH`
+stands for that field | | `cut N` | ends a stream, OK, after N messages |
 
 On a message as a whole: `clear`; on messages of a stream also `drop` and `duplicate`.
 """
@@ -72,14 +73,19 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m)")
 
 @dataclass(frozen=True)
 class OtherCall:
-    """Another call that a fault makes: which RPC, and its request as JSON with `$request.…` and `$response.…` in it."""
+    """Another call that a fault makes: which RPC, and its request as JSON with `$request.…` and `$response.…`
+    in it.
+    """
 
     rpc: Rpc
     fields: str
 
     def request(self, around: Surroundings) -> Message:
         """Return the request, with the named fields of the original call filled in."""
-        filled = json.loads(self.fields, object_hook=lambda fields: {name: _fill(value, around) for name, value in fields.items()})
+        filled = json.loads(
+            self.fields,
+            object_hook=lambda fields: {name: _fill(value, around) for name, value in fields.items()},
+        )
         return json_format.ParseDict(filled, self.rpc.request())
 
 
@@ -139,12 +145,24 @@ class Fault:
         return before != message
 
     def apply_to_request(self, message: Message, moment: Moment) -> bool:
-        """Act on a request, if the fault is on that side and its conditions hold; say whether anything changed."""
-        return self.side == "request" and self.holds(moment) and self.change(message, Surroundings(moment.request))
+        """Act on a request, if the fault is on that side and its conditions hold; say whether anything
+        changed.
+        """
+        return (
+            self.side == "request"
+            and self.holds(moment)
+            and self.change(message, Surroundings(moment.request))
+        )
 
     def apply_to_response(self, message: Message, moment: Moment) -> bool:
-        """Act on an answer, if the fault is on that side and its conditions hold; say whether anything changed."""
-        return self.side == "response" and self.holds(moment) and self.change(message, Surroundings(moment.request, moment.response))
+        """Act on an answer, if the fault is on that side and its conditions hold; say whether anything
+        changed.
+        """
+        return (
+            self.side == "response"
+            and self.holds(moment)
+            and self.change(message, Surroundings(moment.request, moment.response))
+        )
 
 
 @dataclass(frozen=True)
@@ -259,7 +277,10 @@ def _message_action(rpc: Rpc, side: str, action: str, argument: str) -> str:
 def _call_argument(rpc: Rpc, action: str, argument: str) -> object:
     kind = CALL_ACTIONS.get(action)
     if kind is None:
-        msg = f"no action on an RPC is called {action!r}{near(action, CALL_ACTIONS)}; there are: {', '.join(CALL_ACTIONS)}"
+        msg = (
+            f"no action on an RPC is called {action!r}{near(action, CALL_ACTIONS)}; there are:"
+            f" {', '.join(CALL_ACTIONS)}"
+        )
         raise FaultError(msg)
     if bool(argument) != bool(kind):
         msg = f"{action} needs a {kind}" if kind else f"{action} takes nothing, so not {argument!r}"
@@ -270,7 +291,9 @@ def _call_argument(rpc: Rpc, action: str, argument: str) -> object:
     if action == "cut" and not rpc.streams:
         msg = f"{rpc.name} answers with one message, so there is no stream to cut"
         raise FaultError(msg)
-    return {"": lambda _: None, "code": _code, "time": parse_time, "call": _other_call, "number": _count}[kind](argument)
+    return {"": lambda _: None, "code": _code, "time": parse_time, "call": _other_call, "number": _count}[
+        kind
+    ](argument)
 
 
 def _code(argument: str) -> tuple[grpc.StatusCode, str]:
@@ -319,7 +342,10 @@ def _other_call(argument: str) -> OtherCall:
 
 def _unknown_method_fault(text: str, action: str, argument: str, when: str) -> UnknownMethodFault:
     if action != "error" or when:
-        msg = "a method that is not there can only be answered with another error, as in 'unknown-method: error INTERNAL'"
+        msg = (
+            "a method that is not there can only be answered with another error, as in 'unknown-method: error"
+            " INTERNAL'"
+        )
         raise FaultError(msg)
     return UnknownMethodFault(text, *_code(argument))
 
@@ -329,7 +355,9 @@ def _stream_fault(text: str, target: str, action: str, argument: str) -> StreamF
     if name and name not in STREAMING_RPCS:
         msg = f"only {', '.join(STREAMING_RPCS)} have streaming sessions, not {name}"
         raise FaultError(msg)
-    return StreamFault(text, (name,) if name else STREAMING_RPCS, action, parse_stream_change(action, argument))
+    return StreamFault(
+        text, (name,) if name else STREAMING_RPCS, action, parse_stream_change(action, argument)
+    )
 
 
 __all__ = [

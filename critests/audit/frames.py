@@ -88,7 +88,9 @@ class FrameReader:
         if len(rest) < start + length or (masked and len(key) < 4):
             return None
         payload = bytes(rest[start : start + length])
-        return Frame(rest[0] & 0x0F, _mask(payload, key) if masked else payload, bool(rest[0] & 0x80), masked), start + length
+        return Frame(
+            rest[0] & 0x0F, _mask(payload, key) if masked else payload, bool(rest[0] & 0x80), masked
+        ), start + length
 
 
 def _mask(payload: bytes, key: bytes) -> bytes:

@@ -30,7 +30,9 @@ class Line:
 
 @dataclass
 class LogState:
-    """What a change remembers of one container's log: how many lines, and pieces that wait for the rest of their line."""
+    """What a change remembers of one container's log: how many lines, and pieces that wait for the rest of
+    their line.
+    """
 
     lines: int = 0
     pieces: dict[bytes, bytes] = field(default_factory=dict)
@@ -191,9 +193,15 @@ def _clean(payload: bytes) -> bytes:
 
 
 LOG_CHANGES: dict[str, LogChange] = {
-    "strip-spaces": LogChange("payloads lose leading and trailing spaces", _payload(lambda payload: payload.strip(b" "))),
-    "strip-cr": LogChange("payloads lose carriage returns", _payload(lambda payload: payload.replace(b"\r", b""))),
-    "squeeze-spaces": LogChange("runs of spaces become one space", _payload(lambda payload: re.sub(rb" +", b" ", payload))),
+    "strip-spaces": LogChange(
+        "payloads lose leading and trailing spaces", _payload(lambda payload: payload.strip(b" "))
+    ),
+    "strip-cr": LogChange(
+        "payloads lose carriage returns", _payload(lambda payload: payload.replace(b"\r", b""))
+    ),
+    "squeeze-spaces": LogChange(
+        "runs of spaces become one space", _payload(lambda payload: re.sub(rb" +", b" ", payload))
+    ),
     "upper": LogChange("payloads in capitals", _payload(bytes.upper)),
     "clean": LogChange("NUL is dropped, invalid UTF-8 is replaced", _payload(_clean)),
     "truncate": LogChange("payloads keep their first N bytes", _truncate, "N", 3),
@@ -235,14 +243,20 @@ def parse_log_change(name: str, argument: str) -> float:
     """
     change = LOG_CHANGES.get(name)
     if change is None:
-        msg = f"no change to logs is called {name!r}{near(name, LOG_CHANGES)}; there are: {', '.join(LOG_CHANGES)}"
+        msg = (
+            f"no change to logs is called {name!r}{near(name, LOG_CHANGES)}; there are:"
+            f" {', '.join(LOG_CHANGES)}"
+        )
         raise FaultError(msg)
     if not argument:
         return change.default
     try:
         number = float(argument.removesuffix("s"))
     except ValueError as error:
-        msg = f"{name} takes {'the number ' + change.argument if change.argument else 'nothing'}, not {argument!r}"
+        msg = (
+            f"{name} takes {'the number ' + change.argument if change.argument else 'nothing'}, not"
+            f" {argument!r}"
+        )
         raise FaultError(msg) from error
     if not change.argument or (change.argument == "N" and number < 1):
         msg = f"{name} takes {'a number from 1' if change.argument else 'nothing'}, not {argument!r}"

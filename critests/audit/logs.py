@@ -1,8 +1,9 @@
-"""A fault in the log of containers: the runtime writes its log elsewhere, and a follower writes what the fault makes of it.
+"""A fault in the log of containers: the runtime writes its log elsewhere, and a follower writes what the
+fault makes of it.
 
-CreateContainer asks the runtime for a hidden file beside the one that the client wants; answers name the client's again. What the
-runtime has written when it answers an RPC is in the client's file before the client has the answer, so that a fault in one property
-of the log does not break the others.
+CreateContainer asks the runtime for a hidden file beside the one that the client wants; answers name the
+client's again. What the runtime has written when it answers an RPC is in the client's file before the client
+has the answer, so that a fault in one property of the log does not break the others.
 """
 
 import contextlib
@@ -72,7 +73,9 @@ class _Follower:
             self._hit()
             return True
         self._target = self._open_target(empty=self._fault.action == "truncate-on-start")
-        self.expected.chmod(0o666 if self._fault.action == "world-writable" else self.honest.stat().st_mode & 0o777)
+        self.expected.chmod(
+            0o666 if self._fault.action == "world-writable" else self.honest.stat().st_mode & 0o777
+        )
         if self._fault.action == "world-writable":
             self._hit()
         return True
@@ -87,7 +90,9 @@ class _Follower:
         line = Line.parse(raw)
         honest = raw + b"\n"
         self._state.lines += 1
-        broken = b"".join(map(bytes, self._change(line, self._fault.argument, self._state))) if line else honest
+        broken = (
+            b"".join(map(bytes, self._change(line, self._fault.argument, self._state))) if line else honest
+        )
         if broken != honest or self._fault.action == "late":
             self._hit()
         if self._target:
@@ -154,7 +159,11 @@ class LogEffect:
 
     def on_request(self, rpc: str, request: Any) -> bool:  # noqa: ANN401  # the request of whichever RPC
         """Ask the runtime to write its log elsewhere."""
-        if rpc != "CreateContainer" or not request.config.log_path or not request.sandbox_config.log_directory:
+        if (
+            rpc != "CreateContainer"
+            or not request.config.log_path
+            or not request.sandbox_config.log_directory
+        ):
             return False
         wanted = PurePosixPath(request.config.log_path)
         request.config.log_path = str(wanted.with_name(f".{_HONEST}-{next(_numbers)}-{wanted.name}"))
@@ -187,7 +196,9 @@ class LogEffect:
             for container_id, (sandbox_id, _) in followers.items():
                 if sandbox_id == request.pod_sandbox_id:
                     self._forget(container_id)
-        return _rename(response, {str(follower.honest): str(follower.expected) for _, follower in followers.values()})
+        return _rename(
+            response, {str(follower.honest): str(follower.expected) for _, follower in followers.values()}
+        )
 
     def _forget(self, container_id: str) -> None:
         with self._lock:

@@ -1,13 +1,17 @@
-"""Which fault breaks which promise, and which tests must notice: the files in `faults/`, one per module of tests.
+"""Which fault breaks which promise, and which tests must notice: the files in `faults/`, one per module of
+tests.
 
     [[fault]]
     id = "sandbox-filter-state-ignored"
     break = "ListPodSandbox.request.filter.state: clear"      # or a list of faults that are set together
     promise = "a sandbox filter with a state selects by it"
     turns_red = ["test_list_sandboxes_filters_by_state"]      # with [param] where it must be this very case
-    during = "call"                                           # optional; the default, "all", includes the test's own set-up;
-                                                              # "restart": once a runtime of the test's own was restarted
-    spoils = true                                             # optional; shared fixtures are made anew afterwards
+    during = "call"                                           # optional; the default, "all", includes the
+    test's own set-up;
+                                                              # "restart": once a runtime of the test's own
+                                                              was restarted
+    spoils = true                                             # optional; shared fixtures are made anew
+    afterwards
 
 A test without its parameters is turned red if any of its cases is.
 """
@@ -40,7 +44,8 @@ class Entry:
         faults: what is set, all together.
         promise: what is broken, in one line.
         turns_red: names of tests.
-        during: `all` of the test, its own set-up included, its `call` only, or from the first `restart` of a runtime of its own on.
+        during: `all` of the test, its own set-up included, its `call` only, or from the first `restart` of a
+            runtime of its own on.
         spoils: whether shared fixtures are no good afterwards.
         where: file and line.
     """
@@ -74,9 +79,16 @@ class Matrix:
         return sorted({base_name(test) for test in tests} - covered)
 
     def unknown(self, tests: Collection[str]) -> list[tuple[Entry, str]]:
-        """Return the names in `turns_red` that are no test's; of a name with parameters only the function is looked at."""
+        """Return the names in `turns_red` that are no test's; of a name with parameters only the function is
+        looked at.
+        """
         known = {base_name(test) for test in tests}
-        return [(entry, name) for entry in self.entries for name in entry.turns_red if base_name(name) not in known]
+        return [
+            (entry, name)
+            for entry in self.entries
+            for name in entry.turns_red
+            if base_name(name) not in known
+        ]
 
 
 def base_name(test: str) -> str:
@@ -119,7 +131,9 @@ def _read(file: Path) -> list[Entry]:
         msg = f"{file}:1: there are only [[fault]] tables here, not {', '.join(document) or 'fault'}"
         raise MatrixError(msg)
     lines = text.splitlines()
-    headers = [number for number, line in enumerate(lines, start=1) if re.match(r"\s*\[\[\s*fault\s*\]\]", line)]
+    headers = [
+        number for number, line in enumerate(lines, start=1) if re.match(r"\s*\[\[\s*fault\s*\]\]", line)
+    ]
     return [_Reader(file, lines, start, table).entry() for start, table in zip(headers, tables, strict=True)]
 
 
@@ -178,6 +192,10 @@ class _Reader:
     def _texts(self, key: str) -> list[str]:
         value = self._table.get(key)
         texts = [value] if isinstance(value, str) else value
-        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+        if (
+            not isinstance(texts, list)
+            or not texts
+            or not all(isinstance(text, str) and text.strip() for text in texts)
+        ):
             raise self._fail(key, f'a fault needs {key} = "…" or {key} = ["…", …]')
         return texts

@@ -1,7 +1,7 @@
 """Paths into messages: `filter.label_selector["app"]`, `containers[].labels`, `conditions[0].status`.
 
-`[]` stands for every element of a list or every value of a map, `[N]` for one element, `[-1]` for the last, `[key]` for one
-value of a map.
+`[]` stands for every element of a list or every value of a map, `[N]` for one element, `[-1]` for the last,
+`[key]` for one value of a map.
 """
 
 import json
@@ -25,7 +25,8 @@ class Step:
 
     Attributes:
         field: name of the field.
-        pick: None for the field as a whole, `[]` for every element, a number for one of a list, a text for one of a map.
+        pick: None for the field as a whole, `[]` for every element, a number for one of a list, a text for
+            one of a map.
     """
 
     field: str
@@ -93,7 +94,10 @@ def parse_path(text: str) -> tuple[Step, ...]:
     while position < len(text):
         match = _STEP.match(text, position)
         if match is None or match.end() == match.start():
-            msg = f"{text!r} is not a path: expected field names joined by dots, some with [], [number] or [key]"
+            msg = (
+                f"{text!r} is not a path: expected field names joined by dots, some with [], [number] or"
+                " [key]"
+            )
             raise FaultError(msg)
         steps.append(Step(match["name"], _pick(match["pick"])))
         position = match.end()
@@ -145,7 +149,9 @@ def check_path(steps: tuple[Step, ...], message: Descriptor) -> FieldDescriptor:
 
 
 def places(message: Message, steps: tuple[Step, ...]) -> Iterator[Place]:
-    """Yield every place of a message that a path names; an element that is not there is no place, a map's key always is."""
+    """Yield every place of a message that a path names; an element that is not there is no place, a map's key
+    always is.
+    """
     step, rest = steps[0], steps[1:]
     field = descriptor_of(message).fields_by_name[step.field]
     if not rest:

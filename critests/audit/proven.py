@@ -1,7 +1,8 @@
-"""`python -m critests.audit.proven REPORT …`: what audits of several runtimes prove together; a test needs to turn red on one of them.
+"""`python -m critests.audit.proven REPORT …`: what audits of several runtimes prove together; a test needs to
+turn red on one of them.
 
-Reports are what `--cri-audit-report` writes, of audits with the honest runs: red proves nothing of a test that is never green.
-Exits with 1 while a test of the suite was not turned red anywhere.
+Reports are what `--cri-audit-report` writes, of audits with the honest runs: red proves nothing of a test
+that is never green. Exits with 1 while a test of the suite was not turned red anywhere.
 """
 
 import ast
@@ -26,7 +27,11 @@ def written_tests(suite: Path = SUITE) -> set[str]:
 def turned_red(report: dict[str, Any]) -> set[str]:
     """Return the tests, without their parameters, that pass in one audit and that a fault turned red."""
     honest = report["honest"]
-    return {base_name(verdict["test"]) for verdict in report["verdicts"] if verdict["noticed"] and honest.get(verdict["test"]) == "passed"}
+    return {
+        base_name(verdict["test"])
+        for verdict in report["verdicts"]
+        if verdict["noticed"] and honest.get(verdict["test"]) == "passed"
+    }
 
 
 def lines(tests: set[str], reports: Iterable[tuple[str, dict[str, Any]]]) -> tuple[list[str], set[str]]:
@@ -39,7 +44,10 @@ def lines(tests: set[str], reports: Iterable[tuple[str, dict[str, Any]]]) -> tup
     told, left = [], set(tests)
     for name, report in reports:
         red = turned_red(report) & tests
-        told.append(f"{name}: {len(red)} tests turned red, {len(red & left)} of them not before; {len(report['unnoticed'])} went unnoticed")
+        told.append(
+            f"{name}: {len(red)} tests turned red, {len(red & left)} of them not before;"
+            f" {len(report['unnoticed'])} went unnoticed"
+        )
         left -= red
     told += [f"never turned red: {test}" for test in sorted(left)]
     told.append(f"{len(tests) - len(left)} of {len(tests)} tests were turned red by a fault")

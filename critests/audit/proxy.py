@@ -1,6 +1,7 @@
 """A gRPC proxy in front of a runtime that hands everything on, byte for byte, except where a fault is set.
 
-What no fault touches is never decoded. Unknown methods, deadlines, cancellation, metadata, codes and messages of any size pass.
+What no fault touches is never decoded. Unknown methods, deadlines, cancellation, metadata, codes and messages
+of any size pass.
 """
 
 import contextlib
@@ -17,11 +18,22 @@ import grpc
 
 from critests.audit.descriptors import Rpc, rpcs
 from critests.audit.effects import make_effect
-from critests.audit.exchange import EVERYTHING_SECONDS, Answered, ArmedFault, Effect, Exchange, Way, deadline_of
+from critests.audit.exchange import (
+    EVERYTHING_SECONDS,
+    Answered,
+    ArmedFault,
+    Effect,
+    Exchange,
+    Way,
+    deadline_of,
+)
 from critests.audit.faults import AnyFault, Fault, UnknownMethodFault, parse_fault
 from critests.client.endpoint import Endpoint
 
-_OPTIONS: list[tuple[str, Any]] = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+_OPTIONS: list[tuple[str, Any]] = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+]
 _CHANNEL_OPTIONS: list[tuple[str, Any]] = [
     *_OPTIONS,
     ("grpc.use_local_subchannel_pool", 1),
@@ -33,13 +45,17 @@ _CHANNEL_OPTIONS: list[tuple[str, Any]] = [
 ]
 _OWN_METADATA = (":", "grpc-", "user-agent", "content-type")
 _WORKERS = 256
-"""Calls at one time: each holds a thread while it lasts, and streams last long. Threads are made as they are needed."""
+"""Calls at one time: each holds a thread while it lasts, and streams last long. Threads are made as they are
+needed.
+"""
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 
 
 class _Armed:
-    """The faults that are set, and what they have done so far. Never changed: setting faults makes a new one."""
+    """The faults that are set, and what they have done so far. Never changed: setting faults makes a new
+    one.
+    """
 
     def __init__(self, faults: tuple[AnyFault, ...]) -> None:
         self.faults = faults
@@ -85,7 +101,9 @@ class FaultProxy:
     Use it as a context manager, or call `start` and `close`.
     """
 
-    def __init__(self, upstream: str, listen: Path | None = None, *, image_upstream: str | None = None) -> None:
+    def __init__(
+        self, upstream: str, listen: Path | None = None, *, image_upstream: str | None = None
+    ) -> None:
         self.upstream = Endpoint.parse(upstream)
         self.image_upstream = Endpoint.parse(image_upstream) if image_upstream else self.upstream
         self._listen = listen
@@ -106,7 +124,9 @@ class FaultProxy:
 
     @property
     def faults(self) -> tuple[AnyFault, ...]:
-        """The faults that are set. Setting them, from texts or read ones, counts hits anew and holds from the next call on."""
+        """The faults that are set. Setting them, from texts or read ones, counts hits anew and holds from the
+        next call on.
+        """
         return self._armed.faults
 
     @faults.setter
@@ -119,7 +139,9 @@ class FaultProxy:
 
     @contextlib.contextmanager
     def honest(self) -> Iterator[None]:
-        """Let every call that begins in this block pass unchanged; what the faults have counted so far stays."""
+        """Let every call that begins in this block pass unchanged; what the faults have counted so far
+        stays.
+        """
         with self._setting:
             self._bypassed += 1
         try:
@@ -140,7 +162,9 @@ class FaultProxy:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def start(self) -> str:
@@ -153,9 +177,15 @@ class FaultProxy:
             self._directory = Path(tempfile.mkdtemp(prefix="critests-audit-"))
             self._listen = self._directory / "cri.sock"
         for endpoint in {self.upstream, self.image_upstream}:
-            options = [*_CHANNEL_OPTIONS, ("grpc.default_authority", "localhost")] if endpoint.socket else _CHANNEL_OPTIONS
+            options = (
+                [*_CHANNEL_OPTIONS, ("grpc.default_authority", "localhost")]
+                if endpoint.socket
+                else _CHANNEL_OPTIONS
+            )
             self._channels[endpoint.target] = grpc.insecure_channel(endpoint.target, options)
-        server = grpc.server(ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="audit"), options=_OPTIONS)
+        server = grpc.server(
+            ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="audit"), options=_OPTIONS
+        )
         server.add_generic_rpc_handlers([_Handler(self)])
         try:
             server.add_insecure_port(f"unix:{self._listen}")
@@ -234,7 +264,9 @@ class FaultProxy:
         multi = self._upstream_call(rpc.path, "unary_stream")
         try:
             if not faults and not effects:
-                yield from _relay(multi(raw, timeout=deadline_of(context), metadata=_metadata(context)), context)
+                yield from _relay(
+                    multi(raw, timeout=deadline_of(context), metadata=_metadata(context)), context
+                )
                 return
             way = Way(lambda request: request, self._ask, _gone(context), None)
             exchange = Exchange(rpc, raw, faults, effects, way)
@@ -249,7 +281,9 @@ class FaultProxy:
         except grpc.RpcError as error:
             _hand_on(error, context)
 
-    def anything(self, path: str, requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+    def anything(
+        self, path: str, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
         """Hand on a call of a method that the CRI does not know."""
         armed = self._acting()
         for fault in armed.faults:
@@ -257,7 +291,9 @@ class FaultProxy:
                 armed.effect_hit(fault.text)
                 context.abort(fault.code, fault.details)
         try:
-            call = self._upstream_call(path, "stream_stream")(requests, timeout=deadline_of(context), metadata=_metadata(context))
+            call = self._upstream_call(path, "stream_stream")(
+                requests, timeout=deadline_of(context), metadata=_metadata(context)
+            )
             yield from _relay(call, context)
         except grpc.RpcError as error:
             _hand_on(error, context)
@@ -273,14 +309,18 @@ class _Handler(grpc.GenericRpcHandler):
         rpc = self._known.get(path)
         proxy = self._proxy
         if rpc is None:
-            return grpc.stream_stream_rpc_method_handler(lambda requests, context: proxy.anything(path, requests, context))
+            return grpc.stream_stream_rpc_method_handler(
+                lambda requests, context: proxy.anything(path, requests, context)
+            )
         if rpc.streams:
             return grpc.unary_stream_rpc_method_handler(lambda raw, context: proxy.stream(rpc, raw, context))
         return grpc.unary_unary_rpc_method_handler(lambda raw, context: proxy.unary(rpc, raw, context))
 
 
 def _metadata(context: grpc.ServicerContext) -> Metadata:
-    return tuple((key, value) for key, value in context.invocation_metadata() if not key.startswith(_OWN_METADATA))
+    return tuple(
+        (key, value) for key, value in context.invocation_metadata() if not key.startswith(_OWN_METADATA)
+    )
 
 
 def _gone(context: grpc.ServicerContext) -> threading.Event:
@@ -291,7 +331,8 @@ def _gone(context: grpc.ServicerContext) -> threading.Event:
     return gone
 
 
-def _relay(call: Any, context: grpc.ServicerContext) -> Iterator[bytes]:  # noqa: ANN401  # a call, an iterator and a context in one
+# a call, an iterator and a context in one
+def _relay(call: Any, context: grpc.ServicerContext) -> Iterator[bytes]:  # noqa: ANN401 - see above
     """Yield a stream's messages; the stream ends when the client goes."""
     if not context.add_callback(call.cancel):
         call.cancel()

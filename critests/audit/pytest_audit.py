@@ -2,12 +2,13 @@
 
     pytest --pyargs critests.validation --cri-node containerd -p critests.audit.pytest_audit --cri-audit
 
-A case under a fault is a test of its own, `NAME!FAULT`: it passes if the test noticed. A test has noticed when its own phase found the
-promise broken and the fault had changed something by then. What is blocked, unsupported, or fails in the harness has not noticed;
+A case under a fault is a test of its own, `NAME!FAULT`: it passes if the test noticed. A test has noticed
+when its own phase found the promise broken and the fault had changed something by then. What is blocked,
+unsupported, or fails in the harness has not noticed;
 where the fault had no part in that, the case counts as not tried: another runtime has to prove the test.
 
-The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several tests is made honestly,
-whenever it is made. A runtime that a test has for itself gets a proxy for itself.
+The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several
+tests is made honestly, whenever it is made. A runtime that a test has for itself gets a proxy for itself.
 """
 
 import contextlib
@@ -40,18 +41,35 @@ _REPORTED = "cri_audit"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the audit."""
     group = parser.getgroup("critests audit")
-    group.addoption("--cri-audit", action="store_true", help="run every test under the faults that it must notice")
-    group.addoption("--cri-audit-matrix", metavar="FILE", help="faults and the tests that must notice (default: the suite's own)")
-    group.addoption("--cri-audit-fault", action="append", default=[], metavar="ID", help="only this fault; may be given several times")
+    group.addoption(
+        "--cri-audit", action="store_true", help="run every test under the faults that it must notice"
+    )
+    group.addoption(
+        "--cri-audit-matrix",
+        metavar="FILE",
+        help="faults and the tests that must notice (default: the suite's own)",
+    )
+    group.addoption(
+        "--cri-audit-fault",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only this fault; may be given several times",
+    )
     group.addoption(
         "--cri-audit-try",
         action="append",
         default=[],
         metavar="FAULT",
-        help="set this fault for every selected test instead of those of the matrix; given several times, they are set together",
+        help=(
+            "set this fault for every selected test instead of those of the matrix; given several times, they"
+            " are set together"
+        ),
     )
     group.addoption("--cri-audit-only", action="store_true", help="leave the honest runs out")
-    group.addoption("--cri-audit-report", metavar="FILE", help="write which fault was noticed by which test, as JSON")
+    group.addoption(
+        "--cri-audit-report", metavar="FILE", help="write which fault was noticed by which test, as JSON"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -144,7 +162,9 @@ class Auditor:
         context.endpoint = context.image_endpoint = Endpoint.parse(self.proxy.start())
 
     def _stand_before(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any], item: pytest.Item) -> None:
-        """Stand between a test and the runtime that it has for itself, with the faults that are set, for as long as it has it."""
+        """Stand between a test and the runtime that it has for itself, with the faults that are set, for as
+        long as it has it.
+        """
         assert self.proxy is not None
         proxy = self.own = FaultProxy(own.context.endpoint.text)
         endpoint = Endpoint.parse(proxy.start())
@@ -155,7 +175,8 @@ class Auditor:
         own.connection = own.context.connect(own.connection.recorder)
         restart, entry = own.restart, item.stash.get(ENTRY, None)
 
-        def restart_and_set(*arguments: Any, **named: Any) -> None:  # noqa: ANN401 - whatever the method takes
+        # whatever the method takes
+        def restart_and_set(*arguments: Any, **named: Any) -> None:  # noqa: ANN401 - see above
             restart(*arguments, **named)
             if entry is not None and entry.during == "restart":
                 proxy.faults = entry.faults
@@ -199,7 +220,9 @@ class Auditor:
             proxy.faults = entry.faults
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> Generator[None, object, object]:
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, object, object]:
         """Let everything be honest that other tests will use as well."""
         if fixturedef.scope == "function":
             made = yield
@@ -210,7 +233,8 @@ class Auditor:
             made = yield
         # what these remember is for the whole session, whichever test asks first
         if isinstance(made, Runtime):
-            made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]  # one object is made honest, not its class
+            # one object is made honest, not its class
+            made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]  # see above
         elif isinstance(made, TestImages):
             made.pull = self._honestly(made.pull)  # type: ignore[method-assign]  # likewise
         return made
@@ -239,7 +263,8 @@ class Auditor:
         if entry is None:
             return
         if entry.spoils:
-            item.session._setupstate.teardown_exact(None)  # noqa: SLF001 - pytest has no public way to take down all fixtures early
+            # pytest has no public way to take down all fixtures early
+            item.session._setupstate.teardown_exact(None)  # noqa: SLF001 - see above
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -282,7 +307,9 @@ class Auditor:
             self.audit.verdicts.append(Verdict.from_json(reported))
             self.audit.tests.add(reported["test"])
         elif MARK not in report.nodeid:
-            result = getattr(report, "critests", None)  # comes last; in pytest's own words a warning has passed
+            result = getattr(
+                report, "critests", None
+            )  # comes last; in pytest's own words a warning has passed
             if result or report.when == "call" or (report.when == "setup" and not report.passed):
                 name = _name(report.nodeid)
                 self.audit.tests.add(name)
@@ -296,7 +323,9 @@ class Auditor:
         if not hasattr(session.config, "workerinput"):
             report = session.config.getoption("cri_audit_report")
             if report:
-                Path(report).write_text(json.dumps(self.audit.to_json(self.matrix), indent=1) + "\n", encoding="utf-8")
+                Path(report).write_text(
+                    json.dumps(self.audit.to_json(self.matrix), indent=1) + "\n", encoding="utf-8"
+                )
             session.exitstatus = self._exit_status(int(session.exitstatus))
         return result
 

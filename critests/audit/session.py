@@ -21,7 +21,8 @@ class Session:
 
     Args:
         fault: what to break.
-        rpc: `Exec`, `Attach` or `PortForward`; the channels of port-forward are the data (0) and its error text (1).
+        rpc: `Exec`, `Attach` or `PortForward`; the channels of port-forward are the data (0) and its error
+            text (1).
         hit: is called for every change.
     """
 
@@ -165,7 +166,11 @@ class Session:
         if held:
             self._hit()
         yield from held
-        wanted = {"status": self._argument.encode(), "exit-code": self._argument.encode(), "status-success": SUCCESS}.get(self._action)
+        wanted = {
+            "status": self._argument.encode(),
+            "exit-code": self._argument.encode(),
+            "status-success": SUCCESS,
+        }.get(self._action)
         if self._action == "drop-status":
             self._hit()
         elif wanted is not None and wanted != frame.data:

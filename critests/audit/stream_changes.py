@@ -33,7 +33,9 @@ STREAM_CHANGES: dict[str, StreamChange] = {
     "hold": StreamChange("output is held back until the process has ended, or for a time", "TIME", ""),
     "reset": StreamChange("the connection breaks after N bytes of output", "N", "1"),
     "refuse-upgrade": StreamChange("the upgrade is refused with an HTTP status", "STATUS", "403"),
-    "wrong-protocol": StreamChange("another subprotocol is agreed to than was asked for", "NAME", "v9.channel.k8s.io"),
+    "wrong-protocol": StreamChange(
+        "another subprotocol is agreed to than was asked for", "NAME", "v9.channel.k8s.io"
+    ),
     "no-close": StreamChange("the connection stays open when all is over"),
     "no-close-frame": StreamChange("the connection ends without a close frame"),
     "dead-url": StreamChange("nobody listens at the URL"),
@@ -48,7 +50,10 @@ def parse_stream_change(name: str, argument: str) -> str:
     """
     change = STREAM_CHANGES.get(name)
     if change is None:
-        msg = f"no change to streams is called {name!r}{near(name, STREAM_CHANGES)}; there are: {', '.join(STREAM_CHANGES)}"
+        msg = (
+            f"no change to streams is called {name!r}{near(name, STREAM_CHANGES)}; there are:"
+            f" {', '.join(STREAM_CHANGES)}"
+        )
         raise FaultError(msg)
     if argument and not change.argument:
         msg = f"{name} takes nothing, so not {argument!r}"

@@ -1,7 +1,8 @@
-"""A fault in streaming sessions: the client gets the URL of a relay, which hands bytes on and breaks what the fault says.
+"""A fault in streaming sessions: the client gets the URL of a relay, which hands bytes on and breaks what the
+fault says.
 
-WebSocket sessions are understood frame by frame. Anything else (SPDY, a plain HTTP answer) is handed on as it is, except that
-`reset`, `refuse-upgrade`, `dead-url`, `no-close` and `hold` with a time work there as well.
+WebSocket sessions are understood frame by frame. Anything else (SPDY, a plain HTTP answer) is handed on as it
+is, except that `reset`, `refuse-upgrade`, `dead-url`, `no-close` and `hold` with a time work there as well.
 """
 
 import contextlib
@@ -35,11 +36,13 @@ class StreamEffect:
         self._connections: set[socket.socket] = set()
         self._listener: socket.socket | None = None
 
-    def on_request(self, rpc: str, request: Any) -> bool:  # noqa: ANN401, ARG002  # nothing is changed on the way there
+    # nothing is changed on the way there
+    def on_request(self, rpc: str, request: Any) -> bool:  # noqa: ANN401, ARG002 - see above
         """Leave the request alone."""
         return False
 
-    def on_response(self, rpc: str, request: Any, response: Any) -> bool:  # noqa: ANN401, ARG002  # of whichever RPC
+    # of whichever RPC
+    def on_response(self, rpc: str, request: Any, response: Any) -> bool:  # noqa: ANN401, ARG002 - see above
         """Put the relay's address into the URL."""
         url = urlsplit(response.url)
         if url.scheme not in {"http", "ws"} or not url.hostname:
@@ -61,7 +64,9 @@ class StreamEffect:
                     self._listener.close()
                     self._listener = None
                     return host, port
-                threading.Thread(target=self._accept, args=(self._listener,), daemon=True, name="audit-relay").start()
+                threading.Thread(
+                    target=self._accept, args=(self._listener,), daemon=True, name="audit-relay"
+                ).start()
             host, port = self._listener.getsockname()
             return host, port
 
@@ -110,14 +115,22 @@ class StreamEffect:
         if self._fault.action != "refuse-upgrade":
             return False
         self._hit()
-        client.sendall(f"HTTP/1.1 {self._fault.argument} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        head = f"HTTP/1.1 {self._fault.argument} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        client.sendall(head.encode())
         return True
 
-    def _relay(self, session: Session, client: socket.socket, runtime: socket.socket, from_client: bytes) -> None:
+    def _relay(
+        self, session: Session, client: socket.socket, runtime: socket.socket, from_client: bytes
+    ) -> None:
         head, from_runtime = _read_head(runtime)
         client.sendall(session.handshake(head))
         over = threading.Event()
-        upward = threading.Thread(target=self._upward, args=(client, runtime, session, from_client, over), daemon=True, name="audit-upward")
+        upward = threading.Thread(
+            target=self._upward,
+            args=(client, runtime, session, from_client, over),
+            daemon=True,
+            name="audit-upward",
+        )
         upward.start()
         try:
             self._carry(runtime, client, session.down, from_runtime, over)
@@ -139,14 +152,25 @@ class StreamEffect:
             over.set()
             upward.join(5)
 
-    def _upward(self, client: socket.socket, runtime: socket.socket, session: Session, first: bytes, over: threading.Event) -> None:
+    def _upward(
+        self,
+        client: socket.socket,
+        runtime: socket.socket,
+        session: Session,
+        first: bytes,
+        over: threading.Event,
+    ) -> None:
         self._carry(client, runtime, session.up, first, over)
         with contextlib.suppress(OSError):
             runtime.shutdown(socket.SHUT_WR)
 
     @staticmethod
     def _carry(
-        source: socket.socket, target: socket.socket, change: Callable[[bytes], Iterator[bytes]], first: bytes, over: threading.Event
+        source: socket.socket,
+        target: socket.socket,
+        change: Callable[[bytes], Iterator[bytes]],
+        first: bytes,
+        over: threading.Event,
     ) -> None:
         """Carry bytes from one side to the other until the source ends, or all is over."""
         with contextlib.suppress(OSError, ValueError):
@@ -176,7 +200,9 @@ class StreamEffect:
 
 
 def _let_read(client: socket.socket) -> None:
-    """Wait until the client has closed its side: closing with something unread would throw away what is still on its way."""
+    """Wait until the client has closed its side: closing with something unread would throw away what is still
+    on its way.
+    """
     until = time.monotonic() + _CLOSE_SECONDS
     while (left := until - time.monotonic()) > 0 and select.select([client], [], [], left)[0]:
         if not client.recv(1 << 16):

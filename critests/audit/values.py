@@ -1,4 +1,6 @@
-"""Values in the text of a fault: by the field they are for, enums by name, messages, lists and maps as JSON."""
+"""Values in the text of a fault: by the field they are for, enums by name, messages, lists and maps as
+JSON.
+"""
 
 import json
 from typing import Any
@@ -55,7 +57,8 @@ def unquote(text: str) -> str:
         raise FaultError(msg) from error
 
 
-def parse_value(text: str, field: FieldDescriptor, *, element: bool) -> Any:  # noqa: ANN401  # the type is the field's
+# the type is the field's
+def parse_value(text: str, field: FieldDescriptor, *, element: bool) -> Any:  # noqa: ANN401 - see above
     """Return the value that a text stands for, in the type of a field or of its elements.
 
     Raises:

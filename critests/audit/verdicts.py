@@ -32,13 +32,18 @@ class Verdict:
 
     @property
     def tried(self) -> bool:
-        """Whether the test came to look: not where it is unsupported or blocked and the fault had no part in that."""
+        """Whether the test came to look: not where it is unsupported or blocked and the fault had no part in
+        that.
+        """
         return self.hits > 0 or self.outcome not in {Outcome.UNSUPPORTED.value, Outcome.BLOCKED.value}
 
     def __str__(self) -> str:
         state = "noticed" if self.noticed else "NOT NOTICED" if self.tried else "not tried"
         acted = f"it changed something {self.hits} times" if self.hits else "it changed nothing"
-        return f"{state}: {self.fault} ({self.text}) in {self.test}: {self.outcome}, {acted}{': ' + self.reason if self.reason else ''}"
+        return (
+            f"{state}: {self.fault} ({self.text}) in {self.test}: {self.outcome},"
+            f" {acted}{': ' + self.reason if self.reason else ''}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -62,7 +67,9 @@ def verdict_of(entry: Entry, test: str, raw: Raw | None, hits: int) -> Verdict:
     outcome = raw.outcome if raw is not None else Outcome.PASSED
     noticed = outcome is Outcome.FAILED and hits > 0
     reason = raw.reason if raw is not None else ""
-    return Verdict(entry.id, test, noticed, outcome.value, hits, reason, "; ".join(fault.text for fault in entry.faults))
+    return Verdict(
+        entry.id, test, noticed, outcome.value, hits, reason, "; ".join(fault.text for fault in entry.faults)
+    )
 
 
 @dataclass
@@ -84,18 +91,25 @@ class Audit:
 
         A test that is named without its parameters need notice in one of its cases only.
         """
-        exact = {(entry.id, name) for entry in matrix.entries for name in entry.turns_red} if matrix else set()
+        exact = (
+            {(entry.id, name) for entry in matrix.entries for name in entry.turns_red} if matrix else set()
+        )
         seen = {(verdict.fault, base_name(verdict.test)) for verdict in self.verdicts if verdict.noticed}
         return [
             verdict
             for verdict in self.verdicts
             if not verdict.noticed
             and verdict.tried
-            and (((verdict.fault, verdict.test) in exact and "[" in verdict.test) or (verdict.fault, base_name(verdict.test)) not in seen)
+            and (
+                ((verdict.fault, verdict.test) in exact and "[" in verdict.test)
+                or (verdict.fault, base_name(verdict.test)) not in seen
+            )
         ]
 
     def not_tried(self) -> list[str]:
-        """Return the tests, without their parameters, none of whose cases came to look under any fault: this runtime cannot prove them."""
+        """Return the tests, without their parameters, none of whose cases came to look under any fault: this
+        runtime cannot prove them.
+        """
         tried = {base_name(verdict.test) for verdict in self.verdicts if verdict.tried}
         return sorted({base_name(verdict.test) for verdict in self.verdicts} - tried)
 
@@ -119,9 +133,16 @@ class Audit:
         if matrix is not None:
             lines += [f"no fault is known for: {test}" for test in self.without_fault(matrix)]
         tests = {base_name(test) for test in self.tests}
-        red = {base_name(verdict.test) for verdict in self.verdicts if verdict.noticed and self._passed(verdict.test)}
+        red = {
+            base_name(verdict.test)
+            for verdict in self.verdicts
+            if verdict.noticed and self._passed(verdict.test)
+        }
         lines += [f"not tried: {test} is unsupported or blocked here" for test in self.not_tried()]
-        lines.append(f"{len(red)} of {len(tests)} tests were turned red by a fault; {len(unnoticed)} faults went unnoticed")
+        lines.append(
+            f"{len(red)} of {len(tests)} tests were turned red by a fault; {len(unnoticed)} faults went"
+            " unnoticed"
+        )
         return lines
 
     def to_json(self, matrix: Matrix | None) -> dict[str, Any]:

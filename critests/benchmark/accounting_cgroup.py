@@ -1,7 +1,8 @@
 """The cgroup that counts a daemon's processor time, with that of everything it starts, to the end of each.
 
-A daemon that systemd started has one (its unit's), which its shims share. One that was started by hand is in its starter's, and a
-throwaway runtime can be given one. The containers are elsewhere: OCI runtimes put them into cgroups by their own path.
+A daemon that systemd started has one (its unit's), which its shims share. One that was started by hand is in
+its starter's, and a throwaway runtime can be given one. The containers are elsewhere: OCI runtimes put them
+into cgroups by their own path.
 """
 
 import contextlib
@@ -28,18 +29,22 @@ def of_runtime(daemon_pid: int, ours: Collection[int]) -> Path | None:
     if place is None or place[1] in {"/", ""}:
         return None
     directory = place[0] / place[1].lstrip("/")
-    if not directory.is_dir() or any(pid not in ours and not _descends(pid, ours) for pid in members(directory)):
+    if not directory.is_dir() or any(
+        pid not in ours and not _descends(pid, ours) for pid in members(directory)
+    ):
         return None
     return directory
 
 
 @contextlib.contextmanager
 def accounted(daemon_pid: int, run_id: str) -> Iterator[Path | None]:
-    """Give a throwaway runtime's daemon a cgroup of its own for the time of a `with`, so that nothing that it and its shims start is lost.
+    """Give a throwaway runtime's daemon a cgroup of its own for the time of a `with`, so that nothing that it
+    and its shims start is lost.
 
-    Only the hierarchy that counts processor time is used: cpuacct, or the unified one without a controller. Where cpu and cpuacct
-    are one hierarchy, the daemon gets its share of the processor as a group, as it would from systemd. Shims that are there
-    before stay where they are. At the end what lives is put back; the cgroup is named after the run, whose clean-up finds it.
+    Only the hierarchy that counts processor time is used: cpuacct, or the unified one without a controller.
+    Where cpu and cpuacct are one hierarchy, the daemon gets its share of the processor as a group, as it
+    would from systemd. Shims that are there before stay where they are. At the end what lives is put back;
+    the cgroup is named after the run, whose clean-up finds it.
 
     Yields:
         The cgroup, or None where none can be made here.
@@ -80,9 +85,14 @@ def cpu_seconds(directory: Path) -> float | None:
 
 
 def _place(pid: int) -> tuple[Path, str] | None:
-    """Return the mount point of the hierarchy that counts processor time and the path of a process in it, cgroups(7)."""
+    """Return the mount point of the hierarchy that counts processor time and the path of a process in it,
+    cgroups(7).
+    """
     try:
-        lines = [line.split(":", 2) for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()]
+        lines = [
+            line.split(":", 2)
+            for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
+        ]
     except (FileNotFoundError, ProcessLookupError):
         return None
     mounts = [(Path(point), rest.partition(" - ")[2].split()) for _, point, rest in mount_table()]
@@ -108,7 +118,12 @@ def _descends(pid: int, ancestors: Collection[int]) -> bool:
     """Tell whether a process comes from one of the ancestors, or has gone by now."""
     while pid > 1:
         try:
-            pid = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+            pid = int(
+                Path(f"/proc/{pid}/stat")
+                .read_text(encoding="utf-8", errors="replace")
+                .rpartition(")")[2]
+                .split()[1]
+            )
         except (FileNotFoundError, ProcessLookupError):
             return True
         if pid in ancestors:

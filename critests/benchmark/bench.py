@@ -27,9 +27,13 @@ FEWEST_WINDOWS = {1: 1, 2: 5}
 """Windows of each side, by the number of sides: fewer blocks cannot show a difference."""
 WHOLE_CYCLE = "what it cost the runtime is that of the whole cycle, with its other calls"
 LONGEST_OVERTIME = 2.0
-"""How many times its time all windows may take: each ends with the cycles that are under way, which on a slow runtime outlast it."""
+"""How many times its time all windows may take: each ends with the cycles that are under way, which on a slow
+runtime outlast it.
+"""
 ALLOWED_LATENESS_SECONDS = 90.0
-"""For cycles that are under way when a window ends: longer than any timed call may take but StopContainer's."""
+"""For cycles that are under way when a window ends: longer than any timed call may take but
+StopContainer's.
+"""
 
 
 def scenario(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -38,7 +42,8 @@ def scenario(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
         marked: Callable[..., None] = getattr(pytest.mark, SCENARIO)(known.id)(function)
-        return pytest.mark.benchmark(timer=measured_clock, group=known.id)(marked)  # type: ignore[no-any-return]  # marks are typed as Any
+        # marks are typed as Any
+        return pytest.mark.benchmark(timer=measured_clock, group=known.id)(marked)  # type: ignore[no-any-return]  # see above
 
     return mark
 
@@ -68,7 +73,8 @@ class Bench:
         order: source of random order.
         origin: of the run's clock, on that of `time.perf_counter`.
         floors: client and OCI runtime alone.
-        spent: begins an account of what a side's runtime uses; calling what it returns gives the totals so far.
+        spent: begins an account of what a side's runtime uses; calling what it returns gives the totals so
+            far.
         series: everything measured so far.
         operations: what it says.
         told: hears a line about what goes on.
@@ -102,7 +108,9 @@ class Bench:
     def meter(self, target: Target, dimensions: Mapping[str, str] | None = None) -> Meter:
         """Return a meter for a scenario that measures in its own way; hand what it holds to `keep`."""
         own = {"handler": target.handler} if target.handler and not target.side else {}
-        return Meter(self.scenario.id, {**own, **(dimensions or {})}, target.side, self.origin, self.deadlines(target))
+        return Meter(
+            self.scenario.id, {**own, **(dimensions or {})}, target.side, self.origin, self.deadlines(target)
+        )
 
     def sample(
         self,
@@ -117,7 +125,8 @@ class Bench:
         reference: Mapping[str, float] | None = None,
         targets: Sequence[Target] | None = None,
     ) -> None:
-        """Do the same again and again on every side until the headline is known sharply enough or the time is over.
+        """Do the same again and again on every side until the headline is known sharply enough or the time is
+        over.
 
         What was measured until an exception ends it is kept too.
 
@@ -136,12 +145,19 @@ class Bench:
         label = " ".join([headline, *(f"{name}={value}" for name, value in (dimensions or {}).items())])
         sides = self.targets if targets is None else targets
         with contextlib.ExitStack() as held:
-            lanes = [Lane(target, held.enter_context(workload(target)), self.meter(target, dimensions)) for target in sides]
+            lanes = [
+                Lane(target, held.enter_context(workload(target)), self.meter(target, dimensions))
+                for target in sides
+            ]
             accounts = self._accounts(sides)
             stopped = "broken off"
             try:
                 stopped = sample(
-                    lanes, headline, plan, self.order, lambda cycles: self.told(f"{self.scenario.id} {label}: {cycles} cycles")
+                    lanes,
+                    headline,
+                    plan,
+                    self.order,
+                    lambda cycles: self.told(f"{self.scenario.id} {label}: {cycles} cycles"),
                 )
             finally:
                 for lane, account in zip(lanes, accounts, strict=True):
@@ -156,9 +172,14 @@ class Bench:
                     )
 
     def _accounts(self, sides: Sequence[Target]) -> list[Callable[[], dict[str, float]]]:
-        """Begin an account for each side; two sides of one daemon cannot be told apart, so neither has one."""
+        """Begin an account for each side; two sides of one daemon cannot be told apart, so neither has
+        one.
+        """
         pids = [target.context.daemon_pid for target in sides]
-        return [self.spent(target) if pids.count(pid) == 1 else dict for target, pid in zip(sides, pids, strict=True)]
+        return [
+            self.spent(target) if pids.count(pid) == 1 else dict
+            for target, pid in zip(sides, pids, strict=True)
+        ]
 
     def keep(
         self,
@@ -182,18 +203,33 @@ class Bench:
             note: stands with the headline.
         """
         own = list((merged(meters) if len(meters) > 1 else meters[0].series).values())
-        found = own + [series for meter in meters for other in meter.every[1:] for series in other.series.values()]
+        found = own + [
+            series for meter in meters for other in meter.every[1:] for series in other.series.values()
+        ]
         rpcs = {operation: count for meter in meters for operation, count in meter.rpcs.items()}
         tally = tally or Tally()
-        several = sum(operation in rpcs and len(rpcs[operation]) == 1 for operation in (series.operation for series in own)) > 1
+        several = (
+            sum(
+                operation in rpcs and len(rpcs[operation]) == 1
+                for operation in (series.operation for series in own)
+            )
+            > 1
+        )
         notes = [
             note,
             WHOLE_CYCLE if several and resources else "",
-            f"{tally.failures} of {tally.cycles} cycles failed, the latest because {tally.latest}" if tally.failures else "",
+            (
+                f"{tally.failures} of {tally.cycles} cycles failed, the latest because {tally.latest}"
+                if tally.failures
+                else ""
+            ),
         ]
         known = {(series.key, series.side) for series in self.series}
         for series in found:
-            assert (series.key, series.side) not in known, f"{series.key} of side {series.side!r} was measured twice"
+            assert (
+                series.key,
+                series.side,
+            ) not in known, f"{series.key} of side {series.side!r} was measured twice"
             known.add((series.key, series.side))
             if len(meters) > 1:
                 mark_warm_up(series)
@@ -217,7 +253,10 @@ class Bench:
         elif tally.hopeless:
             self.broken.append(tally.hopeless)
         if tally.untrue:
-            self.broken.append(f"{tally.untrue} of {tally.cycles} cycles were not done as they were said to be: {tally.untruth}")
+            self.broken.append(
+                f"{tally.untrue} of {tally.cycles} cycles were not done as they were said to be:"
+                f" {tally.untruth}"
+            )
 
     def concurrently(
         self,
@@ -229,10 +268,11 @@ class Bench:
         seconds: float | None = None,
         dimensions: Mapping[str, str] | None = None,
     ) -> None:
-        """Measure how much gets done by several workers at once, each with a workload of its own, in a closed loop.
+        """Measure how much gets done by several workers at once, each with a workload of its own, in a closed
+        loop.
 
-        Every window of about two seconds gives one sample of throughput; a cycle that lies across its edge counts by its share.
-        With two sides the windows alternate in random order.
+        Every window of about two seconds gives one sample of throughput; a cycle that lies across its edge
+        counts by its share. With two sides the windows alternate in random order.
 
         Args:
             workload: prepared once for every worker.
@@ -240,7 +280,8 @@ class Bench:
             operation: name of the throughput.
             headline: operation of the workload whose latencies matter.
             seconds: of all windows together; all of the scenario's by default.
-            dimensions: of the latencies; `concurrency` is added. That of the throughput is `concurrency` alone.
+            dimensions: of the latencies; `concurrency` is added. That of the throughput is `concurrency`
+                alone.
         """
         total = self.seconds if seconds is None else seconds
         fewest = FEWEST_WINDOWS[len(self.targets)]
@@ -266,7 +307,10 @@ class Bench:
                         team.run(window, block if len(teams) > 1 else -1, operation)
                     for target in self.targets:
                         target.sweep()
-                    self.told(f"{self.scenario.id} {operation} with {workers} at once: {block + 1} of {rounds} windows")
+                    self.told(
+                        f"{self.scenario.id} {operation} with {workers} at once: {block + 1} of {rounds}"
+                        " windows"
+                    )
                     late = time.monotonic() - begun > LONGEST_OVERTIME * total
                     if late or any(team.given_up for team in teams):
                         break
@@ -274,31 +318,52 @@ class Bench:
                 for team in teams:
                     stopped = team.given_up or ("the time budget ended" if late else "all windows done")
                     self.keep(*team.meters, headline=headline, stopped=stopped, tally=team.tally)
-                    self.keep(team.rates, headline=operation, stopped=stopped, tally=Tally(latest=team.tally.latest))
+                    self.keep(
+                        team.rates, headline=operation, stopped=stopped, tally=Tally(latest=team.tally.latest)
+                    )
                 self.broken += [team.given_up for team in teams if team.given_up]
 
     def of_reference(self, **steps: tuple[str, ...]) -> dict[str, float]:
-        """Return operation to the seconds of the bare OCI runtime's steps that do the same together, as far as they were measured.
+        """Return operation to the seconds of the bare OCI runtime's steps that do the same together, as far
+        as they were measured.
 
-        Which RPC makes the OCI runtime do which step is the runtime's choice, so single RPCs have no such floor.
+        Which RPC makes the OCI runtime do which step is the runtime's choice, so single RPCs have no such
+        floor.
         """
         known = self.floors.reference
-        return {operation: sum(known[step] for step in each) for operation, each in steps.items() if all(step in known for step in each)}
+        return {
+            operation: sum(known[step] for step in each)
+            for operation, each in steps.items()
+            if all(step in known for step in each)
+        }
 
     def conclude(self) -> None:
-        """Fail the scenario where nothing could be measured of what it is about, where it had to end early, or was not done.
+        """Fail the scenario where nothing could be measured of what it is about, where it had to end early,
+        or was not done.
 
         Raises:
             AssertionError: says what the runtime did not do.
         """
         if self.empty or self.broken:
-            empty = [f"no {' and no '.join(dict.fromkeys(names))} succeeded: {why}" for why, names in self.empty.items()]
+            empty = [
+                f"no {' and no '.join(dict.fromkeys(names))} succeeded: {why}"
+                for why, names in self.empty.items()
+            ]
             raise AssertionError("; ".join(dict.fromkeys([*empty, *self.broken])))
 
     def shown(self) -> Series | None:
-        """Return the series that pytest-benchmark is to carry: the first headline in seconds that has samples."""
+        """Return the series that pytest-benchmark is to carry: the first headline in seconds that has
+        samples.
+        """
         wanted = {(item.key, item.side) for item in self.operations if item.headline}
-        return next((item for item in self.series if (item.key, item.side) in wanted and item.unit == "s" and item.steady()), None)
+        return next(
+            (
+                item
+                for item in self.series
+                if (item.key, item.side) in wanted and item.unit == "s" and item.steady()
+            ),
+            None,
+        )
 
 
 class Team:
@@ -324,7 +389,11 @@ class Team:
         spans: list[list[tuple[float, float]]] = [[] for _ in self._cycles]
         tallies = [Tally() for _ in self._cycles]
         threads = [
-            threading.Thread(target=self._work, args=(number, block, start, end, spans[number], tallies[number]), daemon=True)
+            threading.Thread(
+                target=self._work,
+                args=(number, block, start, end, spans[number], tallies[number]),
+                daemon=True,
+            )
             for number in range(len(self._cycles))
         ]
         for thread in threads:
@@ -342,12 +411,20 @@ class Team:
             self.rates.keep(operation, done / seconds, begin, unit=PER_SECOND, better=HIGHER)
         stuck = sum(thread.is_alive() for thread in threads)
         if stuck:
-            self.given_up = f"{stuck} of {len(threads)} cycles did not end within {ALLOWED_LATENESS_SECONDS:g} s"
+            self.given_up = (
+                f"{stuck} of {len(threads)} cycles did not end within {ALLOWED_LATENESS_SECONDS:g} s"
+            )
         elif all(tally.hopeless for tally in tallies):
             self.given_up = f"all cycles failed: {self.tally.latest}"
 
     def _work(
-        self, number: int, block: int, start: threading.Event, end: list[float], spans: list[tuple[float, float]], tally: Tally
+        self,
+        number: int,
+        block: int,
+        start: threading.Event,
+        end: list[float],
+        spans: list[tuple[float, float]],
+        tally: Tally,
     ) -> None:
         meter, cycle = self.meters[number], self._cycles[number]
         meter.block = block

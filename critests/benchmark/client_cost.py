@@ -1,9 +1,12 @@
-"""What the client itself needs for a call: the same timed window as in a benchmark, against a server that does nothing.
+"""What the client itself needs for a call: the same timed window as in a benchmark, against a server that
+does nothing.
 
     python -m critests.benchmark.client_cost
 
-The figure holds the client's work, the kernel's part in waking the client, and the little that the null server does. That server stays
-awake: waking a runtime is a part of what the runtime takes. The figure is printed beside results and subtracted from none.
+The figure holds the client's work, the kernel's part in waking the client, and the little that the null
+server does. That server stays
+awake: waking a runtime is a part of what the runtime takes. The figure is printed beside results and
+subtracted from none.
 """
 
 import argparse
@@ -40,7 +43,8 @@ class CallRate:
 
     Attributes:
         per_second: calls per second of wall time.
-        per_cpu_second: calls per second of this process's processor time: what it could make on a core of its own.
+        per_cpu_second: calls per second of this process's processor time: what it could make on a core of its
+            own.
         server_cpu_seconds: processor time of the null server per call; NaN where it cannot be read.
         calls: how many were made.
     """
@@ -51,11 +55,14 @@ class CallRate:
     calls: int
 
 
-def client_cost(rpcs: Sequence[str], *, calls: int = CALLS, warm_up: int = WARM_UP, directory: Path | None = None) -> dict[str, float]:
+def client_cost(
+    rpcs: Sequence[str], *, calls: int = CALLS, warm_up: int = WARM_UP, directory: Path | None = None
+) -> dict[str, float]:
     """Measure the client's own cost of each RPC.
 
     Args:
-        rpcs: names of RPCs, in any order; lists have one entry, and streaming lists are timed until their last message.
+        rpcs: names of RPCs, in any order; lists have one entry, and streaming lists are timed until their
+            last message.
         calls: timed calls of each, 300 by default: about 0.2 s.
         warm_up: calls before them.
         directory: where the server's socket goes; a temporary one by default.
@@ -64,7 +71,8 @@ def client_cost(rpcs: Sequence[str], *, calls: int = CALLS, warm_up: int = WARM_
         Median by RPC, in seconds.
 
     Raises:
-        KeyError: there is no such RPC, or none that can be timed (GetContainerEvents ends when the client wants).
+        KeyError: there is no such RPC, or none that can be timed (GetContainerEvents ends when the client
+            wants).
         NullServerFailed: the server did not start.
     """
     with _connected(directory) as (_, connection):
@@ -76,7 +84,12 @@ def client_cost(rpcs: Sequence[str], *, calls: int = CALLS, warm_up: int = WARM_
 
 
 def client_cost_of_list(
-    entries: int, rpc: str = "ListContainers", *, calls: int = 50, warm_up: int = 5, directory: Path | None = None
+    entries: int,
+    rpc: str = "ListContainers",
+    *,
+    calls: int = 50,
+    warm_up: int = 5,
+    directory: Path | None = None,
 ) -> float:
     """Measure the client's own cost of a list of a given length, its decoding included.
 
@@ -98,7 +111,9 @@ def client_cost_of_list(
         return _median(connection, rpc, _Requests(connection).of(rpc), calls, warm_up)
 
 
-def client_cost_of_exec(output_bytes: int, *, calls: int = 50, warm_up: int = 5, directory: Path | None = None) -> float:
+def client_cost_of_exec(
+    output_bytes: int, *, calls: int = 50, warm_up: int = 5, directory: Path | None = None
+) -> float:
     """Measure the client's own cost of an ExecSync with so much output, as a median in seconds.
 
     Raises:
@@ -122,7 +137,12 @@ def call_rate(seconds: float = 2.0, *, directory: Path | None = None) -> CallRat
         method, request = connection.runtime.Version, cri.VersionRequest(version="0.1.0")
         for _ in range(WARM_UP):
             method(request, timeout=READ_SECONDS)
-        calls, server_before, cpu_before, began = 0, _cpu_seconds(server.pid), time.process_time(), time.perf_counter()
+        calls, server_before, cpu_before, began = (
+            0,
+            _cpu_seconds(server.pid),
+            time.process_time(),
+            time.perf_counter(),
+        )
         while (took := time.perf_counter() - began) < seconds:
             method(request, timeout=READ_SECONDS)
             calls += 1
@@ -131,7 +151,9 @@ def call_rate(seconds: float = 2.0, *, directory: Path | None = None) -> CallRat
 
 
 class _Requests:
-    """A request of the usual size for each RPC, about a sandbox and a container that the null server knows."""
+    """A request of the usual size for each RPC, about a sandbox and a container that the null server
+    knows.
+    """
 
     def __init__(self, connection: PlainConnection) -> None:
         with tempfile.TemporaryDirectory() as logs:
@@ -141,17 +163,27 @@ class _Requests:
             container = builder.container(ImageName(_IMAGE, _IMAGE), command=("/bin/sh", "-c", "sleep 3600"))
         run_request = cri.RunPodSandboxRequest(config=sandbox)
         sandbox_id = connection.runtime.RunPodSandbox(run_request, timeout=READ_SECONDS).pod_sandbox_id
-        create_request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=container, sandbox_config=sandbox)
+        create_request = cri.CreateContainerRequest(
+            pod_sandbox_id=sandbox_id, config=container, sandbox_config=sandbox
+        )
         container_id = connection.runtime.CreateContainer(create_request, timeout=READ_SECONDS).container_id
-        connection.runtime.StartContainer(cri.StartContainerRequest(container_id=container_id), timeout=READ_SECONDS)
-        connection.images.PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=_IMAGE)), timeout=READ_SECONDS)
+        connection.runtime.StartContainer(
+            cri.StartContainerRequest(container_id=container_id), timeout=READ_SECONDS
+        )
+        connection.images.PullImage(
+            cri.PullImageRequest(image=cri.ImageSpec(image=_IMAGE)), timeout=READ_SECONDS
+        )
         self._whole: dict[str, Message] = {
             "RunPodSandbox": run_request,
             "CreateContainer": create_request,
             "ExecSync": cri.ExecSyncRequest(container_id=container_id, cmd=["true"]),
             "Version": cri.VersionRequest(version="0.1.0"),
         }
-        self._fields: dict[str, Any] = {"pod_sandbox_id": sandbox_id, "container_id": container_id, "image": cri.ImageSpec(image=_IMAGE)}
+        self._fields: dict[str, Any] = {
+            "pod_sandbox_id": sandbox_id,
+            "container_id": container_id,
+            "image": cri.ImageSpec(image=_IMAGE),
+        }
 
     def of(self, rpc: str) -> Message:
         """Return the request of an RPC."""
@@ -160,10 +192,16 @@ class _Requests:
         if rpc in self._whole:
             return self._whole[rpc]
         services = cri.DESCRIPTOR.services_by_name.values()
-        method = next((service.methods_by_name[rpc] for service in services if rpc in service.methods_by_name), None)
+        method = next(
+            (service.methods_by_name[rpc] for service in services if rpc in service.methods_by_name), None
+        )
         if method is None:
             raise KeyError(rpc)
-        known = {field.name: self._fields[field.name] for field in method.input_type.fields if field.name in self._fields}
+        known = {
+            field.name: self._fields[field.name]
+            for field in method.input_type.fields
+            if field.name in self._fields
+        }
         made: Message = getattr(cri, method.input_type.name)(**known)
         return made
 
@@ -171,7 +209,9 @@ class _Requests:
 def _remove_all(connection: PlainConnection) -> None:
     """Remove what an RPC made, so that the next one finds the server as the first one did."""
     for item in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest(), timeout=READ_SECONDS).items:
-        connection.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id), timeout=READ_SECONDS)
+        connection.runtime.RemovePodSandbox(
+            cri.RemovePodSandboxRequest(pod_sandbox_id=item.id), timeout=READ_SECONDS
+        )
 
 
 @contextlib.contextmanager
@@ -194,7 +234,8 @@ def _median(connection: PlainConnection, rpc: str, request: Message, calls: int,
     method: Callable[..., Any] = getattr(stub, rpc)
     if rpc.startswith("Stream"):
         streaming = method
-        method = lambda request, timeout: list(streaming(request, timeout=timeout))  # noqa: E731 - the same call, until its last message
+        # the same call, until its last message
+        method = lambda request, timeout: list(streaming(request, timeout=timeout))  # noqa: E731 - see above
     seconds = Deadlines().seconds(rpc, request)
     taken = []
     with quiet():
@@ -216,13 +257,27 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def print_costs(seconds: float) -> None:
-    """Print the rate, measured for so many seconds, and the cost of the RPCs of a pod's life, of lists, and of output."""
+    """Print the rate, measured for so many seconds, and the cost of the RPCs of a pod's life, of lists, and
+    of output.
+    """
     rate = call_rate(seconds)
-    print(f"{rate.per_second:.0f} small unary calls a second from one process, {rate.per_cpu_second:.0f} per second of its processor time")
     print(
-        f"processor time per call: {1e6 / rate.per_cpu_second:.0f} us of the client, {1e6 * rate.server_cpu_seconds:.0f} us of the server"
+        f"{rate.per_second:.0f} small unary calls a second from one process, {rate.per_cpu_second:.0f} per"
+        " second of its processor time"
     )
-    life = ("RunPodSandbox", "CreateContainer", "StartContainer", "ContainerStatus", "ExecSync", "StopContainer", "RemoveContainer")
+    print(
+        f"processor time per call: {1e6 / rate.per_cpu_second:.0f} us of the client,"
+        f" {1e6 * rate.server_cpu_seconds:.0f} us of the server"
+    )
+    life = (
+        "RunPodSandbox",
+        "CreateContainer",
+        "StartContainer",
+        "ContainerStatus",
+        "ExecSync",
+        "StopContainer",
+        "RemoveContainer",
+    )
     for rpc, took in client_cost((*life, "StopPodSandbox", "RemovePodSandbox", "Version", "Status")).items():
         print(f"{rpc:<24} {took * 1e6:8.0f} us")
     for entries in (100, 1000):
@@ -234,7 +289,9 @@ def print_costs(seconds: float) -> None:
 
 def main() -> None:
     """Print what the client needs here."""
-    parser = argparse.ArgumentParser(prog="python -m critests.benchmark.client_cost", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m critests.benchmark.client_cost", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--seconds", type=float, default=2.0, help="how long the rate is measured")
     print_costs(parser.parse_args().seconds)
 

@@ -62,7 +62,9 @@ SPARE_SECONDS = 900.0
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give every scenario the time limit of its own length, whatever the limit of other tests is; refuse a side that cannot be."""
+    """Give every scenario the time limit of its own length, whatever the limit of other tests is; refuse a
+    side that cannot be.
+    """
     scenarios = [(item, scenario_of(item)) for item in items if scenario_of(item)]
     settings = config.stash[SESSION].settings
     try:
@@ -72,7 +74,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     for item, name in scenarios:
-        item.add_marker(pytest.mark.timeout(3 * seconds.get(name, 0.0) + SPARE_SECONDS * settings.deadline_scale))
+        item.add_marker(
+            pytest.mark.timeout(3 * seconds.get(name, 0.0) + SPARE_SECONDS * settings.deadline_scale)
+        )
 
 
 def _seconds(settings: Settings) -> dict[str, float]:
@@ -87,7 +91,9 @@ def suite_session(pytestconfig: pytest.Config) -> SuiteSession:
 
 
 @pytest.fixture(scope="session")
-def benchmark_run(pytestconfig: pytest.Config, run_context: RunContext, suite_session: SuiteSession) -> Iterator[BenchmarkRun]:
+def benchmark_run(
+    pytestconfig: pytest.Config, run_context: RunContext, suite_session: SuiteSession
+) -> Iterator[BenchmarkRun]:
     """The sides, opened; the machine, looked at; the floors, measured."""
     if hasattr(pytestconfig, "workerinput"):
         pytest.exit(ONE_PROCESS, returncode=4)
@@ -115,7 +121,8 @@ def benchmark_run(pytestconfig: pytest.Config, run_context: RunContext, suite_se
             noise=looked.noise,
         )
         floors = Floors(looked.client, looked.reference)
-        yield BenchmarkRun(targets, profile, seconds, random.Random(seed), time.perf_counter(), floors)  # noqa: S311 - order, not secrets
+        # order, not secrets
+        yield BenchmarkRun(targets, profile, seconds, random.Random(seed), time.perf_counter(), floors)  # noqa: S311 - see above
         suite_session.benchmark = looked.with_steal(suite_session.benchmark)
         run_context.notes += [words for target in targets if (words := _tried_again(target))]
 
@@ -124,12 +131,22 @@ def _tried_again(target: Target) -> str:
     if not target.again:
         return ""
     who = f"side {target.side}: " if target.side else ""
-    return f"{who}{len(target.again)} calls that only prepared something failed and were made again, such as {target.again[0]}"
+    return (
+        f"{who}{len(target.again)} calls that only prepared something failed and were made again, such as"
+        f" {target.again[0]}"
+    )
 
 
 @pytest.fixture
-def bench(request: pytest.FixtureRequest, benchmark_run: BenchmarkRun, suite_session: SuiteSession, benchmark: object) -> Iterator[Bench]:
-    """One scenario's sides, time and ways to measure; what was measured is kept whatever becomes of the test."""
+def bench(
+    request: pytest.FixtureRequest,
+    benchmark_run: BenchmarkRun,
+    suite_session: SuiteSession,
+    benchmark: object,
+) -> Iterator[Bench]:
+    """One scenario's sides, time and ways to measure; what was measured is kept whatever becomes of the
+    test.
+    """
     name = scenario_of(request.node)
     made = Bench(
         scenario=SCENARIOS[name],
@@ -149,8 +166,10 @@ def bench(request: pytest.FixtureRequest, benchmark_run: BenchmarkRun, suite_ses
         suite_session.operations += made.operations
         if made.series and suite_session.context is not None:
             write_samples(suite_session.context.folder.samples, name, made.series)
-        # pytest-benchmark's own way not to complain of a fixture that carries nothing: here it was unused, or it would have statistics
-        benchmark.skipped = benchmark.stats is None  # type: ignore[attr-defined]  # pytest-benchmark is not typed
+        # pytest-benchmark's own way not to complain of a fixture that carries nothing: here it was unused, or
+        # it would have statistics
+        # pytest-benchmark is not typed
+        benchmark.skipped = benchmark.stats is None  # type: ignore[attr-defined]  # see above
 
 
 BENCH = pytest.StashKey[tuple[Bench, object]]()
@@ -158,7 +177,9 @@ BENCH = pytest.StashKey[tuple[Bench, object]]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """After a scenario, hand its headline to pytest-benchmark, and fail it where nothing of it could be measured."""
+    """After a scenario, hand its headline to pytest-benchmark, and fail it where nothing of it could be
+    measured.
+    """
     try:
         result = yield
     except grpc.RpcError as error:
@@ -170,6 +191,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         made, benchmark = held
         shown = made.shown()
         if shown is not None:
-            carry(benchmark, shown.steady(), {"scenario": shown.scenario, "operation": shown.operation, **shown.dimensions})
+            carry(
+                benchmark,
+                shown.steady(),
+                {"scenario": shown.scenario, "operation": shown.operation, **shown.dimensions},
+            )
         made.conclude()
     return result

@@ -1,7 +1,7 @@
 """The headline operation as pytest-benchmark knows it.
 
-Our sampler has measured already; `benchmark.pedantic` is driven by a clock that runs through the measured durations, so that its
-table, its JSON and its `compare` hold the same numbers.
+Our sampler has measured already; `benchmark.pedantic` is driven by a clock that runs through the measured
+durations, so that its table, its JSON and its `compare` hold the same numbers.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,8 @@ class MeasuredClock:
 measured_clock = MeasuredClock()
 
 
-def carry(benchmark: Any, durations: Sequence[float], about: dict[str, object]) -> None:  # noqa: ANN401 - pytest-benchmark is not typed
+# pytest-benchmark is not typed
+def carry(benchmark: Any, durations: Sequence[float], about: dict[str, object]) -> None:  # noqa: ANN401 - see above
     """Hand the headline's steady samples to pytest-benchmark.
 
     Args:

@@ -1,6 +1,8 @@
-"""What of the machine bears on timing, beside the facts of every run's fingerprint: processor, disk, load, limits.
+"""What of the machine bears on timing, beside the facts of every run's fingerprint: processor, disk, load,
+limits.
 
-Each is what the kernel says at the time; a fact that it does not tell is None or an empty text, never missing.
+Each is what the kernel says at the time; a fact that it does not tell is None or an empty text, never
+missing.
 """
 
 import os
@@ -11,7 +13,9 @@ from critests.node.remains import mount_table
 _CPU = Path("/sys/devices/system/cpu")
 
 
-def machine_facts(path: Path = Path("/var/lib"), *, load: "tuple[float, float, float] | None" = None) -> dict[str, object]:
+def machine_facts(
+    path: Path = Path("/var/lib"), *, load: "tuple[float, float, float] | None" = None
+) -> dict[str, object]:
     """Return the facts as values that JSON can hold.
 
     Args:
@@ -19,9 +23,10 @@ def machine_facts(path: Path = Path("/var/lib"), *, load: "tuple[float, float, f
         load: the load average before the start; read now by default.
 
     Returns:
-        `governor` (each in use), `turbo`, `smt` (whether on, None where the kernel does not tell), `mitigations` (vulnerability to what is
-        done about it), `numa_nodes`, `disk` (see `disk_of`), `load_average` (1, 5, 15 minutes), `cgroup_limits` (see `cgroup_limits`),
-        `clock_source`, `swap_in_use`.
+        `governor` (each in use), `turbo`, `smt` (whether on, None where the kernel does not tell),
+        `mitigations` (vulnerability to what is done about it), `numa_nodes`, `disk` (see `disk_of`),
+        `load_average` (1, 5, 15 minutes), `cgroup_limits` (see `cgroup_limits`), `clock_source`,
+        `swap_in_use`.
     """
     return {
         "governor": governors(),
@@ -38,7 +43,9 @@ def machine_facts(path: Path = Path("/var/lib"), *, load: "tuple[float, float, f
 
 
 def governors(cpu: Path = _CPU) -> list[str]:
-    """Return the frequency governors in use; none where the machine lets nobody choose a frequency, as most virtual ones."""
+    """Return the frequency governors in use; none where the machine lets nobody choose a frequency, as most
+    virtual ones.
+    """
     return sorted({text for file in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor") if (text := _text(file))})
 
 
@@ -61,8 +68,9 @@ def disk_of(path: Path) -> dict[str, object]:
     """Return what a path lies on.
 
     Returns:
-        `filesystem` and its `options`, and of the disk below it the `device`, whether it is `rotational`, its `model` and `scheduler`, as
-        far as the kernel tells; a file system in memory or over others has no device.
+        `filesystem` and its `options`, and of the disk below it the `device`, whether it is `rotational`, its
+        `model` and `scheduler`, as far as the kernel tells; a file system in memory or over others has no
+        device.
     """
     existing = next((folder for folder in (path, *path.parents) if folder.exists()), Path("/"))
     mounts = [
@@ -71,7 +79,9 @@ def disk_of(path: Path) -> dict[str, object]:
         if Path(point) == existing.resolve() or Path(point) in existing.resolve().parents
     ]
     _, fields, options = (
-        max(enumerate(mounts), key=lambda found: (len(found[1][0].parts), found[0]))[1] if mounts else (Path("/"), [""], "")
+        max(enumerate(mounts), key=lambda found: (len(found[1][0].parts), found[0]))[1]
+        if mounts
+        else (Path("/"), [""], "")
     )
     number = existing.stat().st_dev
     device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
@@ -88,7 +98,9 @@ def disk_of(path: Path) -> dict[str, object]:
     }
 
 
-def cgroup_limits(pid: int | str = "self", *, mounts: "list[tuple[str, str, str]] | None" = None) -> dict[str, float | None]:
+def cgroup_limits(
+    pid: int | str = "self", *, mounts: "list[tuple[str, str, str]] | None" = None
+) -> dict[str, float | None]:
     """Return how much a process may use by its own cgroup and those above it.
 
     Args:
@@ -103,7 +115,9 @@ def cgroup_limits(pid: int | str = "self", *, mounts: "list[tuple[str, str, str]
     for _, point, rest in mount_table() if mounts is None else mounts:
         kind, *_, options = rest.partition(" - ")[2].split()
         for _, names, place in lines:
-            if (kind == "cgroup2" and not names) or (kind == "cgroup" and set(names.split(",")) & set(options.split(","))):
+            if (kind == "cgroup2" and not names) or (
+                kind == "cgroup" and set(names.split(",")) & set(options.split(","))
+            ):
                 folders += _upwards(Path(point), place)
     cpus = [limit for folder in folders for limit in _cpu_limit(folder)]
     memories = [limit for folder in folders for limit in _memory_limit(folder)]
@@ -125,7 +139,9 @@ def _cpu_limit(folder: Path) -> list[float]:
 def _memory_limit(folder: Path) -> list[float]:
     texts = (_text(folder / "memory.max"), _text(folder / "memory.limit_in_bytes"))
     numbers = [int(text) for text in texts if text.isdigit()]
-    return [float(number) for number in numbers if number < 1 << 60]  # version 1 writes a huge number for no limit
+    return [
+        float(number) for number in numbers if number < 1 << 60
+    ]  # version 1 writes a huge number for no limit
 
 
 def _whole_disk(device: Path) -> Path | None:

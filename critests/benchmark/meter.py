@@ -14,7 +14,8 @@ from critests.record.samples import LOWER, SECONDS, Series
 
 
 class CallFailed(Exception):
-    """A timed call failed. Its sample is kept with its code; the cycle that made it ends here, and sampling goes on.
+    """A timed call failed. Its sample is kept with its code; the cycle that made it ends here, and sampling
+    goes on.
 
     Attributes:
         operation: what was timed.
@@ -32,7 +33,9 @@ class NotDone(AssertionError):
 
 
 NOT_DONE = "NOT_DONE"
-"""Stands instead of a gRPC status code with the samples of a cycle of which a look showed that it was not done as it was said to be."""
+"""Stands instead of a gRPC status code with the samples of a cycle of which a look showed that it was not
+done as it was said to be.
+"""
 
 
 class Meter:
@@ -41,11 +44,15 @@ class Meter:
     Attributes:
         series: by operation.
         block: number of the random block that samples belong to; -1 where there are none.
-        rpcs: operation to the RPCs that it was made of when it was last measured, for the client's own share of it.
-        windows: operation to begin (on the clock of `time.perf_counter`) and duration of the latest sample, in seconds.
+        rpcs: operation to the RPCs that it was made of when it was last measured, for the client's own share
+            of it.
+        windows: operation to begin (on the clock of `time.perf_counter`) and duration of the latest sample,
+            in seconds.
     """
 
-    def __init__(self, scenario: str, dimensions: dict[str, str], side: str, origin: float, deadlines: Deadlines) -> None:
+    def __init__(
+        self, scenario: str, dimensions: dict[str, str], side: str, origin: float, deadlines: Deadlines
+    ) -> None:
         """Make a meter.
 
         Args:
@@ -75,10 +82,14 @@ class Meter:
         return made
 
     def under(self, **dimensions: str) -> "Meter":
-        """Return the meter for samples of the same cycle under further dimensions, always the same for the same ones."""
+        """Return the meter for samples of the same cycle under further dimensions, always the same for the
+        same ones.
+        """
         key = tuple(sorted(dimensions.items()))
         if key not in self._others:
-            self._others[key] = Meter(self._scenario, {**self._dimensions, **dimensions}, self._side, self._origin, self._deadlines)
+            self._others[key] = Meter(
+                self._scenario, {**self._dimensions, **dimensions}, self._side, self._origin, self._deadlines
+            )
         self._others[key].block = self.block
         return self._others[key]
 
@@ -90,16 +101,28 @@ class Meter:
     def begin_cycle(self) -> None:
         """Note where the samples of the next cycle begin."""
         for meter in self.every:
-            meter._begun = {operation: len(series.value) for operation, series in meter.series.items()}  # noqa: SLF001 - its own kind
+            # its own kind
+            meter._begun = {operation: len(series.value) for operation, series in meter.series.items()}  # noqa: SLF001 - see above
 
     def disown(self) -> None:
-        """Mark the samples of the cycle as not done: they were measured of something else than what they are called."""
+        """Mark the samples of the cycle as not done: they were measured of something else than what they are
+        called.
+        """
         for meter in self.every:
             for operation, series in meter.series.items():
-                for index in range(meter._begun.get(operation, 0), len(series.value)):  # noqa: SLF001 - its own kind
+                # its own kind
+                for index in range(meter._begun.get(operation, 0), len(series.value)):  # noqa: SLF001 - see above
                     series.codes.setdefault(str(index), NOT_DONE)
 
-    def call(self, operation: str, method: Callable[..., Any], request: Message, *, rpc: str = "", timeout: float | None = None) -> Any:  # noqa: ANN401 - the response of whatever RPC it is
+    def call(
+        self,
+        operation: str,
+        method: Callable[..., Any],
+        request: Message,
+        *,
+        rpc: str = "",
+        timeout: float | None = None,
+    ) -> Any:  # noqa: ANN401 - the response of whatever RPC it is
         """Make one call in a timed window and keep what it took.
 
         Args:
@@ -137,9 +160,11 @@ class Meter:
 
     @contextlib.contextmanager
     def sum(self, operation: str) -> Iterator[None]:
-        """Keep the sum of the timed windows within: what the runtime took, without the client's time between the calls.
+        """Keep the sum of the timed windows within: what the runtime took, without the client's time between
+        the calls.
 
-        A cycle that fails half-way is kept with the code that ended it, so that nobody takes it for a short one.
+        A cycle that fails half-way is kept with the code that ended it, so that nobody takes it for a short
+        one.
         """
         entry: list[Any] = [0.0, Counter()]
         self._sums.append(entry)
@@ -183,7 +208,12 @@ class Meter:
         series = self.series.get(operation)
         if series is None:
             series = self.series[operation] = Series(
-                scenario=self._scenario, operation=operation, dimensions=dict(self._dimensions), unit=unit, better=better, side=self._side
+                scenario=self._scenario,
+                operation=operation,
+                dimensions=dict(self._dimensions),
+                unit=unit,
+                better=better,
+                side=self._side,
             )
         self.windows[operation] = (begin, value)
         series.add(value, begin - self._origin, code=code, block=self.block, late=late)

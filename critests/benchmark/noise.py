@@ -1,4 +1,6 @@
-"""How quiet the machine is: work of known size done over and over before a run, and the processor time that other guests took during it."""
+"""How quiet the machine is: work of known size done over and over before a run, and the processor time that
+other guests took during it.
+"""
 
 import os
 import statistics
@@ -19,18 +21,23 @@ _ROUNDS: Final = 400
 _P99_NEEDS: Final = 100
 _FILE_BYTES: Final = 4096
 _STEAL: Final = 7
-"""Column of stolen time in the line `cpu` of /proc/stat, proc(5). The guest times behind it are part of earlier columns as well."""
+"""Column of stolen time in the line `cpu` of /proc/stat, proc(5). The guest times behind it are part of
+earlier columns as well.
+"""
 
 
 def noise_probes(directory: Path | None = None, *, seconds: float = SECONDS) -> list[NoiseProbe]:
-    """Do work of known size over and over: on a quiet machine each kind takes nearly the same time every time.
+    """Do work of known size over and over: on a quiet machine each kind takes nearly the same time every
+    time.
 
     Args:
-        directory: where a small file is written and synced, best on the disk that the runtime uses; the temporary one by default.
+        directory: where a small file is written and synced, best on the disk that the runtime uses; the
+            temporary one by default.
         seconds: how long each kind is repeated at most; there are at most 400 rounds of each.
 
     Returns:
-        `spin` (a loop in Python of about a millisecond), `fsync` (4 KiB written and synced) and `fork` (a child that ends at once).
+        `spin` (a loop in Python of about a millisecond), `fsync` (4 KiB written and synced) and `fork` (a
+        child that ends at once).
 
     Raises:
         OSError: the directory cannot be written to.
@@ -46,7 +53,8 @@ def noise_probes(directory: Path | None = None, *, seconds: float = SECONDS) -> 
 
 
 class StealMeter:
-    """The share of processor time that the hypervisor gave to others, from when it was made until it is asked.
+    """The share of processor time that the hypervisor gave to others, from when it was made until it is
+    asked.
 
     Args:
         stat: the kernel's counters, proc(5).
@@ -57,7 +65,9 @@ class StealMeter:
         self._before = self._read()
 
     def share(self) -> float | None:
-        """Return stolen time over all processor time since then, 0 to 1; None where the kernel does not count it or no time passed."""
+        """Return stolen time over all processor time since then, 0 to 1; None where the kernel does not count
+        it or no time passed.
+        """
         now = self._read()
         if self._before is None or now is None or now[1] <= self._before[1]:
             return None

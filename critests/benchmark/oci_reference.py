@@ -1,13 +1,16 @@
-"""The bare OCI runtime doing create, start, kill and delete of one bundle: what a CRI runtime cannot do without.
+"""The bare OCI runtime doing create, start, kill and delete of one bundle: what a CRI runtime cannot do
+without.
 
-The bundle is what containerd hands to its OCI runtime for an unprivileged container of a pod: PID and mount namespace of
-its own (and a cgroup namespace under cgroup v2), network, IPC and UTS namespace joined by path, the mounts of a pod's
-container with its four bind mounts, masked and read-only paths, the fourteen default capabilities, a device policy of "deny" and
-CPU shares, no seccomp profile, no terminal. The process is the test images' `pause`, which waits and exits on SIGTERM.
+The bundle is what containerd hands to its OCI runtime for an unprivileged container of a pod: PID and mount
+namespace of its own (and a cgroup namespace under cgroup v2), network, IPC and UTS namespace joined by path,
+the mounts of a pod's container with its four bind mounts, masked and read-only paths, the fourteen default
+capabilities, a device policy of "deny" and CPU shares, no seccomp profile, no terminal. The process is the
+test images' `pause`, which waits and exits on SIGTERM.
 
-Left out is what the daemon or its shim does around it: snapshot and overlay mount, the network, pipes for the log, events.
-Each step is timed from outside, the start of the runtime's process included, as a shim sees it. The step `kill` ends when
-the container's process is dead. What the steps did is looked at between the timed windows.
+Left out is what the daemon or its shim does around it: snapshot and overlay mount, the network, pipes for the
+log, events. Each step is timed from outside, the start of the runtime's process included, as a shim sees it.
+The step `kill` ends when the container's process is dead. What the steps did is looked at between the timed
+windows.
 """
 
 import ctypes
@@ -32,7 +35,12 @@ from critests.images.oci import Entry, archive
 from critests.images.platforms import machine_architecture
 from critests.images.programs import program
 from critests.images.rootfs import find_busybox, root_entries
-from critests.lifecycle.requests import BEST_EFFORT_CPU_SHARES, BEST_EFFORT_OOM_SCORE, MASKED_PATHS, READONLY_PATHS
+from critests.lifecycle.requests import (
+    BEST_EFFORT_CPU_SHARES,
+    BEST_EFFORT_OOM_SCORE,
+    MASKED_PATHS,
+    READONLY_PATHS,
+)
 from critests.node.cgroups import cgroup_facts
 from critests.node.places import remove_empty
 from critests.node.remains import cgroup_hierarchies, remove_cgroups, unmount_below
@@ -45,7 +53,8 @@ _FOLDER: Final = "oci-reference"
 _CONTAINER: Final = "container"
 _PROCESS: Final = "/bin/pause"
 _CAPABILITY_NAMES: Final = (
-    "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE"
+    "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT"
+    " KILL AUDIT_WRITE"
 )
 _STEP_SECONDS: Final = 30.0
 _DEATH_SECONDS: Final = 10.0
@@ -55,14 +64,17 @@ _JOINED: Final = {"network": ("net", 0x40000000), "ipc": ("ipc", 0x08000000), "u
 
 
 class OciReferenceFailed(Exception):
-    """The OCI runtime cannot do it here, or did not do what it said; the text says which step and what the runtime said."""
+    """The OCI runtime cannot do it here, or did not do what it said; the text says which step and what the
+    runtime said.
+    """
 
 
 class OciReference:
     """A bundle, and an OCI runtime that runs it over and over. Use it as a context manager; needs root.
 
     Attributes:
-        look_seconds: how long a started process may take until it is the one that was asked for; not part of any step.
+        look_seconds: how long a started process may take until it is the one that was asked for; not part of
+            any step.
     """
 
     def __init__(self, binary: Path, directory: Path, run_id: str) -> None:
@@ -97,7 +109,9 @@ class OciReference:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def cycle(self) -> dict[str, float]:
@@ -140,19 +154,29 @@ class OciReference:
         return [path for path in found if path.is_dir()]
 
     def _cycle(self, name: str) -> dict[str, float]:
-        took = {"create": self._timed("create", "--bundle", str(self._bundle), "--pid-file", str(self._pid_file), name)}
+        took = {
+            "create": self._timed(
+                "create", "--bundle", str(self._bundle), "--pid-file", str(self._pid_file), name
+            )
+        }
         try:
             pid = int(self._pid_file.read_text(encoding="ascii"))
         except (OSError, ValueError) as error:
-            raise OciReferenceFailed(f"{self.binary.name} created a container and named no process: {error}") from error
+            raise OciReferenceFailed(
+                f"{self.binary.name} created a container and named no process: {error}"
+            ) from error
         try:
             process = os.pidfd_open(pid)
         except ProcessLookupError as error:
-            raise OciReferenceFailed(f"{self.binary.name} created a container whose process {pid} is not there") from error
+            raise OciReferenceFailed(
+                f"{self.binary.name} created a container whose process {pid} is not there"
+            ) from error
         try:
             took["start"] = self._timed("start", name)
             self._check_runs(pid)
-            took["kill"] = self._timed("kill", name, str(signal.SIGTERM.value), until=lambda: _wait_dead(process, pid))
+            took["kill"] = self._timed(
+                "kill", name, str(signal.SIGTERM.value), until=lambda: _wait_dead(process, pid)
+            )
             took["delete"] = self._timed("delete", name)
         finally:
             os.close(process)
@@ -166,16 +190,33 @@ class OciReference:
             until()
         took = time.perf_counter() - begin
         if code != 0:
-            raise OciReferenceFailed(f"{self.binary} {arguments[0]} ended with {code}: {self._what_it_said()}")
+            raise OciReferenceFailed(
+                f"{self.binary} {arguments[0]} ended with {code}: {self._what_it_said()}"
+            )
         return took
 
     def _run(self, *arguments: str) -> int:
-        """Run the OCI runtime to its end; its error output goes to a file, as a pipe would stay open with the container's process."""
-        command = [str(self.binary), "--root", str(self._state), "--log", str(self._log), "--log-format", "json", *arguments]
+        """Run the OCI runtime to its end; its error output goes to a file, as a pipe would stay open with the
+        container's process.
+        """
+        command = [
+            str(self.binary),
+            "--root",
+            str(self._state),
+            "--log",
+            str(self._log),
+            "--log-format",
+            "json",
+            *arguments,
+        ]
         try:
             with self._said.open("wb") as said:
-                self._current = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said)
-                return self._current.wait()  # without a time-out: with one, Python would look only every few milliseconds
+                self._current = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+                )
+                return (
+                    self._current.wait()
+                )  # without a time-out: with one, Python would look only every few milliseconds
         except OSError as error:
             raise OciReferenceFailed(f"{self.binary} cannot be run: {error.strerror}") from error
         finally:
@@ -204,11 +245,15 @@ class OciReference:
         return next((text.splitlines()[-1][-500:] for text in texts if text), "nothing")
 
     def _check_runs(self, pid: int) -> None:
-        """See that the process is the one that was asked for, ready for its signal, in the namespaces that were asked for."""
+        """See that the process is the one that was asked for, ready for its signal, in the namespaces that
+        were asked for.
+        """
         end = time.monotonic() + self.look_seconds
         while (seen := _command(pid)) != _PROCESS or not _waits(pid):
             if time.monotonic() > end:
-                raise OciReferenceFailed(f"{self.binary.name} started a container, but its process {pid} is {seen or 'gone'}")
+                raise OciReferenceFailed(
+                    f"{self.binary.name} started a container, but its process {pid} is {seen or 'gone'}"
+                )
             time.sleep(_LOOK_SECONDS)
         spaces = Path(f"/proc/{pid}/ns")
         for name, descriptor in self._namespaces.items():
@@ -220,11 +265,16 @@ class OciReference:
     def _check_gone(self, name: str) -> None:
         left = [path for path in (self._state / name, *self._cgroups(name)) if path.exists()]
         if left:
-            raise OciReferenceFailed(f"{self.binary.name} deleted a container and left {', '.join(map(str, left))}")
+            raise OciReferenceFailed(
+                f"{self.binary.name} deleted a container and left {', '.join(map(str, left))}"
+            )
 
     def _write_bundle(self) -> None:
         architecture = machine_architecture()
-        entries = [*root_entries(find_busybox(architecture)), Entry(_PROCESS[1:], program("pause", architecture), mode=0o755)]
+        entries = [
+            *root_entries(find_busybox(architecture)),
+            Entry(_PROCESS[1:], program("pause", architecture), mode=0o755),
+        ]
         with tarfile.open(fileobj=io.BytesIO(archive(entries))) as layer:
             layer.extractall(self._bundle / "rootfs", filter="tar")
         for name in ("hostname", "hosts", "resolv.conf"):
@@ -233,24 +283,35 @@ class OciReference:
         (self._bundle / "config.json").write_text(json.dumps(self._config()), encoding="utf-8")
 
     def _config(self) -> dict[str, object]:
-        joined = [{"type": name, "path": f"/proc/{os.getpid()}/fd/{number}"} for name, number in self._namespaces.items()]
+        joined = [
+            {"type": name, "path": f"/proc/{os.getpid()}/fd/{number}"}
+            for name, number in self._namespaces.items()
+        ]
         own = ["pid", "mount", *(["cgroup"] if cgroup_facts().version == 2 else [])]
         return {
             "ociVersion": "1.0.2",
             "process": {
                 "user": {"uid": 0, "gid": 0, "additionalGids": [0]},
                 "args": [_PROCESS],
-                "env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME=reference"],
+                "env": [
+                    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                    "HOSTNAME=reference",
+                ],
                 "cwd": "/",
                 "capabilities": {
-                    kind: [f"CAP_{name}" for name in _CAPABILITY_NAMES.split()] for kind in ("bounding", "effective", "permitted")
+                    kind: [f"CAP_{name}" for name in _CAPABILITY_NAMES.split()]
+                    for kind in ("bounding", "effective", "permitted")
                 },
                 "oomScoreAdj": BEST_EFFORT_OOM_SCORE,
             },
             "root": {"path": "rootfs"},
             "mounts": [*_MOUNTS, *self._bind_mounts()],
             "linux": {
-                "resources": {"devices": [{"allow": False, "access": "rwm"}], "memory": {}, "cpu": {"shares": BEST_EFFORT_CPU_SHARES}},
+                "resources": {
+                    "devices": [{"allow": False, "access": "rwm"}],
+                    "memory": {},
+                    "cpu": {"shares": BEST_EFFORT_CPU_SHARES},
+                },
                 "cgroupsPath": f"/{self._cgroup}/{_CONTAINER}",
                 "namespaces": [*({"type": name} for name in own), *joined],
                 "maskedPaths": list(MASKED_PATHS),
@@ -259,9 +320,19 @@ class OciReference:
         }
 
     def _bind_mounts(self) -> list[dict[str, object]]:
-        places = {"hostname": "/etc/hostname", "hosts": "/etc/hosts", "resolv.conf": "/etc/resolv.conf", "shm": "/dev/shm"}  # noqa: S108 - a path in the container
+        places = {
+            "hostname": "/etc/hostname",
+            "hosts": "/etc/hosts",
+            "resolv.conf": "/etc/resolv.conf",
+            "shm": "/dev/shm",  # noqa: S108 - a path in the container
+        }
         return [
-            {"destination": place, "type": "bind", "source": str(self._bundle / name), "options": ["rbind", "rprivate", "rw"]}
+            {
+                "destination": place,
+                "type": "bind",
+                "source": str(self._bundle / name),
+                "options": ["rbind", "rprivate", "rw"],
+            }
             for name, place in places.items()
         ]
 
@@ -288,7 +359,8 @@ def measure(binary: Path, rounds: int, directory: Path, run_id: str) -> dict[str
 
 
 def remove_left_behind(run_id: str) -> list[str]:
-    """End what a run that was killed in the middle of a cycle left: at most one process that waits, and its cgroups.
+    """End what a run that was killed in the middle of a cycle left: at most one process that waits, and its
+    cgroups.
 
     Args:
         run_id: of a run that is no longer alive.
@@ -323,7 +395,9 @@ _MOUNTS: Final = (
 
 
 def _own_namespaces() -> dict[str, int]:
-    """Return descriptors of fresh namespaces, which live as long as the descriptors do: nothing has to be removed after a crash."""
+    """Return descriptors of fresh namespaces, which live as long as the descriptors do: nothing has to be
+    removed after a crash.
+    """
     found: dict[str, int] = {}
     failed: list[str] = []
 
@@ -335,7 +409,9 @@ def _own_namespaces() -> dict[str, int]:
         for name, (file, _) in _JOINED.items():
             found[name] = os.open(f"/proc/thread-self/ns/{file}", os.O_RDONLY | os.O_CLOEXEC)
 
-    thread = threading.Thread(target=unshare)  # namespaces of a thread that ends: this process stays where it is
+    thread = threading.Thread(
+        target=unshare
+    )  # namespaces of a thread that ends: this process stays where it is
     thread.start()
     thread.join()
     if failed:
@@ -346,13 +422,23 @@ def _own_namespaces() -> dict[str, int]:
 def _wait_dead(process: int, pid: int) -> None:
     ready, _, _ = select.select([process], [], [], _DEATH_SECONDS)
     if not ready:
-        raise OciReferenceFailed(f"the reference container's process {pid} did not end on SIGTERM within {_DEATH_SECONDS:g} s")
+        raise OciReferenceFailed(
+            f"the reference container's process {pid} did not end on SIGTERM within {_DEATH_SECONDS:g} s"
+        )
 
 
 def _waits(pid: int) -> bool:
-    """Tell whether a process sleeps: `pause` does so only where it waits for its signals, and would miss one that came before."""
+    """Tell whether a process sleeps: `pause` does so only where it waits for its signals, and would miss one
+    that came before.
+    """
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] == "S"
+        return (
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()[0]
+            == "S"
+        )
     except (FileNotFoundError, ProcessLookupError):
         return False
 

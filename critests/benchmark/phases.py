@@ -1,4 +1,6 @@
-"""Where the time of a pod start goes: CNI plugins, OCI runtime, and the rest, on a runtime of its own with a wrapper around each."""
+"""Where the time of a pod start goes: CNI plugins, OCI runtime, and the rest, on a runtime of its own with a
+wrapper around each.
+"""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -20,7 +22,8 @@ SPLIT = ("RunPodSandbox", "CreateContainer", "StartContainer")
 
 @contextlib.contextmanager
 def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
-    """Start one more runtime of a side's kind and binary, with wrappers that record, and return the side on it.
+    """Start one more runtime of a side's kind and binary, with wrappers that record, and return the side on
+    it.
 
     Raises:
         RuntimeStartFailed: it did not start, and nothing of it is left.
@@ -55,7 +58,9 @@ def can_be_split(target: Target) -> bool:
 
 
 def starting(runtimes: Sequence[tuple[Target, ThrowawayRuntime]]) -> Workload:
-    """Return the workload that starts one pod with one container after the other, and divides each call of it."""
+    """Return the workload that starts one pod with one container after the other, and divides each call of
+    it.
+    """
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
@@ -72,8 +77,14 @@ def starting(runtimes: Sequence[tuple[Target, ThrowawayRuntime]]) -> Workload:
             try:
                 sandbox_id = whole.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
                 create = target.container_request(sandbox_id, request.config)
-                container_id = whole.call("CreateContainer", target.runtime.CreateContainer, create).container_id
-                whole.call("StartContainer", target.runtime.StartContainer, cri.StartContainerRequest(container_id=container_id))
+                container_id = whole.call(
+                    "CreateContainer", target.runtime.CreateContainer, create
+                ).container_id
+                whole.call(
+                    "StartContainer",
+                    target.runtime.StartContainer,
+                    cri.StartContainerRequest(container_id=container_id),
+                )
                 target.until_output(request.config, create.config)
             finally:
                 plugins, programs = cni.take(), oci.take()

@@ -58,7 +58,10 @@ class Population:
                     self._target.persistently(self._add_sandbox)
                 self._target.persistently(self._add_container)
         except grpc.RpcError as error:
-            msg = f"the runtime refused container {len(self.container_ids) + 1}: {error.code().name}: {str(error.details())[:500]}"
+            msg = (
+                f"the runtime refused container {len(self.container_ids) + 1}: {error.code().name}:"
+                f" {str(error.details())[:500]}"
+            )
             raise NotDone(msg) from error
 
     def _add_sandbox(self) -> None:
@@ -69,7 +72,9 @@ class Population:
 
     def _add_container(self) -> None:
         runtime, sandbox_id = self._target.connection.runtime, self.sandbox_ids[-1]
-        made = runtime.CreateContainer(self._target.container_request(sandbox_id, self._configs[sandbox_id])).container_id
+        made = runtime.CreateContainer(
+            self._target.container_request(sandbox_id, self._configs[sandbox_id])
+        ).container_id
         try:
             runtime.StartContainer(cri.StartContainerRequest(container_id=made))
         except grpc.RpcError:

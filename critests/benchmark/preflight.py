@@ -1,4 +1,6 @@
-"""Before the first scenario: how quiet is the machine, what does the client need by itself, what does the OCI runtime need by itself."""
+"""Before the first scenario: how quiet is the machine, what does the client need by itself, what does the OCI
+runtime need by itself.
+"""
 
 import dataclasses
 import os
@@ -47,7 +49,8 @@ class Looked:
 
     Attributes:
         client: RPC to the client's own median in seconds.
-        reference: step of the bare OCI runtime to its median in seconds; empty where it could not be measured.
+        reference: step of the bare OCI runtime to its median in seconds; empty where it could not be
+            measured.
         noise: how steady the machine is.
         steal: watches the time that other guests take.
         notes: why something is missing.
@@ -65,9 +68,11 @@ class Looked:
 
 
 def look_at_machine(target: Target, *, quick: bool) -> Looked:
-    """Measure the machine, the client and the OCI runtime, in about ten seconds; in about five where it has to be quick.
+    """Measure the machine, the client and the OCI runtime, in about ten seconds; in about five where it has
+    to be quick.
 
-    What cannot be measured here is left out with a note: a benchmark without its floors is worth less, but not nothing.
+    What cannot be measured here is left out with a note: a benchmark without its floors is worth less, but
+    not nothing.
     """
     notes: list[str] = []
     try:
@@ -84,7 +89,12 @@ def _reference(target: Target, notes: list[str], *, quick: bool) -> dict[str, fl
         notes.append("the bare OCI runtime could not be measured: it is not on PATH, or this is not root")
         return {}
     try:
-        steps = measure(Path(binary), REFERENCE_ROUNDS[quick], target.context.run.data_directory / "reference", target.context.run.id)
+        steps = measure(
+            Path(binary),
+            REFERENCE_ROUNDS[quick],
+            target.context.run.data_directory / "reference",
+            target.context.run.id,
+        )
     except OciReferenceFailed as error:
         notes.append(f"the bare OCI runtime could not be measured: {error}")
         return {}

@@ -1,4 +1,6 @@
-"""Images of a benchmark's own: unlike any other, so that a pull of one really fetches and unpacks its layers."""
+"""Images of a benchmark's own: unlike any other, so that a pull of one really fetches and unpacks its
+layers.
+"""
 
 import contextlib
 import secrets
@@ -28,7 +30,14 @@ def registry_of(target: Target) -> RegistryClient:
     return target.context.registry
 
 
-def mint(target: Target, image: str = PLAIN, *, repository: str = "", changes: Changes | None = None, salt: str = "") -> MintedImage:
+def mint(
+    target: Target,
+    image: str = PLAIN,
+    *,
+    repository: str = "",
+    changes: Changes | None = None,
+    salt: str = "",
+) -> MintedImage:
     """Make an image that nobody has pulled yet.
 
     Args:
@@ -40,12 +49,16 @@ def mint(target: Target, image: str = PLAIN, *, repository: str = "", changes: C
     """
     run = target.context.run
     name = f"critests/{run.id}/{repository or f'bench-{secrets.token_hex(5)}'}"
-    return registry_of(target).mint(image, name, salt=salt or secrets.token_hex(8), labels={RUN_LABEL: run.id}, changes=changes)
+    return registry_of(target).mint(
+        image, name, salt=salt or secrets.token_hex(8), labels={RUN_LABEL: run.id}, changes=changes
+    )
 
 
 def request_of(minted: MintedImage) -> cri.PullImageRequest:
     """Return the request that pulls an image by its first tag."""
-    return cri.PullImageRequest(image=cri.ImageSpec(image=minted.reference, user_specified_image=minted.reference))
+    return cri.PullImageRequest(
+        image=cri.ImageSpec(image=minted.reference, user_specified_image=minted.reference)
+    )
 
 
 def pull(target: Target, meter: Meter, minted: MintedImage) -> ImageName:

@@ -1,11 +1,11 @@
 """What a runtime used between two points in time, what memory it holds, and the gauges that show a leak.
 
-Processor time comes from the cgroup of the daemon where it has one that it shares with its shims only: that counts every
-process to its end. Elsewhere, and for shims outside that cgroup, it is summed over /proc. There the short life of an OCI
-runtime or CNI plugin is counted by the parent that waited for it; what a shim used between the last snapshot and its own end
-is not, nor is a shim that began and ended between two of them, and a container's first process is counted where its shim
-has reaped it. Bytes are those of /proc/PID/io, reaped children included. Context switches are those of threads that live at
-the later snapshot.
+Processor time comes from the cgroup of the daemon where it has one that it shares with its shims only: that
+counts every process to its end. Elsewhere, and for shims outside that cgroup, it is summed over /proc. There
+the short life of an OCI runtime or CNI plugin is counted by the parent that waited for it; what a shim used
+between the last snapshot and its own end is not, nor is a shim that began and ended between two of them, and
+a container's first process is counted where its shim has reaped it. Bytes are those of /proc/PID/io, reaped
+children included. Context switches are those of threads that live at the later snapshot.
 """
 
 import contextlib
@@ -55,7 +55,8 @@ class Spent:
         voluntary: context switches because a thread waited.
         involuntary: context switches because its time was up.
         source: `cgroup` or `processes`, where the processor time is from.
-        shims_ended: shims that were there before and are not now; with `processes` a part of their time is missing.
+        shims_ended: shims that were there before and are not now; with `processes` a part of their time is
+            missing.
     """
 
     cpu_seconds: float
@@ -88,7 +89,8 @@ class Usage:
             cpu += self.cgroup_cpu_seconds - earlier.cgroup_cpu_seconds
         daemons = [(key, usage) for key, usage in self.processes.items() if usage.process.role is Role.DAEMON]
         own = sum(
-            usage.process.own_cpu_seconds - (earlier.processes[key].process.own_cpu_seconds if key in earlier.processes else 0)
+            usage.process.own_cpu_seconds
+            - (earlier.processes[key].process.own_cpu_seconds if key in earlier.processes else 0)
             for key, usage in daemons
         )
         return Spent(
@@ -99,22 +101,37 @@ class Usage:
             voluntary=self._switches(earlier, 0),
             involuntary=self._switches(earlier, 1),
             source=CGROUP if by_cgroup else PROCESSES,
-            shims_ended=sum(usage.process.role is Role.SHIM and key not in self.processes for key, usage in earlier.processes.items()),
+            shims_ended=sum(
+                usage.process.role is Role.SHIM and key not in self.processes
+                for key, usage in earlier.processes.items()
+            ),
         )
 
     def _difference(
-        self, earlier: "Usage", value: Callable[[ProcessUsage], float], leave_out: Callable[[ProcessUsage], bool] = lambda _: False
+        self,
+        earlier: "Usage",
+        value: Callable[[ProcessUsage], float],
+        leave_out: Callable[[ProcessUsage], bool] = lambda _: False,
     ) -> float:
-        """Return what was used, where a parent's value takes over that of the children which it has waited for.
+        """Return what was used, where a parent's value takes over that of the children which it has waited
+        for.
 
-        So of a process that ended in between, what it had used before is in its parent's value now, and has to be taken off, unless
-        nobody counted its end.
+        So of a process that ended in between, what it had used before is in its parent's value now, and has
+        to be taken off, unless nobody counted its end.
         """
         parents = {key[0]: key for key in earlier.processes}
-        total = sum(value(usage) for usage in self.processes.values() if not usage.process.role.is_workload and not leave_out(usage))
+        total = sum(
+            value(usage)
+            for usage in self.processes.values()
+            if not usage.process.role.is_workload and not leave_out(usage)
+        )
         for key, usage in earlier.processes.items():
             ended, taken_over = key not in self.processes, parents.get(usage.process.parent) in self.processes
-            if leave_out(usage) or (ended and not taken_over) or (not ended and usage.process.role.is_workload):
+            if (
+                leave_out(usage)
+                or (ended and not taken_over)
+                or (not ended and usage.process.role.is_workload)
+            ):
                 continue
             total -= value(usage)
         return total
@@ -125,7 +142,10 @@ class Usage:
         for key, usage in self.processes.items():
             before = earlier.processes[key].switches if key in earlier.processes else {}
             if not usage.process.role.is_workload:
-                total += sum(counts[kind] - before.get(thread, (0, 0))[kind] for thread, counts in usage.switches.items())
+                total += sum(
+                    counts[kind] - before.get(thread, (0, 0))[kind]
+                    for thread, counts in usage.switches.items()
+                )
         return max(0, total)
 
 
@@ -156,7 +176,8 @@ class MemorySplit:
 
 
 def snapshot(daemon_pid: int, marks: Collection[str] = ()) -> Usage:
-    """Read what a runtime's processes have used so far: about 50 us for each process, and 15 us for each other on the machine.
+    """Read what a runtime's processes have used so far: about 50 us for each process, and 15 us for each
+    other on the machine.
 
     Args:
         daemon_pid: of the daemon.
@@ -196,18 +217,22 @@ def memory(daemon_pid: int, marks: Collection[str] = ()) -> MemorySplit:
     )
 
 
-def gauges(daemon_pid: int, marks: Collection[str] = (), directories: Collection[Path] = ()) -> dict[str, float]:
+def gauges(
+    daemon_pid: int, marks: Collection[str] = (), directories: Collection[Path] = ()
+) -> dict[str, float]:
     """Read what should stay the same when as much is removed as was made.
 
     Args:
         daemon_pid: of the daemon.
         marks: see `runtime_processes`.
-        directories: of the runtime; only mounts below them count then, and what their files take on disk is added up as `disk_bytes`.
-            Without them every mount counts that the daemon sees, which is every one of the machine.
+        directories: of the runtime; only mounts below them count then, and what their files take on disk is
+            added up as `disk_bytes`. Without them every mount counts that the daemon sees, which is every one
+            of the machine.
 
     Returns:
-        `fds`, `threads` and `pss_bytes` of the daemon; `shims`, `zombies` (ended children that it has not reaped); `mounts`, and `netns`,
-        network namespaces kept by a mount; `cgroups`, directories of all hierarchies of the machine.
+        `fds`, `threads` and `pss_bytes` of the daemon; `shims`, `zombies` (ended children that it has not
+        reaped); `mounts`, and `netns`, network namespaces kept by a mount; `cgroups`, directories of all
+        hierarchies of the machine.
 
     Raises:
         RuntimeHidden: the daemon has gone or may not be looked at (needs root).
@@ -236,7 +261,10 @@ def _cpu(usage: ProcessUsage) -> float:
 
 def _usage(process: RuntimeProcess, *, in_cgroup: bool) -> ProcessUsage:
     io = _fields(f"/proc/{process.pid}/io")
-    threads = {int(thread): _fields(f"/proc/{process.pid}/task/{thread}/status") for thread in _entries(process.pid, "task")}
+    threads = {
+        int(thread): _fields(f"/proc/{process.pid}/task/{thread}/status")
+        for thread in _entries(process.pid, "task")
+    }
     switches = {
         thread: (fields.get("voluntary_ctxt_switches", 0), fields.get("nonvoluntary_ctxt_switches", 0))
         for thread, fields in threads.items()
@@ -253,7 +281,11 @@ def _fields(path: str) -> dict[str, int]:
     except PermissionError as error:
         raise RuntimeHidden(f"{path} may not be read: run as root") from error
     pairs = (line.partition(":")[::2] for line in lines)
-    return {name: int(value.split()[0]) for name, value in pairs if value.split()[:1] and value.split()[0].isdigit()}
+    return {
+        name: int(value.split()[0])
+        for name, value in pairs
+        if value.split()[:1] and value.split()[0].isdigit()
+    }
 
 
 def _proportional_bytes(pid: int) -> int:
@@ -274,12 +306,16 @@ def _is_below(point: str, root: str) -> bool:
 
 
 def _disk_bytes(directory: Path) -> int:
-    """Return what the files below a directory take on its own file system; files that vanish meanwhile do not count."""
+    """Return what the files below a directory take on its own file system; files that vanish meanwhile do not
+    count.
+    """
     device, total = directory.stat().st_dev, 0
     for parent, folders, files in os.walk(directory):
         for name in files:
             with contextlib.suppress(OSError):
-                total += os.lstat(f"{parent}/{name}").st_blocks * 512  # in units of 512 bytes whatever the file system, stat(2)
+                total += (
+                    os.lstat(f"{parent}/{name}").st_blocks * 512
+                )  # in units of 512 bytes whatever the file system, stat(2)
         folders[:] = [name for name in folders if _device(f"{parent}/{name}") == device]
     return total
 

@@ -48,7 +48,9 @@ def result_of(
         client_bound=cost is not None and median is not None and cost > median * CLIENT_BOUND_SHARE,
         over_reference=round(median / reference, 3) if median is not None and reference else None,
         resources=dict(resources or {}),
-        late_share=round(sum(late > LATE_SECONDS for late in series.late) / len(series.late), 4) if series.late else None,
+        late_share=round(sum(late > LATE_SECONDS for late in series.late) / len(series.late), 4)
+        if series.late
+        else None,
         note=note,
     )
 
@@ -56,8 +58,8 @@ def result_of(
 def summarised(series: Series) -> OperationResult:
     """Return the numbers of a series: those of its steady samples that succeeded.
 
-    A quantile that their number does not support is left out. What samples do not tell (why sampling stopped, the client's cost) is left
-    at its default.
+    A quantile that their number does not support is left out. What samples do not tell (why sampling stopped,
+    the client's cost) is left at its default.
     """
     values = series.steady()
     plain = OperationResult(

@@ -1,8 +1,9 @@
 """Which processes belong to a runtime, and what part each plays: daemon, shim, sandbox, container.
 
-A runtime's processes are its daemon with what it starts, and its shims (containerd's shims, CRI-O's conmon) with what they
-start, which are children of the first process. A shim is this runtime's if its command line names a socket of the daemon, or for
-conmon a directory beside one. Below a shim, whatever is in a mount namespace of its own is a container.
+A runtime's processes are its daemon with what it starts, and its shims (containerd's shims, CRI-O's conmon)
+with what they start, which are children of the first process. A shim is this runtime's if its command line
+names a socket of the daemon, or for conmon a directory beside one. Below a shim, whatever is in a mount
+namespace of its own is a container.
 """
 
 import os
@@ -34,7 +35,9 @@ class Role(StrEnum):
     """What the daemon starts and waits for: CNI plugins, shims on their way up, decompressors."""
     SHIM = "shim"
     SHIM_HELPER = "started by a shim"
-    """What a shim starts and waits for: the OCI runtime; and what serves a container from outside, such as a virtual machine."""
+    """What a shim starts and waits for: the OCI runtime; and what serves a container from outside, such as a
+    virtual machine.
+    """
     PAUSE = "pause"
     CONTAINER = "container"
 
@@ -79,7 +82,8 @@ def runtime_processes(daemon_pid: int, marks: Collection[str] = ()) -> list[Runt
 
     Args:
         daemon_pid: of containerd or CRI-O.
-        marks: sockets or directories of which a shim's command line names one; by default the daemon's listening sockets.
+        marks: sockets or directories of which a shim's command line names one; by default the daemon's
+            listening sockets.
 
     Raises:
         RuntimeHidden: the daemon has gone, or its sockets may not be seen (needs root).
@@ -94,7 +98,11 @@ def runtime_processes(daemon_pid: int, marks: Collection[str] = ()) -> list[Runt
     found: dict[int, RuntimeProcess] = {}
     shims: list[_Line] = []
     _collect(table[daemon_pid], Role.DAEMON, Role.DAEMON_HELPER, children, found, shims)
-    shims += [line for line in table.values() if line.pid not in found and _is_shim(line) and _is_marked(line, marks)]
+    shims += [
+        line
+        for line in table.values()
+        if line.pid not in found and _is_shim(line) and _is_marked(line, marks)
+    ]
     for shim in shims:
         _collect_shim(shim, children, found)
     return list(found.values())
@@ -107,7 +115,9 @@ def listening_sockets(pid: int) -> tuple[str, ...]:
         RuntimeHidden: it has gone, or may not be looked at.
     """
     try:
-        targets = {os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd") if os.path.islink(entry.path)}  # noqa: PTH114, PTH115 - the text of the link is wanted, a thousand times
+        # pathlib would make an object of each of a thousand links
+        links = (entry.path for entry in os.scandir(f"/proc/{pid}/fd") if entry.is_symlink())
+        targets = {os.readlink(link) for link in links}  # noqa: PTH115 - see above
         lines = Path(f"/proc/{pid}/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     except (FileNotFoundError, ProcessLookupError) as error:
         raise RuntimeHidden(f"there is no process {pid}: the runtime has gone") from error
@@ -115,7 +125,9 @@ def listening_sockets(pid: int) -> tuple[str, ...]:
         raise RuntimeHidden(f"the files of process {pid} may not be seen: run as root") from error
     sockets = (line.split(maxsplit=7) for line in lines)
     return tuple(
-        fields[7] for fields in sockets if len(fields) > 7 and int(fields[3], 16) & _LISTENS and f"socket:[{fields[6]}]" in targets
+        fields[7]
+        for fields in sockets
+        if len(fields) > 7 and int(fields[3], 16) & _LISTENS and f"socket:[{fields[6]}]" in targets
     )
 
 
@@ -132,12 +144,15 @@ class _Line:
     started: int
 
     def as_(self, role: Role) -> RuntimeProcess:
-        return RuntimeProcess(self.pid, self.started, self.parent, role, self.name, self.own, self.children, self.state in "ZX")
+        return RuntimeProcess(
+            self.pid, self.started, self.parent, role, self.name, self.own, self.children, self.state in "ZX"
+        )
 
 
 def _process_table() -> dict[int, _Line]:
     table = {}
-    for entry in os.listdir("/proc"):  # noqa: PTH208 - a Path for each of hundreds of entries costs more than the answer
+    # a Path for each of hundreds of entries costs more than the answer
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - see above
         if entry.isdigit():
             line = _line(int(entry))
             if line is not None:
@@ -153,11 +168,24 @@ def _line(pid: int) -> _Line | None:
     head, _, rest = text.rpartition(")")
     fields = rest.split()
     user, system, waited_user, waited_system = (int(field) / _TICKS for field in fields[11:15])
-    return _Line(pid, head.partition("(")[2], fields[0], int(fields[1]), user + system, waited_user + waited_system, int(fields[19]))
+    return _Line(
+        pid,
+        head.partition("(")[2],
+        fields[0],
+        int(fields[1]),
+        user + system,
+        waited_user + waited_system,
+        int(fields[19]),
+    )
 
 
 def _collect(
-    line: _Line, role: Role, below: Role, children: dict[int, list[_Line]], found: dict[int, RuntimeProcess], shims: list[_Line]
+    line: _Line,
+    role: Role,
+    below: Role,
+    children: dict[int, list[_Line]],
+    found: dict[int, RuntimeProcess],
+    shims: list[_Line],
 ) -> None:
     """Put a process and its descendants into `found`, and the shims among them into `shims`."""
     found[line.pid] = line.as_(role)
@@ -196,7 +224,9 @@ def _is_marked(line: _Line, marks: Iterable[str]) -> bool:
     places = [os.path.realpath(mark) for mark in marks if mark.startswith("/")]
     if line.name.startswith(_CONMON):
         places += [os.path.dirname(place) for place in places]  # noqa: PTH120 - texts on both sides
-    return any(argument == place or argument.startswith(f"{place}/") for argument in arguments for place in places)
+    return any(
+        argument == place or argument.startswith(f"{place}/") for argument in arguments for place in places
+    )
 
 
 def _mount_namespace(pid: int) -> int:

@@ -1,4 +1,6 @@
-"""Sampling: cycles of one side or of two, in random order block by block, until the answer is sharp or the time is over."""
+"""Sampling: cycles of one side or of two, in random order block by block, until the answer is sharp or the
+time is over.
+"""
 
 import contextlib
 import gc
@@ -86,7 +88,11 @@ class Tally:
     @property
     def hopeless(self) -> str:
         """Why there is no point in going on; empty where there is."""
-        return f"{self.in_a_row} cycles in a row failed: {self.latest}" if self.in_a_row >= FAILURES_IN_A_ROW else ""
+        return (
+            f"{self.in_a_row} cycles in a row failed: {self.latest}"
+            if self.in_a_row >= FAILURES_IN_A_ROW
+            else ""
+        )
 
     def add(self, other: "Tally") -> None:
         """Add what another thread of the same side counted."""
@@ -98,7 +104,10 @@ class Tally:
 
 def in_words(error: grpc.RpcError) -> str:
     """Say what failed of what only prepares, or looks."""
-    return f"{failed_rpc(error)} failed with {error.code().name} outside of what is timed: {str(error.details())[:500]}"
+    return (
+        f"{failed_rpc(error)} failed with {error.code().name} outside of what is timed:"
+        f" {str(error.details())[:500]}"
+    )
 
 
 @dataclass
@@ -118,11 +127,18 @@ class Lane:
     tally: Tally = field(default_factory=Tally)
 
 
-def sample(lanes: Sequence[Lane], headline: str, plan: Plan, order: random.Random, told: Callable[[int], None] = lambda _: None) -> str:
-    """Sample until the plan is fulfilled, and mark the warm-up of every series, also where an exception ends it.
+def sample(
+    lanes: Sequence[Lane],
+    headline: str,
+    plan: Plan,
+    order: random.Random,
+    told: Callable[[int], None] = lambda _: None,
+) -> str:
+    """Sample until the plan is fulfilled, and mark the warm-up of every series, also where an exception ends
+    it.
 
-    With two lanes, each block holds one cycle of either side in random order, and the whole time is used: how sharp a ratio will be
-    cannot be read off either side alone.
+    With two lanes, each block holds one cycle of either side in random order, and the whole time is used: how
+    sharp a ratio will be cannot be read off either side alone.
 
     Args:
         lanes: the sides.
@@ -175,7 +191,9 @@ def _between(lanes: Sequence[Lane], block: int) -> None:
 
 
 def mark_warm_up(series: Series) -> Steadiness:
-    """Find the warm-up of a series by the test of stationarity and mark it; returns what is known of its end."""
+    """Find the warm-up of a series by the test of stationarity and mark it; returns what is known of its
+    end.
+    """
     found = warm_up(series.value)
     series.warm_up = found.samples if found.steadiness is Steadiness.STEADY else 0
     return found.steadiness
@@ -189,7 +207,9 @@ def _spent(elapsed: float, cycles: int, plan: Plan) -> str:
 
 
 def _look(series: Series | None, elapsed: float, plan: Plan, cycles: int) -> tuple[str, int]:
-    """Look whether the headline's samples without their warm-up suffice: why to stop, if so, and at which cycle to look again."""
+    """Look whether the headline's samples without their warm-up suffice: why to stop, if so, and at which
+    cycle to look again.
+    """
     if series is None:
         return _spent(elapsed, cycles, plan), cycles + 1
     mark_warm_up(series)

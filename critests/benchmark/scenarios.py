@@ -25,13 +25,19 @@ class Scenario:
     throwaway: bool = False
 
     def seconds_in(self, profile: str) -> float:
-        """Return how long it samples in a profile; one that does not include it lends it the time of the cheapest that does."""
+        """Return how long it samples in a profile; one that does not include it lends it the time of the
+        cheapest that does.
+        """
         return self.seconds.get(profile) or min(self.seconds.values())
 
 
-def _scenario(name: str, title: str, smoke: float, standard: float, full: float, *, throwaway: bool = False) -> Scenario:
+def _scenario(
+    name: str, title: str, smoke: float, standard: float, full: float, *, throwaway: bool = False
+) -> Scenario:
     given = {SMOKE: smoke, STANDARD: standard, FULL: full}
-    return Scenario(name, title, {profile: seconds for profile, seconds in given.items() if seconds}, throwaway)
+    return Scenario(
+        name, title, {profile: seconds for profile, seconds in given.items() if seconds}, throwaway
+    )
 
 
 SCENARIOS: Final = {
@@ -44,7 +50,9 @@ SCENARIOS: Final = {
         _scenario("B-05", "stopping and removing a sandbox with 0, 1, 5 and 20 containers", 0, 32, 600),
         _scenario("B-06", "creating, starting, stopping and removing a container", 8, 45, 300),
         _scenario("B-07", "CreateContainer by number of layers, mounts, variables", 0, 40, 900),
-        _scenario("B-08", "from StartContainer to the container's first instruction and first log line", 4, 25, 300),
+        _scenario(
+            "B-08", "from StartContainer to the container's first instruction and first log line", 4, 25, 300
+        ),
         _scenario("B-09", "StopContainer beyond the ideal: obedient, stubborn, many children", 0, 30, 300),
         _scenario("B-10", "RemoveContainer by size of the writable layer", 0, 24, 600),
         _scenario("B-11", "whole pod cycle as the kubelet does it", 12, 70, 600),
@@ -58,7 +66,9 @@ SCENARIOS: Final = {
         _scenario("B-23", "image pull by layers, sizes and compression", 5, 40, 900),
         _scenario("B-24", "parallel pulls: different images, shared layers, the same image", 0, 20, 600),
         _scenario("B-25", "image calls on images that are present", 3, 15, 300),
-        _scenario("B-26", "density: memory per pod, split into daemon, shim and pause", 0, 45, 1800, throwaway=True),
+        _scenario(
+            "B-26", "density: memory per pod, split into daemon, shim and pause", 0, 45, 1800, throwaway=True
+        ),
         _scenario("B-28", "throughput by concurrency, and its knee", 8, 60, 1200),
         _scenario("B-29", "a burst of pods at the same instant", 0, 20, 600),
         _scenario("B-30", "arrivals at a fixed rate, latency from the intended start", 0, 30, 900),

@@ -17,14 +17,18 @@ def refuse_processes(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: benchmarks are asked for, and -n too.
     """
-    if getattr(config.option, "numprocesses", None) and any(_is_benchmark(config, argument) for argument in config.args):
+    if getattr(config.option, "numprocesses", None) and any(
+        _is_benchmark(config, argument) for argument in config.args
+    ):
         raise pytest.UsageError(ONE_PROCESS)
 
 
 def _is_benchmark(config: pytest.Config, argument: str) -> bool:
     place = argument.partition("::")[0]
     path = (config.invocation_params.dir / place).resolve()
-    return place == MODULE or place.startswith(f"{MODULE}.") or path == BENCHMARKS or BENCHMARKS in path.parents
+    return (
+        place == MODULE or place.startswith(f"{MODULE}.") or path == BENCHMARKS or BENCHMARKS in path.parents
+    )
 
 
 def profile_of(settings: Settings) -> str:
@@ -51,7 +55,9 @@ def chosen(settings: Settings) -> list[str]:
         if unknown:
             msg = f"{option} {unknown[0]}: no such scenario; there are {', '.join(SCENARIOS)}"
             raise UsageError(msg)
-    wanted = [word.upper() for word in settings.words("--select")] or [scenario.id for scenario in in_profile(profile_of(settings))]
+    wanted = [word.upper() for word in settings.words("--select")] or [
+        scenario.id for scenario in in_profile(profile_of(settings))
+    ]
     unwanted = {word.upper() for word in settings.words("--deselect")}
     return [name for name in SCENARIOS if name in wanted and name not in unwanted]
 
@@ -63,6 +69,8 @@ def choose(items: list[pytest.Item], settings: Settings) -> tuple[list[pytest.It
         UsageError: an option names something that does not exist.
     """
     order = {name: number for number, name in enumerate(chosen(settings))}
-    kept = sorted((item for item in items if scenario_of(item) in order), key=lambda item: order[scenario_of(item)])
+    kept = sorted(
+        (item for item in items if scenario_of(item) in order), key=lambda item: order[scenario_of(item)]
+    )
     taken = {id(item) for item in kept}
     return kept, [item for item in items if id(item) not in taken]

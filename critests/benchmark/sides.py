@@ -32,13 +32,17 @@ def settings_of_other(settings: Settings, subject: str) -> Settings:
         return alone.but(node=subject, runtime_endpoint="")
     if subject.startswith(("unix:", "tcp:", "/")):
         return alone.but(node="", runtime_endpoint=subject)
-    msg = f"--against {subject}: expected an endpoint, {' or '.join(f'{kind}[=PATH]' for kind in KINDS)}, or {HANDLER}NAME"
+    msg = (
+        f"--against {subject}: expected an endpoint, {' or '.join(f'{kind}[=PATH]' for kind in KINDS)}, or"
+        f" {HANDLER}NAME"
+    )
     raise UsageError(msg)
 
 
 @contextlib.contextmanager
 def opened(context: RunContext, session: SuiteSession) -> Iterator[list[Target]]:
-    """Open the run's side and, where the user asks for a live comparison, the other one; the other is ended here.
+    """Open the run's side and, where the user asks for a live comparison, the other one; the other is ended
+    here.
 
     Raises:
         UsageError: the other side is named in no known way.
@@ -60,7 +64,11 @@ def opened(context: RunContext, session: SuiteSession) -> Iterator[list[Target]]
             targets = [Target.open(context, handler, "a"), Target.open(other, settings.handlers[0], "b")]
         for target in targets:
             held.callback(target.close)
-        for daemon, run_id in {(target.context.daemon_pid, target.context.run.id) for target in targets if target.context.throwaway}:
+        for daemon, run_id in {
+            (target.context.daemon_pid, target.context.run.id)
+            for target in targets
+            if target.context.throwaway
+        }:
             if daemon is not None:
                 held.enter_context(accounted(daemon, run_id))
         yield targets
@@ -80,7 +88,9 @@ def _refuse_unknown_handler(context: RunContext, handler: str) -> None:
 
 
 def accounts_of(target: Target) -> Callable[[], dict[str, float]]:
-    """Begin an account of what a side's runtime uses; what is returned gives the totals so far, and nothing where it cannot be seen."""
+    """Begin an account of what a side's runtime uses; what is returned gives the totals so far, and nothing
+    where it cannot be seen.
+    """
     pid = target.context.daemon_pid
     if pid is None:
         return dict

@@ -1,4 +1,6 @@
-"""One side of a benchmark: a runtime with a handler, plain stubs for what is timed and recorded ones for everything else."""
+"""One side of a benchmark: a runtime with a handler, plain stubs for what is timed and recorded ones for
+everything else.
+"""
 
 import contextlib
 import time
@@ -26,14 +28,23 @@ from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import CapabilityMatrix
 
 PLAIN = "plain"
-WAITING = ("/bin/sh", "-c", "trap 'exit 0' TERM; mkfifo /waiting; echo ready; while :; do read -r -t 1 line <>/waiting; done")
-"""Waits without a child and ends at once when it is told to, so that what is measured is the runtime and not the workload. It says when
-it is ready: a first process to which SIGTERM comes earlier loses it, and would be stopped by force after its grace period. A shell that is
-told between two commands notices when `read` returns, and so after a second at most."""
+WAITING = (
+    "/bin/sh",
+    "-c",
+    "trap 'exit 0' TERM; mkfifo /waiting; echo ready; while :; do read -r -t 1 line <>/waiting; done",
+)
+"""Waits without a child and ends at once when it is told to, so that what is measured is the runtime and not
+the workload. It says when
+it is ready: a first process to which SIGTERM comes earlier loses it, and would be stopped by force after its
+grace period. A shell that is told between two commands notices when `read` returns, and so after a second at
+most.
+"""
 OUTPUT_SECONDS = 20.0
 OUTPUT_POLL_SECONDS = 0.001
 TRIES: Final = 3
-"""For what is only prepared: a runtime of which every third call fails can be measured; what failed is counted where it is timed."""
+"""For what is only prepared: a runtime of which every third call fails can be measured; what failed is
+counted where it is timed.
+"""
 DISCARD_SECONDS: Final = 15.0
 """For each call that only removes: a runtime that stalls is not waited for in full at every object."""
 LOOK_SECONDS: Final = 10.0
@@ -75,7 +86,16 @@ class Target:
         connection = context.connect()
         images = TestImages(connection, context)
         plain = plain_stubs(context.endpoint, context.image_endpoint, tls_files(context.settings))
-        return cls(side, context, handler, connection, plain, context.requests(), images, context.matrix(connection, handler, images.pull))
+        return cls(
+            side,
+            context,
+            handler,
+            connection,
+            plain,
+            context.requests(),
+            images,
+            context.matrix(connection, handler, images.pull),
+        )
 
     def close(self) -> None:
         """Close both connections."""
@@ -89,7 +109,9 @@ class Target:
     def name(self) -> str:
         """Runtime, version and handler, as a person would say it."""
         version = self.context.version
-        return f"{version.runtime_name} {version.runtime_version}{f' ({self.handler})' if self.handler else ''}"
+        return (
+            f"{version.runtime_name} {version.runtime_version}{f' ({self.handler})' if self.handler else ''}"
+        )
 
     @property
     def runtime(self) -> cri_grpc.RuntimeServiceStub:
@@ -112,34 +134,49 @@ class Target:
             msg = f"{self.name}: {capability.value}: {fact.evidence}"
             raise Unsupported(msg)
 
-    def sandbox_request(self, **options: Any) -> cri.RunPodSandboxRequest:  # noqa: ANN401 - the options of RequestBuilder.sandbox
+    # the options of RequestBuilder.sandbox
+    def sandbox_request(self, **options: Any) -> cri.RunPodSandboxRequest:  # noqa: ANN401 - see above
         """Return the request for a sandbox; the options are those of `RequestBuilder.sandbox`."""
         return cri.RunPodSandboxRequest(config=self._sandbox_config(**options), runtime_handler=self.handler)
 
-    def _sandbox_config(self, **options: Any) -> cri.PodSandboxConfig:  # noqa: ANN401 - the options of RequestBuilder.sandbox
+    # the options of RequestBuilder.sandbox
+    def _sandbox_config(self, **options: Any) -> cri.PodSandboxConfig:  # noqa: ANN401 - see above
         config = self.requests.sandbox(**options)
         if config.linux.cgroup_parent.startswith("/"):
             self._parents.append(config.linux.cgroup_parent)
         return config
 
-    def container_request(self, sandbox_id: str, sandbox: cri.PodSandboxConfig, **options: Any) -> cri.CreateContainerRequest:  # noqa: ANN401 - those of RequestBuilder.container
-        """Return the request for a container that waits and obeys SIGTERM; the options are those of `RequestBuilder.container`."""
+    def container_request(
+        self,
+        sandbox_id: str,
+        sandbox: cri.PodSandboxConfig,
+        **options: Any,  # noqa: ANN401 - those of RequestBuilder.container
+    ) -> cri.CreateContainerRequest:
+        """Return the request for a container that waits and obeys SIGTERM; the options are those of
+        `RequestBuilder.container`.
+        """
         options.setdefault("command", WAITING)
         image = options.pop("image", None) or self.image(PLAIN)
         return cri.CreateContainerRequest(
-            pod_sandbox_id=sandbox_id, config=self.requests.container(image, **options), sandbox_config=sandbox
+            pod_sandbox_id=sandbox_id,
+            config=self.requests.container(image, **options),
+            sandbox_config=sandbox,
         )
 
     @contextlib.contextmanager
-    def sandbox(self, **options: Any) -> Iterator[Sandbox]:  # noqa: ANN401 - the options of RequestBuilder.sandbox
+    # the options of RequestBuilder.sandbox
+    def sandbox(self, **options: Any) -> Iterator[Sandbox]:  # noqa: ANN401 - see above
         """Hold a sandbox for the time of a `with`, outside every timed window."""
-        made = self.persistently(lambda: Sandbox.run(self.connection, self._sandbox_config(**options), self.handler))
+        made = self.persistently(
+            lambda: Sandbox.run(self.connection, self._sandbox_config(**options), self.handler)
+        )
         try:
             yield made
         finally:
             self.discard(made.id, made.container_ids)
 
-    def running(self, sandbox: Sandbox, **options: Any) -> Container:  # noqa: ANN401 - the options of RequestBuilder.container
+    # the options of RequestBuilder.container
+    def running(self, sandbox: Sandbox, **options: Any) -> Container:  # noqa: ANN401 - see above
         """Return a container that runs in a sandbox; it goes with the sandbox."""
         options.setdefault("command", WAITING)
         image = options.pop("image", None) or self.image(PLAIN)
@@ -158,7 +195,8 @@ class Target:
         return made
 
     def persistently(self, prepare: Callable[[], T]) -> T:
-        """Return what a preparation gives, tried again when a call of it fails; a stalled or dead runtime is not asked twice.
+        """Return what a preparation gives, tried again when a call of it fails; a stalled or dead runtime is
+        not asked twice.
 
         Raises:
             grpc.RpcError: the last try failed too.
@@ -167,7 +205,10 @@ class Target:
             try:
                 return prepare()
             except grpc.RpcError as error:
-                if not left or error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}:
+                if not left or error.code() in {
+                    grpc.StatusCode.UNAVAILABLE,
+                    grpc.StatusCode.DEADLINE_EXCEEDED,
+                }:
                     raise
                 self.again.append(f"{failed_rpc(error)}: {error.code().name}: {str(error.details())[:200]}")
         raise AssertionError("not reached")
@@ -189,13 +230,21 @@ class Target:
     def sandbox_status(self, sandbox_id: str) -> cri.PodSandboxStatus | None:
         """Look at a sandbox outside every timed window; None where the runtime does not know it."""
         request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
-        answer = self._looked(lambda: self.runtime.PodSandboxStatus(request, timeout=LOOK_SECONDS * self.connection.deadlines.scale))
+        answer = self._looked(
+            lambda: self.runtime.PodSandboxStatus(
+                request, timeout=LOOK_SECONDS * self.connection.deadlines.scale
+            )
+        )
         return answer.status if answer is not None else None
 
     def container_status(self, container_id: str) -> cri.ContainerStatus | None:
         """Look at a container outside every timed window; None where the runtime does not know it."""
         request = cri.ContainerStatusRequest(container_id=container_id)
-        answer = self._looked(lambda: self.runtime.ContainerStatus(request, timeout=LOOK_SECONDS * self.connection.deadlines.scale))
+        answer = self._looked(
+            lambda: self.runtime.ContainerStatus(
+                request, timeout=LOOK_SECONDS * self.connection.deadlines.scale
+            )
+        )
         return answer.status if answer is not None else None
 
     @staticmethod
@@ -208,18 +257,25 @@ class Target:
             raise
 
     def discard(self, sandbox_id: str, container_ids: list[str] | None = None) -> None:
-        """Remove a sandbox and what is in it, outside every timed window; what will not go is left to the end of the run."""
+        """Remove a sandbox and what is in it, outside every timed window; what will not go is left to the end
+        of the run.
+        """
         for container_id in container_ids or ():
-            self._remove(self.runtime.StopContainer, cri.StopContainerRequest(container_id=container_id, timeout=0))
+            self._remove(
+                self.runtime.StopContainer, cri.StopContainerRequest(container_id=container_id, timeout=0)
+            )
         self._remove(self.runtime.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
         self._remove(self.runtime.RemovePodSandbox, cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id))
 
     def discard_container(self, container_id: str) -> None:
         """Kill and remove a container, likewise."""
-        self._remove(self.runtime.StopContainer, cri.StopContainerRequest(container_id=container_id, timeout=0))
+        self._remove(
+            self.runtime.StopContainer, cri.StopContainerRequest(container_id=container_id, timeout=0)
+        )
         self._remove(self.runtime.RemoveContainer, cri.RemoveContainerRequest(container_id=container_id))
 
-    def _remove(self, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - of whatever RPC it is
+    # of whatever RPC it is
+    def _remove(self, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
         seconds = 1.0 if self._stalled else DISCARD_SECONDS
         try:
             method(request, timeout=seconds * self.connection.deadlines.scale)
@@ -228,7 +284,9 @@ class Target:
             self._stalled = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
     def sweep(self) -> None:
-        """Remove the cgroups of pods that are gone: as the kubelet does, and nobody else; thousands of them would slow the machine down."""
+        """Remove the cgroups of pods that are gone: as the kubelet does, and nobody else; thousands of them
+        would slow the machine down.
+        """
         parents, self._parents = self._parents, []
         for parent in parents:
             for directory in (CGROUP_MOUNT / parent[1:], *CGROUP_MOUNT.glob(f"*{parent}")):

@@ -13,7 +13,11 @@ from critests.benchmark.workloads import container_lifecycle, has_ended, is_gone
 
 GRACE_SECONDS = 1
 STUBBORN = ("/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 60; done")
-MANY_CHILDREN = ("/bin/sh", "-c", "for i in $(seq 50); do sleep 3600 & done; trap 'kill $(jobs -p); exit 0' TERM; echo ready; wait")
+MANY_CHILDREN = (
+    "/bin/sh",
+    "-c",
+    "for i in $(seq 50); do sleep 3600 & done; trap 'kill $(jobs -p); exit 0' TERM; echo ready; wait",
+)
 ITEMS = (0, 10, 100)
 
 
@@ -29,21 +33,43 @@ def test_create_by_what_is_in_it(bench: Bench) -> None:
     """CreateContainer by number of layers of the image, of mounts, and of variables."""
     cases: list[tuple[dict[str, str], Callable[[Target], dict[str, Any]]]] = [
         ({"layers": "1"}, lambda _: {}),
-        ({"layers": "41"}, lambda target: {"image": target.image("many-layers"), "command": ("sleep", "3600")}),
+        (
+            {"layers": "41"},
+            lambda target: {"image": target.image("many-layers"), "command": ("sleep", "3600")},
+        ),
     ]
     cases += [({"mounts": str(number)}, _mounts(number)) for number in ITEMS]
     cases += [({"variables": str(number)}, _variables(number)) for number in ITEMS[1:]]
     for dimensions, options in cases:
-        bench.sample(_creation(options), headline="CreateContainer", dimensions=dimensions, seconds=bench.seconds / len(cases))
+        bench.sample(
+            _creation(options),
+            headline="CreateContainer",
+            dimensions=dimensions,
+            seconds=bench.seconds / len(cases),
+        )
 
 
 @scenario("B-09")
 def test_stop_beyond_the_ideal(bench: Bench) -> None:
-    """StopContainer of a process that obeys, of one that ignores SIGTERM (beyond its grace period), and of one with fifty children."""
+    """StopContainer of a process that obeys, of one that ignores SIGTERM (beyond its grace period), and of
+    one with fifty children.
+    """
     third = bench.seconds / 3
-    bench.sample(_stopping(None, 0), headline="StopContainer", dimensions={"process": "obedient"}, seconds=third)
-    bench.sample(_stopping(STUBBORN, GRACE_SECONDS), headline="overshoot", dimensions={"process": "stubborn"}, seconds=third)
-    bench.sample(_stopping(MANY_CHILDREN, 0), headline="StopContainer", dimensions={"process": "fifty children"}, seconds=third)
+    bench.sample(
+        _stopping(None, 0), headline="StopContainer", dimensions={"process": "obedient"}, seconds=third
+    )
+    bench.sample(
+        _stopping(STUBBORN, GRACE_SECONDS),
+        headline="overshoot",
+        dimensions={"process": "stubborn"},
+        seconds=third,
+    )
+    bench.sample(
+        _stopping(MANY_CHILDREN, 0),
+        headline="StopContainer",
+        dimensions={"process": "fifty children"},
+        seconds=third,
+    )
 
 
 @scenario("B-10")
@@ -56,9 +82,16 @@ def test_remove_by_what_was_written(bench: Bench) -> None:
     }
     if bench.profile == "full":
         cases["1 GB"] = "dd if=/dev/zero of=/big bs=1M count=1024 2>/dev/null"
-        cases["100000 files"] = "mkdir /many; cd /many; i=0; while [ $i -lt 100000 ]; do : > $i; i=$((i+1)); done"
+        cases["100000 files"] = (
+            "mkdir /many; cd /many; i=0; while [ $i -lt 100000 ]; do : > $i; i=$((i+1)); done"
+        )
     for written, script in cases.items():
-        bench.sample(_removal(script), headline="RemoveContainer", dimensions={"written": written}, seconds=bench.seconds / len(cases))
+        bench.sample(
+            _removal(script),
+            headline="RemoveContainer",
+            dimensions={"written": written},
+            seconds=bench.seconds / len(cases),
+        )
 
 
 @scenario("B-32")
@@ -75,7 +108,9 @@ def _creation(options: Callable[[Target], dict[str, Any]]) -> Workload:
 
             def cycle(meter: Meter) -> None:
                 request = target.container_request(sandbox.id, sandbox.config, **given)
-                container_id = meter.call("CreateContainer", target.runtime.CreateContainer, request).container_id
+                container_id = meter.call(
+                    "CreateContainer", target.runtime.CreateContainer, request
+                ).container_id
                 target.discard_container(container_id)
 
             yield cycle
@@ -87,7 +122,12 @@ def _mounts(number: int) -> Callable[[Target], dict[str, Any]]:
     def options(target: Target) -> dict[str, Any]:
         source = target.context.run.data_directory / "mounted"
         source.mkdir(parents=True, exist_ok=True)
-        return {"mounts": [cri.Mount(host_path=str(source), container_path=f"/mounted/{index}") for index in range(number)]}
+        return {
+            "mounts": [
+                cri.Mount(host_path=str(source), container_path=f"/mounted/{index}")
+                for index in range(number)
+            ]
+        }
 
     return options
 
@@ -144,13 +184,21 @@ def _updating(target: Target) -> Iterator[Cycle]:
         shares = iter(range(2, 1 << 30))
 
         def cycle(meter: Meter) -> None:
-            resources = cri.LinuxContainerResources(cpu_shares=100 + next(shares) % 900, cpu_period=100_000, cpu_quota=50_000)
+            resources = cri.LinuxContainerResources(
+                cpu_shares=100 + next(shares) % 900, cpu_period=100_000, cpu_quota=50_000
+            )
             request = cri.UpdateContainerResourcesRequest(container_id=container.id, linux=resources)
             meter.call("UpdateContainerResources", target.runtime.UpdateContainerResources, request)
             status = target.container_status(container.id)
             told = status.resources.linux.cpu_shares if status is not None else 0
-            if told not in {0, resources.cpu_shares}:  # runtimes before resources were part of the status tell nothing
-                msg = f"UpdateContainerResources set cpu_shares to {resources.cpu_shares}, and ContainerStatus tells {told}"
+            if told not in {
+                0,
+                resources.cpu_shares,
+            }:  # runtimes before resources were part of the status tell nothing
+                msg = (
+                    f"UpdateContainerResources set cpu_shares to {resources.cpu_shares}, and ContainerStatus"
+                    f" tells {told}"
+                )
                 raise NotDone(msg)
 
         yield cycle

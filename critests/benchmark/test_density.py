@@ -25,7 +25,9 @@ from critests.statistics import trend
 PODS = {"smoke": 5, "standard": 50, "full": 500}
 LOOKS = 10
 SPARE_BYTES = 512 << 20
-"""Memory, and room on the disk, that is left to the machine: a benchmark must not make the kernel choose what to kill."""
+"""Memory, and room on the disk, that is left to the machine: a benchmark must not make the kernel choose what
+to kill.
+"""
 GAUGE_EVERY_CYCLES = 5
 MEMORY = "memory per pod"
 PARTS = ("daemon", "shims", "pauses", "containers")
@@ -41,8 +43,13 @@ RAN_OUT = {
 
 @scenario("B-26")
 def test_density(bench: Bench) -> None:
-    """Pods that only wait are added up to the profile's number, or until something runs out: memory per pod, split into its parts."""
-    sides = [Crowd(target, bench.meter(target), daemon) for target, daemon in zip(bench.targets, _daemons(bench), strict=True)]
+    """Pods that only wait are added up to the profile's number, or until something runs out: memory per pod,
+    split into its parts.
+    """
+    sides = [
+        Crowd(target, bench.meter(target), daemon)
+        for target, daemon in zip(bench.targets, _daemons(bench), strict=True)
+    ]
     most = PODS[bench.profile]
     goals = sorted({most * step // LOOKS for step in range(1, LOOKS + 1)} - {0})
     try:
@@ -140,7 +147,9 @@ def what_ran_out(pod: int, code: str, details: str) -> str:
     """Say what ran out, as far as the runtime's refusal of a pod tells it."""
     said = details.lower()
     scarce = next((thing for thing, words in RAN_OUT.items() if any(word in said for word in words)), "")
-    return f"{f'{scarce} ran out: ' if scarce else ''}the runtime refused pod {pod} with {code}: {details[:200]}"
+    return (
+        f"{f'{scarce} ran out: ' if scarce else ''}the runtime refused pod {pod} with {code}: {details[:200]}"
+    )
 
 
 def _scarce(target: Target) -> str:
@@ -183,12 +192,16 @@ NEVER_SHARP = 1e-9
 
 
 def _gauges(target: Target) -> dict[str, float]:
-    """Read what should stay the same, of the runtime's own things only: others may be at work on this machine."""
+    """Read what should stay the same, of the runtime's own things only: others may be at work on this
+    machine.
+    """
     led = target.context.led
     own = [led.runtime.state, led.runtime.root] if led is not None and led.runtime is not None else []
     read = gauges(_daemon(target), directories=own)
     name = f"critests/{target.context.run.id}"
-    read["cgroups"] = float(sum(1 for top in (CGROUP_MOUNT / name, *CGROUP_MOUNT.glob(f"*/{name}")) for _ in os.walk(top)))
+    read["cgroups"] = float(
+        sum(1 for top in (CGROUP_MOUNT / name, *CGROUP_MOUNT.glob(f"*/{name}")) for _ in os.walk(top))
+    )
     return read
 
 
@@ -214,7 +227,9 @@ def _slopes(bench: Bench, target: Target, looks: list[tuple[float, dict[str, flo
         positions, values = [cycles for cycles, _ in looks], [each[name] for _, each in looks]
         begin = time.perf_counter()
         for value in values:
-            meter.keep(f"gauge {name}", value, begin, unit=BYTES if name.endswith("bytes") else COUNT, better=NEITHER)
+            meter.keep(
+                f"gauge {name}", value, begin, unit=BYTES if name.endswith("bytes") else COUNT, better=NEITHER
+            )
         note = "too few looks for a slope"
         if len(values) >= 4:
             slope = trend(positions, values)

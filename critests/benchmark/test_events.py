@@ -23,11 +23,18 @@ REFUSED_WITHIN_SECONDS = 0.5
 
 @scenario("B-22")
 def test_delivery_of_events(bench: Bench) -> None:
-    """From the end of a container, as its status tells it, until every subscriber has heard of it, by the number of subscribers."""
+    """From the end of a container, as its status tells it, until every subscriber has heard of it, by the
+    number of subscribers.
+    """
     numbers = SUBSCRIBERS[bench.profile]
     for number in numbers:
         workload = _hearing(number)
-        bench.sample(workload, headline="end to event", dimensions={"subscribers": str(number)}, seconds=bench.seconds / len(numbers))
+        bench.sample(
+            workload,
+            headline="end to event",
+            dimensions={"subscribers": str(number)},
+            seconds=bench.seconds / len(numbers),
+        )
 
 
 class Subscriber:
@@ -58,14 +65,18 @@ class Subscriber:
         while (left := deadline - time.monotonic()) > 0:
             over = bool(self.refused)  # before looking: what came until then is in the queue
             try:
-                heard, kind, when = self.heard.get_nowait() if over else self.heard.get(timeout=min(left, 0.5))
+                heard, kind, when = (
+                    self.heard.get_nowait() if over else self.heard.get(timeout=min(left, 0.5))
+                )
             except queue.Empty:
                 if over:
                     break
                 continue
             if heard == container_id and kind == cri.CONTAINER_STOPPED_EVENT:
                 return when
-        raise CallFailed("end to event", self.refused or "DEADLINE_EXCEEDED", "no event told of the container's end")
+        raise CallFailed(
+            "end to event", self.refused or "DEADLINE_EXCEEDED", "no event told of the container's end"
+        )
 
     def close(self) -> None:
         """End the stream."""

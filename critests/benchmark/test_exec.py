@@ -23,10 +23,14 @@ def test_exec_sync(bench: Bench) -> None:
     part = bench.seconds / (2 + len(outputs) + len(levels))
     bench.sample(executing("true"), headline="ExecSync", dimensions={"output": "none"}, seconds=2 * part)
     for megabytes in outputs:
-        workload = executing("dd", "if=/dev/zero", f"bs={MEGABYTE}", f"count={megabytes}", output_bytes=megabytes * MEGABYTE)
+        workload = executing(
+            "dd", "if=/dev/zero", f"bs={MEGABYTE}", f"count={megabytes}", output_bytes=megabytes * MEGABYTE
+        )
         bench.sample(workload, headline="ExecSync", dimensions={"output": f"{megabytes} MB"}, seconds=part)
     for workers in levels:
-        bench.concurrently(executing("true"), workers=workers, operation="execs", headline="ExecSync", seconds=part)
+        bench.concurrently(
+            executing("true"), workers=workers, operation="execs", headline="ExecSync", seconds=part
+        )
 
 
 def executing(*command: str, output_bytes: int = 0) -> Workload:
@@ -45,7 +49,10 @@ def executing(*command: str, output_bytes: int = 0) -> Workload:
             def cycle(meter: Meter) -> None:
                 answer = meter.call("ExecSync", target.runtime.ExecSync, request)
                 if answer.exit_code or len(answer.stdout) != output_bytes:
-                    msg = f"ExecSync ended with {answer.exit_code} and {len(answer.stdout)} bytes of output, not 0 and {output_bytes}"
+                    msg = (
+                        f"ExecSync ended with {answer.exit_code} and {len(answer.stdout)} bytes of output,"
+                        f" not 0 and {output_bytes}"
+                    )
                     raise NotDone(msg)
 
             yield cycle

@@ -1,4 +1,6 @@
-"""Images: pulls from our registry with known layers, and the calls that the kubelet makes on images that are there."""
+"""Images: pulls from our registry with known layers, and the calls that the kubelet makes on images that are
+there.
+"""
 
 import contextlib
 import threading
@@ -37,15 +39,21 @@ def test_pull_by_layers_and_compression(bench: Bench) -> None:
     if bench.profile == "full":
         cases.append(({"image": "1 layer of 1 GB"}, {"filler_bytes": 1024 * MEGABYTE, "filler_layers": 1}))
     for dimensions, changes in cases:
-        bench.sample(pulling(changes), headline="PullImage", dimensions=dimensions, seconds=bench.seconds / len(cases))
+        bench.sample(
+            pulling(changes), headline="PullImage", dimensions=dimensions, seconds=bench.seconds / len(cases)
+        )
 
 
 @scenario("B-24")
 def test_parallel_pulls(bench: Bench) -> None:
-    """Four pulls at the same instant: of different images, of images that share a large layer, of one image."""
+    """Four pulls at the same instant: of different images, of images that share a large layer, of one
+    image.
+    """
     for relation in ("different images", "a shared layer", "the same image"):
         workload = _pulling_at_once(relation)
-        bench.sample(workload, headline="all pulled", dimensions={"relation": relation}, seconds=bench.seconds / 3)
+        bench.sample(
+            workload, headline="all pulled", dimensions={"relation": relation}, seconds=bench.seconds / 3
+        )
 
 
 @scenario("B-25")
@@ -77,7 +85,10 @@ def pulling(changes: Changes) -> Workload:
 
 
 def _files() -> list[FileChange]:
-    return [{"path": f"many/{number % 50}/file-{number}", "content": f"{number} " * 40} for number in range(SMALL_FILES)]
+    return [
+        {"path": f"many/{number % 50}/file-{number}", "content": f"{number} " * 40}
+        for number in range(SMALL_FILES)
+    ]
 
 
 def _pulling_at_once(relation: str) -> Workload:
@@ -113,7 +124,12 @@ def _related(target: Target, relation: str) -> list[MintedImage]:
     # the same filler in four repositories: each image has a file of its own on top of it
     salt = str(time.monotonic_ns())
     return [
-        pulls.mint(target, changes={**changes, "env": [f"NUMBER={number}"]}, salt=salt, repository=f"shared-{salt}-{number}")
+        pulls.mint(
+            target,
+            changes={**changes, "env": [f"NUMBER={number}"]},
+            salt=salt,
+            repository=f"shared-{salt}-{number}",
+        )
         for number in range(AT_ONCE)
     ]
 
@@ -126,7 +142,9 @@ def _pull_all(target: Target, images: Sequence[MintedImage]) -> str:
     def one(minted: MintedImage) -> None:
         barrier.wait()
         try:
-            target.image_service.PullImage(pulls.request_of(minted), timeout=target.connection.deadlines.seconds("PullImage"))
+            target.image_service.PullImage(
+                pulls.request_of(minted), timeout=target.connection.deadlines.seconds("PullImage")
+            )
         except grpc.RpcError as error:
             codes.append(error.code().name)
 
@@ -139,7 +157,10 @@ def _pull_all(target: Target, images: Sequence[MintedImage]) -> str:
 
 
 def _requests(target: Target, images: Sequence[MintedImage]) -> int:
-    return sum(len(pulls.registry_of(target).requests(repository)) for repository in {minted.repository for minted in images})
+    return sum(
+        len(pulls.registry_of(target).requests(repository))
+        for repository in {minted.repository for minted in images}
+    )
 
 
 @contextlib.contextmanager

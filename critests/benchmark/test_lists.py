@@ -25,7 +25,9 @@ CHURN_SECONDS = 60.0
 
 @scenario("B-18")
 def test_lists_by_number_of_containers(bench: Bench) -> None:
-    """ListContainers, ListPodSandbox, ContainerStatus and PodSandboxStatus, by the number of containers on the node."""
+    """ListContainers, ListPodSandbox, ContainerStatus and PodSandboxStatus, by the number of containers on
+    the node.
+    """
     _by_number(bench, _listing, "ListContainers")
 
 
@@ -39,7 +41,9 @@ def test_streamed_lists(bench: Bench) -> None:
 
 @scenario("B-20")
 def test_relist_beside_churn(bench: Bench) -> None:
-    """Two lists and the status of what changed, every second, while a pod comes or goes: the kubelet's relist."""
+    """Two lists and the status of what changed, every second, while a pod comes or goes: the kubelet's
+    relist.
+    """
     number = NUMBERS[bench.profile][-1]
     with contextlib.ExitStack() as held:
         for target in bench.targets:
@@ -49,15 +53,22 @@ def test_relist_beside_churn(bench: Bench) -> None:
 
 @scenario("B-21")
 def test_statistics_by_number_of_containers(bench: Bench) -> None:
-    """ListContainerStats and ListPodSandboxStats, and ListPodSandboxMetrics where there is one, by the number of containers."""
+    """ListContainerStats and ListPodSandboxStats, and ListPodSandboxMetrics where there is one, by the number
+    of containers.
+    """
     _by_number(bench, _statistics, "ListContainerStats")
 
 
-def _by_number(bench: Bench, workload: Callable[[Population], Workload], headline: str, *, annotation_bytes: int = 0) -> None:
+def _by_number(
+    bench: Bench, workload: Callable[[Population], Workload], headline: str, *, annotation_bytes: int = 0
+) -> None:
     """Sample a workload while the number of containers grows."""
     numbers = NUMBERS[bench.profile]
     with contextlib.ExitStack() as held:
-        populations = {id(target): held.enter_context(Population.of(target, 0, annotation_bytes)) for target in bench.targets}
+        populations = {
+            id(target): held.enter_context(Population.of(target, 0, annotation_bytes))
+            for target in bench.targets
+        }
         for number in numbers:
             for population in populations.values():
                 population.grow_to(number)
@@ -65,7 +76,12 @@ def _by_number(bench: Bench, workload: Callable[[Population], Workload], headlin
             def on(target: Target) -> contextlib.AbstractContextManager[Cycle]:
                 return workload(populations[id(target)])(target)
 
-            bench.sample(on, headline=headline, dimensions={"containers": str(number)}, seconds=bench.seconds / len(numbers))
+            bench.sample(
+                on,
+                headline=headline,
+                dimensions={"containers": str(number)},
+                seconds=bench.seconds / len(numbers),
+            )
 
 
 def _listing(population: Population) -> Workload:
@@ -91,17 +107,27 @@ def _streaming(population: Population) -> Workload:
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
         def cycle(meter: Meter) -> None:
-            listed = meter.call("ListContainers", target.runtime.ListContainers, cri.ListContainersRequest()).containers
+            listed = meter.call(
+                "ListContainers", target.runtime.ListContainers, cri.ListContainersRequest()
+            ).containers
             population.all_in("ListContainers", {each.id for each in listed})
-            _streamed(meter, "StreamContainers", target.runtime.StreamContainers, cri.StreamContainersRequest())
-            _streamed(meter, "StreamPodSandboxes", target.runtime.StreamPodSandboxes, cri.StreamPodSandboxesRequest())
+            _streamed(
+                meter, "StreamContainers", target.runtime.StreamContainers, cri.StreamContainersRequest()
+            )
+            _streamed(
+                meter,
+                "StreamPodSandboxes",
+                target.runtime.StreamPodSandboxes,
+                cri.StreamPodSandboxesRequest(),
+            )
 
         yield cycle
 
     return prepared
 
 
-def _streamed(meter: Meter, operation: str, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - of whatever RPC it is
+# of whatever RPC it is
+def _streamed(meter: Meter, operation: str, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
     """Time a streamed list until its first and until its last message."""
     begin = time.perf_counter()
     first = None
@@ -125,7 +151,9 @@ def _relisting(target: Target) -> Iterator[Cycle]:
         def cycle(meter: Meter) -> None:
             due = time.monotonic() + RELIST_SECONDS
             with meter.sum("relist"):
-                listed = meter.call("ListPodSandbox", target.runtime.ListPodSandbox, cri.ListPodSandboxRequest()).items
+                listed = meter.call(
+                    "ListPodSandbox", target.runtime.ListPodSandbox, cri.ListPodSandboxRequest()
+                ).items
                 meter.call("ListContainers", target.runtime.ListContainers, cri.ListContainersRequest())
                 found = {sandbox.id for sandbox in listed}
                 changed = found - known if known else set()
@@ -140,7 +168,9 @@ def _relisting(target: Target) -> Iterator[Cycle]:
 
 
 def _status_of_changed(meter: Meter, target: Target, sandbox_id: str) -> None:
-    """Ask for a sandbox that is new; one that has gone since the list is no failure, and the kubelet's relist knows that too."""
+    """Ask for a sandbox that is new; one that has gone since the list is no failure, and the kubelet's relist
+    knows that too.
+    """
     try:
         request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
         meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, request)
@@ -172,14 +202,24 @@ def _churn(target: Target) -> Iterator[None]:
 def _statistics(population: Population) -> Workload:
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
-        metrics = _answers(target.connection.runtime.ListPodSandboxMetrics, cri.ListPodSandboxMetricsRequest())
+        metrics = _answers(
+            target.connection.runtime.ListPodSandboxMetrics, cri.ListPodSandboxMetricsRequest()
+        )
 
         def cycle(meter: Meter) -> None:
-            stats = meter.call("ListContainerStats", target.runtime.ListContainerStats, cri.ListContainerStatsRequest()).stats
+            stats = meter.call(
+                "ListContainerStats", target.runtime.ListContainerStats, cri.ListContainerStatsRequest()
+            ).stats
             population.all_in("ListContainerStats", {each.attributes.id for each in stats})
-            meter.call("ListPodSandboxStats", target.runtime.ListPodSandboxStats, cri.ListPodSandboxStatsRequest())
+            meter.call(
+                "ListPodSandboxStats", target.runtime.ListPodSandboxStats, cri.ListPodSandboxStatsRequest()
+            )
             if metrics:
-                meter.call("ListPodSandboxMetrics", target.runtime.ListPodSandboxMetrics, cri.ListPodSandboxMetricsRequest())
+                meter.call(
+                    "ListPodSandboxMetrics",
+                    target.runtime.ListPodSandboxMetrics,
+                    cri.ListPodSandboxMetricsRequest(),
+                )
 
         yield cycle
 
@@ -195,7 +235,8 @@ def _answers(method: Callable[..., Any], request: Any) -> bool:  # noqa: ANN401 
     return True
 
 
-def _needs_rpc(target: Target, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - of whatever RPC it is
+# of whatever RPC it is
+def _needs_rpc(target: Target, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
     """End the scenario where the runtime does not have a streamed list."""
     try:
         for _ in method(request, timeout=10):

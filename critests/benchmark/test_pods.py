@@ -22,13 +22,17 @@ IDLE_PODS = {"smoke": (), "standard": (20,), "full": (50, 200)}
 
 @scenario("B-08")
 def test_time_to_first_instruction_and_line(bench: Bench) -> None:
-    """From the call of StartContainer until the container's first instruction, and until its first line is in the log."""
+    """From the call of StartContainer until the container's first instruction, and until its first line is in
+    the log.
+    """
     bench.sample(_first_line, headline="first log line")
 
 
 @scenario("B-11")
 def test_pod_cycle(bench: Bench) -> None:
-    """One pod with one container through its whole life, with the status calls that the kubelet makes in between."""
+    """One pod with one container through its whole life, with the status calls that the kubelet makes in
+    between.
+    """
     bench.sample(pod_cycle(), headline="pod cycle", reference=bench.of_reference(**{"pod cycle": ("cycle",)}))
 
 
@@ -46,7 +50,12 @@ def test_pod_cycle_beside_idle_pods(bench: Bench) -> None:
     numbers = (0, *IDLE_PODS[bench.profile])
     for number in numbers:
         workload = _beside(number)
-        bench.sample(workload, headline="pod cycle", dimensions={"idle pods": str(number)}, seconds=bench.seconds / len(numbers))
+        bench.sample(
+            workload,
+            headline="pod cycle",
+            dimensions={"idle pods": str(number)},
+            seconds=bench.seconds / len(numbers),
+        )
 
 
 @contextlib.contextmanager
@@ -58,11 +67,19 @@ def _first_line(target: Target) -> Iterator[Cycle]:
             request = target.container_request(sandbox.id, sandbox.config, image=image, command=CLOCK)
             container_id = target.connection.runtime.CreateContainer(request).container_id
             try:
-                meter.call("StartContainer", target.runtime.StartContainer, cri.StartContainerRequest(container_id=container_id))
+                meter.call(
+                    "StartContainer",
+                    target.runtime.StartContainer,
+                    cri.StartContainerRequest(container_id=container_id),
+                )
                 begin, _ = meter.windows["StartContainer"]
                 target.until_output(sandbox.config, request.config)
                 seen = time.perf_counter()
-                meter.keep("first instruction", _instant(Path(sandbox.config.log_directory, request.config.log_path)) - begin, begin)
+                meter.keep(
+                    "first instruction",
+                    _instant(Path(sandbox.config.log_directory, request.config.log_path)) - begin,
+                    begin,
+                )
                 meter.keep("first log line", seen - begin, begin)
             finally:
                 target.discard_container(container_id)
@@ -107,8 +124,14 @@ def _without_image(target: Target) -> Iterator[Cycle]:
                 sandbox_id = meter.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
                 image = pulls.pull(target, meter, minted)
                 create = target.container_request(sandbox_id, request.config, image=image)
-                container_id = meter.call("CreateContainer", target.runtime.CreateContainer, create).container_id
-                meter.call("StartContainer", target.runtime.StartContainer, cri.StartContainerRequest(container_id=container_id))
+                container_id = meter.call(
+                    "CreateContainer", target.runtime.CreateContainer, create
+                ).container_id
+                meter.call(
+                    "StartContainer",
+                    target.runtime.StartContainer,
+                    cri.StartContainerRequest(container_id=container_id),
+                )
             target.until_output(request.config, create.config)
         finally:
             if sandbox_id:

@@ -1,4 +1,6 @@
-"""Restart of the daemon with pods running: until it answers, until it is ready, until its lists are complete."""
+"""Restart of the daemon with pods running: until it answers, until it is ready, until its lists are
+complete.
+"""
 
 import contextlib
 import signal
@@ -25,13 +27,20 @@ BACK_SECONDS = 60.0
 
 @scenario("B-33")
 def test_restart_with_pods(bench: Bench) -> None:
-    """SIGTERM to the daemon and a new one at once, by the number of containers: until Version, until ready, until the lists are whole."""
+    """SIGTERM to the daemon and a new one at once, by the number of containers: until Version, until ready,
+    until the lists are whole.
+    """
     for target in bench.targets:
         _own(target)
     numbers = CONTAINERS[bench.profile]
     for number in numbers:
         seconds = bench.seconds / len(numbers)
-        bench.sample(_restarting(number), headline="restart to complete lists", dimensions={"containers": str(number)}, seconds=seconds)
+        bench.sample(
+            _restarting(number),
+            headline="restart to complete lists",
+            dimensions={"containers": str(number)},
+            seconds=seconds,
+        )
 
 
 def _restarting(number: int) -> Workload:
@@ -57,7 +66,9 @@ def _own(target: Target) -> ThrowawayRuntime:
 
 
 def _restart(meter: Meter, target: Target, runtime: ThrowawayRuntime, population: Population) -> None:
-    """End the daemon, start it again, and ask meanwhile on connections of our own: gRPC's own wait between attempts would be measured."""
+    """End the daemon, start it again, and ask meanwhile on connections of our own: gRPC's own wait between
+    attempts would be measured.
+    """
     runtime.kill(signal.SIGTERM)
     begin = time.perf_counter()
     with ThreadPoolExecutor(1) as pool:
@@ -84,7 +95,9 @@ def _ready(fresh: PlainConnection) -> bool:
 
 
 def _listed(fresh: PlainConnection) -> set[str]:
-    return {each.id for each in fresh.runtime.ListContainers(cri.ListContainersRequest(), timeout=10).containers}
+    return {
+        each.id for each in fresh.runtime.ListContainers(cri.ListContainersRequest(), timeout=10).containers
+    }
 
 
 def _until(meter: Meter, operation: str, begin: float, holds: Callable[[], bool]) -> None:

@@ -27,16 +27,30 @@ FROM_INTENDED = "latency from intended start"
 
 @scenario("B-28")
 def test_throughput_by_concurrency(bench: Bench) -> None:
-    """Pod cycles per second, and container lifecycles per second, by the number of workers in a closed loop."""
+    """Pod cycles per second, and container lifecycles per second, by the number of workers in a closed
+    loop.
+    """
     levels = CONCURRENCIES[bench.profile]
     seconds = bench.seconds / len(levels) / 2
     for workers in levels:
         work = {"work": "pods"}
-        bench.concurrently(pod_cycle(), workers=workers, operation="pods", headline="pod cycle", seconds=seconds, dimensions=work)
+        bench.concurrently(
+            pod_cycle(),
+            workers=workers,
+            operation="pods",
+            headline="pod cycle",
+            seconds=seconds,
+            dimensions=work,
+        )
     for workers in levels:
         work = {"work": "containers"}
         bench.concurrently(
-            container_lifecycle, workers=workers, operation="containers", headline="StartContainer", seconds=seconds, dimensions=work
+            container_lifecycle,
+            workers=workers,
+            operation="containers",
+            headline="StartContainer",
+            seconds=seconds,
+            dimensions=work,
         )
 
 
@@ -51,9 +65,11 @@ def test_burst_of_pods(bench: Bench) -> None:
 
 @scenario("B-30")
 def test_arrivals_at_a_fixed_rate(bench: Bench) -> None:
-    """Pod cycles that arrive at random (Poisson) at shares of what one worker gets done; their latency counts from the intended start.
+    """Pod cycles that arrive at random (Poisson) at shares of what one worker gets done; their latency counts
+    from the intended start.
 
-    Two sides get the same arrivals, those that the slower one can bear, in random alternation of a few seconds each.
+    Two sides get the same arrivals, those that the slower one can bear, in random alternation of a few
+    seconds each.
     """
     shares = LOADS[bench.profile]
     with contextlib.ExitStack() as held:
@@ -73,7 +89,13 @@ def test_arrivals_at_a_fixed_rate(bench: Bench) -> None:
                 bench.told(f"{bench.scenario.id} load {share:g}: {block + 1} of {rounds} schedules")
             note = f"{share / alone:.3g} arrivals per second"
             for side in sides:
-                bench.keep(side.meter, headline=FROM_INTENDED, stopped="the schedule ended", tally=side.tally, note=note)
+                bench.keep(
+                    side.meter,
+                    headline=FROM_INTENDED,
+                    stopped="the schedule ended",
+                    tally=side.tally,
+                    note=note,
+                )
 
 
 def bursts(number: int) -> Workload:
@@ -92,7 +114,9 @@ def bursts(number: int) -> Workload:
                     barrier.wait()
                     tallies[index].attempt(cycles[index], meters[index])
 
-                threads = [threading.Thread(target=one, args=(index,), daemon=True) for index in range(number)]
+                threads = [
+                    threading.Thread(target=one, args=(index,), daemon=True) for index in range(number)
+                ]
                 for thread in threads:
                     thread.start()
                 barrier.wait()
@@ -100,7 +124,12 @@ def bursts(number: int) -> Workload:
                 for thread in threads:
                     thread.join(max(0.0, begin + BURST_SECONDS - time.perf_counter()))
                 took = time.perf_counter() - begin
-                starts = [value for each in meters if "pod start" in each.series for value in each.series["pod start"].steady()]
+                starts = [
+                    value
+                    for each in meters
+                    if "pod start" in each.series
+                    for value in each.series["pod start"].steady()
+                ]
                 failed = [tally.latest for tally in tallies if tally.latest]
                 unfinished = sum(thread.is_alive() for thread in threads)
                 code = "OK" if not failed and not unfinished else "UNKNOWN"
@@ -140,7 +169,11 @@ class Arrivals:
         """
         taken: list[float] = []
         tally, end = Tally(), time.perf_counter() + seconds
-        while not tally.hopeless and len(taken) < CALIBRATION_CYCLES and (len(taken) < 2 or time.perf_counter() < end):
+        while (
+            not tally.hopeless
+            and len(taken) < CALIBRATION_CYCLES
+            and (len(taken) < 2 or time.perf_counter() < end)
+        ):
             begin = time.perf_counter()
             if tally.attempt(self._cycle, meter) == "OK":
                 taken.append(time.perf_counter() - begin)
@@ -153,7 +186,9 @@ class Arrivals:
         self.meter, self.tally = meter, Tally()
 
     def arrive(self, schedule: Sequence[float], block: int) -> None:
-        """Begin a cycle at every instant of the schedule; at most 64 wait at a time, and those who wait for room are late."""
+        """Begin a cycle at every instant of the schedule; at most 64 wait at a time, and those who wait for
+        room are late.
+        """
         room, lock, origin = threading.Semaphore(MOST_WAITING), threading.Lock(), time.perf_counter()
         self.meter.block = block
         threads: list[threading.Thread] = []

@@ -1,4 +1,6 @@
-"""What is done again and again: the lives of sandboxes, containers and whole pods, each RPC in a timed window of its own."""
+"""What is done again and again: the lives of sandboxes, containers and whole pods, each RPC in a timed window
+of its own.
+"""
 
 import contextlib
 import time
@@ -23,7 +25,9 @@ def sandbox_cycle(*, network: bool = True, user_namespace: bool = False) -> Work
         if user_namespace:
             mapping = cri.IDMapping(host_id=1 << 20, container_id=0, length=1 << 16)
             users = cri.UserNamespace(mode=cri.POD, uids=[mapping], gids=[mapping])
-            namespaces = cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD, userns_options=users)
+            namespaces = cri.NamespaceOption(
+                network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD, userns_options=users
+            )
 
         def cycle(meter: Meter) -> None:
             request = target.sandbox_request(namespaces=namespaces)
@@ -50,8 +54,14 @@ def container_lifecycle(target: Target) -> Iterator[Cycle]:
             container_id = ""
             try:
                 with meter.sum("create and start"):
-                    container_id = meter.call("CreateContainer", target.runtime.CreateContainer, request).container_id
-                    meter.call("StartContainer", target.runtime.StartContainer, cri.StartContainerRequest(container_id=container_id))
+                    container_id = meter.call(
+                        "CreateContainer", target.runtime.CreateContainer, request
+                    ).container_id
+                    meter.call(
+                        "StartContainer",
+                        target.runtime.StartContainer,
+                        cri.StartContainerRequest(container_id=container_id),
+                    )
                 target.until_output(sandbox.config, request.config)
                 is_running(target, container_id)
                 end_container(target, meter, container_id)
@@ -77,7 +87,9 @@ def pod_cycle(*, network: bool = True) -> Workload:
             try:
                 with meter.sum("pod cycle"):
                     with meter.sum("pod start"):
-                        sandbox_id = meter.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
+                        sandbox_id = meter.call(
+                            "RunPodSandbox", target.runtime.RunPodSandbox, request
+                        ).pod_sandbox_id
                         status = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
                         seen = meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, status).status
                         _see_ready(seen, network=network)
@@ -95,11 +107,19 @@ def pod_cycle(*, network: bool = True) -> Workload:
 
 
 def start_container(target: Target, meter: Meter, sandbox_id: str, sandbox: cri.PodSandboxConfig) -> str:
-    """Create and start a container in timed windows, ask for its status, and see outside of them that it runs."""
+    """Create and start a container in timed windows, ask for its status, and see outside of them that it
+    runs.
+    """
     request = target.container_request(sandbox_id, sandbox)
     container_id: str = meter.call("CreateContainer", target.runtime.CreateContainer, request).container_id
-    meter.call("StartContainer", target.runtime.StartContainer, cri.StartContainerRequest(container_id=container_id))
-    meter.call("ContainerStatus", target.runtime.ContainerStatus, cri.ContainerStatusRequest(container_id=container_id))
+    meter.call(
+        "StartContainer", target.runtime.StartContainer, cri.StartContainerRequest(container_id=container_id)
+    )
+    meter.call(
+        "ContainerStatus",
+        target.runtime.ContainerStatus,
+        cri.ContainerStatusRequest(container_id=container_id),
+    )
     # that it runs, its output shows
     target.until_output(sandbox, request.config)
     return container_id
@@ -107,27 +127,45 @@ def start_container(target: Target, meter: Meter, sandbox_id: str, sandbox: cri.
 
 def end_sandbox(target: Target, meter: Meter, sandbox_id: str) -> None:
     """Stop and remove a sandbox in timed windows, and see outside of them that it is stopped, and gone."""
-    meter.call("StopPodSandbox", target.runtime.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
+    meter.call(
+        "StopPodSandbox", target.runtime.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id)
+    )
     status = target.sandbox_status(sandbox_id)
     if status is not None and status.state != cri.SANDBOX_NOTREADY:
         msg = f"StopPodSandbox returned, and the sandbox is {cri.PodSandboxState.Name(status.state)}"
         raise NotDone(msg)
-    meter.call("RemovePodSandbox", target.runtime.RemovePodSandbox, cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id))
+    meter.call(
+        "RemovePodSandbox",
+        target.runtime.RemovePodSandbox,
+        cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id),
+    )
     if target.sandbox_status(sandbox_id) is not None:
         msg = "RemovePodSandbox returned, and PodSandboxStatus still knows the sandbox"
         raise NotDone(msg)
 
 
 def end_container(target: Target, meter: Meter, container_id: str, grace: int = 10) -> None:
-    """Stop and remove a container in timed windows, and see outside of them that it has ended, and is gone."""
-    meter.call("StopContainer", target.runtime.StopContainer, cri.StopContainerRequest(container_id=container_id, timeout=grace))
+    """Stop and remove a container in timed windows, and see outside of them that it has ended, and is
+    gone.
+    """
+    meter.call(
+        "StopContainer",
+        target.runtime.StopContainer,
+        cri.StopContainerRequest(container_id=container_id, timeout=grace),
+    )
     has_ended(target, container_id)
-    meter.call("RemoveContainer", target.runtime.RemoveContainer, cri.RemoveContainerRequest(container_id=container_id))
+    meter.call(
+        "RemoveContainer",
+        target.runtime.RemoveContainer,
+        cri.RemoveContainerRequest(container_id=container_id),
+    )
     is_gone(target, container_id)
 
 
 def is_ready(target: Target, sandbox_id: str, *, network: bool = True) -> None:
-    """Look outside the timed windows whether a sandbox is ready, with an address where it has a network of its own."""
+    """Look outside the timed windows whether a sandbox is ready, with an address where it has a network of
+    its own.
+    """
     status = target.sandbox_status(sandbox_id)
     if status is None:
         msg = "RunPodSandbox returned, and PodSandboxStatus does not know the sandbox"
@@ -137,7 +175,10 @@ def is_ready(target: Target, sandbox_id: str, *, network: bool = True) -> None:
 
 def _see_ready(status: cri.PodSandboxStatus, *, network: bool) -> None:
     if status.state != cri.SANDBOX_READY or (network and not status.network.ip):
-        msg = f"RunPodSandbox returned, and the sandbox is {cri.PodSandboxState.Name(status.state)} with the address {status.network.ip!r}"
+        msg = (
+            f"RunPodSandbox returned, and the sandbox is {cri.PodSandboxState.Name(status.state)} with the"
+            f" address {status.network.ip!r}"
+        )
         raise NotDone(msg)
 
 

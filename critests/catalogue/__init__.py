@@ -11,7 +11,15 @@ Standard library only.
 
 from critests.catalogue.judges import judge_of
 from critests.catalogue.loading import load
-from critests.catalogue.requirements import Aspect, Catalogue, CatalogueError, Group, Requirement, UnknownRequirement, minor_of
+from critests.catalogue.requirements import (
+    Aspect,
+    Catalogue,
+    CatalogueError,
+    Group,
+    Requirement,
+    UnknownRequirement,
+    minor_of,
+)
 from critests.catalogue.words import WORST_FIRST, Area, Capability, Level, Outcome, worst
 
 __all__ = [

@@ -1,6 +1,7 @@
 """Which requirement judges each RPC.
 
-When a step of a test's set-up fails, the test cannot say anything about its own promise: it is `blocked` by the requirement named here.
+When a step of a test's set-up fails, the test cannot say anything about its own promise: it is `blocked` by
+the requirement named here.
 """
 
 from types import MappingProxyType
@@ -59,6 +60,7 @@ def judge_of(rpc: str) -> str | None:
     """Return the id of the aspect that judges an RPC, None for an RPC that the API does not have.
 
     Args:
-        rpc: the bare name ("RunPodSandbox"), or the full path of the method ("/runtime.v1.RuntimeService/RunPodSandbox").
+        rpc: the bare name ("RunPodSandbox"), or the full path of the method
+            ("/runtime.v1.RuntimeService/RunPodSandbox").
     """
     return JUDGES.get(rpc.rpartition("/")[2])

@@ -13,9 +13,13 @@ _REVISION_LENGTH = 12
 """Hexadecimal digits of the content hash."""
 _CRITEST = frozenset({"yes", "partly", "no"})
 _GROUP_KEYS = ("order", "title", "area")
-_ASPECT_KEYS = frozenset({"level", "judgement", "scope", "detection", "declared_since", "undeclared_level", "disruptive"})
+_ASPECT_KEYS = frozenset(
+    {"level", "judgement", "scope", "detection", "declared_since", "undeclared_level", "disruptive"}
+)
 _NAMED_ASPECT_KEYS = _ASPECT_KEYS | {"name", "since"}
-_REQUIREMENT_KEYS = frozenset({"rev", "statement", "fields", "rpcs", "source", "own_test", "since", "critest", "feature"})
+_REQUIREMENT_KEYS = frozenset(
+    {"rev", "statement", "fields", "rpcs", "source", "own_test", "since", "critest", "feature"}
+)
 
 
 @cache
@@ -100,7 +104,10 @@ def _check(entry: Requirement, features: dict[str, str]) -> None:
     if not names or len(names) != len(entry.aspects) or ("" in names) != (len(names) == 1):
         msg = "several aspects need a name each, a single one none"
         raise ValueError(msg)
-    for version in (entry.since, *(version for aspect in entry.aspects for version in (aspect.since, aspect.declared_since))):
+    for version in (
+        entry.since,
+        *(version for aspect in entry.aspects for version in (aspect.since, aspect.declared_since)),
+    ):
         minor_of(version)
     if entry.critest not in _CRITEST:
         msg = f"critest is {entry.critest!r}, not yes, partly or no"

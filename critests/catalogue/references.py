@@ -32,7 +32,8 @@ class Reference:
 
 
 def references_below(folder: Path) -> tuple[Reference, ...]:
-    """Return every function `test_*` in the files `test_*.py` below a folder, in the order of files and lines.
+    """Return every function `test_*` in the files `test_*.py` below a folder, in the order of files and
+    lines.
 
     Raises:
         SyntaxError: a file is no Python.
@@ -46,7 +47,9 @@ def references_below(folder: Path) -> tuple[Reference, ...]:
 
 
 def problems_of(references: Iterable[Reference], catalogue: Catalogue) -> list[str]:
-    """Return what is wrong with tests, one sentence each: ids that the catalogue lacks, none at all, equal names, no docstring."""
+    """Return what is wrong with tests, one sentence each: ids that the catalogue lacks, none at all, equal
+    names, no docstring.
+    """
     found: list[str] = []
     references = tuple(references)
     names = Counter(reference.name for reference in references)
@@ -82,10 +85,19 @@ def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunction
 def _reference(function: ast.FunctionDef | ast.AsyncFunctionDef, file: Path) -> Reference:
     # A mark may also stand on one case of a table: pytest.param(…, marks=requirement("…")).
     marks = [
-        node for decorator in function.decorator_list for node in ast.walk(decorator) if isinstance(node, ast.Call) and _is_mark(node.func)
+        node
+        for decorator in function.decorator_list
+        for node in ast.walk(decorator)
+        if isinstance(node, ast.Call) and _is_mark(node.func)
     ]
-    arguments = [argument for mark in marks for argument in (*mark.args, *(keyword.value for keyword in mark.keywords))]
-    aspects = [argument.value for argument in arguments if isinstance(argument, ast.Constant) and isinstance(argument.value, str)]
+    arguments = [
+        argument for mark in marks for argument in (*mark.args, *(keyword.value for keyword in mark.keywords))
+    ]
+    aspects = [
+        argument.value
+        for argument in arguments
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
     title = (ast.get_docstring(function) or "").partition("\n")[0].strip()
     return Reference(
         name=function.name,
@@ -98,5 +110,11 @@ def _reference(function: ast.FunctionDef | ast.AsyncFunctionDef, file: Path) -> 
 
 
 def _is_mark(function: ast.expr) -> bool:
-    name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    name = (
+        function.attr
+        if isinstance(function, ast.Attribute)
+        else function.id
+        if isinstance(function, ast.Name)
+        else ""
+    )
     return name == MARK

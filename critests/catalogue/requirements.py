@@ -1,7 +1,8 @@
 """Requirements, their aspects and groups, and how they are looked up.
 
-A requirement holds one or more aspects, each with one level. Where there is one, it is named by the requirement alone ("SBA-17");
-where there are several, each has a name of its own ("SBX-26/error" and "SBX-26/code"). A test names one aspect.
+A requirement holds one or more aspects, each with one level. Where there is one, it is named by the
+requirement alone ("SBA-17"); where there are several, each has a name of its own ("SBX-26/error" and
+"SBX-26/code"). A test names one aspect.
 """
 
 import difflib
@@ -22,7 +23,9 @@ class CatalogueError(ValueError):
 
 
 class UnknownRequirement(ValueError):
-    """A requirement, aspect or other word was named that the catalogue does not have; the text says what there is."""
+    """A requirement, aspect or other word was named that the catalogue does not have; the text says what
+    there is.
+    """
 
 
 def minor_of(version: str) -> int | None:
@@ -50,17 +53,25 @@ class Aspect:
     """The part behind the slash, "" where the requirement has only one aspect."""
     level: Level
     judgement: bool = False
-    """No text of the API demands it, it is our engineering judgement (†): a breach is `warned` at most, whatever the level."""
+    """No text of the API demands it, it is our engineering judgement (†): a breach is `warned` at most,
+    whatever the level.
+    """
     scope: str = ""
     """Which part of the requirement's statement this aspect covers; "" for the whole of it."""
     detection: str = ""
     """When it applies: how an optional feature is found, or the condition that must hold; "" for always."""
     since: str = ""
-    """Kubernetes minor from which it holds ("1.36"); "1.15" stands for 1.15 or older, "" is not tied to a version."""
+    """Kubernetes minor from which it holds ("1.36"); "1.15" stands for 1.15 or older, "" is not tied to a
+    version.
+    """
     declared_since: str = ""
-    """The level holds only where the user declares an API level of at least this one; "" where nothing need be declared."""
+    """The level holds only where the user declares an API level of at least this one; "" where nothing need
+    be declared.
+    """
     undeclared_level: Level | None = None
-    """The level where `declared_since` is set and the user declares nothing or less; None: a breach is then `unsupported`."""
+    """The level where `declared_since` is set and the user declares nothing or less; None: a breach is then
+    `unsupported`.
+    """
     disruptive: bool = False
     """Its test restarts, starves or attacks the daemon."""
 
@@ -73,10 +84,12 @@ class Aspect:
         """Return the level that binds under a declared API level.
 
         Args:
-            declared: the minor that the user declared (36 for `--api-level 1.36`), None without a declaration.
+            declared: the minor that the user declared (36 for `--api-level 1.36`), None without a
+                declaration.
 
         Returns:
-            The level, or None where a breach says nothing about the runtime because the declaration is missing.
+            The level, or None where a breach says nothing about the runtime because the declaration is
+            missing.
         """
         needed = minor_of(self.declared_since)
         if needed is None or (declared is not None and declared >= needed):
@@ -101,9 +114,13 @@ class Requirement:
     source: str = ""
     """Where it comes from; the abbreviations are explained in docs/catalogue.md."""
     since: str = ""
-    """Kubernetes minor in which it first held; "1.15" stands for 1.15 or older, "" is not tied to a version."""
+    """Kubernetes minor in which it first held; "1.15" stands for 1.15 or older, "" is not tied to a
+    version.
+    """
     feature: str = ""
-    """The optional feature it belongs to (a key of features.toml, a `Capability` where there is one), "" for none."""
+    """The optional feature it belongs to (a key of features.toml, a `Capability` where there is one), "" for
+    none.
+    """
     critest: str = "no"
     """How far the critest programme of cri-tools asserts it: "yes", "partly" or "no"."""
     rev: int = 1
@@ -166,7 +183,8 @@ class Catalogue:
         return found
 
     def aspect(self, name: str) -> tuple[Requirement, Aspect]:
-        """Return a requirement and one aspect of it by the aspect's id ("SBX-26/error", or "SBA-17" where it is the only one).
+        """Return a requirement and one aspect of it by the aspect's id ("SBX-26/error", or "SBA-17" where it
+        is the only one).
 
         Raises:
             UnknownRequirement: there is no such requirement, or it has other aspects; the text names them.
@@ -189,8 +207,9 @@ class Catalogue:
         """Return the ids of all aspects that any of the expressions names.
 
         Args:
-            expressions: ids of requirements ("SBX-26": all its aspects) or of aspects ("SBX-26/error"), groups ("SBX"), areas
-                ("sandboxes") and levels ("MUST"), in any case; one text may hold several, separated by commas.
+            expressions: ids of requirements ("SBX-26": all its aspects) or of aspects ("SBX-26/error"),
+                groups ("SBX"), areas ("sandboxes") and levels ("MUST"), in any case; one text may hold
+                several, separated by commas.
 
         Raises:
             UnknownRequirement: a word is none of these; the text names near ones.
@@ -204,7 +223,9 @@ class Catalogue:
             known = {spoken.casefold(): spoken for spoken in (*self._by_id, *self._groups_areas_levels)}
             requirement_id = known.get(word.partition("/")[0].casefold(), "")
             if "/" in word and requirement_id in self._by_id:
-                self.aspect(f"{requirement_id}/{word.partition('/')[2]}")  # raises, and names the aspects there are
+                self.aspect(
+                    f"{requirement_id}/{word.partition('/')[2]}"
+                )  # raises, and names the aspects there are
             near = [known[spoken] for spoken in difflib.get_close_matches(word.casefold(), known, n=_NEAR)]
             msg = f"{word!r} is no requirement, aspect, group, area or level{_near(near)}"
             raise UnknownRequirement(msg)

@@ -17,7 +17,9 @@ class Level(StrEnum):
     OPT = "OPT"
     """An optional feature: binding (like MUST) where its detection finds it, `unsupported` elsewhere."""
     DIV = "DIV"
-    """Runtimes differ and the API is silent: the observed form is recorded; only a hang, crash or leak fails."""
+    """Runtimes differ and the API is silent: the observed form is recorded; only a hang, crash or leak
+    fails.
+    """
 
 
 @unique
@@ -33,7 +35,9 @@ class Outcome(StrEnum):
     UNSUPPORTED = "unsupported"
     """An optional feature is not offered, or the runtime is not proven to know the field."""
     BLOCKED = "blocked"
-    """Cannot be judged here; the reason names what is missing or which broken requirement stood in the way."""
+    """Cannot be judged here; the reason names what is missing or which broken requirement stood in the
+    way.
+    """
     KNOWN = "known"
     """Listed in the runtime's expectations."""
     DISABLED = "disabled"
@@ -80,7 +84,9 @@ class Area(StrEnum):
 
 @unique
 class Capability(StrEnum):
-    """What a runtime or the machine below it may or may not offer. Tests name the capability, never the runtime."""
+    """What a runtime or the machine below it may or may not offer. Tests name the capability, never the
+    runtime.
+    """
 
     # what the runtime says or shows
     POD_NETWORK = "pod network"

@@ -36,27 +36,39 @@ def _epilog() -> str:
     rows = []
     for scenario in SCENARIOS.values():
         first = next(profile for profile in PROFILES if scenario in in_profile(profile))
-        rows.append(f"  {scenario.id}  {first + ' on' if first != PROFILES[-1] else first:<12} {scenario.title}")
-    return "\n".join(["\b", "Scenarios, and the profile from which on they are measured:", *rows, "", "\b", *EXAMPLES])
+        rows.append(
+            f"  {scenario.id}  {first + ' on' if first != PROFILES[-1] else first:<12} {scenario.title}"
+        )
+    return "\n".join(
+        ["\b", "Scenarios, and the profile from which on they are measured:", *rows, "", "\b", *EXAMPLES]
+    )
 
 
 EXAMPLES = (
     "Examples:",
     "  critests bench --node containerd --profile smoke     a throwaway containerd, nothing else touched",
     "  critests bench --select B-11,B-13 --budget 120       two scenarios in two minutes of sampling",
-    "  critests compare containerd containerd=/opt/new/containerd   two sides in one run, in random alternation",
+    (
+        "  critests compare containerd containerd=/opt/new/containerd   two sides in one run, in random"
+        " alternation"
+    ),
 )
 
 
 @click.command(cls=Sectioned, epilog=_epilog())
-@run_options((RUNTIME, CHOICE, RULES, MEASURING, OUTPUT), profiles=PROFILES, help_of=HELP, without=NOT_FOR_BENCHMARKS)
-@click.option("--list", "list_only", is_flag=True, help="print the scenarios that would be measured, and measure none")
+@run_options(
+    (RUNTIME, CHOICE, RULES, MEASURING, OUTPUT), profiles=PROFILES, help_of=HELP, without=NOT_FOR_BENCHMARKS
+)
+@click.option(
+    "--list", "list_only", is_flag=True, help="print the scenarios that would be measured, and measure none"
+)
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Measure a CRI runtime: latency and throughput of the hot path and what surrounds it.
 
-    Samples are taken until the answer is sharp or the scenario's time is over; beside every number stands what the client itself needs
-    for it. The runtime is found as in `critests run`. What follows `--` goes to pytest as it is.
+    Samples are taken until the answer is sharp or the scenario's time is over; beside every number stands
+    what the client itself needs for it. The runtime is found as in `critests run`. What follows `--` goes to
+    pytest as it is.
     """
     settings = settings_from(values)
     if len(settings.handlers) > 1:
@@ -65,11 +77,20 @@ def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options
     if values["list_only"]:
         _list(settings)
         return
-    arguments = ["-c", str(INI), "--pyargs", "critests.benchmark", "-p", "critests.plugin", *pytest_arguments(values)]
+    arguments = [
+        "-c",
+        str(INI),
+        "--pyargs",
+        "critests.benchmark",
+        "-p",
+        "critests.plugin",
+        *pytest_arguments(values),
+    ]
     arguments += [*values["pytest_args"], "--cri-progress"]
     sys.stdout.flush()
     # another process image, for the reason that `critests run` has
-    os.execve(sys.executable, [sys.executable, "-P", "-m", "pytest", *arguments], environment(os.environ))  # noqa: S606 - there is no shell in between
+    # there is no shell in between
+    os.execve(sys.executable, [sys.executable, "-P", "-m", "pytest", *arguments], environment(os.environ))  # noqa: S606 - see above
 
 
 def _list(settings: Any) -> None:  # noqa: ANN401 - its type would import what `--list` does not need

@@ -16,7 +16,9 @@ from critests.node.removal import forget_dead_run, reap_dead_runs
 
 @click.command()
 @click.option(
-    "--runtime-endpoint", metavar="ENDPOINT", help="also remove pods of dead runs on this runtime (found as `critests run` finds it)"
+    "--runtime-endpoint",
+    metavar="ENDPOINT",
+    help="also remove pods of dead runs on this runtime (found as `critests run` finds it)",
 )
 @click.option("--image-endpoint", metavar="ENDPOINT", help="where the image service is, if elsewhere")
 def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
@@ -53,7 +55,9 @@ def _clean_cgroups() -> list[str]:
     problems: list[str] = []
     for run_id in sorted(run_id for run_id in runs_with_cgroups() if not run_is_live(run_id)):
         problems += remove_left_behind(run_id)
-        left = [path for driver in CgroupDriver for path in CgroupParents(RunIdentity(run_id), driver).remove()]
+        left = [
+            path for driver in CgroupDriver for path in CgroupParents(RunIdentity(run_id), driver).remove()
+        ]
         problems += [f"{path} is still in use" for path in left]
         click.echo(f"cgroups of run {run_id}: {'still in use' if left else 'removed'}")
     return problems

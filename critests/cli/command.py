@@ -58,7 +58,11 @@ class Lazy(click.Group):
         return command
 
 
-@click.group(cls=Lazy, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=Lazy,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(critests.__version__, prog_name="critests")
 def group() -> None:
     """Test whether a CRI runtime (containerd, CRI-O, …) keeps its promises."""
@@ -67,7 +71,8 @@ def group() -> None:
 def main() -> None:
     """Run the command line; wrong usage ends with 4, Ctrl-C with 2."""
     try:
-        # commands return nothing: a number is the exit code of a `click.exceptions.Exit`, which click hands back instead of ending
+        # commands return nothing: a number is the exit code of a `click.exceptions.Exit`, which click hands
+        # back instead of ending
         ended = group.main(standalone_mode=False)
         sys.exit(ended if isinstance(ended, int) else 0)
     except click.UsageError as error:

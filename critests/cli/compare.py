@@ -65,16 +65,27 @@ Exit codes: 0 compared, whatever it says (critests gate decides), 4 wrong usage,
 @click.argument("a")
 @click.argument("b", required=False)
 @click.option(
-    "--quantile", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5, show_default=True, help="what to compare"
+    "--quantile",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.5,
+    show_default=True,
+    help="what to compare",
 )
 @click.option(
-    "--noise-floor", callback=share, metavar="SHARE", help="never call a smaller difference, such as 5% (2% live, 5% between earlier runs)"
+    "--noise-floor",
+    callback=share,
+    metavar="SHARE",
+    help="never call a smaller difference, such as 5% (2% live, 5% between earlier runs)",
 )
-@click.option("--unlike-machines", is_flag=True, help="compare the speed of earlier runs although their machines differ")
+@click.option(
+    "--unlike-machines", is_flag=True, help="compare the speed of earlier runs although their machines differ"
+)
 @click.option("--json", "json_file", type=FILE, metavar="FILE", help="write the comparison as JSON")
 @click.option("--markdown", "markdown_file", type=FILE, metavar="FILE", help="write it as Markdown")
 @click.option("--html", "html_file", type=FILE, metavar="FILE", help="write it as one page")
-@click.option("--only", type=click.Choice(("speed", "conformance")), help="live: compare only this (default: both)")
+@click.option(
+    "--only", type=click.Choice(("speed", "conformance")), help="live: compare only this (default: both)"
+)
 @run_options((RUNTIME, CHOICE, RULES, MEASURING, OUTPUT), profiles=PROFILES, help_of=HELP, without=NOT_HERE)
 def compare(
     *,
@@ -91,7 +102,8 @@ def compare(
 ) -> None:
     """Compare speed and conformance of A and B.
 
-    Live runtimes are measured in one run, in interleaved random blocks; earlier runs are compared for speed where their machines agree.
+    Live runtimes are measured in one run, in interleaved random blocks; earlier runs are compared for speed
+    where their machines agree.
     """
     settings_from(values)
     settings = CompareSettings(quantile=quantile, noise_floor=noise_floor, unlike_machines=unlike_machines)
@@ -99,7 +111,11 @@ def compare(
     try:
         comparison = _compare(subjects[0], subjects[1], settings, only or "", values)
         print_comparison(comparison)
-        forms = ((json_file, comparison_to_json), (markdown_file, comparison_to_markdown), (html_file, comparison_to_html))
+        forms = (
+            (json_file, comparison_to_json),
+            (markdown_file, comparison_to_markdown),
+            (html_file, comparison_to_html),
+        )
         for path, form in forms:
             if path is not None:
                 write_atomically(path, form(comparison))
@@ -109,7 +125,9 @@ def compare(
         raise click.ClickException(str(error)) from error
 
 
-def _compare(a: Subject, b: Subject | None, settings: CompareSettings, only: str, values: dict[str, Any]) -> RunComparison:
+def _compare(
+    a: Subject, b: Subject | None, settings: CompareSettings, only: str, values: dict[str, Any]
+) -> RunComparison:
     if isinstance(a, RunSubject) and b is None:
         run = read_run(a.path)
         if not run.two_sided:
@@ -120,8 +138,12 @@ def _compare(a: Subject, b: Subject | None, settings: CompareSettings, only: str
         runs = read_run(a.path), read_run(b.path)
         return compare_records(runs[0].record, runs[1].record, runs[0].samples, runs[1].samples, settings)
     if b is None or isinstance(a, RunSubject) or isinstance(b, RunSubject):
-        msg = "a live runtime is compared with another live runtime: name two, or measure this one first and compare the two runs"
+        msg = (
+            "a live runtime is compared with another live runtime: name two, or measure this one first and"
+            " compare the two runs"
+        )
         raise click.UsageError(msg)
-    from critests.cli.live_comparison import LiveOptions, compare_live  # noqa: PLC0415 - it needs gRPC, earlier runs do not
+    # it needs gRPC, earlier runs do not
+    from critests.cli.live_comparison import LiveOptions, compare_live  # noqa: PLC0415 - see above
 
     return compare_live(a, b, LiveOptions(settings=settings, only=only, values=values))

@@ -22,23 +22,52 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("results", type=click.Path(exists=True, file_okay=False, path_type=Path), default="results")
-@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), required=True, help="folder of the site")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="folder of the site",
+)
 @click.option("--title", default=Options.title, show_default=True, help="heading of the overview")
-@click.option("--compare", type=(str, str), multiple=True, metavar="A B", help="also put these side by side: runtime/version, or runtime")
-@click.option("--run-links", metavar="URL", help="where the folders of runs are, for links to their reports, or none (default: RESULTS)")
-@click.option("--index", "index_file", type=click.Path(dir_okay=False, path_type=Path), help="the index, if not beside the runs")
+@click.option(
+    "--compare",
+    type=(str, str),
+    multiple=True,
+    metavar="A B",
+    help="also put these side by side: runtime/version, or runtime",
+)
+@click.option(
+    "--run-links",
+    metavar="URL",
+    help="where the folders of runs are, for links to their reports, or none (default: RESULTS)",
+)
+@click.option(
+    "--index",
+    "index_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="the index, if not beside the runs",
+)
 def dashboard(
-    results: Path, output: Path, title: str, compare: tuple[tuple[str, str], ...], run_links: str | None, index_file: Path | None
+    results: Path,
+    output: Path,
+    title: str,
+    compare: tuple[tuple[str, str], ...],
+    run_links: str | None,
+    index_file: Path | None,
 ) -> None:
     """Build a static site from all runs below RESULTS (default ./results).
 
-    Grids of requirements and runs, benchmark series, a page for each requirement, and runtimes side by side. The site needs no server,
-    no network and no JavaScript. Files of an earlier build are replaced; a folder with anything else in it is refused.
+    Grids of requirements and runs, benchmark series, a page for each requirement, and runtimes side by side.
+    The site needs no server, no network and no JavaScript. Files of an earlier build are replaced; a folder
+    with anything else in it is refused.
     """
     index, _ = open_index(results, index_file)
     with index:
         try:
-            options = Options(title=title, now=time.time(), run_links=links(results, output, run_links), compare=compare)
+            options = Options(
+                title=title, now=time.time(), run_links=links(results, output, run_links), compare=compare
+            )
             built = build(index, output, options)
         except RecordError as error:
             raise StoreProblem(str(error)) from error

@@ -38,14 +38,22 @@ NOT_TESTED = 5
 def doctor(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Say what can be tested here, what is missing, and how to get it.
 
-    Makes a pod, a container and an image of its own and removes them again; with --read-only it only looks. Ends with 0 if a run could
-    begin and with 5 if not.
+    Makes a pod, a container and an image of its own and removes them again; with --read-only it only looks.
+    Ends with 0 if a run could begin and with 5 if not.
     """
     settings = settings_from(values)
     out = new_console()
     try:
         context = RunContext.begin(settings, keep_results=False)
-    except (CannotTest, EndpointError, RuntimeStartFailed, MissingProgram, BusyboxError, RegistryPortTaken, ValueError) as error:
+    except (
+        CannotTest,
+        EndpointError,
+        RuntimeStartFailed,
+        MissingProgram,
+        BusyboxError,
+        RegistryPortTaken,
+        ValueError,
+    ) as error:
         _title(out, "Runtime")
         out.print(Text.assemble(("  cannot be tested: ", "bold red"), str(error)))
         _machine(out)
@@ -85,7 +93,10 @@ def _runtime(out: Console, context: RunContext, connection: Connection) -> None:
     version = context.version
     rows = [
         ("endpoint", f"{context.endpoint.text}, from {context.found_by}"),
-        ("image endpoint", context.image_endpoint.text if context.image_endpoint != context.endpoint else "the same"),
+        (
+            "image endpoint",
+            context.image_endpoint.text if context.image_endpoint != context.endpoint else "the same",
+        ),
         ("version", f"{version.runtime_name} {version.runtime_version}, CRI {version.runtime_api_version}"),
         ("API level", f"proven up to {context.level} ({context.level.evidence}); --api-level says more"),
         ("cgroup driver", context.driver.value),
@@ -95,12 +106,23 @@ def _runtime(out: Console, context: RunContext, connection: Connection) -> None:
         held = {name.removeprefix("CAP_") for name in process_capabilities(context.daemon_pid).permitted}
         lacking = sorted({"SYS_ADMIN", "SYS_RESOURCE", "NET_ADMIN", "SYS_PTRACE", "MKNOD"} - held)
         rows.append(("daemon", f"pid {context.daemon_pid}, {daemon.binary or 'binary not visible'}"))
-        rows.append(("its privileges", f"{len(held)} capabilities{', without ' + ', '.join(lacking) if lacking else ''}"))
+        rows.append(
+            (
+                "its privileges",
+                f"{len(held)} capabilities{', without ' + ', '.join(lacking) if lacking else ''}",
+            )
+        )
     status = connection.runtime.Status(cri.StatusRequest())
     for condition in status.status.conditions:
         words = f" ({condition.reason}: {condition.message})" if condition.reason or condition.message else ""
         rows.append((condition.type, f"{str(condition.status).lower()}{words}"))
-    rows.append(("handlers", ", ".join(handler.name or "(default)" for handler in status.runtime_handlers) or "Status lists none"))
+    rows.append(
+        (
+            "handlers",
+            ", ".join(handler.name or "(default)" for handler in status.runtime_handlers)
+            or "Status lists none",
+        )
+    )
     pods = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
     foreign = sum(RUN_LABEL not in pod.labels for pod in pods)
     signs = live_kubelet(context.endpoint.text, [dict(pod.labels) for pod in pods])
@@ -130,14 +152,22 @@ def _capabilities(out: Console, facts: list[CapabilityFact]) -> None:
     marks = {True: ("yes", "green"), False: ("no", "yellow"), None: ("?", "dim")}
     for fact in facts:
         word, style = marks[fact.present]
-        table.add_row(Text(f"  {word}", style=style), Text(Capability(fact.name).value), Text(fact.evidence, style="dim"))
+        table.add_row(
+            Text(f"  {word}", style=style),
+            Text(Capability(fact.name).value),
+            Text(fact.evidence, style="dim"),
+        )
     out.print(table)
 
 
 def _machine(out: Console) -> None:
     _title(out, "This machine")
     facts, cgroups, own = fingerprint(), cgroup_facts(), process_capabilities()
-    rows = [(str(name).replace("_", " "), _shown(value)) for name, value in facts.items() if value not in ("", None, [], {})]
+    rows = [
+        (str(name).replace("_", " "), _shown(value))
+        for name, value in facts.items()
+        if value not in ("", None, [], {})
+    ]
     rows.append(("cgroups", f"version {cgroups.version}: {', '.join(cgroups.controllers)}"))
     rows.append(("this process", f"{len(own.permitted)} capabilities"))
     _rows(out, rows)

@@ -32,10 +32,25 @@ Exit codes: 0 passes, 1 fails, 4 wrong usage or policy, 5 could not be judged"""
 
 @click.command(epilog=EPILOG)
 @click.argument("run", type=RUN)
-@click.option("--policy", "policy_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE", help="what may pass")
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="what may pass",
+)
 @click.option("--baseline", type=RUN, metavar="RUN", help="an earlier run: only what is new since then fails")
-@click.option("--max-regression", callback=share, metavar="SHARE", help="how much worse an operation may be, 10% unless told otherwise")
-@click.option("--quantile", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="judge this one, 0.5 unless told otherwise")
+@click.option(
+    "--max-regression",
+    callback=share,
+    metavar="SHARE",
+    help="how much worse an operation may be, 10% unless told otherwise",
+)
+@click.option(
+    "--quantile",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="judge this one, 0.5 unless told otherwise",
+)
 @click.option("--max-blocked", type=click.IntRange(min=0), metavar="N", help="how many tests may be blocked")
 @click.option("--unlike-machines", is_flag=True, help="compare speed although the machines differ")
 @click.option("--json", "json_file", type=FILE, metavar="FILE", help="write the decision as JSON")
@@ -51,7 +66,11 @@ def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options 
             if values["policy_file"]
             else Policy(source="the built-in policy")
         )
-        given = {name: values[name] for name in ("max_regression", "quantile", "max_blocked") if values[name] is not None}
+        given = {
+            name: values[name]
+            for name in ("max_regression", "quantile", "max_blocked")
+            if values[name] is not None
+        }
         policy = dataclasses.replace(policy, **given)
         baseline = read_run(values["baseline"]) if values["baseline"] else None
         settings = CompareSettings(unlike_machines=values["unlike_machines"])

@@ -28,9 +28,15 @@ def list_command() -> None:
 @images.command()
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
-    "--arch", type=click.Choice([architecture.value for architecture in Architecture]), help="for which machine (default: this one)"
+    "--arch",
+    type=click.Choice([architecture.value for architecture in Architecture]),
+    help="for which machine (default: this one)",
 )
-@click.option("--busybox", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="a static busybox for that machine")
+@click.option(
+    "--busybox",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="a static busybox for that machine",
+)
 @click.argument("names", nargs=-1)
 def build(directory: Path, arch: str | None, busybox: Path | None, names: tuple[str, ...]) -> None:
     """Write the images to DIRECTORY as an OCI image layout; NAMES for some of them only.

@@ -21,15 +21,29 @@ Examples:
 
 
 @click.command("import", epilog=EPILOG)
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--runtime", metavar="NAME", required=True, help="the runtime that was measured, as its Version says: containerd, cri-o")
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option(
+    "--runtime",
+    metavar="NAME",
+    required=True,
+    help="the runtime that was measured, as its Version says: containerd, cri-o",
+)
 @click.option("--version", metavar="VERSION", required=True, help="its version")
-@click.option("--results", metavar="DIR", type=FOLDER, default="results", show_default=True, help="where runs are kept")
+@click.option(
+    "--results", metavar="DIR", type=FOLDER, default="results", show_default=True, help="where runs are kept"
+)
 def import_(files: tuple[Path, ...], runtime: str, version: str, results: Path) -> None:
     """Keep what critest measured (`critest -benchmark -benchmarking-output-dir`) as a benchmark run.
 
     FILE is container_benchmark_data.json, pod_benchmark_data.json, image_lifecycle_benchmark_data.json or
-    image_listing_benchmark_data.json, under whatever name. Name all files of one run of critest at once; each command makes one run.
+    image_listing_benchmark_data.json, under whatever name. Name all files of one run of critest at once; each
+    command makes one run.
     """
     try:
         record, series = read_incumbent(files, runtime=runtime, version=version)
@@ -43,4 +57,6 @@ def import_(files: tuple[Path, ...], runtime: str, version: str, results: Path) 
         raise NotPossible(str(error)) from error
     for note in record.notes[2:]:
         click.echo(note, err=True)
-    click.echo(f"{sum(len(each.value) for each in series):,} samples of {len(series)} operations: {folder.path}")
+    click.echo(
+        f"{sum(len(each.value) for each in series):,} samples of {len(series)} operations: {folder.path}"
+    )

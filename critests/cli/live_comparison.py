@@ -1,4 +1,6 @@
-"""The live comparison of two runtimes: both measured in one run, in interleaved random blocks, and both validated."""
+"""The live comparison of two runtimes: both measured in one run, in interleaved random blocks, and both
+validated.
+"""
 
 import dataclasses
 import os
@@ -77,7 +79,12 @@ def _speed(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCompariso
 
 
 def _validated(side: str, subject: LiveSubject, options: LiveOptions) -> RunRecord:
-    values = _reaching(subject, options.values) | {"cri_select": None, "cri_deselect": None, "cri_budget": None, "cri_seed": None}
+    values = _reaching(subject, options.values) | {
+        "cri_select": None,
+        "cri_deselect": None,
+        "cri_budget": None,
+        "cri_seed": None,
+    }
     values["cri_profile"] = "smoke" if values.get("cri_profile") in {None, "", "smoke"} else "full"
     return _run(RUN_INI, "critests.validation", values, f"validating {side}, {_text(subject)}")
 
@@ -87,7 +94,15 @@ def _run(ini: Path, package: str, values: dict[str, Any], what: str) -> RunRecor
     click.echo(f"{what}:", err=True)
     with tempfile.TemporaryDirectory(prefix="critests-compare-") as place:
         copy = Path(place, RUN_FILE)
-        arguments = ["-c", str(ini), "--pyargs", package, "-p", "critests.plugin", *pytest_arguments(values | {"cri_json": str(copy)})]
+        arguments = [
+            "-c",
+            str(ini),
+            "--pyargs",
+            package,
+            "-p",
+            "critests.plugin",
+            *pytest_arguments(values | {"cri_json": str(copy)}),
+        ]
         sys.stdout.flush()
         code = _wait(
             [sys.executable, "-P", "-m", "pytest", *arguments, "--cri-progress"],

@@ -32,11 +32,28 @@ From several nodes, each with its own runtime; the master only adds up:
 
 @click.command(cls=Sectioned, epilog=EPILOG)
 @run_options({RUNTIME})
-@click.option("--allow-kubelet", "cri_allow_kubelet", is_flag=True, help="create pods although a kubelet is at work on this endpoint")
-@click.option("--deadline-scale", "cri_deadline_scale", metavar="FACTOR", help="factor on every deadline, for slow machines (default 1)")
+@click.option(
+    "--allow-kubelet",
+    "cri_allow_kubelet",
+    is_flag=True,
+    help="create pods although a kubelet is at work on this endpoint",
+)
+@click.option(
+    "--deadline-scale",
+    "cri_deadline_scale",
+    metavar="FACTOR",
+    help="factor on every deadline, for slow machines (default 1)",
+)
 @click.option("--results", "cri_results", metavar="DIR", help="directory of all results (default ./results)")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="write the run record here as well")
-@click.option("--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="write the HTML page here")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="write the run record here as well",
+)
+@click.option(
+    "--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="write the HTML page here"
+)
 @click.option(
     "--mix",
     type=click.Choice([mix.value for mix in Mix]),
@@ -44,28 +61,83 @@ From several nodes, each with its own runtime; the master only adds up:
     show_default=True,
     help="what one arrival does: the life of a pod, of a container, a command, both lists",
 )
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="open loop: arrivals per second, of all workers together")
-@click.option("--arrivals", type=click.Choice([kind.value for kind in Arrivals]), help="how they are spread (default constant)")
-@click.option("--users", type=click.IntRange(min=1), help="closed loop: users who begin again when they are done (default 1)")
-@click.option("--duration", type=click.FloatRange(min=1), metavar="SECONDS", help="measured time (default 60)")
-@click.option("--warm-up", type=click.FloatRange(min=0), default=5.0, show_default=True, metavar="SECONDS", help="load before it")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    help="open loop: arrivals per second, of all workers together",
+)
+@click.option(
+    "--arrivals",
+    type=click.Choice([kind.value for kind in Arrivals]),
+    help="how they are spread (default constant)",
+)
+@click.option(
+    "--users",
+    type=click.IntRange(min=1),
+    help="closed loop: users who begin again when they are done (default 1)",
+)
+@click.option(
+    "--duration", type=click.FloatRange(min=1), metavar="SECONDS", help="measured time (default 60)"
+)
+@click.option(
+    "--warm-up",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="load before it",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="of random arrivals")
-@click.option("--in-flight", type=click.IntRange(min=1), help="most cycles under way at once (default 5 s of arrivals, at least 200)")
-@click.option("--pods", type=click.IntRange(min=1), default=1, show_default=True, help="pods that stand for container, exec and list")
-@click.option("--processes", type=click.IntRange(min=1), default=1, show_default=True, help="worker processes of this machine")
+@click.option(
+    "--in-flight",
+    type=click.IntRange(min=1),
+    help="most cycles under way at once (default 5 s of arrivals, at least 200)",
+)
+@click.option(
+    "--pods",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="pods that stand for container, exec and list",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="worker processes of this machine",
+)
 @click.option("--master", is_flag=True, help="lead workers on other machines, and touch no runtime")
 @click.option("--worker", is_flag=True, help="put load on this machine's runtime, led by a master elsewhere")
 @click.option("--master-host", metavar="HOST", help="where the master is")
-@click.option("--master-port", type=click.IntRange(1, 65535), default=MASTER_PORT, show_default=True, help="its port")
-@click.option("--expect-workers", type=click.IntRange(min=1), help="worker processes that the master waits for (default 1)")
-@click.option("--web", is_flag=False, flag_value=str(WEB_PORT), metavar="[PORT]", help=f"Locust's page on loopback (default {WEB_PORT})")
+@click.option(
+    "--master-port", type=click.IntRange(1, 65535), default=MASTER_PORT, show_default=True, help="its port"
+)
+@click.option(
+    "--expect-workers",
+    type=click.IntRange(min=1),
+    help="worker processes that the master waits for (default 1)",
+)
+@click.option(
+    "--web",
+    is_flag=False,
+    flag_value=str(WEB_PORT),
+    metavar="[PORT]",
+    help=f"Locust's page on loopback (default {WEB_PORT})",
+)
 @click.option("--capacity", is_flag=True, help="search for the highest rate that keeps --p99, from --rate on")
-@click.option("--p99", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="bound of the whole cycle's 99th percentile")
+@click.option(
+    "--p99",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="bound of the whole cycle's 99th percentile",
+)
 def load(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Put load on a runtime and report latencies, errors and throughput.
 
-    An open loop (--rate) has its schedule fixed in advance: latency counts from the intended start, so that a runtime that stalls is seen
-    to stall. A closed loop (--users) measures how fast the runtime can be when nobody waits in line.
+    An open loop (--rate) has its schedule fixed in advance: latency counts from the intended start, so that a
+    runtime that stalls is seen to stall. A closed loop (--users) measures how fast the runtime can be when
+    nobody waits in line.
     """
     settings = settings_from(values)
     _check(settings, values)
@@ -89,7 +161,8 @@ def _check(settings: Settings, values: dict[str, Any]) -> None:
         "--worker needs --master-host HOST": "worker" in given and "master_host" not in given,
         "--master-host belongs to --worker": "master_host" in given and "worker" not in given,
         "--expect-workers belongs to --master": "expect_workers" in given and "master" not in given,
-        "the master says what load there is: leave --rate, --users and --capacity out of --worker": "worker" in given
+        "the master says what load there is: leave --rate, --users and --capacity out of --worker": "worker"
+        in given
         and bool(given & {"rate", "users", "capacity", "web", "html_file", "json_file"}),
         "--master touches no runtime: give --runtime-endpoint and --node to its workers": "master" in given
         and bool(settings.text("--runtime-endpoint") or settings.text("--node")),
@@ -120,7 +193,8 @@ def _load_of(values: dict[str, Any]) -> Load:
 
 
 def _run(settings: Settings, values: dict[str, Any]) -> None:
-    # imported here: what they need may be missing, which the user has been told by now, and `--help` must not wait for gRPC
+    # imported here: what they need may be missing, which the user has been told by now, and `--help` must not
+    # wait for gRPC
     from critests.benchmark.load.display import Display, print_load  # noqa: PLC0415 - see above
     from critests.benchmark.load.front import Role, run_load  # noqa: PLC0415 - see above
     from critests.client import EndpointError, EndpointMalformed  # noqa: PLC0415 - see above

@@ -38,26 +38,55 @@ Examples:
   {WEBHOOK}=https://… critests nightly --node crio --notify-command 'logger -t critests'
 
 \b
-Ends with the exit code of the run. Where that is 0: with that of the benchmark, or with 3 if a later step failed."""
+Ends with the exit code of the run. Where that is 0: with that of the benchmark, or with 3 if a later step
+failed."""
 
 
 @click.command(epilog=EPILOG, context_settings={"ignore_unknown_options": True})
-@click.option("--results", type=click.Path(file_okay=False, path_type=Path), default="results", help="directory of all results (./results)")
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="results",
+    help="directory of all results (./results)",
+)
 @click.option("--bench", is_flag=True, help="also `critests bench`, after the run")
-@click.option("--bench-options", metavar="TEXT", default="", help="options of `critests bench` alone, such as '--profile smoke'")
-@click.option("--export", "exports", multiple=True, metavar="FORMAT=PATH", help="write the new runs in this format (see `critests report`)")
+@click.option(
+    "--bench-options",
+    metavar="TEXT",
+    default="",
+    help="options of `critests bench` alone, such as '--profile smoke'",
+)
+@click.option(
+    "--export",
+    "exports",
+    multiple=True,
+    metavar="FORMAT=PATH",
+    help="write the new runs in this format (see `critests report`)",
+)
 @click.option("--site", type=click.Path(file_okay=False, path_type=Path), help="build the dashboard here")
 @click.option("--run-links", metavar="URL", help="as in `critests dashboard`")
-@click.option("--webhook", metavar="URL", help=f"post a notice here when a state changed (better in {WEBHOOK}; a token in {TOKEN})")
-@click.option("--notify-command", metavar="COMMAND", help="give the notice to this command on its standard input")
-@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="keep the N newest runs of each runtime, version and kind")
+@click.option(
+    "--webhook",
+    metavar="URL",
+    help=f"post a notice here when a state changed (better in {WEBHOOK}; a token in {TOKEN})",
+)
+@click.option(
+    "--notify-command", metavar="COMMAND", help="give the notice to this command on its standard input"
+)
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="keep the N newest runs of each runtime, version and kind",
+)
 @click.option("--newer-than", "days", type=Age(), metavar="AGE", help="keep what is newer: 90d, 12w, 36h")
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Run everything that a night needs.
 
-    Run the suite (and, with --bench, the benchmarks), bring the index up to date, write the exports, compare with the last good run of
-    the runtime, send a notice if a requirement broke, was fixed or became flaky, remove old runs, and build the dashboard.
+    Run the suite (and, with --bench, the benchmarks), bring the index up to date, write the exports, compare
+    with the last good run of the runtime, send a notice if a requirement broke, was fixed or became flaky,
+    remove old runs, and build the dashboard.
     """
     results: Path = values["results"]
     exports = [_export(each) for each in values["exports"]]
@@ -74,7 +103,11 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
                 options = [*runtime_options(values["run_options"]), *shlex.split(values["bench_options"])]
                 measured = _critests("bench", "--results", str(results), *options)
                 code = code or measured
-            problems = [f"{path}: {problem}" for path, problem in index.update(results).damaged.items() if path not in began]
+            problems = [
+                f"{path}: {problem}"
+                for path, problem in index.update(results).damaged.items()
+                if path not in began
+            ]
             new = [entry for entry in index.runs() if entry.path not in began][::-1]
             if not new:
                 problems.append("the run left no record")
@@ -103,7 +136,9 @@ def runtime_options(arguments: Sequence[str]) -> list[str]:
 
 
 def _critests(*arguments: str) -> int:
-    """Run a command of critests in a process of its own and return its exit code; a signal is left to it to act upon."""
+    """Run a command of critests in a process of its own and return its exit code; a signal is left to it to
+    act upon.
+    """
     sys.stdout.flush()
     process = subprocess.Popen([sys.executable, "-P", "-m", "critests.cli", *arguments])
 

@@ -37,19 +37,49 @@ class Failed(click.ClickException):
 
 @click.command(cls=Teaching)
 @click.argument("runs", metavar="RUN...", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("--format", "name", metavar="NAME", default="summary", help="what to write (default: summary); 'list' lists them")
-@click.option("--output", metavar="PATH", type=click.Path(path_type=Path), help="file, or folder of a tree (default: print a text)")
-@click.option("--baseline", metavar="RUN", type=click.Path(exists=True, path_type=Path), help="the run to compare with")
-@click.option("--job", metavar="NAME", default="", help="the job that the runs are builds of (default: runtime and version)")
-@click.option("--bucket", metavar="NAME", default="", help="bucket, and folder in it, that the tree will be published in")
+@click.option(
+    "--format",
+    "name",
+    metavar="NAME",
+    default="summary",
+    help="what to write (default: summary); 'list' lists them",
+)
+@click.option(
+    "--output",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="file, or folder of a tree (default: print a text)",
+)
+@click.option(
+    "--baseline", metavar="RUN", type=click.Path(exists=True, path_type=Path), help="the run to compare with"
+)
+@click.option(
+    "--job",
+    metavar="NAME",
+    default="",
+    help="the job that the runs are builds of (default: runtime and version)",
+)
+@click.option(
+    "--bucket",
+    metavar="NAME",
+    default="",
+    help="bucket, and folder in it, that the tree will be published in",
+)
 @click.option("--mail", metavar="ADDRESSES", default="", help="who gets the dashboard's alerts")
 @click.option("--url", metavar="URL", default="", help="page of the CI job that ran it")
-@click.option("--catalogue", metavar="URL", default="", help="where docs/catalogue.md is shown, for links to requirements")
-def report(runs: tuple[Path, ...], name: str, output: Path | None, baseline: Path | None, **publishing: str) -> None:
+@click.option(
+    "--catalogue",
+    metavar="URL",
+    default="",
+    help="where docs/catalogue.md is shown, for links to requirements",
+)
+def report(
+    runs: tuple[Path, ...], name: str, output: Path | None, baseline: Path | None, **publishing: str
+) -> None:
     """Write stored runs in a format that others read.
 
-    RUN is a folder of results, or a run.json. Everything is derived from the record (and the evidence and samples beside it), as often
-    as you like; the runtime is not asked.
+    RUN is a folder of results, or a run.json. Everything is derived from the record (and the evidence and
+    samples beside it), as often as you like; the runtime is not asked.
     """
     if name == "list":
         click.echo(_listed())

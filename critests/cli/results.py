@@ -14,7 +14,9 @@ from critests.report.store import Index, RunEntry, Update, merge_runs, remove, s
 from critests.report.store.index import INDEX_FILE
 from critests.report.texts import one_line, plural
 
-RESULTS: Final = click.argument("results", type=click.Path(exists=True, file_okay=False, path_type=Path), default="results")
+RESULTS: Final = click.argument(
+    "results", type=click.Path(exists=True, file_okay=False, path_type=Path), default="results"
+)
 UNITS: Final = {"d": 1.0, "w": 7.0, "h": 1 / 24}
 
 
@@ -47,7 +49,8 @@ class Age(click.ParamType[float]):
 def results() -> None:
     """List, index, prune and merge stored runs.
 
-    The index is a file beside the runs and is brought up to date by every command that uses it. It may be deleted at any time.
+    The index is a file beside the runs and is brought up to date by every command that uses it. It may be
+    deleted at any time.
     """
 
 
@@ -73,21 +76,26 @@ def index_(results: Path, *, rebuild: bool) -> None:
     index, update = open_index(results)
     with index:
         click.echo(
-            f"{plural(len(index.runs()), 'run')}: {len(update.added)} new, {len(update.changed)} changed, {len(update.removed)} gone,"
-            f" {len(update.damaged)} damaged"
+            f"{plural(len(index.runs()), 'run')}: {len(update.added)} new, {len(update.changed)} changed,"
+            f" {len(update.removed)} gone, {len(update.damaged)} damaged"
         )
 
 
 @results.command("prune")
 @RESULTS
-@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="keep the N newest runs of each runtime, version and kind")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="keep the N newest runs of each runtime, version and kind",
+)
 @click.option("--newer-than", "days", type=Age(), metavar="AGE", help="keep what is newer: 90d, 12w, 36h")
 @click.option("--yes", is_flag=True, help="remove them; without it they are only named")
 def prune(results: Path, keep: int | None, days: float | None, *, yes: bool) -> None:
     """Remove old runs below RESULTS (default ./results).
 
-    With both rules a run goes that breaks one of them. The newest run of each runtime, version and kind stays, and so does every folder
-    that is not a run.
+    With both rules a run goes that breaks one of them. The newest run of each runtime, version and kind
+    stays, and so does every folder that is not a run.
     """
     if keep is None and days is None:
         msg = "say what to keep: --keep N, --newer-than AGE, or both"
@@ -113,8 +121,15 @@ def prune(results: Path, keep: int | None, days: float | None, *, yes: bool) -> 
 
 
 @results.command("merge")
-@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--results", type=click.Path(file_okay=False, path_type=Path), default="results", help="where it goes (./results)")
+@click.argument(
+    "runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="results",
+    help="where it goes (./results)",
+)
 @click.option("--strict", is_flag=True, help="a broken SHOULD counts for the exit code")
 def merge(runs: tuple[Path, ...], results: Path, *, strict: bool) -> None:
     """Join the shards of a run into one, with the evidence of all of them; the shards stay.
@@ -147,7 +162,13 @@ def open_index(results: Path, file: Path | None = None) -> tuple[Index, Update]:
 
 
 def _line(entry: RunEntry) -> str:
-    parts = (stamp(entry.started), f"exit {entry.exit_code}", f"{entry.kind:<10}", f"{entry.runtime} {entry.version}", entry.path)
+    parts = (
+        stamp(entry.started),
+        f"exit {entry.exit_code}",
+        f"{entry.kind:<10}",
+        f"{entry.runtime} {entry.version}",
+        entry.path,
+    )
     return "  ".join(one_line(part) if place != 2 else part for place, part in enumerate(parts))
 
 

@@ -29,20 +29,30 @@ The same with plain pytest:
 @click.option("-n", "workers", metavar="N", help="run in N processes at a time ('auto' for one per core)")
 @click.option("-k", "expression", metavar="EXPRESSION", help="only tests whose names match, as pytest's -k")
 @click.option("-x", "stop_early", is_flag=True, help="stop at the first failure")
-@click.option("--list", "list_only", is_flag=True, help="print aspect, level and name of the tests, and run none")
+@click.option(
+    "--list", "list_only", is_flag=True, help="print aspect, level and name of the tests, and run none"
+)
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Validate a CRI runtime and report what it keeps and what it breaks.
 
-    The runtime is found as crictl finds it: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, or the only well-known
-    socket that answers. What follows `--` goes to pytest as it is.
+    The runtime is found as crictl finds it: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml,
+    or the only well-known socket that answers. What follows `--` goes to pytest as it is.
     """
     settings_from(values)
     workers, list_only = values["workers"], values["list_only"]
     if workers is not None and workers != "auto" and not workers.isdigit():
         msg = f"-n {workers}: expected a number of processes, or auto"
         raise click.UsageError(msg)
-    arguments = ["-c", str(INI), "--pyargs", "critests.validation", "-p", "critests.plugin", *pytest_arguments(values)]
+    arguments = [
+        "-c",
+        str(INI),
+        "--pyargs",
+        "critests.validation",
+        "-p",
+        "critests.plugin",
+        *pytest_arguments(values),
+    ]
     if workers not in {None, "0", "1"} and not list_only:
         arguments += ["-n", str(workers), "--dist", "loadgroup"]
     if values["expression"]:
@@ -52,5 +62,7 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
     arguments += values["pytest_args"]
     arguments.append("--cri-list" if list_only else "--cri-progress")
     sys.stdout.flush()
-    # another process image, not a call: pytest must see the suite's modules before anybody else does, to explain their assertions
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "pytest", *arguments])  # noqa: S606 - there is no shell in between
+    # another process image, not a call: pytest must see the suite's modules before anybody else does, to
+    # explain their assertions
+    # there is no shell in between
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "pytest", *arguments])  # noqa: S606 - see above

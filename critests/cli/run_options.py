@@ -28,7 +28,11 @@ def run_options(
         without: options that are left out.
     """
     left_out = set(without)
-    wanted = [option for option in OPTIONS if (sections is None or option.section in set(sections)) and option.name not in left_out]
+    wanted = [
+        option
+        for option in OPTIONS
+        if (sections is None or option.section in set(sections)) and option.name not in left_out
+    ]
 
     def add(function: F) -> F:
         for option in reversed(wanted):
@@ -45,7 +49,9 @@ def _click_option(option: Option) -> Callable[[F], F]:
         return click.option(option.name, option.dest, is_flag=True, help=option.help)
     kind = click.Choice(option.choices) if option.choices else None
     metavar = None if option.choices else option.metavar
-    return click.option(option.name, option.dest, multiple=option.many, type=kind, metavar=metavar, help=option.help)
+    return click.option(
+        option.name, option.dest, multiple=option.many, type=kind, metavar=metavar, help=option.help
+    )
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

@@ -1,7 +1,8 @@
 """`critests sonobuoy`: the entry command of the Sonobuoy plugin, on one node of a cluster.
 
-Contract: results go into `$SONOBUOY_RESULTS_DIR` as one tarball, and when it is whole, its path into the file `done` beside it. The worker
-waits for `done` and nothing else, so it is written whatever happens. The container of a DaemonSet must not end, or it is started again.
+Contract: results go into `$SONOBUOY_RESULTS_DIR` as one tarball, and when it is whole, its path into the file
+`done` beside it. The worker waits for `done` and nothing else, so it is written whatever happens. The
+container of a DaemonSet must not end, or it is started again.
 """
 
 import contextlib
@@ -43,20 +44,31 @@ SOCKETS: Final = (
 """Where runtimes listen, below the root of the node."""
 EPILOG = """\b
 Not with --private: only calls that change nothing, on the node's own runtime, beside its kubelet.
-With --private: the whole suite on a second instance of the node's own binary. It has its own root, state, socket and
-network; the kubelet does not know it. It runs in the node's mount namespace, which needs hostPID, a privileged
-container, and /run/critests and /var/lib/critests of the node mounted at the same paths."""
+With --private: the whole suite on a second instance of the node's own binary. It has its own root, state,
+socket and network; the kubelet does not know it. It runs in the node's mount namespace, which needs hostPID,
+a privileged container, and /run/critests and /var/lib/critests of the node mounted at the same paths."""
 
 
 @click.command(epilog=EPILOG)
-@click.option("--private", "kind", type=click.Choice(KINDS), help="test a second instance of this runtime of the node")
 @click.option(
-    "--node-root", type=click.Path(path_type=Path), default=Path("/node"), help="where the node's root is mounted (default /node)"
+    "--private", "kind", type=click.Choice(KINDS), help="test a second instance of this runtime of the node"
 )
-@click.option("--node-pid", type=click.IntRange(1), default=1, help="process in the node's mount namespace (default 1)")
-@click.option("--once", is_flag=True, help="end when the results are handed over, instead of sleeping until stopped")
+@click.option(
+    "--node-root",
+    type=click.Path(path_type=Path),
+    default=Path("/node"),
+    help="where the node's root is mounted (default /node)",
+)
+@click.option(
+    "--node-pid", type=click.IntRange(1), default=1, help="process in the node's mount namespace (default 1)"
+)
+@click.option(
+    "--once", is_flag=True, help="end when the results are handed over, instead of sleeping until stopped"
+)
 @click.argument("run_arguments", nargs=-1, type=click.UNPROCESSED)
-def sonobuoy(kind: str | None, node_root: Path, node_pid: int, *, once: bool, run_arguments: tuple[str, ...]) -> None:
+def sonobuoy(
+    kind: str | None, node_root: Path, node_pid: int, *, once: bool, run_arguments: tuple[str, ...]
+) -> None:
     """Run on one node of a cluster and hand the results to Sonobuoy.
 
     What follows `--` goes to `critests run`.
@@ -66,7 +78,9 @@ def sonobuoy(kind: str | None, node_root: Path, node_pid: int, *, once: bool, ru
     with tempfile.TemporaryDirectory(prefix="critests-") as scratch:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with _private(kind, Path(scratch), node_pid) if kind else _read_only(node_root, run_arguments) as arguments:
+            with (
+                _private(kind, Path(scratch), node_pid) if kind else _read_only(node_root, run_arguments)
+            ) as arguments:
                 code, said = _run([*arguments, "--results", f"{scratch}/results", *run_arguments])
         except (OSError, ValueError) as error:
             said = str(error)
@@ -125,7 +139,10 @@ def _read_only(node_root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
         return
     found = next((socket for name in SOCKETS if (socket := node_root / name).is_socket()), None)
     if found is None:
-        msg = f"no runtime listens at {', '.join(str(node_root / name) for name in SOCKETS)}; name it: -- --runtime-endpoint unix:///…"
+        msg = (
+            f"no runtime listens at {', '.join(str(node_root / name) for name in SOCKETS)}; name it: --"
+            " --runtime-endpoint unix:///…"
+        )
         raise ValueError(msg)
     yield ["--read-only", "--runtime-endpoint", f"unix://{found}"]
 
@@ -158,7 +175,9 @@ def _run(arguments: list[str]) -> tuple[int, str]:
     command = [sys.executable, "-P", "-m", "critests.cli", "run", *arguments[:at], "--", *to_pytest]
     click.echo(f"critests sonobuoy: {shlex.join(['critests', *command[4:]])}", err=True)
     said: deque[str] = deque(maxlen=40)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as child:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as child:
         # a container that is stopped gets SIGTERM; the suite ends in good order, record included, on SIGINT
         before = signal.signal(signal.SIGTERM, lambda *_: child.send_signal(signal.SIGINT))
         try:
@@ -175,9 +194,13 @@ def _failed(code: int, said: str) -> str:
     """Return a JUnit document for a run that left no record: one error that says why."""
     message = f"critests run ended with {code} and left no record"
     suites = ET.Element("testsuites", {"name": "critests"})
-    suite = ET.SubElement(suites, "testsuite", {"name": "cri", "tests": "1", "failures": "0", "errors": "1", "skipped": "0"})
+    suite = ET.SubElement(
+        suites, "testsuite", {"name": "cri", "tests": "1", "failures": "0", "errors": "1", "skipped": "0"}
+    )
     case = ET.SubElement(suite, "testcase", {"classname": "critests.run", "name": "the run", "time": "0"})
-    ET.SubElement(case, "error", {"message": message, "type": "critests.error"}).text = cut(visible(said), SAID_LIMIT)
+    ET.SubElement(case, "error", {"message": message, "type": "critests.error"}).text = cut(
+        visible(said), SAID_LIMIT
+    )
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
 
 

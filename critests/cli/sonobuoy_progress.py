@@ -1,6 +1,7 @@
 """Tells Sonobuoy's worker how far a run is: a pytest plugin for the run that `critests sonobuoy` starts.
 
-The worker beside the plugin's container takes POSTs on `http://localhost:$SONOBUOY_PROGRESS_PORT/progress`. A worker that does not
+The worker beside the plugin's container takes POSTs on `http://localhost:$SONOBUOY_PROGRESS_PORT/progress`. A
+worker that does not
 answer is no reason to stop: the run goes on without it.
 """
 
@@ -57,9 +58,17 @@ class Reporter:
 
     def _tell(self, message: str) -> None:
         self._told = time.monotonic()
-        body = {"msg": message, "total": self._total, "completed": self._completed, "failures": self._failures[:FAILURES]}
+        body = {
+            "msg": message,
+            "total": self._total,
+            "completed": self._completed,
+            "failures": self._failures[:FAILURES],
+        }
         request = urllib.request.Request(  # noqa: S310 - the address is made here, of a number
-            self._address, data=json.dumps(body).encode(), headers={"Content-Type": "application/json"}, method="POST"
+            self._address,
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+            method="POST",
         )
         with contextlib.suppress(OSError):
             urllib.request.urlopen(request, timeout=ANSWER_SECONDS).close()  # noqa: S310 - as above

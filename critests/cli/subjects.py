@@ -11,8 +11,8 @@ KINDS: Final = ("containerd", "crio")
 SCHEMES: Final = ("unix://", "tcp://")
 HANDLER: Final = "handler="
 EXPECTED: Final = (
-    "an endpoint (unix:///… or tcp://…), a throwaway runtime (containerd, containerd=/path, crio, crio=/path), handler=NAME, "
-    "or an earlier run (its folder or its run.json)"
+    "an endpoint (unix:///… or tcp://…), a throwaway runtime (containerd, containerd=/path, crio,"
+    " crio=/path), handler=NAME, or an earlier run (its folder or its run.json)"
 )
 
 

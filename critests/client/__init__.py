@@ -5,4 +5,14 @@ from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, EndpointError, EndpointMalformed, TlsFiles
 from critests.client.recording import Call, Recorder
 
-__all__ = ["Call", "Connection", "Deadlines", "Endpoint", "EndpointError", "EndpointMalformed", "Recorder", "TlsFiles", "connect"]
+__all__ = [
+    "Call",
+    "Connection",
+    "Deadlines",
+    "Endpoint",
+    "EndpointError",
+    "EndpointMalformed",
+    "Recorder",
+    "TlsFiles",
+    "connect",
+]

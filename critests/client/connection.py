@@ -1,4 +1,6 @@
-"""One connection to a runtime: both services, on one socket or on two, and what to say when there is nobody there."""
+"""One connection to a runtime: both services, on one socket or on two, and what to say when there is nobody
+there.
+"""
 
 import errno
 import os
@@ -53,15 +55,21 @@ class Connection:
         """Ask for the version, and turn silence or nonsense into a sentence that says what to do.
 
         Raises:
-            EndpointError: nobody there, nobody we may talk to, nobody who speaks CRI v1, or nobody who answers.
+            EndpointError: nobody there, nobody we may talk to, nobody who speaks CRI v1, or nobody who
+                answers.
         """
         _look_at_socket(self.endpoint)
         if self.image_endpoint != self.endpoint:
             _look_at_socket(self.image_endpoint)
         try:
-            return self.runtime.Version(cri.VersionRequest(version=KUBELET_API_VERSION), timeout=GREETING_SECONDS * self.deadlines.scale)
+            return self.runtime.Version(
+                cri.VersionRequest(version=KUBELET_API_VERSION),
+                timeout=GREETING_SECONDS * self.deadlines.scale,
+            )
         except grpc.RpcError as error:
-            raise EndpointError(_why_no_greeting(self.endpoint, error, GREETING_SECONDS * self.deadlines.scale)) from error
+            raise EndpointError(
+                _why_no_greeting(self.endpoint, error, GREETING_SECONDS * self.deadlines.scale)
+            ) from error
 
 
 def connect(
@@ -88,7 +96,9 @@ def connect(
     recorder = recorder or Recorder()
     deadlines = deadlines or Deadlines()
     image_endpoint = image_endpoint or endpoint
-    channel = RecordingChannel(open_channel(endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds, read_only=read_only)
+    channel = RecordingChannel(
+        open_channel(endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds, read_only=read_only
+    )
     image_channel = channel
     if image_endpoint != endpoint:
         bare = open_channel(image_endpoint, tls, receive_limit_bytes)
@@ -105,8 +115,11 @@ def connect(
     )
 
 
-def open_channel(endpoint: Endpoint, tls: TlsFiles | None = None, receive_limit_bytes: int = RECEIVE_LIMIT_BYTES) -> grpc.Channel:
-    """Open a bare channel: nothing is recorded, no call has a deadline of its own, nothing is sent before the first call.
+def open_channel(
+    endpoint: Endpoint, tls: TlsFiles | None = None, receive_limit_bytes: int = RECEIVE_LIMIT_BYTES
+) -> grpc.Channel:
+    """Open a bare channel: nothing is recorded, no call has a deadline of its own, nothing is sent before the
+    first call.
 
     Args:
         endpoint: to talk to.
@@ -116,7 +129,8 @@ def open_channel(endpoint: Endpoint, tls: TlsFiles | None = None, receive_limit_
     options = [
         ("grpc.max_receive_message_length", receive_limit_bytes),
         ("grpc.max_send_message_length", receive_limit_bytes),
-        # a private pool: else two channels to one socket share a connection, and what breaks one breaks the other
+        # a private pool: else two channels to one socket share a connection, and what breaks one breaks the
+        # other
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.enable_retries", 0),
         ("grpc.initial_reconnect_backoff_ms", 50),
@@ -144,7 +158,10 @@ def _look_at_socket(endpoint: Endpoint) -> None:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
-        msg = f"{endpoint.text}: no such socket; is the runtime running? (critests run --node containerd starts a throwaway one)"
+        msg = (
+            f"{endpoint.text}: no such socket; is the runtime running? (critests run --node containerd starts"
+            " a throwaway one)"
+        )
         raise EndpointError(msg) from error
     except PermissionError as error:
         raise EndpointError(_no_permission(endpoint)) from error
@@ -166,16 +183,26 @@ def _look_at_socket(endpoint: Endpoint) -> None:
 
 
 def _no_permission(endpoint: Endpoint) -> str:
-    return f"{endpoint.text}: permission denied; run as root, or as a member of the group that owns the socket"
+    return (
+        f"{endpoint.text}: permission denied; run as root, or as a member of the group that owns the socket"
+    )
 
 
 def _why_no_greeting(endpoint: Endpoint, error: grpc.RpcError, waited: float) -> str:
     code = error.code() if hasattr(error, "code") else None
     details = (error.details() if hasattr(error, "details") else "") or ""
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return f"{endpoint.text}: somebody accepts the connection but did not answer Version within {waited:g} s"
+        return (
+            f"{endpoint.text}: somebody accepts the connection but did not answer Version within {waited:g} s"
+        )
     if code is grpc.StatusCode.UNIMPLEMENTED:
-        return f"{endpoint.text}: a gRPC server, but without CRI v1 (runtime.v1.RuntimeService); too old, or its CRI plugin is disabled"
+        return (
+            f"{endpoint.text}: a gRPC server, but without CRI v1 (runtime.v1.RuntimeService); too old, or its"
+            " CRI plugin is disabled"
+        )
     if code is grpc.StatusCode.UNAVAILABLE:
-        return f"{endpoint.text}: no CRI runtime answers there; what listens does not speak gRPC, or hung up ({details[:200]})"
+        return (
+            f"{endpoint.text}: no CRI runtime answers there; what listens does not speak gRPC, or hung up"
+            f" ({details[:200]})"
+        )
     return f"{endpoint.text}: Version failed with {code.name if code else 'no code'} ({details[:200]})"

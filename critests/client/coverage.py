@@ -8,8 +8,8 @@ from google.protobuf.message import Message
 class Coverage:
     """Counts calls by RPC, and set fields of requests and responses by `Message.field`.
 
-    A field counts as exercised when it is present (a message, an optional, a non-empty list or map) or differs from its default;
-    proto3 cannot tell a default that was set on purpose from one that was not.
+    A field counts as exercised when it is present (a message, an optional, a non-empty list or map) or
+    differs from its default; proto3 cannot tell a default that was set on purpose from one that was not.
     """
 
     def __init__(self) -> None:

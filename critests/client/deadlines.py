@@ -29,8 +29,8 @@ STREAM_SECONDS = 60.0
 class Deadlines:
     """The deadline of every call, scaled for slow machines.
 
-    StopContainer gets its grace period and two minutes on top, as the kubelet's client does; some runtimes take the deadline of the
-    call as their own time-out, so a deadline is behaviour and not only protection.
+    StopContainer gets its grace period and two minutes on top, as the kubelet's client does; some runtimes
+    take the deadline of the call as their own time-out, so a deadline is behaviour and not only protection.
 
     Attributes:
         scale: factor on every deadline; 1.0 for a machine of ordinary speed.

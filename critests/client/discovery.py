@@ -1,4 +1,6 @@
-"""Finding the endpoint the way crictl does: flag, environment, /etc/crictl.yaml, then the well-known sockets."""
+"""Finding the endpoint the way crictl does: flag, environment, /etc/crictl.yaml, then the well-known
+sockets.
+"""
 
 import os
 import socket
@@ -47,7 +49,11 @@ def find(
         EndpointError: none was found, or more than one answers.
     """
     config = _read(crictl_config)
-    image = image or environment.get("IMAGE_SERVICE_ENDPOINT") or (None if runtime else config.get("image-endpoint"))
+    image = (
+        image
+        or environment.get("IMAGE_SERVICE_ENDPOINT")
+        or (None if runtime else config.get("image-endpoint"))
+    )
     for text, source in (
         (runtime, "--runtime-endpoint"),
         (environment.get("CONTAINER_RUNTIME_ENDPOINT"), "CONTAINER_RUNTIME_ENDPOINT"),
@@ -59,15 +65,17 @@ def find(
     answering = [path for path in well_known if _listens(path)]
     if len(answering) == 1:
         endpoint = Endpoint.parse(str(answering[0]))
-        return Found(endpoint, Endpoint.parse(image) if image else endpoint, "the only well-known socket that answers")
+        return Found(
+            endpoint, Endpoint.parse(image) if image else endpoint, "the only well-known socket that answers"
+        )
     if answering:
         names = " and ".join(f"unix://{path}" for path in answering)
         msg = f"more than one runtime answers ({names}): choose one with --runtime-endpoint"
         raise EndpointError(msg)
     tried = ", ".join(str(path) for path in well_known)
     msg = (
-        f"no runtime found: no --runtime-endpoint, no CONTAINER_RUNTIME_ENDPOINT, nothing in {crictl_config}, "
-        f"and none of {tried} answers; critests run --node containerd starts a throwaway one"
+        f"no runtime found: no --runtime-endpoint, no CONTAINER_RUNTIME_ENDPOINT, nothing in {crictl_config},"
+        f" and none of {tried} answers; critests run --node containerd starts a throwaway one"
     )
     raise EndpointError(msg)
 

@@ -40,7 +40,11 @@ class TlsFiles:
         if bool(self.certificate) != bool(self.key):
             msg = "--tls-cert and --tls-key belong together: give both or neither"
             raise EndpointMalformed(msg)
-        for option, file in (("--tls-ca", self.ca), ("--tls-cert", self.certificate), ("--tls-key", self.key)):
+        for option, file in (
+            ("--tls-ca", self.ca),
+            ("--tls-cert", self.certificate),
+            ("--tls-key", self.key),
+        ):
             if file is not None and not file.is_file():
                 msg = f"{option} {file}: no such file"
                 raise EndpointMalformed(msg)
@@ -65,7 +69,8 @@ class Endpoint:
         """Read an endpoint in any of the forms that crictl takes.
 
         Args:
-            text: `unix:///run/x.sock`, `unix:/run/x.sock`, `/run/x.sock`, `tcp://host:port` or `tcp:host:port`.
+            text: `unix:///run/x.sock`, `unix:/run/x.sock`, `/run/x.sock`, `tcp://host:port` or
+                `tcp:host:port`.
 
         Raises:
             EndpointMalformed: the form is unknown, or belongs to another operating system.
@@ -78,12 +83,18 @@ class Endpoint:
         if text.startswith("/"):
             return cls(f"unix://{text}", f"unix:{text}", Path(text))
         if scheme == "npipe":
-            msg = f"{text}: named pipes belong to Windows nodes, and this suite runs on Linux; give a unix: or tcp: endpoint"
+            msg = (
+                f"{text}: named pipes belong to Windows nodes, and this suite runs on Linux; give a unix: or"
+                " tcp: endpoint"
+            )
             raise EndpointMalformed(msg)
         if colon and scheme == "unix":
             path = rest.removeprefix("//")
             if not path.startswith("/"):
-                msg = f"{text}: the path of a unix socket must be absolute, as in unix:///run/containerd/containerd.sock"
+                msg = (
+                    f"{text}: the path of a unix socket must be absolute, as in"
+                    " unix:///run/containerd/containerd.sock"
+                )
                 raise EndpointMalformed(msg)
             return cls(f"unix://{path}", f"unix:{path}", Path(path))
         if colon and scheme == "tcp":

@@ -39,7 +39,8 @@ def plain_stubs(
     *,
     receive_limit_bytes: int = RECEIVE_LIMIT_BYTES,
 ) -> PlainConnection:
-    """Open a connection without recording; nothing is sent before the first call. Open it in the process that uses it, after any fork.
+    """Open a connection without recording; nothing is sent before the first call. Open it in the process that
+    uses it, after any fork.
 
     Args:
         endpoint: of the runtime service.
@@ -51,4 +52,6 @@ def plain_stubs(
     image_channel = channel
     if image_endpoint is not None and image_endpoint != endpoint:
         image_channel = open_channel(image_endpoint, tls, receive_limit_bytes)
-    return PlainConnection(cri_grpc.RuntimeServiceStub(channel), cri_grpc.ImageServiceStub(image_channel), channel, image_channel)
+    return PlainConnection(
+        cri_grpc.RuntimeServiceStub(channel), cri_grpc.ImageServiceStub(image_channel), channel, image_channel
+    )

@@ -21,7 +21,9 @@ MESSAGE_LIMIT_BYTES = 64 * 1024
 KEPT_CALLS = 2000
 
 
-READING = re.compile(r"Version|Status|RuntimeConfig|List\w+|Stream\w+|\w+Status|\w+Stats|ImageFsInfo|GetContainerEvents")
+READING = re.compile(
+    r"Version|Status|RuntimeConfig|List\w+|Stream\w+|\w+Status|\w+Stats|ImageFsInfo|GetContainerEvents"
+)
 """Names of the RPCs that change nothing."""
 
 
@@ -97,17 +99,30 @@ class Recorder:
 class RecordedCall:
     """A unary RPC of a stub: sets the deadline where the caller set none, and records the call."""
 
-    def __init__(self, rpc: str, inner: Any, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - grpcio's own callables have no common public type
+    # grpcio's own callables have no common public type
+    def __init__(self, rpc: str, inner: Any, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - see above
         self._rpc = rpc
         self._inner = inner
         self._recorder = recorder
         self._deadline = deadline
 
-    def __call__(self, request: Message, timeout: float | None = None, metadata: Any = None, **more: Any) -> Message:  # noqa: ANN401 - grpcio's signature
+    def __call__(
+        self,
+        request: Message,
+        timeout: float | None = None,
+        metadata: Any = None,  # noqa: ANN401 - grpcio's signature
+        **more: Any,  # noqa: ANN401 - grpcio's signature
+    ) -> Message:
         """Make the call and wait for its end."""
         return self.with_call(request, timeout, metadata, **more)[0]
 
-    def with_call(self, request: Message, timeout: float | None = None, metadata: Any = None, **more: Any) -> tuple[Message, Any]:  # noqa: ANN401 - grpcio's signature
+    def with_call(
+        self,
+        request: Message,
+        timeout: float | None = None,
+        metadata: Any = None,  # noqa: ANN401 - grpcio's signature
+        **more: Any,  # noqa: ANN401 - grpcio's signature
+    ) -> tuple[Message, Any]:
         """Make the call, wait for its end and return the response with the call object."""
         started, begin = time.time(), time.perf_counter()
         try:
@@ -123,19 +138,39 @@ class RecordedCall:
         self._recorder.add(Call(self._rpc, redacted(request), response, "OK", "", started, seconds))
         return response, call
 
-    def future(self, request: Message, timeout: float | None = None, metadata: Any = None, **more: Any) -> Any:  # noqa: ANN401 - grpcio's signature
+    def future(
+        self,
+        request: Message,
+        timeout: float | None = None,
+        metadata: Any = None,  # noqa: ANN401 - grpcio's signature
+        **more: Any,  # noqa: ANN401 - grpcio's signature
+    ) -> Any:  # noqa: ANN401 - grpcio's signature
         """Make the call without waiting; it is recorded when it ends."""
         started, begin = time.time(), time.perf_counter()
-        pending = self._inner.future(request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more)
+        pending = self._inner.future(
+            request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more
+        )
 
         def record(done: Any) -> None:  # noqa: ANN401 - grpcio's future
             seconds = time.perf_counter() - begin
             if done.cancelled():
-                self._recorder.add(Call(self._rpc, redacted(request), None, "CANCELLED", "cancelled by the suite", started, seconds))
+                self._recorder.add(
+                    Call(
+                        self._rpc,
+                        redacted(request),
+                        None,
+                        "CANCELLED",
+                        "cancelled by the suite",
+                        started,
+                        seconds,
+                    )
+                )
                 return
             error = done.exception()
             if error is None:
-                self._recorder.add(Call(self._rpc, redacted(request), done.result(), "OK", "", started, seconds))
+                self._recorder.add(
+                    Call(self._rpc, redacted(request), done.result(), "OK", "", started, seconds)
+                )
             else:
                 name_the_rpc(error, self._rpc)
                 self._recorder.add(Call(self._rpc, redacted(request), None, *_code(error), started, seconds))
@@ -147,22 +182,32 @@ class RecordedCall:
 class RecordedStream:
     """A server-streaming RPC of a stub: sets the deadline and records how many messages came."""
 
-    def __init__(self, rpc: str, inner: Any, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - grpcio's own callables have no common public type
+    # grpcio's own callables have no common public type
+    def __init__(self, rpc: str, inner: Any, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - see above
         self._rpc = rpc
         self._inner = inner
         self._recorder = recorder
         self._deadline = deadline
 
-    def __call__(self, request: Message, timeout: float | None = None, metadata: Any = None, **more: Any) -> "RecordedMessages":  # noqa: ANN401 - grpcio's signature
+    def __call__(
+        self,
+        request: Message,
+        timeout: float | None = None,
+        metadata: Any = None,  # noqa: ANN401 - grpcio's signature
+        **more: Any,  # noqa: ANN401 - grpcio's signature
+    ) -> "RecordedMessages":
         """Open the stream; iterate over what is returned."""
-        call = self._inner(request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more)
+        call = self._inner(
+            request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more
+        )
         return RecordedMessages(self._rpc, request, call, self._recorder)
 
 
 class RecordedMessages:
     """The messages of a stream, as they come; `cancel()` ends it from this side."""
 
-    def __init__(self, rpc: str, request: Message, call: Any, recorder: Recorder) -> None:  # noqa: ANN401 - grpcio's call object
+    # grpcio's call object
+    def __init__(self, rpc: str, request: Message, call: Any, recorder: Recorder) -> None:  # noqa: ANN401 - see above
         self._rpc = rpc
         self._request = request
         self._call = call
@@ -197,13 +242,31 @@ class RecordedMessages:
         if not self._done:
             self._done = True
             seconds = time.perf_counter() - self._begin
-            self._recorder.add(Call(self._rpc, redacted(self._request), None, code, details, self._started, seconds, self._count))
+            self._recorder.add(
+                Call(
+                    self._rpc,
+                    redacted(self._request),
+                    None,
+                    code,
+                    details,
+                    self._started,
+                    seconds,
+                    self._count,
+                )
+            )
 
 
 class RecordingChannel(grpc.Channel):
     """A channel whose calls are recorded; hand it to the generated stubs."""
 
-    def __init__(self, inner: grpc.Channel, recorder: Recorder, deadline: Any, *, read_only: bool = False) -> None:  # noqa: ANN401 - a callable (rpc, request) -> seconds
+    def __init__(
+        self,
+        inner: grpc.Channel,
+        recorder: Recorder,
+        deadline: Any,  # noqa: ANN401 - a callable (rpc, request) -> seconds
+        *,
+        read_only: bool = False,
+    ) -> None:
         self._read_only = read_only
         self._inner = inner
         self._recorder = recorder
@@ -213,21 +276,32 @@ class RecordingChannel(grpc.Channel):
         """Return a recorded unary call."""
         if self._read_only and not READING.fullmatch(rpc_name(method)):
             return _Refused(rpc_name(method))
-        return RecordedCall(rpc_name(method), self._inner.unary_unary(method, *args, **kwargs), self._recorder, self._deadline)
+        return RecordedCall(
+            rpc_name(method), self._inner.unary_unary(method, *args, **kwargs), self._recorder, self._deadline
+        )
 
-    def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
+    # grpcio's signature
+    def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - see above
         """Return a recorded server-streaming call."""
-        return RecordedStream(rpc_name(method), self._inner.unary_stream(method, *args, **kwargs), self._recorder, self._deadline)
+        return RecordedStream(
+            rpc_name(method),
+            self._inner.unary_stream(method, *args, **kwargs),
+            self._recorder,
+            self._deadline,
+        )
 
-    def stream_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
+    # grpcio's signature
+    def stream_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - see above
         """Return a client-streaming call; the CRI has none."""
         return self._inner.stream_unary(method, *args, **kwargs)
 
-    def stream_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
+    # grpcio's signature
+    def stream_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - see above
         """Return a two-way streaming call; the CRI has none."""
         return self._inner.stream_stream(method, *args, **kwargs)
 
-    def subscribe(self, callback: Any, try_to_connect: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002 - grpcio's signature
+    # grpcio's signature
+    def subscribe(self, callback: Any, try_to_connect: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002 - see above
         """Watch the state of the connection."""
         self._inner.subscribe(callback, try_to_connect)
 
@@ -266,7 +340,8 @@ def rpc_name(method: str) -> str:
 
 def name_the_rpc(error: BaseException, rpc: str) -> None:
     """Note on an error which RPC it came from, so that a failed test can be traced to its cause."""
-    error.critests_rpc = rpc  # type: ignore[attr-defined]  # grpcio raises its call object, which has no such field of its own
+    # grpcio raises its call object, which has no such field of its own
+    error.critests_rpc = rpc  # type: ignore[attr-defined]  # see above
 
 
 def failed_rpc(error: BaseException) -> str:
@@ -277,7 +352,8 @@ def failed_rpc(error: BaseException) -> str:
 def redacted(message: Message) -> Message:
     """Return a message that is fit for a file: the same one, or a copy without the secrets of its AuthConfig.
 
-    A test that sends raw bytes (an unknown method, an unknown field) has no message; the bytes are kept as they are.
+    A test that sends raw bytes (an unknown method, an unknown field) has no message; the bytes are kept as
+    they are.
     """
     if not isinstance(message, cri.PullImageRequest) or not message.HasField("auth"):
         return message

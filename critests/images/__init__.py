@@ -1,1 +1,3 @@
-"""Test images: what exists and why, how they are built, and the registry on loopback that serves them and can misbehave."""
+"""Test images: what exists and why, how they are built, and the registry on loopback that serves them and can
+misbehave.
+"""

@@ -1,7 +1,9 @@
-"""The registry's other side, for the suite alone: making images and driving faults, over HTTP for every worker.
+"""The registry's other side, for the suite alone: making images and driving faults, over HTTP for every
+worker.
 
-Each operation is a POST to `/critests/<operation>` with the admin token in `X-Critests-Token` and a JSON object in
-the body, answered by a JSON object. `registry_client.RegistryClient` is the only caller; the two change together.
+Each operation is a POST to `/critests/<operation>` with the admin token in `X-Critests-Token` and a JSON
+object in the body, answered by a JSON object. `registry_client.RegistryClient` is the only caller; the two
+change together.
 """
 
 import json
@@ -66,7 +68,9 @@ def _clear_faults(contents: RegistryContents, body: _Body) -> _Body:
 
 
 def _access(contents: RegistryContents, body: _Body) -> _Body:
-    contents.repositories.set_access(body["repository"], Access.from_json(body["access"]) if body.get("access") else None)
+    contents.repositories.set_access(
+        body["repository"], Access.from_json(body["access"]) if body.get("access") else None
+    )
     return {}
 
 
@@ -92,7 +96,9 @@ _OPERATIONS: dict[str, Callable[[RegistryContents, _Body], _Body]] = {
 }
 
 
-def administer(contents: RegistryContents, operation: str, token: str, body: bytes) -> tuple[HTTPStatus, _Body]:
+def administer(
+    contents: RegistryContents, operation: str, token: str, body: bytes
+) -> tuple[HTTPStatus, _Body]:
     """Do one operation and return the answer; `{"error": …}` where it could not be done."""
     if not secrets.compare_digest(token.encode(), contents.admin_token.encode()):
         return HTTPStatus.FORBIDDEN, {"error": "the admin token is not this registry's"}

@@ -1,8 +1,8 @@
 """The operations of `assembly.Assembler` as amd64 machine code.
 
-Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2 (encodings); System V ABI for x86-64,
-appendix A (registers of a system call: number and result in rax, arguments in rdi, rsi, rdx, r10, r8, r9; rcx and r11
-are destroyed).
+Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2 (encodings); System V ABI for
+x86-64, appendix A (registers of a system call: number and result in rax, arguments in rdi, rsi, rdx, r10, r8,
+r9; rcx and r11 are destroyed).
 """
 
 import struct
@@ -83,7 +83,9 @@ class Amd64(Assembler):
         self._memory(b"\x0f\xb6", into, base, offset)
 
     def store_byte(self, source: Register, base: Register, offset: int = 0) -> None:
-        """`mov byte [base + disp32], r8`; with a REX prefix every register has a lowest byte (and REX.W means nothing here)."""
+        """`mov byte [base + disp32], r8`; with a REX prefix every register has a lowest byte (and REX.W means
+        nothing here).
+        """
         self._memory(b"\x88", source, base, offset)
 
     def load(self, into: Register, base: Register, offset: int = 0) -> None:
@@ -133,7 +135,9 @@ class Amd64(Assembler):
         if 0 <= value < 1 << 32:
             self.code += b"\x41" * (number >> 3) + bytes([0xB8 | number & 7]) + struct.pack("<I", value)
         else:
-            self.code += bytes([self._rex(0, number), 0xB8 | number & 7]) + struct.pack("<Q", value & (1 << 64) - 1)
+            self.code += bytes([self._rex(0, number), 0xB8 | number & 7]) + struct.pack(
+                "<Q", value & (1 << 64) - 1
+            )
 
     def _two_registers(self, opcode: int, reg: Register, rm: Register) -> None:
         self._raw_registers(opcode, _NUMBER_OF[reg], _NUMBER_OF[rm])
@@ -154,7 +158,11 @@ class Amd64(Assembler):
 
     def _memory(self, opcode: bytes, reg: Register, base: Register, offset: int) -> None:
         number, address = _NUMBER_OF[reg], _NUMBER_OF[base]
-        self.code += bytes([self._rex(number, address)]) + opcode + bytes([0b10 << 6 | (number & 7) << 3 | address & 7])
+        self.code += (
+            bytes([self._rex(number, address)])
+            + opcode
+            + bytes([0b10 << 6 | (number & 7) << 3 | address & 7])
+        )
         if address & 7 == _RSP:
             self.code += b"\x24"  # a base with this number must be named in a SIB byte
         self.code += struct.pack("<i", offset)

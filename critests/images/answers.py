@@ -36,7 +36,9 @@ class _Part:
 
 
 def parse_range(header: str, size: int) -> _Part:
-    """Return what a Range header asks of a content; other forms than one range of bytes are ignored, as RFC 9110 allows."""
+    """Return what a Range header asks of a content; other forms than one range of bytes are ignored, as RFC
+    9110 allows.
+    """
     match = _RANGE.fullmatch(header.strip())
     whole = _Part(HTTPStatus.OK, 0, size)
     if not match or not any(match.groups()):
@@ -50,7 +52,11 @@ def parse_range(header: str, size: int) -> _Part:
         if last and int(last) < start:
             return whole
         satisfiable = start < size
-    return _Part(HTTPStatus.PARTIAL_CONTENT, start, end) if satisfiable else _Part(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, 0, 0)
+    return (
+        _Part(HTTPStatus.PARTIAL_CONTENT, start, end)
+        if satisfiable
+        else _Part(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, 0, 0)
+    )
 
 
 @dataclass(slots=True)
@@ -91,7 +97,12 @@ class Answer:
         if fault is FaultKind.WRONG_DIGEST:
             if self.kind == "manifest":
                 # Still JSON and as long as before: the last digit of the first size is another.
-                return re.sub(rb'("size":\d*?)(\d)(?=\D)', lambda found: found[1] + b"%d" % ((int(found[2]) + 1) % 10), content, count=1)
+                return re.sub(
+                    rb'("size":\d*?)(\d)(?=\D)',
+                    lambda found: found[1] + b"%d" % ((int(found[2]) + 1) % 10),
+                    content,
+                    count=1,
+                )
             middle = len(content) // 2
             return content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :]
         if fault is FaultKind.SHORT:
@@ -105,7 +116,9 @@ class Answer:
         self.sent.status = int(part.status)
         handler.send_response(part.status)
         media_type = self.blob.media_type if self.kind == "manifest" else "application/octet-stream"
-        handler.send_header("Content-Type", "text/html" if fault is FaultKind.WRONG_MEDIA_TYPE else media_type)
+        handler.send_header(
+            "Content-Type", "text/html" if fault is FaultKind.WRONG_MEDIA_TYPE else media_type
+        )
         if fault is FaultKind.CHUNKED and handler.command != "HEAD":
             handler.send_header("Transfer-Encoding", "chunked")
         else:
@@ -175,7 +188,9 @@ class Answer:
         self._wait(seconds)
 
     def _wait(self, seconds: float) -> bool:
-        """Wait; return False at once when the client has left, the fault was cleared or the registry stops."""
+        """Wait; return False at once when the client has left, the fault was cleared or the registry
+        stops.
+        """
         deadline = time.monotonic() + seconds
         watch = select.poll()
         watch.register(self.handler.connection, select.POLLRDHUP | select.POLLHUP | select.POLLERR)

@@ -1,6 +1,7 @@
 """The operations of `assembly.Assembler` as arm64 machine code.
 
-Sources: Arm Architecture Reference Manual for A-profile, chapter C6 (encodings); the kernel's convention for system
+Sources: Arm Architecture Reference Manual for A-profile, chapter C6 (encodings); the kernel's convention for
+system
 calls: number in x8, arguments in x0 … x5, result in x0.
 """
 
@@ -32,7 +33,9 @@ _BRANCH_ON = {
     Condition.GREATER: 12,
     Condition.LESS_OR_EQUAL: 13,
 }
-_ZERO = 31  # as an operand of most operations the number 31 reads as zero; as a base or in `add immediate` it is the stack pointer
+# as an operand of most operations the number 31 reads as zero; as a base or in `add immediate` it is the
+# stack pointer
+_ZERO = 31
 _SCRATCH = 16  # x16, free for a linker or for us
 _IMMEDIATE_LIMIT = 1 << 12
 
@@ -153,14 +156,18 @@ class Arm64(Assembler):
         for place, part in more:
             self._word(0xF2800000 | place << 21 | part << 5 | number)
 
-    def _arithmetic(self, with_register: int, with_immediate: int, into: Register, operand: Register | int) -> None:
+    def _arithmetic(
+        self, with_register: int, with_immediate: int, into: Register, operand: Register | int
+    ) -> None:
         number = _NUMBER_OF[into]
         if isinstance(operand, Register):
             self._three(with_register, number, number, _NUMBER_OF[operand])
         elif 0 <= operand < _IMMEDIATE_LIMIT:
             self._word(with_immediate | operand << 10 | number << 5 | number)
         elif into is Register.STACK:
-            raise ValueError(f"the stack pointer moves by less than {_IMMEDIATE_LIMIT} bytes at a time, not by {operand}")
+            raise ValueError(
+                f"the stack pointer moves by less than {_IMMEDIATE_LIMIT} bytes at a time, not by {operand}"
+            )
         else:
             self._set(_SCRATCH, operand)
             self._three(with_register, number, number, _SCRATCH)

@@ -1,17 +1,20 @@
 """A tiny assembler: a program is written once, in a dozen operations, and encoded for each architecture.
 
-A few of our test programs must be smaller and more exact than a shell can be: a pause process that ends on SIGTERM, a
-system call with its plain result, a clock without a library. They need no compiler: `programs.py` writes them with
-the operations of `Assembler`, and `amd64.py` and `arm64.py` say which bytes each operation is.
+A few of our test programs must be smaller and more exact than a shell can be: a pause process that ends on
+SIGTERM, a system call with its plain result, a clock without a library. They need no compiler: `programs.py`
+writes them with the operations of `Assembler`, and `amd64.py` and `arm64.py` say which bytes each operation
+is.
 
 Registers are named by their role, because the kernel's calling convention differs between the two:
 
-* `NUMBER` and `A0` … `A5` hold a system call's number and arguments, `RESULT` its result. `RESULT` is another name of
-  `NUMBER` (amd64) or of `A0` (arm64), so a program copies a result away before it sets the next call up;
+* `NUMBER` and `A0` … `A5` hold a system call's number and arguments, `RESULT` its result. `RESULT` is another
+  name of `NUMBER` (amd64) or of `A0` (arm64), so a program copies a result away before it sets the next call
+  up;
 * `S0` … `S4` keep their value over system calls and subroutines;
 * `STACK` is the stack pointer. At the start of a program it points at argc, followed by the argv pointers.
 
-A `divide` may destroy `NUMBER`, `RESULT` and `A2`, every system call `NUMBER`, `RESULT` and `A0`. Subroutines do not
+A `divide` may destroy `NUMBER`, `RESULT` and `A2`, every system call `NUMBER`, `RESULT` and `A0`. Subroutines
+do not
 nest: one return address.
 """
 

@@ -51,7 +51,9 @@ class _Part:
 
 
 class Builder:
-    """Builds images for one architecture and remembers the layers that images share. Usable from several threads."""
+    """Builds images for one architecture and remembers the layers that images share. Usable from several
+    threads.
+    """
 
     def __init__(self, architecture: Architecture | None = None, busybox: Path | None = None) -> None:
         self.architecture = architecture or machine_architecture()
@@ -59,13 +61,16 @@ class Builder:
         self._layers: dict[object, Layer] = {}
         self._lock = threading.Lock()
 
-    def build(self, spec: ImageSpec, *, salt: str = "", labels: Mapping[str, str] | None = None) -> BuiltImage:
+    def build(
+        self, spec: ImageSpec, *, salt: str = "", labels: Mapping[str, str] | None = None
+    ) -> BuiltImage:
         """Build an image.
 
         Args:
             spec: What to build, from the catalogue or derived from it.
-            salt: A text that makes the image unlike any other: it is in the configuration, in a small layer of its own, and in the
-                content of filler layers. A runtime then holds nothing of the image but its base.
+            salt: A text that makes the image unlike any other: it is in the configuration, in a small layer
+                of its own, and in the content of filler layers. A runtime then holds nothing of the image but
+                its base.
             labels: Further labels of the configuration; they make the image's id another, its layers stay.
 
         Raises:
@@ -86,12 +91,18 @@ class Builder:
             if other.architecture != self.architecture
         ]
         top = oci.index([(part.manifest, platform) for part, platform in parts], spec.dialect)
-        return self._whole(native if spec.content is Content.INDEX else None, [part for part, _ in parts], top)
+        return self._whole(
+            native if spec.content is Content.INDEX else None, [part for part, _ in parts], top
+        )
 
     @staticmethod
     def _whole(native: _Part | None, parts: list[_Part] | None = None, top: Blob | None = None) -> BuiltImage:
         every = parts if parts is not None else [native] if native else []
-        blobs = {blob.digest: blob for part in every for blob in (part.config, *(layer.blob for layer in part.layers))}
+        blobs = {
+            blob.digest: blob
+            for part in every
+            for blob in (part.config, *(layer.blob for layer in part.layers))
+        }
         return BuiltImage(
             top=top or every[0].manifest,
             manifests=tuple(part.manifest for part in every),
@@ -106,29 +117,43 @@ class Builder:
             return []
         made: list[Layer] = []
         if spec.base is Base.BUSYBOX:
-            base = self._remembered("base", lambda: oci.pack_layer(root_entries(find_busybox(self.architecture, self._busybox))))
+            base = self._remembered(
+                "base", lambda: oci.pack_layer(root_entries(find_busybox(self.architecture, self._busybox)))
+            )
             made.append(oci.in_dialect(base, spec.dialect))
         if spec.programs:
-            entries = [Entry(f"bin/{name}", program(name, self.architecture), mode=0o755) for name in spec.programs]
+            entries = [
+                Entry(f"bin/{name}", program(name, self.architecture), mode=0o755) for name in spec.programs
+            ]
             made.append(self._packed(entries, spec.compression, spec.dialect))
         made += [self._packed(list(entries), spec.compression, spec.dialect) for entries in spec.layers]
         made += [self._filler(spec, number, salt) for number in range(1, spec.filler_layers + 1)]
         if salt:
-            made.append(oci.pack_layer([Entry("etc/critests-salt", f"{salt}\n".encode())], spec.compression, spec.dialect))
+            made.append(
+                oci.pack_layer(
+                    [Entry("etc/critests-salt", f"{salt}\n".encode())], spec.compression, spec.dialect
+                )
+            )
         return made
 
     def _packed(self, entries: list[Entry], compression: Compression, dialect: Dialect) -> Layer:
-        return self._remembered((tuple(entries), compression, dialect), lambda: oci.pack_layer(entries, compression, dialect))
+        return self._remembered(
+            (tuple(entries), compression, dialect), lambda: oci.pack_layer(entries, compression, dialect)
+        )
 
     def _filler(self, spec: ImageSpec, number: int, salt: str) -> Layer:
         """One of the layers that are there for their number or their size."""
         size = spec.filler_bytes // spec.filler_layers
-        entries = [Entry(f"layers/{number}", f"{number}\n".encode()), Entry("layers/last", f"{number} {salt}".strip().encode() + b"\n")]
+        entries = [
+            Entry(f"layers/{number}", f"{number}\n".encode()),
+            Entry("layers/last", f"{number} {salt}".strip().encode() + b"\n"),
+        ]
         if not size:
             return self._packed(entries, spec.compression, spec.dialect)
 
         def make() -> Layer:
-            content = random.Random(f"{number} {salt}").randbytes(size)  # noqa: S311  # the same bytes at every build, not a secret
+            # the same bytes at every build, not a secret
+            content = random.Random(f"{number} {salt}").randbytes(size)  # noqa: S311 - see above
             filler = Entry(f"layers/filler-{number}", content)
             return oci.pack_layer([*entries, filler], Compression.STORED, spec.dialect)
 
@@ -136,7 +161,11 @@ class Builder:
 
     def _marker(self, platform: Platform) -> Layer:
         """The only layer of an image for an architecture that nothing here runs."""
-        return self._packed([Entry("architecture", f"{platform.architecture}{platform.variant}\n".encode())], Compression.GZIP, Dialect.OCI)
+        return self._packed(
+            [Entry("architecture", f"{platform.architecture}{platform.variant}\n".encode())],
+            Compression.GZIP,
+            Dialect.OCI,
+        )
 
     def _remembered(self, key: object, make: Callable[[], Layer]) -> Layer:
         with self._lock:
@@ -145,7 +174,9 @@ class Builder:
             return self._layers[key]
 
     @staticmethod
-    def _image(spec: ImageSpec, platform: Platform, layers: list[Layer], salt: str, labels: Mapping[str, str]) -> _Part:
+    def _image(
+        spec: ImageSpec, platform: Platform, layers: list[Layer], salt: str, labels: Mapping[str, str]
+    ) -> _Part:
         diff_ids = [layer.diff_id for layer in layers]
         if spec.wrong_diff_id:
             diff_ids[-1] = oci.digest(b"not what the layer holds")
@@ -174,12 +205,18 @@ class Builder:
 
     @staticmethod
     def _artifact(spec: ImageSpec, salt: str) -> _Part:
-        """A manifest as the specification's guidance for artifacts has it: the empty configuration, and layers that are no archives."""
+        """A manifest as the specification's guidance for artifacts has it: the empty configuration, and
+        layers that are no archives.
+        """
         layers = [
-            Layer(Blob("text/plain", entry.content + salt.encode()), oci.digest(entry.content + salt.encode()))
+            Layer(
+                Blob("text/plain", entry.content + salt.encode()), oci.digest(entry.content + salt.encode())
+            )
             for entries in spec.layers
             for entry in entries
         ]
         config = Blob(oci.EMPTY_CONFIG, b"{}")
         blobs = [layer.blob for layer in layers]
-        return _Part(oci.manifest(config, blobs, artifact_type="application/vnd.critests.note"), config, tuple(layers))
+        return _Part(
+            oci.manifest(config, blobs, artifact_type="application/vnd.critests.note"), config, tuple(layers)
+        )

@@ -1,4 +1,6 @@
-"""What test images exist, and why: one `ImageSpec` each. `build.py` makes them, `changed` derives others from them."""
+"""What test images exist, and why: one `ImageSpec` each. `build.py` makes them, `changed` derives others from
+them.
+"""
 
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum, unique
@@ -91,7 +93,9 @@ class ImageSpec:
     filler_bytes: int = 0
     """Bytes that do not compress, in layers of their own."""
     filler_layers: int = 0
-    """How many layers there are of those; without bytes they are small, and each replaces a file of the one below."""
+    """How many layers there are of those; without bytes they are small, and each replaces a file of the one
+    below.
+    """
     dialect: Dialect = Dialect.OCI
     compression: Compression = Compression.GZIP
     """Of the layers above the base."""
@@ -108,7 +112,9 @@ class ImageSpec:
         values: dict[str, Any] = {}
         for name, value in cast("dict[str, object]", changes).items():
             if name not in Changes.__annotations__:
-                raise ValueError(f"an image has no {name!r} to change; it has {', '.join(sorted(Changes.__annotations__))}")
+                raise ValueError(
+                    f"an image has no {name!r} to change; it has {', '.join(sorted(Changes.__annotations__))}"
+                )
             values[name] = _value(name, known[name], value)
         files = values.pop("files", ())
         return replace(self, **values, layers=(*self.layers, files) if files else self.layers)
@@ -124,7 +130,8 @@ def _value(name: str, old: object, new: object) -> object:
         if isinstance(old, tuple) and isinstance(new, list) and all(isinstance(each, str) for each in new):
             return tuple(new)
         if not isinstance(old, tuple) and isinstance(new, int if isinstance(old, int) else str):
-            return type(old)(new)  # type: ignore[call-arg]  # str, int, bool and the enumerations all take one value
+            # str, int, bool and the enumerations all take one value
+            return type(old)(new)  # type: ignore[call-arg]  # see above
     except (TypeError, ValueError, AttributeError, KeyError) as error:
         raise ValueError(f"{new!r} is no {name} for an image: {error}") from error
     raise ValueError(f"{new!r} is no {name} for an image")
@@ -191,18 +198,29 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         command=(),
     ),
     ImageSpec(
-        "tools", "busybox, and programs for what it cannot do: sys (any system call), clock (monotonic), pause", programs=PROGRAM_NAMES
+        "tools",
+        "busybox, and programs for what it cannot do: sys (any system call), clock (monotonic), pause",
+        programs=PROGRAM_NAMES,
     ),
     ImageSpec("user-number", "the user is a number", user="1000"),
     ImageSpec("user-number-group", "the user is a number, with a group's number", user="1000:2000"),
     ImageSpec("user-root", "the user is named as the number of root", user="0"),
     ImageSpec("user-unlisted", "the user is a number that /etc/passwd does not hold", user="4321"),
-    ImageSpec("user-name", "the user is a name of /etc/passwd, member of further groups in /etc/group", user="tester"),
+    ImageSpec(
+        "user-name",
+        "the user is a name of /etc/passwd, member of further groups in /etc/group",
+        user="tester",
+    ),
     ImageSpec("user-name-group", "the user and the group are names", user="tester:crew"),
-    ImageSpec("user-absent", "the user is a name that /etc/passwd does not hold: no process can be started as it", user="nosuchuser"),
+    ImageSpec(
+        "user-absent",
+        "the user is a name that /etc/passwd does not hold: no process can be started as it",
+        user="nosuchuser",
+    ),
     ImageSpec(
         "process",
-        "every setting of the process at once: environment, entrypoint, command, working directory, stop signal, volumes, port, labels",
+        "every setting of the process at once: environment, entrypoint, command, working directory, stop"
+        " signal, volumes, port, labels",
         layers=(
             (
                 Entry("work/here", b"here\n"),
@@ -211,7 +229,11 @@ CATALOGUE: tuple[ImageSpec, ...] = (
             ),
         ),
         env=(f"PATH={PATH}", "FROM_IMAGE=image value", "EMPTY=", "WITH_EQUALS=a=b"),
-        entrypoint=("/bin/sh", "-c", 'echo "entrypoint $0 $*"; pwd; env; trap "exit 3" USR1; while :; do sleep 0.1; done'),
+        entrypoint=(
+            "/bin/sh",
+            "-c",
+            'echo "entrypoint $0 $*"; pwd; env; trap "exit 3" USR1; while :; do sleep 0.1; done',
+        ),
         command=("command", "from image"),
         workdir="/work",
         stop_signal="SIGUSR1",
@@ -219,20 +241,44 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         exposed_ports=("8080/tcp",),
         labels=(("org.opencontainers.image.title", "process"),),
     ),
-    ImageSpec("entrypoint-only", "an entrypoint without a command", entrypoint=("/bin/echo", "entrypoint"), command=()),
-    ImageSpec("no-command", "neither an entrypoint nor a command: a container must bring its own", command=()),
+    ImageSpec(
+        "entrypoint-only",
+        "an entrypoint without a command",
+        entrypoint=("/bin/echo", "entrypoint"),
+        command=(),
+    ),
+    ImageSpec(
+        "no-command", "neither an entrypoint nor a command: a container must bring its own", command=()
+    ),
     ImageSpec("no-environment", "no environment at all, not even PATH", env=()),
-    ImageSpec("workdir-absent", "the working directory is in no layer: the runtime makes it", workdir="/made/by/the/runtime"),
+    ImageSpec(
+        "workdir-absent",
+        "the working directory is in no layer: the runtime makes it",
+        workdir="/made/by/the/runtime",
+    ),
     ImageSpec("stop-signal-name", "a stop signal by name, without SIG", stop_signal="USR2"),
     ImageSpec("stop-signal-number", "a stop signal by number", stop_signal="10"),
     ImageSpec("stop-signal-realtime", "a real-time stop signal", stop_signal="SIGRTMIN+3"),
     ImageSpec("stop-signal-invalid", "a stop signal that does not exist", stop_signal="SIGNOSUCH"),
     ImageSpec("tags", "three tags of one image", tags=("1", "2", "latest")),
     ImageSpec("index", "an index: this machine's architecture among others", content=Content.INDEX),
-    ImageSpec("foreign-index", "an index without this machine's architecture: cannot be pulled", content=Content.FOREIGN_INDEX),
-    ImageSpec("many-layers", "forty layers above the base, each replacing a file of the one below", filler_layers=40),
-    ImageSpec("large", "32 MiB that do not compress, in two layers: a pull that takes a while", filler_bytes=32 << 20, filler_layers=2),
-    ImageSpec("whiteouts", "layers that remove files and directories of the layers below", layers=_WHITEOUT_LAYERS),
+    ImageSpec(
+        "foreign-index",
+        "an index without this machine's architecture: cannot be pulled",
+        content=Content.FOREIGN_INDEX,
+    ),
+    ImageSpec(
+        "many-layers", "forty layers above the base, each replacing a file of the one below", filler_layers=40
+    ),
+    ImageSpec(
+        "large",
+        "32 MiB that do not compress, in two layers: a pull that takes a while",
+        filler_bytes=32 << 20,
+        filler_layers=2,
+    ),
+    ImageSpec(
+        "whiteouts", "layers that remove files and directories of the layers below", layers=_WHITEOUT_LAYERS
+    ),
     ImageSpec(
         "archive",
         "what a tar archive can hold: links, set-id bits, long names, a fifo; and a layer with nothing in it",
@@ -254,8 +300,18 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         dialect=Dialect.DOCKER,
         layers=((Entry("docker", b"docker\n"),),),
     ),
-    ImageSpec("uncompressed", "a layer that is not compressed", compression=Compression.NONE, layers=((Entry("layer", b"tar\n"),),)),
-    ImageSpec("zstd", "a layer packed with zstd", compression=Compression.ZSTD, layers=((Entry("layer", b"zstd\n"),),)),
+    ImageSpec(
+        "uncompressed",
+        "a layer that is not compressed",
+        compression=Compression.NONE,
+        layers=((Entry("layer", b"tar\n"),),),
+    ),
+    ImageSpec(
+        "zstd",
+        "a layer packed with zstd",
+        compression=Compression.ZSTD,
+        layers=((Entry("layer", b"zstd\n"),),),
+    ),
     ImageSpec("no-layers", "no layers at all", base=Base.NOTHING, env=(), command=("/nothing",)),
     ImageSpec(
         "volume",

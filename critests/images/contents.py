@@ -1,4 +1,6 @@
-"""What a registry serves and what it is told, as its two sides share it: `distribution` for runtimes, `admin` for the suite."""
+"""What a registry serves and what it is told, as its two sides share it: `distribution` for runtimes, `admin`
+for the suite.
+"""
 
 import os
 import secrets
@@ -14,7 +16,8 @@ class RegistryContents:
 
     Attributes:
         builder: builds an image when it is first asked for.
-        repositories: the images by repository, with the faults and the access of each and the requests that came.
+        repositories: the images by repository, with the faults and the access of each and the requests that
+            came.
         admin_token: the right to drive the registry.
         address: `127.0.0.1:5010`; empty before the registry listens.
         serving: false before the registry starts and once it stops.

@@ -1,7 +1,8 @@
-"""The registry's side that runtimes talk to: pulling as the OCI distribution specification has it, and tokens.
+"""The registry's side that runtimes talk to: pulling as the OCI distribution specification has it, and
+tokens.
 
-Sources: OCI Distribution Specification 1.1 (endpoints, error codes, headers); the distribution project's "Token
-Authentication Specification" and "Oauth2 Token Authentication" for `/token`.
+Sources: OCI Distribution Specification 1.1 (endpoints, error codes, headers); the distribution project's
+"Token Authentication Specification" and "Oauth2 Token Authentication" for `/token`.
 """
 
 import base64
@@ -83,16 +84,21 @@ class DistributionHandler(BaseHTTPRequestHandler):
     @property
     def contents(self) -> RegistryContents:
         """What the registry that this connection is of has."""
-        return cast("Any", self.server).contents  # type: ignore[no-any-return]  # set where the server is made
+        # set where the server is made
+        return cast("Any", self.server).contents  # type: ignore[no-any-return]  # see above
 
     def handle(self) -> None:
-        """Answer the requests of the connection; to one that begins with TLS say in plain HTTP that there is none here.
+        """Answer the requests of the connection; to one that begins with TLS say in plain HTTP that there is
+        none here.
 
-        Clients try HTTPS first and take up plain HTTP when an answer says so; the base class would take the first bytes of TLS for a
-        request line, and what it then answers depends on those bytes.
+        Clients try HTTPS first and take up plain HTTP when an answer says so; the base class would take the
+        first bytes of TLS for a request line, and what it then answers depends on those bytes.
         """
-        if self.rfile.peek(1)[:1] == _TLS_HANDSHAKE:  # type: ignore[attr-defined]  # a buffered reader, which the stubs do not say
-            self.wfile.write(b"HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis registry speaks plain HTTP\n")
+        # a buffered reader, which the stubs do not say
+        if self.rfile.peek(1)[:1] == _TLS_HANDSHAKE:  # type: ignore[attr-defined]  # see above
+            self.wfile.write(
+                b"HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis registry speaks plain HTTP\n"
+            )
             self.wfile.flush()
             return
         super().handle()
@@ -106,7 +112,9 @@ class DistributionHandler(BaseHTTPRequestHandler):
         self._read()
 
     def do_POST(self) -> None:
-        """Answer a POST: the operations of `admin.py`, and the token endpoint's second form. Registry content cannot be written."""
+        """Answer a POST: the operations of `admin.py`, and the token endpoint's second form. Registry content
+        cannot be written.
+        """
         length = int(self.headers.get("Content-Length") or 0)
         if length > _LONGEST_BODY:
             self.close_connection = True
@@ -115,10 +123,14 @@ class DistributionHandler(BaseHTTPRequestHandler):
         body = self.rfile.read(length)
         path = urlsplit(self.path).path
         if path.startswith(ADMIN_PREFIX):
-            status, answer = administer(self.contents, path.removeprefix(ADMIN_PREFIX), self.headers.get("X-Critests-Token", ""), body)
+            status, answer = administer(
+                self.contents, path.removeprefix(ADMIN_PREFIX), self.headers.get("X-Critests-Token", ""), body
+            )
             self._json(status, answer)
         elif path == "/token":
-            self._token({name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace")).items()})
+            self._token(
+                {name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+            )
         else:
             self._read_only()
 
@@ -143,7 +155,11 @@ class DistributionHandler(BaseHTTPRequestHandler):
 
     def _read(self) -> None:
         url = urlsplit(self.path)
-        path = url.path.replace("/redirected/v2/", "/v2/", 1) if url.path.startswith("/redirected/v2/") else url.path
+        path = (
+            url.path.replace("/redirected/v2/", "/v2/", 1)
+            if url.path.startswith("/redirected/v2/")
+            else url.path
+        )
         match = _ROUTE.fullmatch(path)
         if path in {"/v2/", "/v2"}:
             self._json(HTTPStatus.OK, {}, self._challenges_of_any())
@@ -156,12 +172,21 @@ class DistributionHandler(BaseHTTPRequestHandler):
         elif match is None:
             self._error(HTTPStatus.NOT_FOUND, "NAME_UNKNOWN", f"there is nothing at {url.path}")
         else:
-            self._pull(match["name"], match["kind"].removesuffix("s") if match["kind"] != "tags" else "tags", match["reference"], url.query)
+            self._pull(
+                match["name"],
+                match["kind"].removesuffix("s") if match["kind"] != "tags" else "tags",
+                match["reference"],
+                url.query,
+            )
 
     def _pull(self, name: str, kind: str, reference: str, query: str) -> None:
         """Answer a request for a manifest, a blob or the tags of a repository, and keep that it was made."""
         credentials = _Credentials.of(self.headers.get("Authorization", ""))
-        range_header, user_agent, command = self.headers.get("Range", ""), self.headers.get("User-Agent", ""), self.command
+        range_header, user_agent, command = (
+            self.headers.get("Range", ""),
+            self.headers.get("User-Agent", ""),
+            self.command,
+        )
         began = time.time()
         repositories = self.contents.repositories
         redirected = self.path.startswith("/redirected/")
@@ -199,9 +224,13 @@ class DistributionHandler(BaseHTTPRequestHandler):
             Answer(self, blob, kind, fault, goes_on, sent).send(range_header)
         else:
             sent.status = int(HTTPStatus.NOT_FOUND)
-            self._error(HTTPStatus.NOT_FOUND, _UNKNOWN[kind], f"the repository {name} has no {kind} {reference}")
+            self._error(
+                HTTPStatus.NOT_FOUND, _UNKNOWN[kind], f"the repository {name} has no {kind} {reference}"
+            )
 
-    def _refusal(self, name: str, kind: str, reference: str, credentials: _Credentials, fault: Fault | None) -> _Refusal | None:
+    def _refusal(
+        self, name: str, kind: str, reference: str, credentials: _Credentials, fault: Fault | None
+    ) -> _Refusal | None:
         """Return what is answered in place of any content, or None where the content may be looked for."""
         repositories = self.contents.repositories
         access = repositories.access(name)
@@ -212,12 +241,18 @@ class DistributionHandler(BaseHTTPRequestHandler):
             return _Refusal(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "credentials are needed", challenge)
         if fault and fault.kind in _ERRORS:
             status, code = _ERRORS[fault.kind]
-            headers = {"WWW-Authenticate": self._challenge(Scheme.BASIC, name)} if status is HTTPStatus.UNAUTHORIZED else {}
+            headers = (
+                {"WWW-Authenticate": self._challenge(Scheme.BASIC, name)}
+                if status is HTTPStatus.UNAUTHORIZED
+                else {}
+            )
             if fault.seconds:
                 headers["Retry-After"] = str(int(fault.seconds))
             return _Refusal(status, code or _UNKNOWN[kind], "this registry was told to answer so", headers)
         if fault and fault.kind is FaultKind.REDIRECT:
-            location = fault.location.replace("{path}", self.path) if fault.location else f"/redirected{self.path}"
+            location = (
+                fault.location.replace("{path}", self.path) if fault.location else f"/redirected{self.path}"
+            )
             return _Refusal(HTTPStatus.TEMPORARY_REDIRECT, "", "", {"Location": location})
         if not repositories.knows(name):
             return _Refusal(HTTPStatus.NOT_FOUND, "NAME_UNKNOWN", f"there is no repository {name}")
@@ -235,13 +270,23 @@ class DistributionHandler(BaseHTTPRequestHandler):
         asked = {key: values[-1] for key, values in parse_qs(query).items()}
         rest = [tag for tag in tags if tag > asked.get("last", "")]
         page = rest[: int(asked["n"])] if asked.get("n", "").isdecimal() else rest
-        more = {"Link": f'</v2/{name}/tags/list?n={asked["n"]}&last={page[-1]}>; rel="next"'} if page and len(page) < len(rest) else {}
+        more = (
+            {"Link": f'</v2/{name}/tags/list?n={asked["n"]}&last={page[-1]}>; rel="next"'}
+            if page and len(page) < len(rest)
+            else {}
+        )
         self._json(HTTPStatus.OK, {"name": name, "tags": page}, more)
 
     def _may_read(self, name: str, access: Access, credentials: _Credentials) -> bool:
         if access.scheme is Scheme.BASIC:
-            return (credentials.scheme, credentials.username, credentials.secret) == ("basic", access.username, access.password)
-        return credentials.scheme == "bearer" and self.contents.repositories.holds_token(name, credentials.secret)
+            return (credentials.scheme, credentials.username, credentials.secret) == (
+                "basic",
+                access.username,
+                access.password,
+            )
+        return credentials.scheme == "bearer" and self.contents.repositories.holds_token(
+            name, credentials.secret
+        )
 
     def _challenge(self, scheme: Scheme, name: str) -> str:
         if scheme is Scheme.BASIC:
@@ -250,14 +295,18 @@ class DistributionHandler(BaseHTTPRequestHandler):
         return f'Bearer realm="http://{self.contents.address}/token",service="{self.contents.address}"{scope}'
 
     def _challenges_of_any(self) -> dict[str, str]:
-        """Headers for `/v2/`: some clients (containers/image) learn only there by which scheme they may be asked, others never look."""
+        """Headers for `/v2/`: some clients (containers/image) learn only there by which scheme they may be
+        asked, others never look.
+        """
         schemes = self.contents.repositories.schemes()
         return {"WWW-Authenticate": self._challenge(Scheme(schemes[0]), "")} if schemes else {}
 
     def _token(self, asked: Mapping[str, str]) -> None:
-        """Hand a token out: to who proves to be the user of the repository, or to everybody where it has none.
+        """Hand a token out: to who proves to be the user of the repository, or to everybody where it has
+        none.
 
-        A repository that is open to all has tokens as well: a client that learns from `/v2/` that others need one may ask for it.
+        A repository that is open to all has tokens as well: a client that learns from `/v2/` that others need
+        one may ask for it.
         """
         parts = asked.get("scope", "").split(":")
         name = parts[1] if len(parts) == 3 and parts[0] == "repository" else ""
@@ -281,9 +330,13 @@ class DistributionHandler(BaseHTTPRequestHandler):
             self._error(HTTPStatus.NOT_FOUND, "NAME_UNKNOWN", str(error))
             return
         issued = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self._json(HTTPStatus.OK, {"token": token, "access_token": token, "expires_in": seconds, "issued_at": issued})
+        self._json(
+            HTTPStatus.OK, {"token": token, "access_token": token, "expires_in": seconds, "issued_at": issued}
+        )
 
-    def _error(self, status: HTTPStatus, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def _error(
+        self, status: HTTPStatus, code: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
         self._json(status, {"errors": [{"code": code, "message": message}]}, headers)
 
     def _json(self, status: HTTPStatus, value: object, headers: Mapping[str, str] | None = None) -> None:

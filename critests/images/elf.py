@@ -21,7 +21,8 @@ _READ, _WRITE, _EXECUTE = 4, 2, 1
 def static_executable(code: bytes, architecture: Architecture) -> bytes:
     """Wrap position-independent code, entered at its first byte, as an executable file.
 
-    One segment holds the headers and the code, readable and executable; the stack is not executable. There are no sections.
+    One segment holds the headers and the code, readable and executable; the stack is not executable. There
+    are no sections.
     """
     headers = _FILE_HEADER.size + 2 * _PROGRAM_HEADER.size
     entry = _LOAD_ADDRESS + headers

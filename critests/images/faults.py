@@ -20,7 +20,9 @@ class FaultKind(StrEnum):
     UNAVAILABLE = "503"
     # the content is another
     WRONG_DIGEST = "wrong digest"
-    """As many bytes as announced, and one of them is another than the digest says. A manifest is still valid JSON."""
+    """As many bytes as announced, and one of them is another than the digest says. A manifest is still valid
+    JSON.
+    """
     SHORT = "short"
     """Whole as an HTTP answer, but half of the content is missing."""
     MALFORMED_MANIFEST = "malformed manifest"
@@ -33,7 +35,9 @@ class FaultKind(StrEnum):
     RESET = "reset"
     """The connection is reset (RST) after `after_bytes` of the content; 0 is before any answer."""
     STALL = "stall"
-    """After `after_bytes` nothing comes any more, until the client leaves, the fault is cleared or `seconds` are over."""
+    """After `after_bytes` nothing comes any more, until the client leaves, the fault is cleared or `seconds`
+    are over.
+    """
     # the content is right, the way to it is not the usual one
     DELAY = "delay"
     """The answer begins after `seconds`."""
@@ -46,7 +50,9 @@ class FaultKind(StrEnum):
     NO_RANGES = "no ranges"
     """A request for a range is answered with the whole content, which servers are free to do."""
     REDIRECT = "redirect"
-    """307 to `location` (with `{path}` in it replaced by the request's path), or without one to the same content under another path."""
+    """307 to `location` (with `{path}` in it replaced by the request's path), or without one to the same
+    content under another path.
+    """
 
 
 @unique
@@ -96,7 +102,13 @@ class Fault:
         unknown = set(value) - {field.name for field in fields(cls)}
         if unknown:
             raise ValueError(f"a fault has no {', '.join(sorted(unknown))}")
-        fault = cls(**{**value, "kind": FaultKind(value.get("kind", "")), "scope": Scope(value.get("scope", Scope.ANY))})
+        fault = cls(
+            **{
+                **value,
+                "kind": FaultKind(value.get("kind", "")),
+                "scope": Scope(value.get("scope", Scope.ANY)),
+            }
+        )
         if fault.kind is FaultKind.SLOW and fault.bytes_per_second <= 0:
             raise ValueError("a slow fault needs bytes_per_second")
         if fault.kind is FaultKind.DELAY and fault.seconds <= 0:
@@ -110,7 +122,9 @@ class Scheme(StrEnum):
 
     BASIC = "basic"
     BEARER = "bearer"
-    """By a token that the registry's own token endpoint hands out: RFC 6750, and the distribution project's token specification."""
+    """By a token that the registry's own token endpoint hands out: RFC 6750, and the distribution project's
+    token specification.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +133,9 @@ class Access:
 
     scheme: Scheme = Scheme.BASIC
     username: str = ""
-    """With the scheme bearer and no name, everybody is given a token (an anonymous pull from a registry with tokens)."""
+    """With the scheme bearer and no name, everybody is given a token (an anonymous pull from a registry with
+    tokens).
+    """
     password: str = ""
     identity_token: str = ""
     """Accepted by the token endpoint as a refresh token."""
@@ -158,7 +174,9 @@ class Request:
     status: int
     """0 where the connection was reset before an answer."""
     authorization: str
-    """The scheme of its Authorization header in lower case, empty without one. The credentials themselves are kept nowhere."""
+    """The scheme of its Authorization header in lower case, empty without one. The credentials themselves are
+    kept nowhere.
+    """
     username: str
     """The name in it, where the scheme is basic."""
     user_agent: str

@@ -1,6 +1,7 @@
 """Images for people who mirror them: the list, and an OCI image layout on disk.
 
-Sources: OCI Image Format Specification 1.1, image-layout and the annotation `org.opencontainers.image.ref.name`.
+Sources: OCI Image Format Specification 1.1, image-layout and the annotation
+`org.opencontainers.image.ref.name`.
 """
 
 from collections.abc import Iterable
@@ -31,22 +32,30 @@ def list_images() -> tuple[ImageSpec, ...]:
 
 
 def write_layout(
-    directory: Path, architecture: Architecture | None = None, names: Iterable[str] = (), *, busybox: Path | None = None
+    directory: Path,
+    architecture: Architecture | None = None,
+    names: Iterable[str] = (),
+    *,
+    busybox: Path | None = None,
 ) -> list[WrittenImage]:
     """Write images as an OCI image layout.
 
     Args:
         directory: Made if it is missing. What an earlier call wrote there is replaced or stays.
         architecture: For which machine; None for this one.
-        names: Of the catalogue; none means all but those with media types other than OCI's, which readers of layouts do not take.
-        busybox: A static busybox for that architecture; None for the machine's own (see `rootfs.find_busybox`).
+        names: Of the catalogue; none means all but those with media types other than OCI's, which readers of
+            layouts do not take.
+        busybox: A static busybox for that architecture; None for the machine's own (see
+            `rootfs.find_busybox`).
 
     Raises:
         BusyboxError: There is no busybox for the architecture.
         ValueError: There is no image of such a name.
         OSError: The directory cannot be written.
     """
-    specs = [image_spec(name) for name in names] or [spec for spec in CATALOGUE if spec.dialect is oci.Dialect.OCI]
+    specs = [image_spec(name) for name in names] or [
+        spec for spec in CATALOGUE if spec.dialect is oci.Dialect.OCI
+    ]
     builder = Builder(architecture, busybox)
     blobs = directory / "blobs" / "sha256"
     blobs.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,12 @@
 """OCI images as bytes: layers, configurations, manifests and indexes, the same bytes at every build.
 
-Nothing here depends on the clock, on file owners or on the order of a dictionary: members of a layer are sorted and
-carry the time zero, gzip's header holds no time, JSON is written with sorted keys. The digest of a gzip layer depends
-on the compressor of the zlib at hand; its diff id and so the identity of what it unpacks to does not.
+Nothing here depends on the clock, on file owners or on the order of a dictionary: members of a layer are
+sorted and carry the time zero, gzip's header holds no time, JSON is written with sorted keys. The digest of a
+gzip layer depends on the compressor of the zlib at hand; its diff id and so the identity of what it unpacks
+to does not.
 
-Sources: OCI Image Format Specification 1.1 (config, layer, manifest, image-index, descriptor); Docker's "Image
-Manifest Version 2, Schema 2" for the older media types; RFC 1952 (gzip); RFC 8878 (zstd).
+Sources: OCI Image Format Specification 1.1 (config, layer, manifest, image-index, descriptor); Docker's
+"Image Manifest Version 2, Schema 2" for the older media types; RFC 1952 (gzip); RFC 8878 (zstd).
 """
 
 import hashlib
@@ -91,9 +92,15 @@ class Blob:
         """Bytes."""
         return len(self.content)
 
-    def descriptor(self, platform: Platform | None = None, annotations: Mapping[str, str] | None = None) -> dict[str, object]:
+    def descriptor(
+        self, platform: Platform | None = None, annotations: Mapping[str, str] | None = None
+    ) -> dict[str, object]:
         """Return the object by which another document refers to this blob."""
-        described: dict[str, object] = {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
+        described: dict[str, object] = {
+            "mediaType": self.media_type,
+            "digest": self.digest,
+            "size": self.size,
+        }
         if platform:
             described["platform"] = platform.to_json()
         if annotations:
@@ -172,7 +179,8 @@ class Layer:
 
 
 def archive(entries: Iterable[Entry]) -> bytes:
-    """Return a tar archive of the entries, with the directories above them, sorted by path (hard links last), at time zero.
+    """Return a tar archive of the entries, with the directories above them, sorted by path (hard links last),
+    at time zero.
 
     Raises:
         ValueError: Two entries have one path.
@@ -194,7 +202,9 @@ def archive(entries: Iterable[Entry]) -> bytes:
     return stream.getvalue()
 
 
-def pack_layer(entries: Iterable[Entry], compression: Compression = Compression.GZIP, dialect: Dialect = Dialect.OCI) -> Layer:
+def pack_layer(
+    entries: Iterable[Entry], compression: Compression = Compression.GZIP, dialect: Dialect = Dialect.OCI
+) -> Layer:
     """Return a layer.
 
     Raises:
@@ -214,7 +224,9 @@ def in_dialect(layer: Layer, dialect: Dialect) -> Layer:
     return Layer(Blob(_LAYER[dialect, Compression.GZIP], layer.blob.content), layer.diff_id)
 
 
-def manifest(config: Blob, layers: Sequence[Blob], dialect: Dialect = Dialect.OCI, artifact_type: str = "") -> Blob:
+def manifest(
+    config: Blob, layers: Sequence[Blob], dialect: Dialect = Dialect.OCI, artifact_type: str = ""
+) -> Blob:
     """Return an image manifest."""
     document: dict[str, object] = {
         "schemaVersion": 2,
@@ -262,7 +274,9 @@ def _compressed(content: bytes, compression: Compression) -> bytes:
 
 
 def _zstd_raw(content: bytes) -> bytes:
-    """Return a zstd frame: one segment, content size in eight bytes, no checksum, raw blocks of at most 128 KiB."""
+    """Return a zstd frame: one segment, content size in eight bytes, no checksum, raw blocks of at most 128
+    KiB.
+    """
     frame = bytearray(b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", len(content)))
     step = 128 * 1024
     for start in range(0, max(len(content), 1), step):

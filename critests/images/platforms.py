@@ -13,7 +13,12 @@ class Architecture(StrEnum):
     ARM64 = "arm64"
 
 
-_BY_UNAME = {"x86_64": Architecture.AMD64, "amd64": Architecture.AMD64, "aarch64": Architecture.ARM64, "arm64": Architecture.ARM64}
+_BY_UNAME = {
+    "x86_64": Architecture.AMD64,
+    "amd64": Architecture.AMD64,
+    "aarch64": Architecture.ARM64,
+    "arm64": Architecture.ARM64,
+}
 
 
 class UnsupportedArchitectureError(Exception):
@@ -28,7 +33,9 @@ def machine_architecture() -> Architecture:
     """
     found = platform.machine()
     if found not in _BY_UNAME:
-        raise UnsupportedArchitectureError(f"the test images are built for amd64 and arm64, and this machine is {found}")
+        raise UnsupportedArchitectureError(
+            f"the test images are built for amd64 and arm64, and this machine is {found}"
+        )
     return _BY_UNAME[found]
 
 

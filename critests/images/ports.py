@@ -31,13 +31,14 @@ def listen(port: int | None) -> socket.socket:
         except OSError as error:
             if port is not None:
                 raise RegistryPortTaken(
-                    f"the test images cannot be served on {_LOOPBACK}:{port} ({error.strerror}): {holder(port)}. "
-                    "Choose another port with --registry-port, or leave the flag out to take the next free one."
+                    f"the test images cannot be served on {_LOOPBACK}:{port} ({error.strerror}):"
+                    f" {holder(port)}. Choose another port with --registry-port, or leave the flag out to"
+                    " take the next free one."
                 ) from error
     first, last = _DEFAULT_PORTS[0], _DEFAULT_PORTS[-1]
     raise RegistryPortTaken(
-        f"the test images cannot be served: every port from {first} to {last} on {_LOOPBACK} is taken ({first}: {holder(first)}). "
-        "Name a free one with --registry-port."
+        f"the test images cannot be served: every port from {first} to {last} on {_LOOPBACK} is taken"
+        f" ({first}: {holder(first)}). Name a free one with --registry-port."
     )
 
 
@@ -59,7 +60,12 @@ def holder(port: int) -> str:
         return f"the registry of another critests run holds it (process {greeting.get('pid')})"
     try:
         for connection in psutil.net_connections(kind="tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port and connection.pid:
+            if (
+                connection.status == psutil.CONN_LISTEN
+                and connection.laddr
+                and connection.laddr.port == port
+                and connection.pid
+            ):
                 return f"{psutil.Process(connection.pid).name()} (process {connection.pid}) holds it"
     except psutil.Error:
         return "who holds it cannot be seen"

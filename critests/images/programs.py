@@ -1,14 +1,15 @@
 """The programs of a few instructions that test images hold beside busybox: `pause`, `sys` and `clock`.
 
-Each is written once with the operations of `assembly.Assembler` and is a static ELF file of less than two kilobytes:
+Each is written once with the operations of `assembly.Assembler` and is a static ELF file of less than two
+kilobytes:
 
-* `pause` blocks until SIGTERM or SIGINT, exits 0 then, and reaps every child it is given. As the first process of a
-  PID namespace it would not see those signals by their default action, so it blocks them and takes them with
-  rt_sigtimedwait;
-* `sys NUMBER [ARGUMENT …] [, NUMBER [ARGUMENT …]] …` makes system calls and prints a line for each: `ret=-1 errno=13`
-  or `ret=3 errno=0`, in decimal. An argument that begins with a digit or `-` is a number (decimal, or hexadecimal in
-  lower case with `0x`), `$` is the result of the call before, `%` a buffer of 3,800 bytes, `=TEXT` the string TEXT,
-  anything else itself as a string;
+* `pause` blocks until SIGTERM or SIGINT, exits 0 then, and reaps every child it is given. As the first
+  process of a PID namespace it would not see those signals by their default action, so it blocks them and
+  takes them with rt_sigtimedwait;
+* `sys NUMBER [ARGUMENT …] [, NUMBER [ARGUMENT …]] …` makes system calls and prints a line for each: `ret=-1
+  errno=13` or `ret=3 errno=0`, in decimal. An argument that begins with a digit or `-` is a number (decimal,
+  or hexadecimal in lower case with `0x`), `$` is the result of the call before, `%` a buffer of 3,800 bytes,
+  `=TEXT` the string TEXT, anything else itself as a string;
 * `clock` prints CLOCK_MONOTONIC in nanoseconds, in decimal.
 """
 
@@ -28,7 +29,9 @@ _SIGINT, _SIGTERM, _SIGCHLD = 2, 15, 17
 _SIGNAL_SET_BYTES = 8
 _CLOCK_MONOTONIC = 1
 _FRAME = 4096
-"""What `sys` takes from the stack: the number and six arguments of a call, then the buffer, and at the far end the line to print."""
+"""What `sys` takes from the stack: the number and six arguments of a call, then the buffer, and at the far
+end the line to print.
+"""
 _BUFFER_AT = 64
 
 
@@ -249,7 +252,11 @@ def _sys_perform(asm: Assembler, numbers: dict[str, int]) -> None:
     _write_line(asm, numbers, _FRAME)
 
 
-_PROGRAMS: dict[str, Callable[[Assembler, dict[str, int]], None]] = {"clock": _clock, "pause": _pause, "sys": _sys}
+_PROGRAMS: dict[str, Callable[[Assembler, dict[str, int]], None]] = {
+    "clock": _clock,
+    "pause": _pause,
+    "sys": _sys,
+}
 
 PROGRAM_NAMES = tuple(_PROGRAMS)
 """The names that `program` knows."""

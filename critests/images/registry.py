@@ -1,4 +1,6 @@
-"""The registry on loopback that serves the test images: pull-only, in threads of the process that starts it."""
+"""The registry on loopback that serves the test images: pull-only, in threads of the process that starts
+it.
+"""
 
 import socket
 import sys
@@ -68,12 +70,16 @@ class RegistryServer:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
 
 class _Server(ThreadingHTTPServer):
-    """A thread for each connection; it knows its connections, so that it can end those that a runtime keeps open."""
+    """A thread for each connection; it knows its connections, so that it can end those that a runtime keeps
+    open.
+    """
 
     daemon_threads = True
 
@@ -104,20 +110,28 @@ class _Server(ThreadingHTTPServer):
                 worker.join(_END_SECONDS)
             self.server_close()
 
-    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # the types of socketserver
+    # the types of socketserver
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - see above
         """Serve a connection in a thread of its own."""
-        worker = threading.Thread(target=self._work, args=(request, client_address), name="critests-registry-connection", daemon=True)
+        worker = threading.Thread(
+            target=self._work,
+            args=(request, client_address),
+            name="critests-registry-connection",
+            daemon=True,
+        )
         with self._lock:
             self._connections.add(request)
             self._workers.add(worker)
             worker.start()  # before anybody may join it
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # the types of socketserver
+    # the types of socketserver
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - see above
         """Say nothing of a client that went away."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
-    def _work(self, request: socket.socket, client_address: Any) -> None:  # noqa: ANN401  # the types of socketserver
+    # the types of socketserver
+    def _work(self, request: socket.socket, client_address: Any) -> None:  # noqa: ANN401 - see above
         try:
             self.process_request_thread(request, client_address)
         finally:

@@ -1,4 +1,6 @@
-"""Drives a registry of ours from any process: makes images, moves tags, sets faults, reads which requests came."""
+"""Drives a registry of ours from any process: makes images, moves tags, sets faults, reads which requests
+came.
+"""
 
 import http.client
 import json
@@ -36,7 +38,9 @@ class RegistryClient:
     admin_token: str = field(repr=False)
 
     def to_json(self) -> dict[str, str]:
-        """Return what `from_json` reads, to hand to another process. It holds a secret: not for files that stay."""
+        """Return what `from_json` reads, to hand to another process. It holds a secret: not for files that
+        stay.
+        """
         return {"address": self.address, "admin_token": self.admin_token}
 
     @classmethod
@@ -75,12 +79,17 @@ class RegistryClient:
         return MintedImage.from_json(self._ask("mint", body))
 
     def mint_pause(self) -> MintedImage:
-        """Make `critests/pause:1` available: the sandbox image of throwaway runtimes, the same in every run."""
+        """Make `critests/pause:1` available: the sandbox image of throwaway runtimes, the same in every
+        run.
+        """
         return self.mint("pause", PAUSE_REPOSITORY)
 
     def mint_all(self, prefix: str, names: Iterable[str] = ()) -> list[MintedImage]:
         """Make images of the catalogue available as `<prefix>/<name>`, as they are; no names means all."""
-        return [self.mint(spec.name, f"{prefix}/{spec.name}") for spec in ([image_spec(name) for name in names] or CATALOGUE)]
+        return [
+            self.mint(spec.name, f"{prefix}/{spec.name}")
+            for spec in ([image_spec(name) for name in names] or CATALOGUE)
+        ]
 
     def move_tag(self, repository: str, tag: str, digest: str) -> None:
         """Point a tag to another manifest or index of the repository."""
@@ -112,7 +121,9 @@ class RegistryClient:
 
     def requests(self, repository: str) -> list[Request]:
         """Return the requests that a repository had, oldest first, since the last reset."""
-        return [Request.from_json(each) for each in self._ask("requests", {"repository": repository})["requests"]]
+        return [
+            Request.from_json(each) for each in self._ask("requests", {"repository": repository})["requests"]
+        ]
 
     def reset_requests(self, repository: str) -> None:
         """Forget the requests that a repository had."""
@@ -121,11 +132,15 @@ class RegistryClient:
     def _ask(self, operation: str, body: Mapping[str, object]) -> dict[str, Any]:
         connection = http.client.HTTPConnection(self.address, timeout=_TIMEOUT_SECONDS)
         try:
-            connection.request("POST", f"{ADMIN_PREFIX}{operation}", json.dumps(body), {"X-Critests-Token": self.admin_token})
+            connection.request(
+                "POST", f"{ADMIN_PREFIX}{operation}", json.dumps(body), {"X-Critests-Token": self.admin_token}
+            )
             answer = connection.getresponse()
             content: dict[str, Any] = json.loads(answer.read())
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise RegistryError(f"the registry of the test images at {self.address} does not answer ({error})") from error
+            raise RegistryError(
+                f"the registry of the test images at {self.address} does not answer ({error})"
+            ) from error
         finally:
             connection.close()
         if "error" in content:

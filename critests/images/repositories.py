@@ -1,4 +1,6 @@
-"""What the registry holds: repositories with their manifests, blobs, tags, faults, access and the requests they had."""
+"""What the registry holds: repositories with their manifests, blobs, tags, faults, access and the requests
+they had.
+"""
 
 import re
 import secrets
@@ -13,7 +15,9 @@ from critests.images.build import BuiltImage
 from critests.images.faults import Access, Fault, FaultKind, Request, Scope
 from critests.images.oci import CONFIG, EMPTY_CONFIG, Blob
 
-REPOSITORY_NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*")
+REPOSITORY_NAME = re.compile(
+    r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
+)
 TAG = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}")
 _REQUESTS_KEPT = 5000
 
@@ -66,7 +70,8 @@ class MintedImage:
     def own_layer(self) -> str:
         """The digest of the last layer: with a salt, the one that nothing else has.
 
-        A fault for a layer is best given this `reference`: a corrupt base layer can stay in a runtime's store and break later pulls.
+        A fault for a layer is best given this `reference`: a corrupt base layer can stay in a runtime's store
+        and break later pulls.
         """
         return self.layer_digests[-1]
 
@@ -139,7 +144,9 @@ class Repositories:
             for manifest in (image.top, *image.manifests):
                 repository.manifests[manifest.digest] = manifest
             repository.blobs.update((blob.digest, blob) for blob in image.blobs)
-            repository.configs.update(blob.digest for blob in image.blobs if blob.media_type in {*CONFIG.values(), EMPTY_CONFIG})
+            repository.configs.update(
+                blob.digest for blob in image.blobs if blob.media_type in {*CONFIG.values(), EMPTY_CONFIG}
+            )
             repository.tags.update(dict.fromkeys(tags, image.top.digest))
 
     def names(self) -> list[str]:
@@ -171,9 +178,15 @@ class Repositories:
             repository.tags[tag] = target
 
     def remove(self, name: str) -> bool:
-        """Forget a repository, or with `*` at the end every one that begins so; return whether there was any."""
+        """Forget a repository, or with `*` at the end every one that begins so; return whether there was
+        any.
+        """
         with self._lock:
-            going = [each for each in self._by_name if (each.startswith(name[:-1]) if name.endswith("*") else each == name)]
+            going = [
+                each
+                for each in self._by_name
+                if (each.startswith(name[:-1]) if name.endswith("*") else each == name)
+            ]
             for each in going:
                 del self._by_name[each]
             return bool(going)
@@ -189,7 +202,9 @@ class Repositories:
             return repository.manifests.get(repository.tags.get(reference, reference))
 
     def add_fault(self, name: str, fault: Fault) -> None:
-        """Let a repository misbehave. Several faults: the first that a request meets is applied, in the order they were added."""
+        """Let a repository misbehave. Several faults: the first that a request meets is applied, in the order
+        they were added.
+        """
         with self._lock:
             self._by_name.setdefault(name, Repository()).faults.append(_SetFault(fault))
 
@@ -256,7 +271,8 @@ class Repositories:
             return repository is not None and repository.tokens.get(token, 0.0) > time.monotonic()
 
     def record(self, name: str, request: Callable[[], Request]) -> None:
-        """Keep a request from its beginning, so that it is there when the client has its answer; what became of it is asked later.
+        """Keep a request from its beginning, so that it is there when the client has its answer; what became
+        of it is asked later.
 
         Requests for repositories that do not exist are not kept.
         """

@@ -9,17 +9,22 @@ from critests.images.oci import Entry, directory, symlink
 from critests.images.platforms import Architecture
 
 _DEFAULT_BUSYBOX = Path("/bin/busybox")
-_PACKAGE_HINT = "install the package busybox-static (Debian, Ubuntu), or name a static busybox with BUSYBOX=/path/to/busybox"
+_PACKAGE_HINT = (
+    "install the package busybox-static (Debian, Ubuntu), or name a static busybox with"
+    " BUSYBOX=/path/to/busybox"
+)
 
 _APPLET_NAMES = """
-[ [[ arch ash awk base64 basename brctl bunzip2 bzip2 cat chgrp chmod chown chroot clear cmp cp cpio cut date dd df diff dirname dmesg du
-echo egrep env expand expr factor fallocate false fgrep find fold free freeramdisk fsfreeze getopt grep groups gunzip gzip halt head
-hexdump hostid hostname httpd id ifconfig insmod ionice ip ipcalc ipcrm ipcs kill killall less link linux32 linux64 ln logger ls lsmod
-md5sum mkdir mkfifo mknod mktemp modprobe more mount mountpoint mt mv nc netstat nice nl nohup nproc nsenter nslookup od paste pgrep pidof
-ping ping6 pivot_root pkill printenv printf ps pwd readlink realpath reboot renice reset rev rm rmdir route rmmod sed seq setpriv setsid
-sh sha1sum sha256sum sha512sum shred shuf sleep sort split start-stop-daemon stat strings stty su swapoff swapon sync sysctl tac tail tar
-taskset tee telnet test tftp time timeout top touch tr traceroute true truncate tty umount uname uniq unlink unshare uptime usleep vi
-watch wc wget which whoami xargs xxd yes zcat
+[ [[ arch ash awk base64 basename brctl bunzip2 bzip2 cat chgrp chmod chown chroot clear cmp cp cpio cut date
+dd df diff dirname dmesg du echo egrep env expand expr factor fallocate false fgrep find fold free freeramdisk
+fsfreeze getopt grep groups gunzip gzip halt head hexdump hostid hostname httpd id ifconfig insmod ionice ip
+ipcalc ipcrm ipcs kill killall less link linux32 linux64 ln logger ls lsmod md5sum mkdir mkfifo mknod mktemp
+modprobe more mount mountpoint mt mv nc netstat nice nl nohup nproc nsenter nslookup od paste pgrep pidof ping
+ping6 pivot_root pkill printenv printf ps pwd readlink realpath reboot renice reset rev rm rmdir route rmmod
+sed seq setpriv setsid sh sha1sum sha256sum sha512sum shred shuf sleep sort split start-stop-daemon stat
+strings stty su swapoff swapon sync sysctl tac tail tar taskset tee telnet test tftp time timeout top touch tr
+traceroute true truncate tty umount uname uniq unlink unshare uptime usleep vi watch wc wget which whoami
+xargs xxd yes zcat
 """
 _APPLETS = tuple(_APPLET_NAMES.split())
 
@@ -71,9 +76,13 @@ def find_busybox(architecture: Architecture, path: Path | None = None) -> Busybo
     try:
         content = place.read_bytes()
     except FileNotFoundError:
-        raise BusyboxError(f"there is no busybox at {place} to build the test images from: {_PACKAGE_HINT}") from None
+        raise BusyboxError(
+            f"there is no busybox at {place} to build the test images from: {_PACKAGE_HINT}"
+        ) from None
     except OSError as error:
-        raise BusyboxError(f"cannot read the busybox at {place} ({error.strerror}): {_PACKAGE_HINT}") from error
+        raise BusyboxError(
+            f"cannot read the busybox at {place} ({error.strerror}): {_PACKAGE_HINT}"
+        ) from error
     try:
         facts = read_elf(content)
     except ValueError as error:
@@ -81,11 +90,13 @@ def find_busybox(architecture: Architecture, path: Path | None = None) -> Busybo
     if facts.architecture is not architecture:
         found = facts.architecture or "another architecture"
         raise BusyboxError(
-            f"{place} is for {found} and the images are for {architecture}: name a busybox for {architecture} with BUSYBOX=…"
+            f"{place} is for {found} and the images are for {architecture}: name a busybox for {architecture}"
+            " with BUSYBOX=…"
         )
     if not facts.static:
         raise BusyboxError(f"{place} is linked dynamically and would not run in an image: {_PACKAGE_HINT}")
-    # busybox holds the names of its applets as a table of strings, so they can be read without running it (it may be for another machine).
+    # busybox holds the names of its applets as a table of strings, so they can be read without running it (it
+    # may be for another machine).
     strings = set(content.split(b"\0"))
     applets = tuple(name for name in _APPLETS if name.encode() in strings)
     if "sh" not in applets:

@@ -1,6 +1,7 @@
 """Numbers of the system calls that tests make with the `sys` program, by architecture.
 
-Source: the kernel's `asm/unistd_64.h` (amd64) and `asm-generic/unistd.h` (arm64). A call that arm64 has no number for is left out there.
+Source: the kernel's `asm/unistd_64.h` (amd64) and `asm-generic/unistd.h` (arm64). A call that arm64 has no
+number for is left out there.
 """
 
 from critests.images.platforms import Architecture

@@ -1,1 +1,3 @@
-"""Sandboxes and containers as the kubelet makes them: requests, creating, waiting, removing, and the label of the run."""
+"""Sandboxes and containers as the kubelet makes them: requests, creating, waiting, removing, and the label of
+the run.
+"""

@@ -1,4 +1,6 @@
-"""The cgroup parent of a pod, in the form that the runtime's cgroup driver wants, and its removal after the run."""
+"""The cgroup parent of a pod, in the form that the runtime's cgroup driver wants, and its removal after the
+run.
+"""
 
 import os
 import subprocess
@@ -41,9 +43,13 @@ class CgroupParents:
         return f"critests-{self.run.id.replace('-', '_')}"
 
     def remove(self) -> list[str]:
-        """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return those that are still in use."""
+        """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return those that are
+        still in use.
+        """
         if self.driver is CgroupDriver.SYSTEMD and self._tops():
-            subprocess.run(["systemctl", "stop", f"{self._slice}.slice"], check=False, capture_output=True, timeout=30)
+            subprocess.run(
+                ["systemctl", "stop", f"{self._slice}.slice"], check=False, capture_output=True, timeout=30
+            )
         left: list[str] = []
         for top in self._tops():
             for directory, _, _ in os.walk(top, topdown=False):
@@ -53,14 +59,27 @@ class CgroupParents:
         return left
 
     def _tops(self) -> list[Path]:
-        name = f"critests/{self.run.id}" if self.driver is not CgroupDriver.SYSTEMD else f"critests.slice/{self._slice}.slice"
+        name = (
+            f"critests/{self.run.id}"
+            if self.driver is not CgroupDriver.SYSTEMD
+            else f"critests.slice/{self._slice}.slice"
+        )
         return [path for path in (CGROUP_MOUNT / name, *CGROUP_MOUNT.glob(f"*/{name}")) if path.is_dir()]
 
 
 def runs_with_cgroups() -> set[str]:
     """Return the ids of the runs that have a cgroup on this machine, alive or dead."""
-    plain = [path.name for pattern in ("critests/*", "*/critests/*") for path in CGROUP_MOUNT.glob(pattern) if path.is_dir()]
-    slices = [path.name for pattern in ("critests.slice/*", "*/critests.slice/*") for path in CGROUP_MOUNT.glob(pattern)]
+    plain = [
+        path.name
+        for pattern in ("critests/*", "*/critests/*")
+        for path in CGROUP_MOUNT.glob(pattern)
+        if path.is_dir()
+    ]
+    slices = [
+        path.name
+        for pattern in ("critests.slice/*", "*/critests.slice/*")
+        for path in CGROUP_MOUNT.glob(pattern)
+    ]
     named = [name.removeprefix("critests-").removesuffix(".slice").replace("_", "-") for name in slices]
     return {name for name in (*plain, *named) if RUN_ID.fullmatch(name)}
 

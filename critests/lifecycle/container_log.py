@@ -9,7 +9,9 @@ _TIME = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\
 
 
 class MalformedLog(AssertionError):
-    """A line of a container's log is not a record. It is an assertion: the form of the file is a promise of the runtime."""
+    """A line of a container's log is not a record. It is an assertion: the form of the file is a promise of
+    the runtime.
+    """
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,10 @@ def parse(content: bytes) -> list[LogRecord]:
 def _record(number: int, line: bytes) -> LogRecord:
     parts = line.split(b" ", 3)
     if len(parts) != 4:
-        msg = f"line {number} of the log has {len(parts)} of the four parts time, stream, tags, payload: {line[:200]!r}"
+        msg = (
+            f"line {number} of the log has {len(parts)} of the four parts time, stream, tags, payload:"
+            f" {line[:200]!r}"
+        )
         raise MalformedLog(msg)
     stamp, stream, tags, payload = parts
     if stream not in {b"stdout", b"stderr"}:

@@ -18,7 +18,9 @@ from critests.lifecycle.waiting import POLL_SECONDS, ConditionNotMet, eventually
 STATE_SECONDS = 10.0
 LOG_SECONDS = 10.0
 SETTLE_SECONDS = 5.0
-"""For the last output of an ended container, which a loaded machine may bring seconds later; one that settles is not waited for longer."""
+"""For the last output of an ended container, which a loaded machine may bring seconds later; one that settles
+is not waited for longer.
+"""
 SETTLED_LOOKS = 2
 COMMAND_SECONDS = 1.0
 FIRST_PROCESS = "first process"
@@ -45,7 +47,9 @@ class Container:
     @classmethod
     def create(cls, sandbox: Sandbox, config: cri.ContainerConfig) -> "Container":
         """Make a container with CreateContainer; it does not run yet."""
-        request = cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+        request = cri.CreateContainerRequest(
+            pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
+        )
         answer = sandbox.connection.runtime.CreateContainer(request)
         sandbox.container_ids.append(answer.container_id)
         return cls(sandbox.connection, answer.container_id, sandbox, config)
@@ -56,13 +60,17 @@ class Container:
 
     def status(self) -> cri.ContainerStatus:
         """Return what ContainerStatus says of it now."""
-        return self.connection.runtime.ContainerStatus(cri.ContainerStatusRequest(container_id=self.id)).status
+        return self.connection.runtime.ContainerStatus(
+            cri.ContainerStatusRequest(container_id=self.id)
+        ).status
 
     def state(self) -> int:
         """Return its state (`CONTAINER_CREATED`, `_RUNNING`, `_EXITED` or `_UNKNOWN`)."""
         return self.status().state
 
-    def wait_for_state(self, state: "cri.ContainerState", seconds: float = STATE_SECONDS) -> cri.ContainerStatus:
+    def wait_for_state(
+        self, state: "cri.ContainerState", seconds: float = STATE_SECONDS
+    ) -> cri.ContainerStatus:
         """Wait until it is in a state, and return its status then.
 
         Raises:
@@ -70,7 +78,10 @@ class Container:
         """
         name = cri.ContainerState.Name(state)
         return eventually(
-            f"container state {name}", self.status, seconds * self.connection.deadlines.scale, lambda status: status.state == state
+            f"container state {name}",
+            self.status,
+            seconds * self.connection.deadlines.scale,
+            lambda status: status.state == state,
         )
 
     def exited(self, seconds: float = STATE_SECONDS) -> cri.ContainerStatus:
@@ -85,13 +96,17 @@ class Container:
         return self.sandbox.log_directory / self.config.log_path
 
     def log(self) -> list[LogRecord]:
-        """Return the records in its log now; of a container whose end was waited for, when the last of them have had time to be written."""
+        """Return the records in its log now; of a container whose end was waited for, when the last of them
+        have had time to be written.
+        """
         if self._log_may_lag:
             self._wait_for_log_to_settle()
         return container_log.read(self.log_path)
 
     def _wait_for_log_to_settle(self) -> None:
-        """Wait until the log stays as it is: runtimes may report an end a moment before the last output is in the file."""
+        """Wait until the log stays as it is: runtimes may report an end a moment before the last output is in
+        the file.
+        """
         deadline = time.monotonic() + SETTLE_SECONDS * self.connection.deadlines.scale
         last, looks = -1, 0
         while looks < SETTLED_LOOKS and time.monotonic() < deadline:
@@ -112,7 +127,9 @@ class Container:
             ConditionNotMet: the line did not come in time.
         """
         scaled = seconds * self.connection.deadlines.scale
-        return eventually(f"the line {line!r} in the log", self.log_lines, scaled, lambda lines: line in lines)
+        return eventually(
+            f"the line {line!r} in the log", self.log_lines, scaled, lambda lines: line in lines
+        )
 
     def final_log_lines(self, stream: str | None = None) -> list[str]:
         """Wait for its end, and return everything it printed."""
@@ -121,7 +138,9 @@ class Container:
 
     def exec(self, *command: str, timeout: int = 10) -> cri.ExecSyncResponse:
         """Run a command in it with ExecSync; `timeout` in seconds."""
-        return self.connection.runtime.ExecSync(cri.ExecSyncRequest(container_id=self.id, cmd=command, timeout=timeout))
+        return self.connection.runtime.ExecSync(
+            cri.ExecSyncRequest(container_id=self.id, cmd=command, timeout=timeout)
+        )
 
     def output(self, *command: str) -> str:
         """Run a command in it that must succeed, and return what it printed, without the last newline.
@@ -130,15 +149,19 @@ class Container:
             AssertionError: the command failed.
         """
         answer = self.exec(*command)
-        assert answer.exit_code == 0, f"{' '.join(command)} ended with {answer.exit_code}: {answer.stderr.decode(errors='replace')[:400]}"
+        assert answer.exit_code == 0, (
+            f"{' '.join(command)} ended with {answer.exit_code}:"
+            f" {answer.stderr.decode(errors='replace')[:400]}"
+        )
         return answer.stdout.decode(errors="backslashreplace").rstrip("\n")
 
     def process_status(self, seen_from: str = EXEC) -> ProcessStatus:
         """Return what the kernel says of a process of it.
 
         Args:
-            seen_from: `FIRST_PROCESS` for the container's own first process, `EXEC` for one that ExecSync starts; runtimes configure the
-                two separately. The first process is found as number 1, so the container needs a PID namespace of its own.
+            seen_from: `FIRST_PROCESS` for the container's own first process, `EXEC` for one that ExecSync
+                starts; runtimes configure the two separately. The first process is found as number 1, so the
+                container needs a PID namespace of its own.
         """
         if seen_from != FIRST_PROCESS:
             return ProcessStatus.parse(self.output("cat", "/proc/self/status"))
@@ -148,8 +171,8 @@ class Container:
     def until_its_command_runs(self) -> None:
         """Wait until the first process executes the container's command.
 
-        StartContainer may return a moment before: until then process 1 is the OCI runtime's own. What is never the command itself, as
-        under an init of the runtime's, is not waited for longer than a second.
+        StartContainer may return a moment before: until then process 1 is the OCI runtime's own. What is
+        never the command itself, as under an init of the runtime's, is not waited for longer than a second.
         """
         if not self.config.command:
             return
@@ -169,7 +192,8 @@ class Container:
     def discard(self) -> None:
         """Stop and remove it.
 
-        A runtime may answer the stop a moment before it reports the end, and refuse a removal in between; then the end is waited for.
+        A runtime may answer the stop a moment before it reports the end, and refuse a removal in between;
+        then the end is waited for.
         """
         self.kill()
         request = cri.RemoveContainerRequest(container_id=self.id)

@@ -30,7 +30,9 @@ class Freezer:
 
     @classmethod
     def of_process(cls, pid: int) -> "Freezer | None":
-        """Return the freezer of the cgroup of a process; None where there is none, or where it would freeze this process as well."""
+        """Return the freezer of the cgroup of a process; None where there is none, or where it would freeze
+        this process as well.
+        """
         own = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
         for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
             _, controllers, path = line.split(":", 2)
@@ -54,7 +56,10 @@ class Freezer:
         self.switch.write_text(self.freeze, encoding="ascii")
         try:
             eventually(
-                "a frozen cgroup", lambda: self.told_in.read_text(encoding="ascii").splitlines(), 5, lambda lines: self.frozen in lines
+                "a frozen cgroup",
+                lambda: self.told_in.read_text(encoding="ascii").splitlines(),
+                5,
+                lambda lines: self.frozen in lines,
             )
             yield
         finally:

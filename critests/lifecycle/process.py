@@ -5,13 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _IN_ORDER = (
-    "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST "
-    "NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE "
-    "SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM "
-    "BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE"
+    "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE"
+    " NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT"
+    " SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE"
+    " AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ"
+    " PERFMON BPF CHECKPOINT_RESTORE"
 )
 CAPABILITIES = _IN_ORDER.split()
-_SETS = {"CapInh": "inheritable", "CapPrm": "permitted", "CapEff": "effective", "CapBnd": "bounding", "CapAmb": "ambient"}
+_SETS = {
+    "CapInh": "inheritable",
+    "CapPrm": "permitted",
+    "CapEff": "effective",
+    "CapBnd": "bounding",
+    "CapAmb": "ambient",
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,11 @@ class ProcessStatus:
     def capabilities(self) -> dict[str, set[str]]:
         """Capabilities by the name of the set: inheritable, permitted, effective, bounding, ambient."""
         return {
-            name: {capability for bit, capability in enumerate(CAPABILITIES) if int(self.fields[field], 16) >> bit & 1}
+            name: {
+                capability
+                for bit, capability in enumerate(CAPABILITIES)
+                if int(self.fields[field], 16) >> bit & 1
+            }
             for field, name in _SETS.items()
             if field in self.fields
         }
@@ -78,7 +89,13 @@ def host_processes(mark: str) -> dict[int, str]:
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="backslashreplace").strip()
+            command = (
+                (entry / "cmdline")
+                .read_bytes()
+                .replace(b"\0", b" ")
+                .decode(errors="backslashreplace")
+                .strip()
+            )
         except OSError:
             # it has ended since the directory was read
             continue

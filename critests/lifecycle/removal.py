@@ -41,13 +41,16 @@ def runs_on(connection: Connection) -> set[str]:
     labels = [*(sandbox.labels for sandbox in sandboxes), *(container.labels for container in containers)]
     images = connection.images.ListImages(cri.ListImagesRequest()).images
     names = [name for image in images for name in (*image.repo_tags, *image.repo_digests)]
-    return {held[RUN_LABEL] for held in labels if RUN_LABEL in held} | {run for name in names if (run := _run_of(name))}
+    return {held[RUN_LABEL] for held in labels if RUN_LABEL in held} | {
+        run for name in names if (run := _run_of(name))
+    }
 
 
 def remove_run(connection: Connection, run: RunIdentity) -> Removed:
     """Remove a run's containers, sandboxes and images.
 
-    The filter of the list calls is not trusted with other people's pods: the label is looked at again on each object.
+    The filter of the list calls is not trusted with other people's pods: the label is looked at again on each
+    object.
 
     Args:
         connection: to the runtime.
@@ -60,7 +63,9 @@ def remove_run(connection: Connection, run: RunIdentity) -> Removed:
         ):
             removed.containers += 1
     for sandbox in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items:
-        if run.owns(sandbox.labels) and _attempt(removed, f"sandbox {sandbox.id}", lambda s=sandbox: _remove_sandbox(connection, s.id)):
+        if run.owns(sandbox.labels) and _attempt(
+            removed, f"sandbox {sandbox.id}", lambda s=sandbox: _remove_sandbox(connection, s.id)
+        ):
             removed.sandboxes += 1
     for image in connection.images.ListImages(cri.ListImagesRequest()).images:
         names = [*image.repo_tags, *image.repo_digests]

@@ -78,7 +78,8 @@ class RequestBuilder:
         security_context: cri.LinuxSandboxSecurityContext | None = None,
         sysctls: Mapping[str, str] | None = None,
     ) -> cri.PodSandboxConfig:
-        """Return the configuration of a pod of best effort with an own log directory, which is made here as the kubelet does.
+        """Return the configuration of a pod of best effort with an own log directory, which is made here as
+        the kubelet does.
 
         A pod on the host's network gets an empty hostname unless one is given, for the same reason.
         """
@@ -160,7 +161,8 @@ class RequestBuilder:
         """
         name = name or f"container-{secrets.token_hex(4)}"
         context = cri.LinuxContainerSecurityContext(
-            namespace_options=namespaces or cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD),
+            namespace_options=namespaces
+            or cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD),
             masked_paths=MASKED_PATHS,
             readonly_paths=READONLY_PATHS,
             seccomp=cri.SecurityProfile(profile_type=cri.SecurityProfile.Unconfined),
@@ -170,10 +172,16 @@ class RequestBuilder:
                 if security_context.privileged:
                     context.ClearField(cleared)
             context.MergeFrom(security_context)
-        limits = cri.LinuxContainerResources(cpu_shares=BEST_EFFORT_CPU_SHARES, oom_score_adj=BEST_EFFORT_OOM_SCORE)
+        limits = cri.LinuxContainerResources(
+            cpu_shares=BEST_EFFORT_CPU_SHARES, oom_score_adj=BEST_EFFORT_OOM_SCORE
+        )
         if resources is not None:
             limits.MergeFrom(resources)
-        pairs = [cri.KeyValue(key=key, value=value.encode()) for key, value in envs.items()] if isinstance(envs, Mapping) else envs or ()
+        pairs = (
+            [cri.KeyValue(key=key, value=value.encode()) for key, value in envs.items()]
+            if isinstance(envs, Mapping)
+            else envs or ()
+        )
         config = cri.ContainerConfig(
             metadata=cri.ContainerMetadata(name=name, attempt=attempt),
             image=image.spec(),

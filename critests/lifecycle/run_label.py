@@ -1,4 +1,6 @@
-"""The label that says which run an object belongs to, so that exactly our own objects are removed, also after a crash."""
+"""The label that says which run an object belongs to, so that exactly our own objects are removed, also after
+a crash.
+"""
 
 import re
 import secrets
@@ -18,7 +20,8 @@ class RunIdentity:
     """The name of one run of the suite.
 
     Attributes:
-        id: `<epoch seconds>-<6 hex digits>`; sorts by time and is valid as a label value and in an image name.
+        id: `<epoch seconds>-<6 hex digits>`; sorts by time and is valid as a label value and in an image
+            name.
     """
 
     id: str

@@ -29,7 +29,9 @@ class Sandbox:
     @classmethod
     def run(cls, connection: Connection, config: cri.PodSandboxConfig, handler: str = "") -> "Sandbox":
         """Make a sandbox with RunPodSandbox."""
-        answer = connection.runtime.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=handler))
+        answer = connection.runtime.RunPodSandbox(
+            cri.RunPodSandboxRequest(config=config, runtime_handler=handler)
+        )
         return cls(connection, answer.pod_sandbox_id, config, handler)
 
     @property
@@ -39,7 +41,9 @@ class Sandbox:
 
     def status(self) -> cri.PodSandboxStatus:
         """Return what PodSandboxStatus says of it now."""
-        return self.connection.runtime.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=self.id)).status
+        return self.connection.runtime.PodSandboxStatus(
+            cri.PodSandboxStatusRequest(pod_sandbox_id=self.id)
+        ).status
 
     def state(self) -> int:
         """Return its state (`SANDBOX_READY` or `SANDBOX_NOTREADY`)."""

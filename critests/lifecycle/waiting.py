@@ -13,7 +13,11 @@ class ConditionNotMet(AssertionError):
 
 
 def eventually(
-    what: str, look: Callable[[], T], seconds: float, holds: Callable[[T], object] = bool, poll_seconds: float = POLL_SECONDS
+    what: str,
+    look: Callable[[], T],
+    seconds: float,
+    holds: Callable[[T], object] = bool,
+    poll_seconds: float = POLL_SECONDS,
 ) -> T:
     """Return the first value that holds.
 

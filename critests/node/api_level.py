@@ -24,7 +24,8 @@ PROVING = (
 class ProvenLevel:
     """The newest Kubernetes minor whose part of the API the runtime has shown to know.
 
-    A runtime that was built with the API of 1.34 knows every field of 1.34, so one part of it that answers proves them all. The other way
+    A runtime that was built with the API of 1.34 knows every field of 1.34, so one part of it that answers
+    proves them all. The other way
     round nothing follows: a part may be left out on purpose.
 
     Attributes:
@@ -55,15 +56,27 @@ def prove(connection: Connection) -> ProvenLevel:
                 return
         levels.append(ProvenLevel(minor, f"{name} is implemented"))
 
-    try_rpc(23, "PodSandboxStats", lambda: runtime.PodSandboxStats(cri.PodSandboxStatsRequest(pod_sandbox_id=NO_SUCH_ID)))
-    try_rpc(26, "ListMetricDescriptors", lambda: runtime.ListMetricDescriptors(cri.ListMetricDescriptorsRequest()))
+    try_rpc(
+        23,
+        "PodSandboxStats",
+        lambda: runtime.PodSandboxStats(cri.PodSandboxStatsRequest(pod_sandbox_id=NO_SUCH_ID)),
+    )
+    try_rpc(
+        26, "ListMetricDescriptors", lambda: runtime.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
+    )
     try_rpc(28, "RuntimeConfig", lambda: runtime.RuntimeConfig(cri.RuntimeConfigRequest()))
     try_rpc(
         33,
         "UpdatePodSandboxResources",
-        lambda: runtime.UpdatePodSandboxResources(cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=NO_SUCH_ID)),
+        lambda: runtime.UpdatePodSandboxResources(
+            cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=NO_SUCH_ID)
+        ),
     )
-    try_rpc(36, "StreamPodSandboxes", lambda: next(iter(runtime.StreamPodSandboxes(cri.StreamPodSandboxesRequest(), timeout=5.0)), None))
+    try_rpc(
+        36,
+        "StreamPodSandboxes",
+        lambda: next(iter(runtime.StreamPodSandboxes(cri.StreamPodSandboxesRequest(), timeout=5.0)), None),
+    )
     try:
         status = runtime.Status(cri.StatusRequest())
     except grpc.RpcError:

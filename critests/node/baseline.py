@@ -1,8 +1,9 @@
-"""What throwaway runtimes share with the rest of the machine, as it was before the first of them, put back after the last.
+"""What throwaway runtimes share with the rest of the machine, as it was before the first of them, put back
+after the last.
 
-CNI plugins, shims and daemons use a few places that no configuration moves: directories below /run and /var/lib, portmap's
-entry chains, the `k8s.io` cgroup, the kernel's forwarding switch, the default AppArmor profile. Only what was missing
-before, and is empty or unused again, is removed.
+CNI plugins, shims and daemons use a few places that no configuration moves: directories below /run and
+/var/lib, portmap's entry chains, the `k8s.io` cgroup, the kernel's forwarding switch, the default AppArmor
+profile. Only what was missing before, and is empty or unused again, is removed.
 All functions are called with `machine_lock` held.
 """
 
@@ -42,15 +43,25 @@ _PROFILES = ("cri-containerd.apparmor.d", "crio-default")
 
 
 def note() -> None:
-    """Write down how the machine is, unless a throwaway runtime is there already and that was done before it."""
+    """Write down how the machine is, unless a throwaway runtime is there already and that was done before
+    it.
+    """
     path = places.RUNS / _FILE
-    if path.exists() and any(places.throwaway_dirs()) and json.loads(path.read_text(encoding="utf-8"))["boot"] == boot_id():
+    if (
+        path.exists()
+        and any(places.throwaway_dirs())
+        and json.loads(path.read_text(encoding="utf-8"))["boot"] == boot_id()
+    ):
         return
     noted = {
         "boot": boot_id(),
         "missing": [str(directory) for directory in (*_DIRECTORIES, *_cgroups()) if not directory.exists()],
         "entry_chains": firewall.has_entry_chains(),
-        "forwarding": {str(switch): switch.read_text(encoding="ascii").strip() for switch in _FORWARDING if switch.exists()},
+        "forwarding": {
+            str(switch): switch.read_text(encoding="ascii").strip()
+            for switch in _FORWARDING
+            if switch.exists()
+        },
         "links": _links(),
         "profiles": sorted(_profiles()),
     }

@@ -1,4 +1,6 @@
-"""The programs that a throwaway runtime is made of: which runtime the user asked for, where it is, which version it has."""
+"""The programs that a throwaway runtime is made of: which runtime the user asked for, where it is, which
+version it has.
+"""
 
 import os
 import re
@@ -32,11 +34,15 @@ def parse_node(text: str) -> NodeChoice:
     """Read the user's form: `containerd`, `crio`, `containerd=/path/to/containerd`, `crio=/path/to/crio`.
 
     Raises:
-        ValueError: the text is of another form, or the file named cannot be run; the message is a sentence for the user.
+        ValueError: the text is of another form, or the file named cannot be run; the message is a sentence
+            for the user.
     """
     kind, equals, path = text.partition("=")
     if kind not in KINDS:
-        raise ValueError(f"--node {text}: there is no way to start {kind or 'nothing'!r} here; known are {' and '.join(KINDS)}")
+        raise ValueError(
+            f"--node {text}: there is no way to start {kind or 'nothing'!r} here; known are"
+            f" {' and '.join(KINDS)}"
+        )
     if not equals:
         return NodeChoice(kind)
     if not path:
@@ -56,21 +62,36 @@ def find_program(name: str, *, path: str | None = None) -> Path:
 
     Args:
         name: the program.
-        path: directories to look in, as in PATH; None for our own PATH and the directories of system programs.
+        path: directories to look in, as in PATH; None for our own PATH and the directories of system
+            programs.
 
     Raises:
         MissingProgram: it is not there; says how to get it.
     """
     found = shutil.which(name, path=path or search_path())
     if found is None:
-        raise MissingProgram(f"the program {name} is not on the PATH; on Debian and Ubuntu: apt install {_PACKAGES.get(name, name)}")
+        raise MissingProgram(
+            f"the program {name} is not on the PATH; on Debian and Ubuntu: apt install"
+            f" {_PACKAGES.get(name, name)}"
+        )
     return Path(found)
 
 
 def search_path(first: Path | None = None) -> str:
-    """Return a PATH with a directory first, then ours, then those of system programs that a user's PATH may lack."""
+    """Return a PATH with a directory first, then ours, then those of system programs that a user's PATH may
+    lack.
+    """
     ours = os.environ.get("PATH", "").split(os.pathsep)
-    parts = [*([str(first)] if first else []), *ours, "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+    parts = [
+        *([str(first)] if first else []),
+        *ours,
+        "/usr/local/sbin",
+        "/usr/local/bin",
+        "/usr/sbin",
+        "/usr/bin",
+        "/sbin",
+        "/bin",
+    ]
     return os.pathsep.join(dict.fromkeys(part for part in parts if part))
 
 
@@ -82,7 +103,12 @@ def version_text(binary: Path) -> str:
     """
     try:
         answer = subprocess.run(
-            [binary, "--version"], capture_output=True, text=True, errors="replace", timeout=_ANSWER_SECONDS, check=False
+            [binary, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ANSWER_SECONDS,
+            check=False,
         )
     except OSError as error:
         raise MissingProgram(f"{binary} cannot be run: {error.strerror}") from error
@@ -90,11 +116,15 @@ def version_text(binary: Path) -> str:
         raise MissingProgram(f"{binary} --version did not answer within {_ANSWER_SECONDS} s") from error
     lines = (answer.stdout or answer.stderr).strip().splitlines()
     if answer.returncode != 0 or not lines:
-        raise MissingProgram(f"{binary} --version ended with code {answer.returncode}: {lines[0] if lines else 'no output'}")
+        raise MissingProgram(
+            f"{binary} --version ended with code {answer.returncode}: {lines[0] if lines else 'no output'}"
+        )
     return lines[0].strip()
 
 
 def version_numbers(text: str) -> tuple[int, int, int] | None:
-    """Return major, minor and patch of a version text such as `1.6.20~ds1` or `…/containerd/v2 2.1.9+unknown`; None without any."""
+    """Return major, minor and patch of a version text such as `1.6.20~ds1` or `…/containerd/v2
+    2.1.9+unknown`; None without any.
+    """
     found = _VERSION.search(text)
     return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else None

@@ -1,7 +1,9 @@
-"""Programs of a node, seen from a container on it: for each a small script at the same path, which enters the node's mount namespace.
+"""Programs of a node, seen from a container on it: for each a small script at the same path, which enters the
+node's mount namespace.
 
-A throwaway runtime that runs in the node's namespace is configured with paths of the node. The suite looks for these programs, and asks
-them for their versions, in its own root, where they are missing. What is there already is left as it is.
+A throwaway runtime that runs in the node's namespace is configured with paths of the node. The suite looks
+for these programs, and asks them for their versions, in its own root, where they are missing. What is there
+already is left as it is.
 """
 
 import contextlib
@@ -60,7 +62,18 @@ def borrowed(pid: int, paths: Iterable[Path]) -> Iterator[list[Path]]:
 
 def _on_node(pid: int, paths: Iterable[Path]) -> list[Path]:
     search = 'for program in "$@"; do [ -f "$program" ] && [ -x "$program" ] && echo "$program"; done; exit 0'
-    command = ["nsenter", "--target", str(pid), "--mount", "--", "/bin/sh", "-c", search, "sh", *map(str, paths)]
+    command = [
+        "nsenter",
+        "--target",
+        str(pid),
+        "--mount",
+        "--",
+        "/bin/sh",
+        "-c",
+        search,
+        "sh",
+        *map(str, paths),
+    ]
     try:
         found = subprocess.run(command, capture_output=True, text=True, timeout=SEARCH_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
@@ -68,6 +81,9 @@ def _on_node(pid: int, paths: Iterable[Path]) -> list[Path]:
         raise OSError(msg) from error
     if found.returncode:
         why = found.stderr.strip()
-        msg = f"the mount namespace of process {pid} cannot be entered: {why}; the container must be privileged, with hostPID"
+        msg = (
+            f"the mount namespace of process {pid} cannot be entered: {why}; the container must be"
+            " privileged, with hostPID"
+        )
         raise OSError(msg)
     return [Path(line) for line in found.stdout.splitlines()]

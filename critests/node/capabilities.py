@@ -1,7 +1,7 @@
 """What the runtime and the machine offer, each probed once, with what was seen.
 
-A probe shares no code and no condition with the tests that it gates. Those that need a container run at first use, in a sandbox of their
-own. Only here may a runtime's words be read, and then the evidence says so.
+A probe shares no code and no condition with the tests that it gates. Those that need a container run at first
+use, in a sandbox of their own. Only here may a runtime's words be read, and then the evidence says so.
 """
 
 import threading
@@ -69,7 +69,8 @@ class CapabilityMatrix:
         return self.known()
 
 
-def fact(capability: Capability, present: bool | None, evidence: str, source: str) -> CapabilityFact:  # noqa: FBT001 - the one thing a fact says
+# the one thing a fact says
+def fact(capability: Capability, present: bool | None, evidence: str, source: str) -> CapabilityFact:  # noqa: FBT001 - see above
     """Return a fact; `present` is None where it could not be found out."""
     return CapabilityFact(name=capability.value, present=present, evidence=evidence, source=source)
 
@@ -110,7 +111,9 @@ class RuntimeProbes:
             Capability.RECURSIVE_READ_ONLY_MOUNTS: lambda: self.handler_feature(
                 Capability.RECURSIVE_READ_ONLY_MOUNTS, "recursive_read_only_mounts"
             ),
-            Capability.USER_NAMESPACES: lambda: self.handler_feature(Capability.USER_NAMESPACES, "user_namespaces"),
+            Capability.USER_NAMESPACES: lambda: self.handler_feature(
+                Capability.USER_NAMESPACES, "user_namespaces"
+            ),
             Capability.SUPPLEMENTAL_GROUPS_POLICY: self.supplemental_groups_policy,
             Capability.EVENTS: self.events,
             Capability.STREAMING_LISTS: self.streaming_lists,
@@ -124,10 +127,20 @@ class RuntimeProbes:
 
     def pod_network(self) -> CapabilityFact:
         """NetworkReady is true."""
-        conditions = [condition for condition in self._status().status.conditions if condition.type == "NetworkReady"]
+        conditions = [
+            condition for condition in self._status().status.conditions if condition.type == "NetworkReady"
+        ]
         ready = any(condition.status for condition in conditions)
-        words = "; ".join(f"{condition.reason} {condition.message}".strip() for condition in conditions) or "no such condition"
-        return fact(Capability.POD_NETWORK, ready, "NetworkReady is true" if ready else f"NetworkReady is not true: {words}", "Status")
+        words = (
+            "; ".join(f"{condition.reason} {condition.message}".strip() for condition in conditions)
+            or "no such condition"
+        )
+        return fact(
+            Capability.POD_NETWORK,
+            ready,
+            "NetworkReady is true" if ready else f"NetworkReady is not true: {words}",
+            "Status",
+        )
 
     def runtime_config(self) -> CapabilityFact:
         """RuntimeConfig names a cgroup driver."""
@@ -136,18 +149,30 @@ class RuntimeProbes:
         except grpc.RpcError as error:
             return _absent_if_unimplemented(Capability.RUNTIME_CONFIG, error, "RuntimeConfig")
         driver = cri.CgroupDriver.Name(answer.linux.cgroup_driver)
-        return fact(Capability.RUNTIME_CONFIG, answer.HasField("linux"), f"cgroup driver {driver}", "RuntimeConfig")
+        return fact(
+            Capability.RUNTIME_CONFIG, answer.HasField("linux"), f"cgroup driver {driver}", "RuntimeConfig"
+        )
 
     def runtime_handlers(self) -> CapabilityFact:
         """Status lists handlers."""
         names = [handler.name or '""' for handler in self._status().runtime_handlers]
-        return fact(Capability.RUNTIME_HANDLERS, bool(names), ", ".join(names) or "the list is empty", "Status.runtime_handlers")
+        return fact(
+            Capability.RUNTIME_HANDLERS,
+            bool(names),
+            ", ".join(names) or "the list is empty",
+            "Status.runtime_handlers",
+        )
 
     def handler_feature(self, capability: Capability, feature: str) -> CapabilityFact:
         """A feature of the handler under test."""
         handlers = {handler.name: handler for handler in self._status().runtime_handlers}
         if self.handler not in handlers:
-            return fact(capability, False, f"Status does not list the handler {self.handler!r}", "Status.runtime_handlers")
+            return fact(
+                capability,
+                False,
+                f"Status does not list the handler {self.handler!r}",
+                "Status.runtime_handlers",
+            )
         present = bool(getattr(handlers[self.handler].features, feature))
         return fact(capability, present, f"{feature} is {str(present).lower()}", "Status.runtime_handlers")
 
@@ -167,7 +192,9 @@ class RuntimeProbes:
             return fact(Capability.EVENTS, False, "the stream ended at once", "GetContainerEvents")
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                return fact(Capability.EVENTS, True, f"the stream stayed open for {seconds:g} s", "GetContainerEvents")
+                return fact(
+                    Capability.EVENTS, True, f"the stream stayed open for {seconds:g} s", "GetContainerEvents"
+                )
             return _absent_if_unimplemented(Capability.EVENTS, error, "GetContainerEvents")
         return fact(Capability.EVENTS, True, "an event came", "GetContainerEvents")
 
@@ -194,16 +221,30 @@ class RuntimeProbes:
             answer = self.connection.runtime.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
         except grpc.RpcError as error:
             return _absent_if_unimplemented(Capability.METRICS, error, "ListMetricDescriptors")
-        return fact(Capability.METRICS, bool(answer.descriptors), f"{len(answer.descriptors)} descriptors", "ListMetricDescriptors")
+        return fact(
+            Capability.METRICS,
+            bool(answer.descriptors),
+            f"{len(answer.descriptors)} descriptors",
+            "ListMetricDescriptors",
+        )
 
     def checkpoint(self) -> CapabilityFact:
         """CheckpointContainer looks for the container; runtimes that have it switched off say so in words."""
         try:
-            self.connection.runtime.CheckpointContainer(cri.CheckpointContainerRequest(container_id=NO_SUCH_ID), timeout=5.0)
+            self.connection.runtime.CheckpointContainer(
+                cri.CheckpointContainerRequest(container_id=NO_SUCH_ID), timeout=5.0
+            )
         except grpc.RpcError as error:
             present = error.code() is grpc.StatusCode.NOT_FOUND
-            return fact(Capability.CHECKPOINT, present, f"for an unknown id it says {_said(error)}", "CheckpointContainer, its own words")
-        return fact(Capability.CHECKPOINT, None, "it succeeded for an id that nobody has", "CheckpointContainer")
+            return fact(
+                Capability.CHECKPOINT,
+                present,
+                f"for an unknown id it says {_said(error)}",
+                "CheckpointContainer, its own words",
+            )
+        return fact(
+            Capability.CHECKPOINT, None, "it succeeded for an id that nobody has", "CheckpointContainer"
+        )
 
 
 def _absent_if_unimplemented(capability: Capability, error: grpc.RpcError, rpc: str) -> CapabilityFact:

@@ -12,7 +12,9 @@ _DRIVERS = {cri.CGROUPFS: CgroupDriver.CGROUPFS, cri.SYSTEMD: CgroupDriver.SYSTE
 
 
 def cgroup_driver(connection: Connection) -> CgroupDriver:
-    """Return the driver from RuntimeConfig; of a runtime that does not have it, from the verbose status, where its configuration stands."""
+    """Return the driver from RuntimeConfig; of a runtime that does not have it, from the verbose status,
+    where its configuration stands.
+    """
     try:
         answer = connection.runtime.RuntimeConfig(cri.RuntimeConfigRequest())
     except grpc.RpcError:
@@ -36,7 +38,9 @@ def _from_status(connection: Connection) -> CgroupDriver:
 
 
 def _systemd_cgroup(value: object) -> bool | None:
-    """Look for the switch anywhere in a configuration; the default runtime's stands first, and an absent one means off."""
+    """Look for the switch anywhere in a configuration; the default runtime's stands first, and an absent one
+    means off.
+    """
     if isinstance(value, dict):
         for key, inner in value.items():
             if key.replace("_", "").lower() == "systemdcgroup" and inner is True:

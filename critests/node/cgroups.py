@@ -13,7 +13,9 @@ class CgroupFacts:
     """The cgroup version in force, where it is mounted, and which controllers can be used."""
 
     version: int
-    """2 where /sys/fs/cgroup is the unified hierarchy; 1 otherwise, also where an empty unified one lies beside."""
+    """2 where /sys/fs/cgroup is the unified hierarchy; 1 otherwise, also where an empty unified one lies
+    beside.
+    """
     mount: str
     controllers: tuple[str, ...]
 
@@ -22,16 +24,28 @@ def cgroup_facts() -> CgroupFacts:
     """Read the mount table; version 0 where no cgroups are mounted."""
     mounts = [(point, rest.partition(" - ")[2].split()) for _, point, rest in mount_table()]
     if any(point == str(MOUNT) and fields[0] == "cgroup2" for point, fields in mounts):
-        return CgroupFacts(2, str(MOUNT), tuple(sorted((MOUNT / "cgroup.controllers").read_text(encoding="ascii").split())))
+        return CgroupFacts(
+            2, str(MOUNT), tuple(sorted((MOUNT / "cgroup.controllers").read_text(encoding="ascii").split()))
+        )
     options = {option for _, fields in mounts if fields[0] == "cgroup" for option in fields[-1].split(",")}
-    found = {option for option in options if option not in {"rw", "ro"} and "=" not in option and option not in {"xattr", "none"}}
+    found = {
+        option
+        for option in options
+        if option not in {"rw", "ro"} and "=" not in option and option not in {"xattr", "none"}
+    }
     return CgroupFacts(1 if options else 0, str(MOUNT) if options else "", tuple(sorted(found)))
 
 
 def controllers_beside_version_1() -> tuple[str, ...]:
-    """Return the controllers that the unified hierarchy holds while version 1 is in force; crun refuses to run beside any."""
+    """Return the controllers that the unified hierarchy holds while version 1 is in force; crun refuses to
+    run beside any.
+    """
     if cgroup_facts().version == 2:
         return ()
-    points = [Path(point) for _, point, rest in mount_table() if rest.partition(" - ")[2].startswith("cgroup2 ")]
+    points = [
+        Path(point) for _, point, rest in mount_table() if rest.partition(" - ")[2].startswith("cgroup2 ")
+    ]
     files = [point / "cgroup.controllers" for point in points]
-    return tuple(sorted({name for file in files if file.exists() for name in file.read_text(encoding="ascii").split()}))
+    return tuple(
+        sorted({name for file in files if file.exists() for name in file.read_text(encoding="ascii").split()})
+    )

@@ -1,4 +1,6 @@
-"""Choosing what a throwaway runtime will be called and where it will live, and writing that down before anything is made."""
+"""Choosing what a throwaway runtime will be called and where it will live, and writing that down before
+anything is made.
+"""
 
 import ipaddress
 import os
@@ -30,7 +32,10 @@ def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -
         name = f"{daemon.kind}-{token}"
         state = places.run_dir(run_id) / places.NODE / name
         taken = [*cni.networks_in_use(), *_subnets_of_others()]
-        subnets = [str(cni.free_subnet(taken)), *([str(cni.unique_local_subnet(token))] if dual_stack else [])]
+        subnets = [
+            str(cni.free_subnet(taken)),
+            *([str(cni.unique_local_subnet(token))] if dual_stack else []),
+        ]
         traces = Traces(
             kind=daemon.kind,
             run_id=run_id,

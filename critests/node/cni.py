@@ -1,7 +1,8 @@
-"""The private network of a throwaway runtime: a free subnet, and the CNI configuration of a bridge of its own.
+"""The private network of a throwaway runtime: a free subnet, and the CNI configuration of a bridge of its
+own.
 
-The format is the CNI specification's network configuration list, version 1.0.0; the plugins are the reference ones
-(bridge, host-local, portmap; loopback is called by the runtimes themselves).
+The format is the CNI specification's network configuration list, version 1.0.0; the plugins are the reference
+ones (bridge, host-local, portmap; loopback is called by the runtimes themselves).
 """
 
 import ipaddress
@@ -19,13 +20,21 @@ from critests.node.traces import Traces
 PLUGINS = ("bridge", "host-local", "loopback", "portmap")
 """The CNI plugins that a throwaway runtime needs."""
 
-PLUGIN_DIRECTORIES = (Path("/opt/cni/bin"), Path("/usr/lib/cni"), Path("/usr/libexec/cni"), Path("/usr/local/lib/cni"))
+PLUGIN_DIRECTORIES = (
+    Path("/opt/cni/bin"),
+    Path("/usr/lib/cni"),
+    Path("/usr/libexec/cni"),
+    Path("/usr/local/lib/cni"),
+)
 """Where distributions and Kubernetes installers put CNI plugins."""
 
 CONFLIST_NAME = "10-critests.conflist"
 
 _PREFIX = 20
-_POOLS = tuple(ipaddress.IPv4Network(pool) for pool in ("10.192.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "10.0.0.0/9", "100.64.0.0/10"))
+_POOLS = tuple(
+    ipaddress.IPv4Network(pool)
+    for pool in ("10.192.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "10.0.0.0/9", "100.64.0.0/10")
+)
 
 
 class NoPlugins(Exception):
@@ -54,10 +63,16 @@ def plugin_directory() -> Path:
 
 
 def networks_in_use() -> list[ipaddress.IPv4Network]:
-    """Return every IPv4 network that this machine routes to, has an address in, or asks for names; default routes left out."""
+    """Return every IPv4 network that this machine routes to, has an address in, or asks for names; default
+    routes left out.
+    """
     found = [item.get("dst", "") for item in _ip("route", "show", "table", "all")]
     for link in _ip("address", "show"):
-        found += [f"{address['local']}/{address['prefixlen']}" for address in link.get("addr_info", ()) if address.get("family") == "inet"]
+        found += [
+            f"{address['local']}/{address['prefixlen']}"
+            for address in link.get("addr_info", ())
+            if address.get("family") == "inet"
+        ]
     resolv = Path("/etc/resolv.conf")
     if resolv.is_file():
         lines = resolv.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -86,18 +101,23 @@ def free_subnet(taken: Iterable[ipaddress.IPv4Network]) -> ipaddress.IPv4Network
         for subnet in pool.subnets(new_prefix=_PREFIX):
             if not any(subnet.overlaps(network) for network in busy):
                 return subnet
-    raise NoFreeSubnet(f"no private /{_PREFIX} is free of this machine's routes ({', '.join(sorted(map(str, busy)))})")
+    raise NoFreeSubnet(
+        f"no private /{_PREFIX} is free of this machine's routes ({', '.join(sorted(map(str, busy)))})"
+    )
 
 
 def unique_local_subnet(token: str) -> ipaddress.IPv6Network:
-    """Return an IPv6 /64 below fd00::/8 whose global id is made of the token (RFC 4193 wants it random; tokens are)."""
+    """Return an IPv6 /64 below fd00::/8 whose global id is made of the token (RFC 4193 wants it random;
+    tokens are).
+    """
     return ipaddress.IPv6Network(f"fdc7:{token[:2]}{token[2:4]}:{token[4:6]}00::/64")
 
 
 def conflist(traces: Traces) -> str:
     """Return the text of the network configuration list of a throwaway runtime.
 
-    The bridge masquerades, so that a pod reaches what the machine reaches. Both plugins are told to use iptables, also
+    The bridge masquerades, so that a pod reaches what the machine reaches. Both plugins are told to use
+    iptables, also
     where newer ones would prefer nftables: what they add is then found and removed in one way.
     """
     ranges = [[{"subnet": subnet}] for subnet in traces.subnets]
@@ -109,16 +129,26 @@ def conflist(traces: Traces) -> str:
         "ipMasq": True,
         "ipMasqBackend": "iptables",
         "hairpinMode": True,
-        "ipam": {"type": "host-local", "dataDir": str(traces.state / "cni-leases"), "ranges": ranges, "routes": routes},
+        "ipam": {
+            "type": "host-local",
+            "dataDir": str(traces.state / "cni-leases"),
+            "ranges": ranges,
+            "routes": routes,
+        },
     }
     portmap = {"type": "portmap", "capabilities": {"portMappings": True}, "backend": "iptables"}
-    return json.dumps({"cniVersion": "1.0.0", "name": traces.network, "plugins": [bridge, portmap]}, indent=2) + "\n"
+    return (
+        json.dumps({"cniVersion": "1.0.0", "name": traces.network, "plugins": [bridge, portmap]}, indent=2)
+        + "\n"
+    )
 
 
 def _ip(*arguments: str) -> list[dict[str, Any]]:
     program = shutil.which("ip", path=search_path())
     if program is None:
         raise NoPlugins("the program ip is missing; on Debian and Ubuntu: apt install iproute2")
-    answer = subprocess.run([program, "-json", *arguments], capture_output=True, text=True, timeout=10, check=True)
+    answer = subprocess.run(
+        [program, "-json", *arguments], capture_output=True, text=True, timeout=10, check=True
+    )
     items: list[dict[str, Any]] = json.loads(answer.stdout or "[]")
     return items

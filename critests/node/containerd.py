@@ -1,4 +1,6 @@
-"""The configuration of a private containerd: version 2 of the format for containerd 1.6 and 1.7, version 3 from 2.0 on."""
+"""The configuration of a private containerd: version 2 of the format for containerd 1.6 and 1.7, version 3
+from 2.0 on.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,7 +25,9 @@ def socket_of(traces: Traces) -> Path:
 
 
 def write_configuration(traces: Traces, settings: Settings) -> list[str]:
-    """Write containerd's configuration and its registry host files; return the arguments to start the daemon with."""
+    """Write containerd's configuration and its registry host files; return the arguments to start the daemon
+    with.
+    """
     for address in settings.registry_addresses:
         hosts = traces.state / "certs.d" / address / "hosts.toml"
         hosts.parent.mkdir(parents=True)
@@ -36,8 +40,9 @@ def write_configuration(traces: Traces, settings: Settings) -> list[str]:
 def configuration(traces: Traces, settings: Settings) -> str:
     """Return the text of the configuration file.
 
-    Streaming listens on loopback on a port that the kernel chooses. NRI is off: its socket would be shared with every
-    other containerd of the machine. Network namespaces are kept below the state directory for the same reason.
+    Streaming listens on loopback on a port that the kernel chooses. NRI is off: its socket would be shared
+    with every other containerd of the machine. Network namespaces are kept below the state directory for the
+    same reason.
     """
     tables: dict[str, dict[str, _Value]] = {
         "": {
@@ -53,7 +58,9 @@ def configuration(traces: Traces, settings: Settings) -> str:
     }
     if settings.version >= (1, 7, 0):
         tables[_plugin("io.containerd.nri.v1.nri")] = {"disable": True}
-    tables |= _cri_tables_3(traces, settings) if settings.version >= (2, 0, 0) else _cri_tables_2(traces, settings)
+    tables |= (
+        _cri_tables_3(traces, settings) if settings.version >= (2, 0, 0) else _cri_tables_2(traces, settings)
+    )
     return "\n".join(_table(name, values) for name, values in tables.items())
 
 
@@ -62,7 +69,10 @@ def _cri_tables_2(traces: Traces, settings: Settings) -> dict[str, dict[str, _Va
         _plugin(_CRI): {"sandbox_image": settings.pause_image, **_streaming(), **_runtime(settings)},
         _plugin(_CRI, "cni"): {"bin_dir": str(settings.cni_plugins), "conf_dir": str(traces.state / "cni")},
         _plugin(_CRI, "registry"): {"config_path": str(traces.state / "certs.d")},
-        _plugin(_CRI, "containerd"): {"default_runtime_name": next(iter(settings.handlers)), "snapshotter": settings.snapshotter},
+        _plugin(_CRI, "containerd"): {
+            "default_runtime_name": next(iter(settings.handlers)),
+            "snapshotter": settings.snapshotter,
+        },
         **_handlers(traces, settings, _CRI),
     }
 
@@ -87,7 +97,12 @@ def _cri_tables_3(traces: Traces, settings: Settings) -> dict[str, dict[str, _Va
 
 
 def _streaming() -> dict[str, _Value]:
-    return {"disable_tcp_service": True, "stream_server_address": "127.0.0.1", "stream_server_port": "0", "enable_tls_streaming": False}
+    return {
+        "disable_tcp_service": True,
+        "stream_server_address": "127.0.0.1",
+        "stream_server_port": "0",
+        "enable_tls_streaming": False,
+    }
 
 
 def _runtime(settings: Settings) -> dict[str, _Value]:

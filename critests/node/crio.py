@@ -1,4 +1,6 @@
-"""The configuration of a private CRI-O: crio.conf, registries, signature policy, and the helper programs it needs."""
+"""The configuration of a private CRI-O: crio.conf, registries, signature policy, and the helper programs it
+needs.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,8 @@ def socket_of(traces: Traces) -> Path:
 
 
 def find_helpers(path: str) -> dict[str, Path]:
-    """Find conmon and pinns, which CRI-O cannot do without; packages put them on the PATH or beside CRI-O's own files.
+    """Find conmon and pinns, which CRI-O cannot do without; packages put them on the PATH or beside CRI-O's
+    own files.
 
     Raises:
         MissingProgram: one of them is nowhere.
@@ -28,19 +31,32 @@ def find_helpers(path: str) -> dict[str, Path]:
         try:
             found[name] = find_program(name, path=everywhere)
         except MissingProgram as error:
-            hint = "it comes with CRI-O itself" if name == "pinns" else "on Debian and Ubuntu: apt install conmon"
-            raise MissingProgram(f"CRI-O needs the program {name}, which is in none of {everywhere}; {hint}") from error
+            hint = (
+                "it comes with CRI-O itself"
+                if name == "pinns"
+                else "on Debian and Ubuntu: apt install conmon"
+            )
+            raise MissingProgram(
+                f"CRI-O needs the program {name}, which is in none of {everywhere}; {hint}"
+            ) from error
     return found
 
 
 def write_configuration(traces: Traces, settings: Settings) -> list[str]:
-    """Write CRI-O's configuration and the files that it names; return the arguments to start the daemon with."""
+    """Write CRI-O's configuration and the files that it names; return the arguments to start the daemon
+    with.
+    """
     for name, text in {
         "crio.conf": configuration(traces, settings),
         "policy.json": json.dumps({"default": [{"type": "insecureAcceptAnything"}]}) + "\n",
         "registries.conf": registries(settings.registry_addresses),
         "storage.conf": _table(
-            "storage", {"driver": "overlay", "runroot": str(traces.state / "runroot"), "graphroot": str(traces.root / "root")}
+            "storage",
+            {
+                "driver": "overlay",
+                "runroot": str(traces.state / "runroot"),
+                "graphroot": str(traces.root / "root"),
+            },
         ),
     }.items():
         (traces.state / name).write_text(text, encoding="utf-8")
@@ -50,7 +66,9 @@ def write_configuration(traces: Traces, settings: Settings) -> list[str]:
 
 
 def environment(traces: Traces) -> dict[str, str]:
-    """Return the variables that keep the libraries inside CRI-O from reading the machine's own registry and storage files."""
+    """Return the variables that keep the libraries inside CRI-O from reading the machine's own registry and
+    storage files.
+    """
     return {
         "CONTAINERS_REGISTRIES_CONF": str(traces.state / "registries.conf"),
         "CONTAINERS_REGISTRIES_CONF_DIR": str(traces.state / "registries.conf.d"),
@@ -61,14 +79,17 @@ def environment(traces: Traces) -> dict[str, str]:
 def registries(addresses: Sequence[str]) -> str:
     """Return the text of a registries.conf (version 2) that allows plain HTTP for the addresses.
 
-    The same text, as a drop-in below /etc/containers/registries.conf.d, is what a CRI-O that the user runs needs.
+    The same text, as a drop-in below /etc/containers/registries.conf.d, is what a CRI-O that the user runs
+    needs.
     """
     blocks = [f'[[registry]]\nlocation = "{address}"\ninsecure = true\n' for address in addresses]
     return "\n".join(["unqualified-search-registries = []\n", *blocks])
 
 
 def configuration(traces: Traces, settings: Settings) -> str:
-    """Return the text of crio.conf. Every place that CRI-O would share with another CRI-O is moved into our directories."""
+    """Return the text of crio.conf. Every place that CRI-O would share with another CRI-O is moved into our
+    directories.
+    """
     state = traces.state
     default = next(iter(settings.handlers))
     tables: dict[str, dict[str, bool | int | str | Sequence[str]]] = {
@@ -81,7 +102,12 @@ def configuration(traces: Traces, settings: Settings) -> str:
             "version_file_persist": str(traces.root / "version"),
             "clean_shutdown_file": str(traces.root / "clean.shutdown"),
         },
-        "crio.api": {"listen": str(socket_of(traces)), "stream_address": "127.0.0.1", "stream_port": "0", "stream_enable_tls": False},
+        "crio.api": {
+            "listen": str(socket_of(traces)),
+            "stream_address": "127.0.0.1",
+            "stream_port": "0",
+            "stream_enable_tls": False,
+        },
         "crio.runtime": {
             "default_runtime": default,
             "cgroup_manager": "systemd" if settings.systemd_cgroup else "cgroupfs",

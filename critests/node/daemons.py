@@ -42,20 +42,35 @@ class Daemon:
     @property
     def binaries(self) -> tuple[str, ...]:
         """Return the base names of all programs that may run on its behalf."""
-        return tuple(dict.fromkeys(path.name for path in (self.binary, *self.handlers.values(), *self.helpers.values())))
+        return tuple(
+            dict.fromkeys(
+                path.name for path in (self.binary, *self.handlers.values(), *self.helpers.values())
+            )
+        )
 
     def socket(self, traces: Traces) -> Path:
         """Return the path of the socket that the daemon will listen on."""
         return crio.socket_of(traces) if self.kind == "crio" else containerd.socket_of(traces)
 
     def environment(self, traces: Traces, extra: Mapping[str, str]) -> dict[str, str]:
-        """Return the daemon's whole environment: nothing of ours that could change its behaviour, and the mark to find it by."""
+        """Return the daemon's whole environment: nothing of ours that could change its behaviour, and the
+        mark to find it by.
+        """
         kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("GO")}
         path = search_path(self.binary.parent)
         own = crio.environment(traces) if self.kind == "crio" else {}
-        return {**kept, **own, "PATH": path, "TMPDIR": str(traces.root / "tmp"), **extra, MARK: str(traces.state)}
+        return {
+            **kept,
+            **own,
+            "PATH": path,
+            "TMPDIR": str(traces.root / "tmp"),
+            **extra,
+            MARK: str(traces.state),
+        }
 
-    def configure(self, traces: Traces, *, pause_image: str, registry_addresses: Sequence[str], systemd_cgroup: bool) -> list[str]:
+    def configure(
+        self, traces: Traces, *, pause_image: str, registry_addresses: Sequence[str], systemd_cgroup: bool
+    ) -> list[str]:
         """Write the daemon's configuration; return the command to start it with."""
         settings = Settings(
             version=self.version,
@@ -66,7 +81,8 @@ class Daemon:
             apparmor=apparmor_enabled(),
             may_lower_oom_score=children_may("SYS_RESOURCE"),
             systemd_cgroup=systemd_cgroup,
-            # An overlay cannot lie on an overlay, as where this runs in a container itself: containerd's plainest snapshotter can.
+            # An overlay cannot lie on an overlay, as where this runs in a container itself: containerd's
+            # plainest snapshotter can.
             snapshotter="native" if _on_overlay(traces.root) else "overlayfs",
             helpers=self.helpers,
         )
@@ -75,7 +91,9 @@ class Daemon:
         return [str(self.binary), *arguments]
 
 
-def find_daemon(kind: str, binary: Path | None, *, extra_handlers: Mapping[str, Path], cni_plugins: Path | None) -> Daemon:
+def find_daemon(
+    kind: str, binary: Path | None, *, extra_handlers: Mapping[str, Path], cni_plugins: Path | None
+) -> Daemon:
     """Find a runtime's programs and read its version.
 
     Raises:
@@ -86,7 +104,10 @@ def find_daemon(kind: str, binary: Path | None, *, extra_handlers: Mapping[str, 
     line = version_text(binary)
     version = version_numbers(line)
     if version is None:
-        raise MissingProgram(f"{binary} --version prints {line!r}, which names no version, so its configuration format is unknown")
+        raise MissingProgram(
+            f"{binary} --version prints {line!r}, which names no version, so its configuration format is"
+            " unknown"
+        )
     if kind not in line:
         raise MissingProgram(f"{binary} is not {kind}: its --version prints {line!r}")
     path = search_path(binary.parent)
@@ -101,18 +122,33 @@ def find_daemon(kind: str, binary: Path | None, *, extra_handlers: Mapping[str, 
     if kind == "containerd":
         if version < containerd.OLDEST:
             raise MissingProgram(
-                f"{binary} is version {line!r}; CRI v1 begins with containerd {containerd.OLDEST[0]}.{containerd.OLDEST[1]}"
+                f"{binary} is version {line!r}; CRI v1 begins with containerd"
+                f" {containerd.OLDEST[0]}.{containerd.OLDEST[1]}"
             )
         helpers = {_SHIM: find_program(_SHIM, path=path)}
     else:
         helpers = crio.find_helpers(path)
-    return Daemon(kind, binary, line, version, handlers | dict(extra_handlers), cni_plugins or cni.plugin_directory(), left_out, helpers)
+    return Daemon(
+        kind,
+        binary,
+        line,
+        version,
+        handlers | dict(extra_handlers),
+        cni_plugins or cni.plugin_directory(),
+        left_out,
+        helpers,
+    )
 
 
 def _why_not(handler: str) -> str:
     """Return why an installed OCI runtime cannot work on this machine; an empty text where it can."""
     beside = controllers_beside_version_1() if handler == "crun" else ()
-    return f"crun does not work with cgroup version 1 while the unified hierarchy has controllers ({', '.join(beside)})" if beside else ""
+    return (
+        "crun does not work with cgroup version 1 while the unified hierarchy has controllers"
+        f" ({', '.join(beside)})"
+        if beside
+        else ""
+    )
 
 
 def _on_overlay(path: Path) -> bool:

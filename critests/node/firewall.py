@@ -1,8 +1,8 @@
 """The iptables rules that the CNI plugins made for one network, and their removal.
 
-The bridge plugin (masquerade) and the portmap plugin keep everything in the `nat` table: rules whose comment names the
-network, each jumping to a chain of the pod's own. Portmap's three entry chains (`CNI-HOSTPORT-…`) are shared by all
-networks of a machine and stay until `remove_entry_chains`.
+The bridge plugin (masquerade) and the portmap plugin keep everything in the `nat` table: rules whose comment
+names the network, each jumping to a chain of the pod's own. Portmap's three entry chains (`CNI-HOSTPORT-…`)
+are shared by all networks of a machine and stay until `remove_entry_chains`.
 """
 
 import ipaddress
@@ -20,7 +20,9 @@ _ATTEMPTS = 5
 
 
 def nat_rules(program: str = "iptables") -> list[str]:
-    """Return the lines of the `nat` table as the `-save` form of `iptables` or `ip6tables` prints them; empty without the program."""
+    """Return the lines of the `nat` table as the `-save` form of `iptables` or `ip6tables` prints them; empty
+    without the program.
+    """
     save = shutil.which(f"{program}-save", path=search_path())
     if save is None:
         return []
@@ -34,7 +36,8 @@ def removal_of(lines: Sequence[str], network: str, subnets: Sequence[str]) -> li
     Args:
         lines: the `nat` table, from `nat_rules`.
         network: the CNI network's name, as the plugins write it into comments.
-        subnets: the network's subnets; a chain that forwards into one of them is the network's also where its comment is lost.
+        subnets: the network's subnets; a chain that forwards into one of them is the network's also where its
+            comment is lost.
     """
     named = re.compile(rf'name: \\?"{re.escape(network)}\\?"')
     rules = [line for line in lines if line.startswith("-A ")]
@@ -42,20 +45,38 @@ def removal_of(lines: Sequence[str], network: str, subnets: Sequence[str]) -> li
     chains = {chain for rule in ours for chain in (*_JUMP.findall(rule), rule.split()[1])}
     chains |= {rule.split()[1] for rule in rules if _forwards_into(rule, subnets)}
     chains = {chain for chain in chains if chain.startswith("CNI-") and chain not in ENTRY_CHAINS}
-    jumps = [rule for rule in rules if rule.split()[1] not in chains and (rule in ours or chains.intersection(_JUMP.findall(rule)))]
+    jumps = [
+        rule
+        for rule in rules
+        if rule.split()[1] not in chains and (rule in ours or chains.intersection(_JUMP.findall(rule)))
+    ]
     declared = {line[1:].split()[0] for line in lines if line.startswith(":")}
     doomed = sorted(chains & declared)
-    return [*(f"-D {rule[3:]}" for rule in jumps), *(f"-F {chain}" for chain in doomed), *(f"-X {chain}" for chain in doomed)]
+    return [
+        *(f"-D {rule[3:]}" for rule in jumps),
+        *(f"-F {chain}" for chain in doomed),
+        *(f"-X {chain}" for chain in doomed),
+    ]
 
 
 def removal_of_entry_chains(lines: Sequence[str]) -> list[str]:
-    """Return the `iptables-restore` lines that remove portmap's entry chains; none while any host port is still mapped."""
+    """Return the `iptables-restore` lines that remove portmap's entry chains; none while any host port is
+    still mapped.
+    """
     rules = [line for line in lines if line.startswith("-A ")]
     if any(rule.startswith("-A CNI-HOSTPORT-DNAT ") for rule in rules):
         return []
     doomed = [chain for chain in ENTRY_CHAINS if any(line.startswith(f":{chain} ") for line in lines)]
-    jumps = [rule for rule in rules if rule.split()[1] not in doomed and set(doomed).intersection(_JUMP.findall(rule))]
-    return [*(f"-D {rule[3:]}" for rule in jumps), *(f"-F {chain}" for chain in doomed), *(f"-X {chain}" for chain in doomed)]
+    jumps = [
+        rule
+        for rule in rules
+        if rule.split()[1] not in doomed and set(doomed).intersection(_JUMP.findall(rule))
+    ]
+    return [
+        *(f"-D {rule[3:]}" for rule in jumps),
+        *(f"-F {chain}" for chain in doomed),
+        *(f"-X {chain}" for chain in doomed),
+    ]
 
 
 def remove_network(network: str, subnets: Sequence[str]) -> list[str]:
@@ -81,7 +102,11 @@ def remove_entry_chains() -> None:
 
 def has_entry_chains() -> bool:
     """Tell whether portmap has been at work on this machine."""
-    return any(line.startswith(":CNI-HOSTPORT-") for program in ("iptables", "ip6tables") for line in nat_rules(program))
+    return any(
+        line.startswith(":CNI-HOSTPORT-")
+        for program in ("iptables", "ip6tables")
+        for line in nat_rules(program)
+    )
 
 
 def _restore(program: str, commands: Sequence[str]) -> bool:
@@ -89,7 +114,14 @@ def _restore(program: str, commands: Sequence[str]) -> bool:
     if restore is None:
         return False
     batch = "\n".join(("*nat", *commands, "COMMIT", ""))
-    answer = subprocess.run([restore, "--noflush", "--wait", "5"], input=batch, capture_output=True, text=True, timeout=30, check=False)
+    answer = subprocess.run(
+        [restore, "--noflush", "--wait", "5"],
+        input=batch,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
     return answer.returncode == 0
 
 

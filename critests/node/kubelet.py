@@ -1,7 +1,8 @@
-"""Whether a kubelet manages the runtime under test: then nothing may be created or removed without the user's word.
+"""Whether a kubelet manages the runtime under test: then nothing may be created or removed without the user's
+word.
 
-Two signs count: a kubelet's process on this machine that uses the endpoint (or does not say which it uses), and pods on
-the endpoint with the kubelet's labels and without ours.
+Two signs count: a kubelet's process on this machine that uses the endpoint (or does not say which it uses),
+and pods on the endpoint with the kubelet's labels and without ours.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +21,11 @@ DEFAULT_ENDPOINT = "unix:///run/containerd/containerd.sock"
 """What a kubelet uses that is told nothing (KubeletConfiguration.containerRuntimeEndpoint)."""
 
 _FLAG = "--container-runtime-endpoint"
-_EMBEDDING = {"k3s": "unix:///run/k3s/containerd/containerd.sock", "rke2": "unix:///run/k3s/containerd/containerd.sock", "kubelite": ""}
+_EMBEDDING = {
+    "k3s": "unix:///run/k3s/containerd/containerd.sock",
+    "rke2": "unix:///run/k3s/containerd/containerd.sock",
+    "kubelite": "",
+}
 """Programs with a kubelet inside, and the endpoint each uses by default; empty where it is not known."""
 
 
@@ -32,7 +37,9 @@ class KubeletSign:
     """A sentence for the user."""
 
 
-def live_kubelet(endpoint: str, pods: Iterable[Mapping[str, str]], *, proc: Path = Path("/proc")) -> list[KubeletSign]:
+def live_kubelet(
+    endpoint: str, pods: Iterable[Mapping[str, str]], *, proc: Path = Path("/proc")
+) -> list[KubeletSign]:
     """Return the signs of a kubelet on an endpoint; an empty list where there is none.
 
     Args:
@@ -43,14 +50,22 @@ def live_kubelet(endpoint: str, pods: Iterable[Mapping[str, str]], *, proc: Path
     signs = [sign for process in _processes(proc) if (sign := _process_sign(process, endpoint, proc))]
     foreign = [labels for labels in pods if POD_LABEL in labels and RUN_LABEL not in labels]
     if foreign:
-        named = "/".join(foreign[0].get(key, "?") for key in ("io.kubernetes.pod.namespace", "io.kubernetes.pod.name"))
+        named = "/".join(
+            foreign[0].get(key, "?") for key in ("io.kubernetes.pod.namespace", "io.kubernetes.pod.name")
+        )
         others = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
-        signs.append(KubeletSign(f"the runtime has pods with the kubelet's labels that are not ours: {named}{others}"))
+        signs.append(
+            KubeletSign(f"the runtime has pods with the kubelet's labels that are not ours: {named}{others}")
+        )
     return signs
 
 
-def endpoint_of(arguments: Iterable[str], *, proc_root: Path = Path("/"), default: str = DEFAULT_ENDPOINT) -> str:
-    """Return the runtime endpoint that a kubelet's command line, or the configuration file it names, asks for."""
+def endpoint_of(
+    arguments: Iterable[str], *, proc_root: Path = Path("/"), default: str = DEFAULT_ENDPOINT
+) -> str:
+    """Return the runtime endpoint that a kubelet's command line, or the configuration file it names, asks
+    for.
+    """
     words = list(arguments)
     told = _flag(words, _FLAG)
     if told:
@@ -67,7 +82,9 @@ def endpoint_of(arguments: Iterable[str], *, proc_root: Path = Path("/"), defaul
 
 
 def same_endpoint(one: str, other: str) -> bool:
-    """Tell whether two endpoints are one; paths without a scheme are unix sockets, and links (/var/run) are followed."""
+    """Tell whether two endpoints are one; paths without a scheme are unix sockets, and links (/var/run) are
+    followed.
+    """
     return _resolved(one) == _resolved(other)
 
 
@@ -91,10 +108,14 @@ def _processes(proc: Path) -> Iterable[_Process]:
 
 
 def _process_sign(process: _Process, endpoint: str, proc: Path) -> KubeletSign | None:
-    default = next((default for name, default in _EMBEDDING.items() if process.name.startswith(name)), DEFAULT_ENDPOINT)
+    default = next(
+        (default for name, default in _EMBEDDING.items() if process.name.startswith(name)), DEFAULT_ENDPOINT
+    )
     used = endpoint_of(process.arguments, proc_root=proc / str(process.pid) / "root", default=default)
     if not used:
-        return KubeletSign(f"process {process.pid} is a kubelet ({process.name}) that does not say which runtime it uses")
+        return KubeletSign(
+            f"process {process.pid} is a kubelet ({process.name}) that does not say which runtime it uses"
+        )
     if same_endpoint(used, endpoint):
         return KubeletSign(f"process {process.pid} is a kubelet ({process.name}) that uses {used}")
     return None

@@ -23,7 +23,9 @@ class Listener:
     binary: str
     """Path of its executable; empty where it may not be read."""
     sha256: str
-    """Of the executable that runs, also where the file has been replaced since; empty where it may not be read."""
+    """Of the executable that runs, also where the file has been replaced since; empty where it may not be
+    read.
+    """
     version: str
     """What the binary prints for `--version`; empty where it is gone or prints nothing."""
 
@@ -39,7 +41,9 @@ def binary_of_socket(path: Path) -> Listener | None:
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as connection:
         connection.settimeout(_SECONDS)
         connection.connect(str(path))
-        pid, _, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+        pid, _, _ = _CREDENTIALS.unpack(
+            connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        )
     return binary_of_process(pid) if pid else None
 
 

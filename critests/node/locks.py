@@ -1,7 +1,7 @@
 """Lock files that tell a live run from a dead one, and keep two runs from choosing the same subnet.
 
-A lock is an `flock` on a file: the kernel drops it when its holder dies, however it dies. Lock files are removed with
-what they guard, so taking one checks that the file locked is still the file at that path.
+A lock is an `flock` on a file: the kernel drops it when its holder dies, however it dies. Lock files are
+removed with what they guard, so taking one checks that the file locked is still the file at that path.
 """
 
 import fcntl
@@ -83,7 +83,9 @@ class FileLock:
         self.acquire(seconds=30)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.release()
 
 
@@ -139,11 +141,15 @@ class RunHold:
         self._lock.acquire(seconds=5)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.release()
 
     def release(self) -> None:
-        """Drop the lock and remove its file, and the run's directory where nothing else is in it. Calling it again does nothing."""
+        """Drop the lock and remove its file, and the run's directory where nothing else is in it. Calling it
+        again does nothing.
+        """
         if self._lock.held:
             with machine_lock():
                 self._lock.release(remove=True)
@@ -153,12 +159,21 @@ class RunHold:
 def run_is_live(run_id: str) -> bool:
     """Tell whether a run is going on: somebody holds its lock or that of one of its throwaway runtimes."""
     directory = places.run_dir(run_id)
-    return any(is_held(path) for path in (directory / places.LOCK_FILE, *directory.glob(f"{places.NODE}/*/{places.LOCK_FILE}")))
+    return any(
+        is_held(path)
+        for path in (directory / places.LOCK_FILE, *directory.glob(f"{places.NODE}/*/{places.LOCK_FILE}"))
+    )
 
 
 def known_runs() -> dict[str, bool]:
     """Return the ids of the runs that have a directory in /run or /var/lib, each with whether it is live."""
-    ids = {path.name for root in (places.RUNS, places.FILES) if root.is_dir() for path in root.iterdir() if path.is_dir()}
+    ids = {
+        path.name
+        for root in (places.RUNS, places.FILES)
+        if root.is_dir()
+        for path in root.iterdir()
+        if path.is_dir()
+    }
     return {run_id: run_is_live(run_id) for run_id in sorted(ids)}
 
 
@@ -196,7 +211,9 @@ def boot_id() -> str:
 
 
 def start_time(pid: int) -> int | None:
-    """Return when a process started, in clock ticks after boot; None where it does not exist or only waits to be reaped."""
+    """Return when a process started, in clock ticks after boot; None where it does not exist or only waits to
+    be reaped.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):

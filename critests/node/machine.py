@@ -1,4 +1,5 @@
-"""The facts of the machine that make one run's results comparable with another's, or explain why they are not.
+"""The facts of the machine that make one run's results comparable with another's, or explain why they are
+not.
 
 Nothing here names the machine: no host name, no addresses.
 """
@@ -58,7 +59,11 @@ def distribution() -> dict[str, str]:
         release = platform.freedesktop_os_release()
     except OSError:
         release = {}
-    return {"id": release.get("ID", ""), "version": release.get("VERSION_ID", ""), "name": release.get("PRETTY_NAME", "")}
+    return {
+        "id": release.get("ID", ""),
+        "version": release.get("VERSION_ID", ""),
+        "name": release.get("PRETTY_NAME", ""),
+    }
 
 
 def cpu_model() -> str:
@@ -84,7 +89,9 @@ def seccomp_available() -> bool:
 
 
 def security_modules() -> list[str]:
-    """Return the Linux security modules in force, in the kernel's order; empty where securityfs is not mounted."""
+    """Return the Linux security modules in force, in the kernel's order; empty where securityfs is not
+    mounted.
+    """
     return [name for name in _text(Path("/sys/kernel/security/lsm")).split(",") if name]
 
 
@@ -95,7 +102,9 @@ def ipv6_enabled() -> bool:
 
 
 def virtualisation() -> str:
-    """Return what this machine runs in, as far as it shows: container manager, hypervisor, or both; an empty text on bare metal."""
+    """Return what this machine runs in, as far as it shows: container manager, hypervisor, or both; an empty
+    text on bare metal.
+    """
     container = _text(Path("/run/systemd/container")) or ("docker" if Path("/.dockerenv").exists() else "")
     hypervisor = _text(Path("/sys/hypervisor/type"))
     if not hypervisor and " hypervisor" in f" {_fields(Path('/proc/cpuinfo')).get('flags', '')}":
@@ -105,7 +114,9 @@ def virtualisation() -> str:
 
 
 def program_versions() -> dict[str, str]:
-    """Return what the runtimes, their helpers and the CNI bridge plugin say of their versions; those not installed are left out."""
+    """Return what the runtimes, their helpers and the CNI bridge plugin say of their versions; those not
+    installed are left out.
+    """
     path = search_path()
     found = {name: Path(where) for name in _PROGRAMS if (where := shutil.which(name, path=path))}
     try:

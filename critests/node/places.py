@@ -1,7 +1,8 @@
 """Where runs keep what must be found again after a crash.
 
-Below `/run/critests/<run id>/` are lock files and what a throwaway runtime needs while it lives (state, socket, log);
-below `/var/lib/critests/<run id>/` are its larger files (images, snapshots). `critests clean` looks in both.
+Below `/run/critests/<run id>/` are lock files and what a throwaway runtime needs while it lives (state,
+socket, log); below `/var/lib/critests/<run id>/` are its larger files (images, snapshots). `critests clean`
+looks in both.
 Standard library only: the watcher of a throwaway runtime imports this in a process of its own.
 """
 
@@ -38,7 +39,9 @@ def throwaway_dirs() -> Iterator[Path]:
 
 
 def remove_empty(path: Path, *, up_to: Path) -> None:
-    """Remove a directory and its parents up to and including `up_to`, stopping at the first that is not empty."""
+    """Remove a directory and its parents up to and including `up_to`, stopping at the first that is not
+    empty.
+    """
     for directory in (path, *path.parents):
         if directory != up_to and up_to not in directory.parents:
             return

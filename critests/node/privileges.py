@@ -69,7 +69,11 @@ def process_capabilities(pid: int | None = None) -> ProcessCapabilities:
         PermissionError: this process may not look at it.
     """
     try:
-        lines = Path("/proc", str(pid or "self"), "status").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (
+            Path("/proc", str(pid or "self"), "status")
+            .read_text(encoding="utf-8", errors="replace")
+            .splitlines()
+        )
     except FileNotFoundError as error:
         raise ProcessLookupError(f"there is no process {pid}") from error
     masks = {line[3:6]: int(line.split()[1], 16) for line in lines if line.startswith("Cap")}
@@ -79,7 +83,11 @@ def process_capabilities(pid: int | None = None) -> ProcessCapabilities:
 def capability_names(mask: int) -> frozenset[str]:
     """Return the names of the bits set; a bit that this list does not know is named by its number."""
     known = len(CAPABILITY_NAMES)
-    return frozenset(CAPABILITY_NAMES[bit] if bit < known else str(bit) for bit in range(mask.bit_length()) if mask >> bit & 1)
+    return frozenset(
+        CAPABILITY_NAMES[bit] if bit < known else str(bit)
+        for bit in range(mask.bit_length())
+        if mask >> bit & 1
+    )
 
 
 def children_may(capability: str) -> bool:

@@ -1,4 +1,6 @@
-"""Every probe: those that ask the runtime, those that look at the machine, and those that need a container."""
+"""Every probe: those that ask the runtime, those that look at the machine, and those that need a
+container.
+"""
 
 import json
 import socket
@@ -48,36 +50,64 @@ class MachineProbes:
             Capability.ROOT: lambda: self._held(Capability.ROOT, None, {"SYS_PTRACE", "SYS_ADMIN"}),
             Capability.CGROUP_V2: self._cgroup_v2,
             Capability.APPARMOR: lambda: fact(
-                Capability.APPARMOR, apparmor_enabled(), f"enabled: {apparmor_enabled()}", "/sys/module/apparmor"
+                Capability.APPARMOR,
+                apparmor_enabled(),
+                f"enabled: {apparmor_enabled()}",
+                "/sys/module/apparmor",
             ),
-            Capability.SELINUX: lambda: fact(Capability.SELINUX, bool(selinux_mode()), selinux_mode() or "not mounted", "/sys/fs/selinux"),
+            Capability.SELINUX: lambda: fact(
+                Capability.SELINUX, bool(selinux_mode()), selinux_mode() or "not mounted", "/sys/fs/selinux"
+            ),
             Capability.SECCOMP: lambda: fact(
-                Capability.SECCOMP, seccomp_available(), f"in the kernel: {seccomp_available()}", "/proc/self/status"
+                Capability.SECCOMP,
+                seccomp_available(),
+                f"in the kernel: {seccomp_available()}",
+                "/proc/self/status",
             ),
-            Capability.IPV6: lambda: fact(Capability.IPV6, ipv6_enabled(), f"enabled: {ipv6_enabled()}", "/proc/sys/net/ipv6"),
+            Capability.IPV6: lambda: fact(
+                Capability.IPV6, ipv6_enabled(), f"enabled: {ipv6_enabled()}", "/proc/sys/net/ipv6"
+            ),
             Capability.DAEMON_SYS_RESOURCE: self._daemon_sys_resource,
             Capability.MUTATING: lambda: fact(
-                Capability.MUTATING, self.mutating, "allowed" if self.mutating else "the run is --read-only", "options"
+                Capability.MUTATING,
+                self.mutating,
+                "allowed" if self.mutating else "the run is --read-only",
+                "options",
             ),
             Capability.DISRUPTIVE: lambda: fact(
-                Capability.DISRUPTIVE, self.disruptive, "allowed" if self.disruptive else "needs --disruptive or --node", "options"
+                Capability.DISRUPTIVE,
+                self.disruptive,
+                "allowed" if self.disruptive else "needs --disruptive or --node",
+                "options",
             ),
         }
 
     def _cgroup_v2(self) -> CapabilityFact:
         facts = cgroup_facts()
-        return fact(Capability.CGROUP_V2, facts.version == 2, f"version {facts.version}, {', '.join(facts.controllers)}", "mount table")
+        return fact(
+            Capability.CGROUP_V2,
+            facts.version == 2,
+            f"version {facts.version}, {', '.join(facts.controllers)}",
+            "mount table",
+        )
 
     def _daemon_sys_resource(self) -> CapabilityFact:
         if self.daemon_pid is None:
-            return fact(Capability.DAEMON_SYS_RESOURCE, None, "the daemon's process cannot be seen", "socket peer")
+            return fact(
+                Capability.DAEMON_SYS_RESOURCE, None, "the daemon's process cannot be seen", "socket peer"
+            )
         return self._held(Capability.DAEMON_SYS_RESOURCE, self.daemon_pid, {"SYS_RESOURCE"})
 
     def _held(self, capability: Capability, pid: int | None, wanted: set[str]) -> CapabilityFact:
         held = {name.removeprefix("CAP_") for name in process_capabilities(pid).permitted}
         missing = sorted(wanted - held)
         whose = f"/proc/{pid or 'self'}/status"
-        return fact(capability, not missing, f"lacks {', '.join(missing)}" if missing else f"has {', '.join(sorted(wanted))}", whose)
+        return fact(
+            capability,
+            not missing,
+            f"lacks {', '.join(missing)}" if missing else f"has {', '.join(sorted(wanted))}",
+            whose,
+        )
 
 
 @dataclass
@@ -118,14 +148,23 @@ class ContainerProbes:
         try:
             process = "trap 'exit 0' TERM; while :; do sleep 60 & wait $!; done"
             image = self.image()
-            container = Container.create(sandbox, self.requests.container(image, command=["/bin/sh", "-c", process]))
+            container = Container.create(
+                sandbox, self.requests.container(image, command=["/bin/sh", "-c", process])
+            )
             container.start()
             status = container.status()
-            pod = runtime.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True))
+            pod = runtime.PodSandboxStatus(
+                cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
+            )
             return {
-                Capability.SUITE_REGISTRY: fact(Capability.SUITE_REGISTRY, True, f"{image.written} was pulled", "PullImage"),
+                Capability.SUITE_REGISTRY: fact(
+                    Capability.SUITE_REGISTRY, True, f"{image.written} was pulled", "PullImage"
+                ),
                 Capability.IMAGE_ID: fact(
-                    Capability.IMAGE_ID, bool(status.image_id), f"image_id is {status.image_id!r}", "ContainerStatus"
+                    Capability.IMAGE_ID,
+                    bool(status.image_id),
+                    f"image_id is {status.image_id!r}",
+                    "ContainerStatus",
                 ),
                 Capability.STOP_SIGNAL: fact(
                     Capability.STOP_SIGNAL,
@@ -138,7 +177,9 @@ class ContainerProbes:
                 Capability.DUAL_STACK: fact(
                     Capability.DUAL_STACK,
                     bool(pod.status.network.additional_ips),
-                    ", ".join([pod.status.network.ip, *(more.ip for more in pod.status.network.additional_ips)]),
+                    ", ".join(
+                        [pod.status.network.ip, *(more.ip for more in pod.status.network.additional_ips)]
+                    ),
                     "PodSandboxStatus",
                 ),
                 Capability.EXEC_WEBSOCKET: self._exec_websocket(container),
@@ -150,19 +191,35 @@ class ContainerProbes:
         """A port of this machine that is mapped to a listener in a pod takes a connection."""
         address, port = _own_address(), _free_port()
         mapping = cri.PortMapping(protocol=cri.TCP, container_port=8080, host_port=port)
-        sandbox = Sandbox.run(self.connection, self.requests.sandbox("probe-ports", port_mappings=[mapping]), self.handler)
+        sandbox = Sandbox.run(
+            self.connection, self.requests.sandbox("probe-ports", port_mappings=[mapping]), self.handler
+        )
         try:
-            Container.create(sandbox, self.requests.container(self.image(), command=["/bin/httpd", "-f", "-p", "8080"])).start()
+            Container.create(
+                sandbox, self.requests.container(self.image(), command=["/bin/httpd", "-f", "-p", "8080"])
+            ).start()
             reached = _takes_connection(address, port, PORT_SECONDS)
         finally:
             sandbox.discard()
         how = "is" if reached else "is not"
-        return fact(Capability.HOST_PORTS, reached, f"port {port} of {address} {how} mapped to the pod", "a connection to a host port")
+        return fact(
+            Capability.HOST_PORTS,
+            reached,
+            f"port {port} of {address} {how} mapped to the pod",
+            "a connection to a host port",
+        )
 
     def _same_host(self, container: Container) -> CapabilityFact:
         answer = container.exec("cat", str(BOOT_ID))
-        theirs, ours = answer.stdout.decode(errors="replace").strip(), BOOT_ID.read_text(encoding="ascii").strip()
-        evidence = "the container's kernel has this machine's boot id" if theirs == ours else f"boot id {theirs or 'unknown'} is not ours"
+        theirs, ours = (
+            answer.stdout.decode(errors="replace").strip(),
+            BOOT_ID.read_text(encoding="ascii").strip(),
+        )
+        evidence = (
+            "the container's kernel has this machine's boot id"
+            if theirs == ours
+            else f"boot id {theirs or 'unknown'} is not ours"
+        )
         return fact(Capability.SAME_HOST, theirs == ours, evidence, "ExecSync")
 
     def _sandbox_process(self, pod: cri.PodSandboxStatusResponse) -> CapabilityFact:
@@ -172,8 +229,15 @@ class ContainerProbes:
             except ValueError:
                 continue
             if isinstance(value, dict) and isinstance(value.get("pid"), int):
-                return fact(Capability.SANDBOX_PROCESS, value["pid"] > 0, f"pid {value['pid']}", "PodSandboxStatus.info")
-        return fact(Capability.SANDBOX_PROCESS, False, "the verbose status names no pid", "PodSandboxStatus.info")
+                return fact(
+                    Capability.SANDBOX_PROCESS,
+                    value["pid"] > 0,
+                    f"pid {value['pid']}",
+                    "PodSandboxStatus.info",
+                )
+        return fact(
+            Capability.SANDBOX_PROCESS, False, "the verbose status names no pid", "PodSandboxStatus.info"
+        )
 
     def _exec_websocket(self, container: Container) -> CapabilityFact:
         request = cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)
@@ -187,7 +251,12 @@ class ContainerProbes:
 
 def _own_address() -> str:
     """Return an address of this machine that is not loopback, where there is one."""
-    addresses = [entry.address for entries in psutil.net_if_addrs().values() for entry in entries if entry.family == socket.AF_INET]
+    addresses = [
+        entry.address
+        for entries in psutil.net_if_addrs().values()
+        for entry in entries
+        if entry.family == socket.AF_INET
+    ]
     return next((address for address in addresses if not address.startswith("127.")), "127.0.0.1")
 
 
@@ -220,7 +289,10 @@ def all_probes(
     disruptive: bool,
 ) -> dict[Capability, Probe]:
     """Return the probes that can be made; without an image, those that need a container are left out."""
-    probes = {**RuntimeProbes(connection, handler).all(), **MachineProbes(daemon_pid, mutating, disruptive).all()}
+    probes = {
+        **RuntimeProbes(connection, handler).all(),
+        **MachineProbes(daemon_pid, mutating, disruptive).all(),
+    }
     if image is not None and mutating:
         probes |= ContainerProbes(connection, handler, requests, image).all()
     return probes

@@ -1,4 +1,6 @@
-"""Files as another process sees them: where a daemon runs in another mount namespace, its paths are not ours."""
+"""Files as another process sees them: where a daemon runs in another mount namespace, its paths are not
+ours.
+"""
 
 from pathlib import Path
 from typing import Final
@@ -10,8 +12,8 @@ LINKS: Final = 40
 def seen_by(pid: int | None, path: Path) -> Path:
     """Return where we find the file that a process finds at a path.
 
-    Symbolic links are followed as the process would follow them. Where it sees what we see, or its view may not be looked at, the path
-    is returned as it is.
+    Symbolic links are followed as the process would follow them. Where it sees what we see, or its view may
+    not be looked at, the path is returned as it is.
 
     Args:
         pid: The process; None where it is not known.

@@ -19,7 +19,9 @@ class NotReady(Exception):
     """The runtime did not become ready in time; says what it last said."""
 
 
-def wait_until_ready(path: Path, *, seconds: float, network: bool, alive: Callable[[], bool]) -> cri.VersionResponse:
+def wait_until_ready(
+    path: Path, *, seconds: float, network: bool, alive: Callable[[], bool]
+) -> cri.VersionResponse:
     """Wait until the runtime behind a unix socket answers Version and its conditions are true.
 
     Args:

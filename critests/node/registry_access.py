@@ -12,7 +12,7 @@ def how_to_allow(address: str) -> str:
     host, _, port = address.rpartition(":")
     lines = "; ".join(f'[[registry]] location = "{host}:{number}" insecure = true' for number in (int(port),))
     return (
-        f"Runtimes that read {REGISTRIES_CONF.rsplit('/', 2)[0]} (CRI-O) need in {REGISTRIES_CONF}: {lines}, and a reload; "
-        "containerd takes loopback registries over plain HTTP unless its hosts.toml says otherwise. "
-        "Or mirror the images (`critests images build`) and give --image-prefix"
+        f"Runtimes that read {REGISTRIES_CONF.rsplit('/', 2)[0]} (CRI-O) need in {REGISTRIES_CONF}: {lines},"
+        " and a reload; containerd takes loopback registries over plain HTTP unless its hosts.toml says"
+        " otherwise. Or mirror the images (`critests images build`) and give --image-prefix"
     )

@@ -1,7 +1,9 @@
-"""What a throwaway runtime can leave behind, and its removal: processes, mounts, loop devices, cgroups, files.
+"""What a throwaway runtime can leave behind, and its removal: processes, mounts, loop devices, cgroups,
+files.
 
-Nothing is recognised by a name alone. A process is ours by the mark in its environment, by our directory in the command
-line of a runtime's program, or because its root file system lies in our directory; everything else is ours by its path.
+Nothing is recognised by a name alone. A process is ours by the mark in its environment, by our directory in
+the command line of a runtime's program, or because its root file system lies in our directory; everything
+else is ours by its path.
 """
 
 import contextlib
@@ -30,7 +32,9 @@ class LeftBehind(Exception):
 
 
 def our_processes(traces: Traces) -> set[int]:
-    """Return the numbers of the living processes of a throwaway runtime: daemon, shims, plugins, and those in its containers."""
+    """Return the numbers of the living processes of a throwaway runtime: daemon, shims, plugins, and those in
+    its containers.
+    """
     return {pid for pid in _pids() if _is_ours(pid, traces)}
 
 
@@ -67,13 +71,21 @@ def unmount_below(directories: Iterable[Path]) -> list[str]:
 def mounts_below(directories: Iterable[Path]) -> list[Path]:
     """Return the mount points at or below the directories, in the order in which they were mounted."""
     roots = [str(directory) for directory in directories]
-    return [Path(point) for _, point, _ in mount_table() if any(point == root or point.startswith(root + "/") for root in roots)]
+    return [
+        Path(point)
+        for _, point, _ in mount_table()
+        if any(point == root or point.startswith(root + "/") for root in roots)
+    ]
 
 
 def mount_table(pid: int | str = "self") -> list[tuple[str, str, str]]:
-    """Return the root, mount point and remaining fields of each line of a process's mountinfo, proc(5); empty for one that has gone."""
+    """Return the root, mount point and remaining fields of each line of a process's mountinfo, proc(5); empty
+    for one that has gone.
+    """
     try:
-        lines = Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = (
+            Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        )
     except (FileNotFoundError, ProcessLookupError, PermissionError, OSError):
         return []
     fields = [line.split(" ", 5) for line in lines]
@@ -99,11 +111,19 @@ def container_ids(traces: Traces) -> set[str]:
         traces.state / "runroot/overlay-containers",
         traces.root / "root/overlay-containers",
     )
-    return {entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir() if _ID.fullmatch(entry.name)}
+    return {
+        entry.name
+        for folder in folders
+        if folder.is_dir()
+        for entry in folder.iterdir()
+        if _ID.fullmatch(entry.name)
+    }
 
 
 def our_cgroups(traces: Traces, ids: Iterable[str]) -> list[Path]:
-    """Return the topmost cgroup directories, in every hierarchy, whose name holds a container id of ours or our cgroup's name."""
+    """Return the topmost cgroup directories, in every hierarchy, whose name holds a container id of ours or
+    our cgroup's name.
+    """
     names = (traces.cgroup, *ids)
     found = []
     for hierarchy in cgroup_hierarchies():
@@ -115,7 +135,9 @@ def our_cgroups(traces: Traces, ids: Iterable[str]) -> list[Path]:
 
 
 def run_cgroups(run_id: str) -> list[Path]:
-    """Return the topmost cgroup directories, in every hierarchy, that are named after a run: those of its pods."""
+    """Return the topmost cgroup directories, in every hierarchy, that are named after a run: those of its
+    pods.
+    """
     names = (run_id, f"critests-{run_id.replace('-', '_')}.slice")
     return [
         Path(parent, name)
@@ -140,12 +162,18 @@ def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
 
 def cgroup_hierarchies() -> list[Path]:
     """Return the mount points of this machine's cgroup hierarchies, version 1 and 2."""
-    points = [point for _, point, rest in mount_table() if rest.partition(" - ")[2].split(" ", 1)[0] in {"cgroup", "cgroup2"}]
+    points = [
+        point
+        for _, point, rest in mount_table()
+        if rest.partition(" - ")[2].split(" ", 1)[0] in {"cgroup", "cgroup2"}
+    ]
     return [Path(point) for point in dict.fromkeys(points)]
 
 
 def shim_sockets(traces: Traces) -> list[Path]:
-    """Return the sockets of the runtime's shims, which containerd puts in a directory that all containerds of a machine share."""
+    """Return the sockets of the runtime's shims, which containerd puts in a directory that all containerds of
+    a machine share.
+    """
     texts = []
     for folder in (traces.state / "state/io.containerd.runtime.v2.task").glob("*/*"):
         for name in ("address", "bootstrap.json"):
@@ -158,11 +186,17 @@ def cni_results(traces: Traces, ids: Iterable[str]) -> list[Path]:
     """Return the files in libcni's cache that belong to our network or to a sandbox of ours."""
     known = set(ids)
     found = Path("/var/lib/cni/results").glob("*")
-    return [path for path in found if path.name.startswith(f"{traces.network}-") or known.intersection(_ID.findall(path.name))]
+    return [
+        path
+        for path in found
+        if path.name.startswith(f"{traces.network}-") or known.intersection(_ID.findall(path.name))
+    ]
 
 
 def remove_tree(directory: Path) -> list[str]:
-    """Remove a directory and all in it, unless something is still mounted there; return what stayed, described."""
+    """Remove a directory and all in it, unless something is still mounted there; return what stayed,
+    described.
+    """
     mounted = mounts_below([directory])
     if mounted:
         return [f"{directory} (still mounted: {', '.join(map(str, mounted))})"]
@@ -172,7 +206,8 @@ def remove_tree(directory: Path) -> list[str]:
 
 def _pids() -> Iterator[int]:
     own = os.getpid()
-    for entry in os.listdir("/proc"):  # noqa: PTH208 - a Path for each of hundreds of entries that are not wanted costs more than the answer
+    # a Path for each of hundreds of entries that are not wanted costs more than the answer
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - see above
         if entry.isdigit() and int(entry) not in {1, own}:
             yield int(entry)
 
@@ -186,20 +221,28 @@ def _is_ours(pid: int, traces: Traces) -> bool:
         return True
     command = _read(pid, "comm").strip()
     programs = {*_PROGRAMS, *(binary[:_COMM_LENGTH] for binary in traces.binaries)}
-    if (command in programs or command.startswith(("containerd-shim", "conmon"))) and state in _read(pid, "cmdline"):
+    if (command in programs or command.startswith(("containerd-shim", "conmon"))) and state in _read(
+        pid, "cmdline"
+    ):
         return True
     return _lives_in(pid, traces)
 
 
 def _lives_in(pid: int, traces: Traces) -> bool:
-    """Tell whether a process is in a mount namespace of its own whose root directory is made of files of ours."""
+    """Tell whether a process is in a mount namespace of its own whose root directory is made of files of
+    ours.
+    """
     try:
-        if os.stat(f"/proc/{pid}/ns/mnt").st_ino == os.stat("/proc/self/ns/mnt").st_ino:  # noqa: PTH116 - as above
+        # as above
+        if os.stat(f"/proc/{pid}/ns/mnt").st_ino == os.stat("/proc/self/ns/mnt").st_ino:  # noqa: PTH116 - see above
             return False
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return False
     ours = (f"{traces.state}/", f"{traces.root}/")
-    return any(point == "/" and any(path in f"{root}/ {rest}" for path in ours) for root, point, rest in mount_table(pid))
+    return any(
+        point == "/" and any(path in f"{root}/ {rest}" for path in ours)
+        for root, point, rest in mount_table(pid)
+    )
 
 
 def _read(pid: int, name: str) -> str:
@@ -214,7 +257,9 @@ def _command(pid: int) -> str:
 
 
 def _thaw(pid: int) -> None:
-    """Let a process of a frozen cgroup (version 1) take its signal: it sleeps through even SIGKILL until thawed."""
+    """Let a process of a frozen cgroup (version 1) take its signal: it sleeps through even SIGKILL until
+    thawed.
+    """
     for line in _read(pid, "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if "freezer" in controllers.split(",") and path != "/":

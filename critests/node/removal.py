@@ -1,7 +1,7 @@
 """Removing a throwaway runtime, alive or dead, from what was written down about it.
 
-The same steps serve its owner (`stop`), the watcher that outlives the owner, and `critests clean`. Each step can be
-repeated, and the record goes last, so that a removal that was interrupted is finished by the next.
+The same steps serve its owner (`stop`), the watcher that outlives the owner, and `critests clean`. Each step
+can be repeated, and the record goes last, so that a removal that was interrupted is finished by the next.
 """
 
 import json
@@ -46,7 +46,9 @@ def remove(traces: Traces) -> None:
         path.unlink(missing_ok=True)
     left += remains.remove_tree(traces.root)
     if left:
-        raise LeftBehind(f"of the throwaway runtime {traces.name}, this could not be removed: {'; '.join(left)}")
+        raise LeftBehind(
+            f"of the throwaway runtime {traces.name}, this could not be removed: {'; '.join(left)}"
+        )
     with machine_lock():
         _forget(traces.state)
         places.remove_empty(traces.root.parent, up_to=places.FILES)
@@ -65,7 +67,9 @@ def reap_dead_runs() -> list[Reaped]:
 
 
 def reap(state: Path) -> Reaped | None:
-    """Remove one throwaway runtime if its owner is dead; None where the owner lives, or somebody else removes it already."""
+    """Remove one throwaway runtime if its owner is dead; None where the owner lives, or somebody else removes
+    it already.
+    """
     run_id, name = state.parent.parent.name, state.name
     lock = FileLock(state / places.LOCK_FILE)
     with machine_lock():
@@ -87,13 +91,16 @@ def reap(state: Path) -> Reaped | None:
 
 
 def forget_dead_run(run_id: str) -> bool:
-    """Remove the directories of a run in /run and /var/lib; False where the run is live, or a throwaway runtime of it remains.
+    """Remove the directories of a run in /run and /var/lib; False where the run is live, or a throwaway
+    runtime of it remains.
 
     To be called after what the run made on a runtime was removed: its container logs go with this.
     """
     state, files = places.run_dir(run_id), places.FILES / run_id
     with machine_lock():
-        if run_is_live(run_id) or any(path.is_dir() for top in (state, files) for path in top.glob(f"{places.NODE}/*")):
+        if run_is_live(run_id) or any(
+            path.is_dir() for top in (state, files) for path in top.glob(f"{places.NODE}/*")
+        ):
             return False
         for directory in (state, files):
             remains.remove_tree(directory)
@@ -102,7 +109,9 @@ def forget_dead_run(run_id: str) -> bool:
 
 
 def _remove_cgroups_of_dead(run_id: str) -> list[str]:
-    """Remove the pods' cgroups of a run of which nothing lives any more; empty they are, as the runtime that used them has gone."""
+    """Remove the pods' cgroups of a run of which nothing lives any more; empty they are, as the runtime that
+    used them has gone.
+    """
     if run_is_live(run_id):
         return []
     cgroups = remains.run_cgroups(run_id)
@@ -125,7 +134,9 @@ def _reap_files(root: Path) -> Reaped | None:
 
 
 def _forget(state: Path) -> None:
-    """Remove the state directory, the record and the lock last, and the directories above it that are empty then."""
+    """Remove the state directory, the record and the lock last, and the directories above it that are empty
+    then.
+    """
     last = (state / places.RECORD_FILE, state / places.LOCK_FILE)
     for entry in state.iterdir():
         if entry in last:
@@ -144,7 +155,13 @@ def _delete_links(bridge: str) -> list[str]:
     program = shutil.which("ip", path=search_path())
     if program is None or bridge not in _links():
         return []
-    shown = subprocess.run([program, "-json", "link", "show", "master", bridge], capture_output=True, text=True, timeout=10, check=False)
+    shown = subprocess.run(
+        [program, "-json", "link", "show", "master", bridge],
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=False,
+    )
     ports = [str(link["ifname"]) for link in json.loads(shown.stdout or "[]")]
     for link in (*ports, bridge):
         subprocess.run([program, "link", "delete", link], capture_output=True, timeout=10, check=False)

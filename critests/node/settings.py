@@ -7,7 +7,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """The choices of the caller and the facts of the machine that a daemon's configuration is written from."""
+    """The choices of the caller and the facts of the machine that a daemon's configuration is written
+    from.
+    """
 
     version: tuple[int, int, int]
     handlers: Mapping[str, Path]

@@ -1,7 +1,7 @@
 """The state of a machine at one moment, to show that something left nothing behind.
 
-Looks at processes, mounts, network namespaces and links, iptables and nftables rules, cgroups, and the files where
-runtimes put theirs.
+Looks at processes, mounts, network namespaces and links, iptables and nftables rules, cgroups, and the files
+where runtimes put theirs.
 """
 
 import os
@@ -44,17 +44,25 @@ class MachineSnapshot:
 
     @classmethod
     def take(cls) -> Self:
-        """Look at the machine now. Kernel threads and zombies are no processes; empty built-in chains are no rules."""
+        """Look at the machine now. Kernel threads and zombies are no processes; empty built-in chains are no
+        rules.
+        """
         return cls(
             {
                 "process": frozenset(_processes()),
-                "mount": frozenset(f"{point} ({rest.partition(' - ')[2].split()[0]})" for _, point, rest in mount_table()),
+                "mount": frozenset(
+                    f"{point} ({rest.partition(' - ')[2].split()[0]})" for _, point, rest in mount_table()
+                ),
                 "network namespace": frozenset(_network_namespaces()),
                 "network interface": frozenset(name for _, name in socket.if_nameindex()),
                 "firewall rule": frozenset(_firewall()),
                 "kernel switch": frozenset(_switches()),
-                "cgroup": frozenset(parent for hierarchy in cgroup_hierarchies() for parent, _, _ in os.walk(hierarchy)),
-                "loop device": frozenset(str(path.parent.parent) for path in Path("/sys/block").glob("loop*/loop/backing_file")),
+                "cgroup": frozenset(
+                    parent for hierarchy in cgroup_hierarchies() for parent, _, _ in os.walk(hierarchy)
+                ),
+                "loop device": frozenset(
+                    str(path.parent.parent) for path in Path("/sys/block").glob("loop*/loop/backing_file")
+                ),
                 "file": frozenset(_files()),
             }
         )
@@ -77,13 +85,19 @@ def difference(before: MachineSnapshot, after: MachineSnapshot) -> list[Change]:
     """Return what appeared and what went between two snapshots, sorted by kind and name."""
     changes = []
     for kind in before.things:
-        changes += [Change(kind, thing, appeared=True) for thing in sorted(after.things[kind] - before.things[kind])]
-        changes += [Change(kind, thing, appeared=False) for thing in sorted(before.things[kind] - after.things[kind])]
+        changes += [
+            Change(kind, thing, appeared=True) for thing in sorted(after.things[kind] - before.things[kind])
+        ]
+        changes += [
+            Change(kind, thing, appeared=False) for thing in sorted(before.things[kind] - after.things[kind])
+        ]
     return changes
 
 
 def mentioning(changes: Iterable[Change], words: Iterable[str]) -> list[Change]:
-    """Return the changes whose thing holds one of the words; for a machine on which others work at the same time."""
+    """Return the changes whose thing holds one of the words; for a machine on which others work at the same
+    time.
+    """
     wanted = tuple(words)
     return [change for change in changes if any(word in change.thing for word in wanted)]
 
@@ -129,7 +143,9 @@ def _output(program: str, *arguments: str) -> list[str]:
     found = shutil.which(program)
     if found is None:
         return []
-    answer = subprocess.run([found, *arguments], capture_output=True, text=True, errors="replace", timeout=15, check=False)
+    answer = subprocess.run(
+        [found, *arguments], capture_output=True, text=True, errors="replace", timeout=15, check=False
+    )
     return answer.stdout.splitlines()
 
 

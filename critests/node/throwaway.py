@@ -1,8 +1,9 @@
-"""Private runtimes: a containerd or CRI-O that shares nothing with another one on the machine and leaves nothing behind.
+"""Private runtimes: a containerd or CRI-O that shares nothing with another one on the machine and leaves
+nothing behind.
 
-Each has its own root, state, socket, streaming port, CNI network, bridge and subnet. What it will make is written down
-before it is made (`Traces`), its owner holds a lock as long as it lives, and a watcher removes everything if the owner
-dies first. See `removal` for the clean-up.
+Each has its own root, state, socket, streaming port, CNI network, bridge and subnet. What it will make is
+written down before it is made (`Traces`), its owner holds a lock as long as it lives, and a watcher removes
+everything if the owner dies first. See `removal` for the clean-up.
 """
 
 import atexit
@@ -45,10 +46,18 @@ class RuntimeStartFailed(Exception):
 
 
 class ThrowawayRuntime:
-    """A private runtime that is running. Made by `start_throwaway`; `stop`, or the end of a `with`, removes all of it."""
+    """A private runtime that is running. Made by `start_throwaway`; `stop`, or the end of a `with`, removes
+    all of it.
+    """
 
     def __init__(
-        self, traces: Traces, daemon: Daemon, command: Sequence[str], environment: Mapping[str, str], log_file: Path, lock: FileLock
+        self,
+        traces: Traces,
+        daemon: Daemon,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        log_file: Path,
+        lock: FileLock,
     ) -> None:
         self._traces = traces
         self._daemon = daemon
@@ -99,7 +108,9 @@ class ThrowawayRuntime:
 
     @property
     def handlers(self) -> tuple[str, ...]:
-        """Return the handlers to test: the default one (an empty name, which is runc), and each further one by name."""
+        """Return the handlers to test: the default one (an empty name, which is runc), and each further one
+        by name.
+        """
         return ("", *list(self._daemon.handlers)[1:])
 
     @property
@@ -160,12 +171,17 @@ class ThrowawayRuntime:
             self._watcher = start_watcher(self._traces)
         process = self._process
         answer = readiness.wait_until_ready(
-            self._daemon.socket(self._traces), seconds=seconds, network=network, alive=lambda: process.poll() is None
+            self._daemon.socket(self._traces),
+            seconds=seconds,
+            network=network,
+            alive=lambda: process.poll() is None,
         )
         self.version, self.runtime_name = answer.runtime_version, answer.runtime_name
 
     def kill(self, signal_number: int = signal.SIGKILL) -> None:
-        """End the daemon by a signal and wait until it is dead. Its containers and shims live on; `restart` brings it back."""
+        """End the daemon by a signal and wait until it is dead. Its containers and shims live on; `restart`
+        brings it back.
+        """
         process = self._process
         if process is None or process.poll() is not None:
             return
@@ -186,7 +202,9 @@ class ThrowawayRuntime:
         try:
             self.start_daemon(network=self._network)
         except readiness.NotReady as error:
-            raise RuntimeStartFailed(f"{self._traces.name} did not come back after a restart: {error}", log_tail(self.log_file)) from error
+            raise RuntimeStartFailed(
+                f"{self._traces.name} did not come back after a restart: {error}", log_tail(self.log_file)
+            ) from error
 
     def stop(self) -> None:
         """Stop the runtime and remove everything it made. Calling it again does nothing.
@@ -207,7 +225,9 @@ class ThrowawayRuntime:
             atexit.unregister(self._stop_at_exit)
 
     def stop_at_exit(self) -> None:
-        """See to it that `stop` is called when this process ends by itself; a child that was forked from it does not."""
+        """See to it that `stop` is called when this process ends by itself; a child that was forked from it
+        does not.
+        """
         atexit.register(self._stop_at_exit)
 
     def _stop_at_exit(self) -> None:
@@ -217,7 +237,9 @@ class ThrowawayRuntime:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
 
@@ -247,13 +269,15 @@ def start_throwaway(
         run_id: the run that it belongs to; its directories lie below those of the run.
         pause_image: the sandbox image, from one of the registries below.
         registry_addresses: `host:port` of registries that speak plain HTTP.
-        binary: the daemon; None for the one on PATH. Its directory comes first on the daemon's PATH, so that it finds its own shim.
+        binary: the daemon; None for the one on PATH. Its directory comes first on the daemon's PATH, so that
+            it finds its own shim.
         root: where images and snapshots go; None for below /var/lib/critests.
         log_file: the daemon's log, appended to and kept; None for a file that goes with the runtime.
         extra_handlers: further handlers by name, each with its OCI runtime's binary.
         cni_plugins: directory of CNI plugins; None to look for it.
         network: whether there is a CNI network; without one the runtime stays "network not ready".
-        dual_stack: give pods an IPv6 address too (each sandbox then takes longer, until its address is known to be unique).
+        dual_stack: give pods an IPv6 address too (each sandbox then takes longer, until its address is known
+            to be unique).
         systemd_cgroup: let systemd make the cgroups; False is safe everywhere.
         environment: further variables for the daemon.
         oci_wrapper: put a wrapper around the default handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
@@ -261,14 +285,17 @@ def start_throwaway(
         seconds: how long it may take to become ready.
 
     Raises:
-        RuntimeStartFailed: it did not start; the message says why and ends with the tail of its log. Nothing is left of it.
+        RuntimeStartFailed: it did not start; the message says why and ends with the tail of its log. Nothing
+            is left of it.
     """
     if os.geteuid() != 0:
         raise RuntimeStartFailed("a throwaway runtime can only be started by root")
     try:
         daemon = find_daemon(kind, binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins)
         if systemd_cgroup and not Path("/run/systemd/system").is_dir():
-            raise RuntimeStartFailed("systemd cannot make cgroups here: this machine was not booted by systemd")
+            raise RuntimeStartFailed(
+                "systemd cannot make cgroups here: this machine was not booted by systemd"
+            )
         traces, lock = claim(daemon, run_id, root, dual_stack=dual_stack)
     except (binaries.MissingProgram, cni.NoPlugins, cni.NoFreeSubnet, LockHeld, OSError) as error:
         raise RuntimeStartFailed(f"{kind} cannot be started: {error}") from error
@@ -298,11 +325,13 @@ def start_throwaway(
 
 @contextlib.contextmanager
 def signals_cleaned_up() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end this process in order, as Ctrl-C does: by a KeyboardInterrupt in the main thread.
+    """Let SIGTERM and SIGHUP end this process in order, as Ctrl-C does: by a KeyboardInterrupt in the main
+    thread.
 
-    Whatever holds a throwaway runtime then stops it on the way out (a `with`, pytest's unconfigure, or `atexit`). A second
-    signal of the same kind ends the process at once, and the watcher removes the runtime. Signals that are ignored
-    (`nohup`) stay ignored. Outside the main thread this does nothing, as Python handles signals only there.
+    Whatever holds a throwaway runtime then stops it on the way out (a `with`, pytest's unconfigure, or
+    `atexit`). A second signal of the same kind ends the process at once, and the watcher removes the runtime.
+    Signals that are ignored (`nohup`) stay ignored. Outside the main thread this does nothing, as Python
+    handles signals only there.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -350,7 +379,9 @@ def _prepare(
     if network:
         (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")
     daemon, oci, cnis = attach(daemon, traces, oci=oci_wrapper, cni=cni_wrapper)
-    command = daemon.configure(traces, pause_image=pause_image, registry_addresses=registry_addresses, systemd_cgroup=systemd_cgroup)
+    command = daemon.configure(
+        traces, pause_image=pause_image, registry_addresses=registry_addresses, systemd_cgroup=systemd_cgroup
+    )
     log = log_file or traces.state / "daemon.log"
     runtime = ThrowawayRuntime(traces, daemon, command, daemon.environment(traces, environment), log, lock)
     runtime.oci_wrapper, runtime.cni_wrapper = oci, cnis
@@ -358,12 +389,16 @@ def _prepare(
 
 
 def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) -> None:
-    """Start the daemon; where that fails, remove everything, and tell of the failure rather than of what could not be removed."""
+    """Start the daemon; where that fails, remove everything, and tell of the failure rather than of what
+    could not be removed.
+    """
     try:
         runtime.stop_at_exit()
         runtime.start_daemon(network=network, seconds=seconds)
     except (readiness.NotReady, OSError) as error:
-        failure = RuntimeStartFailed(f"{runtime.binary} ({runtime.version_line}) did not start: {error}", log_tail(runtime.log_file))
+        failure = RuntimeStartFailed(
+            f"{runtime.binary} ({runtime.version_line}) did not start: {error}", log_tail(runtime.log_file)
+        )
         try:
             runtime.stop()
         except LeftBehind as left:
@@ -374,6 +409,7 @@ def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) 
         raise
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signature of a signal handler
+# the signature of a signal handler
+def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - see above
     signal.signal(number, signal.SIG_DFL)
     raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")

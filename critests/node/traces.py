@@ -1,4 +1,6 @@
-"""What is written down about a throwaway runtime before it starts, so that anybody can remove what it left."""
+"""What is written down about a throwaway runtime before it starts, so that anybody can remove what it
+left.
+"""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -9,7 +11,9 @@ from critests.node import places
 from critests.node.locks import FileLock, ProcessIdentity
 
 MARK = "CRITESTS_THROWAWAY"
-"""Environment variable of the daemon and of all that it starts outside containers; its value is the state directory."""
+"""Environment variable of the daemon and of all that it starts outside containers; its value is the state
+directory.
+"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ class Traces:
 
     @classmethod
     def read(cls, state: Path) -> Self | None:
-        """Read what was written to a state directory; None where nothing was, as then nothing was made but directories.
+        """Read what was written to a state directory; None where nothing was, as then nothing was made but
+        directories.
 
         Raises:
             ValueError: the file is not ours, or speaks of another directory.
@@ -84,7 +89,9 @@ class Traces:
                 binaries=tuple(data["binaries"]),
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{state / places.RECORD_FILE} is not the record of a throwaway runtime: {error}") from error
+            raise ValueError(
+                f"{state / places.RECORD_FILE} is not the record of a throwaway runtime: {error}"
+            ) from error
         if traces.state != state:
             raise ValueError(f"{state / places.RECORD_FILE} speaks of {traces.state}")
         return traces

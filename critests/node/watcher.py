@@ -1,7 +1,9 @@
-"""A small process beside each throwaway runtime: when the process that started the runtime dies, it removes the runtime.
+"""A small process beside each throwaway runtime: when the process that started the runtime dies, it removes
+the runtime.
 
-A signal set with PR_SET_PDEATHSIG would do less (it is sent when the thread that forked ends, and reaches the daemon
-only, not its shims and containers). Standard library only, and started without site packages, so that it is small.
+A signal set with PR_SET_PDEATHSIG would do less (it is sent when the thread that forked ends, and reaches the
+daemon only, not its shims and containers). Standard library only, and started without site packages, so that
+it is small.
 """
 
 import os
@@ -15,7 +17,9 @@ from critests.node.locks import ProcessIdentity
 from critests.node.removal import reap
 from critests.node.traces import Traces
 
-_BOOTSTRAP = "import sys; sys.path.insert(0, sys.argv[1]); from critests.node.watcher import watch; watch(sys.argv[2])"
+_BOOTSTRAP = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from critests.node.watcher import watch; watch(sys.argv[2])"
+)
 
 
 def start_watcher(traces: Traces) -> subprocess.Popen[bytes]:
@@ -32,7 +36,9 @@ def start_watcher(traces: Traces) -> subprocess.Popen[bytes]:
 
 
 def watch(state: str) -> None:
-    """Wait until the owner of a throwaway runtime is dead, then remove what it left. Ends at once where it is gone by then."""
+    """Wait until the owner of a throwaway runtime is dead, then remove what it left. Ends at once where it is
+    gone by then.
+    """
     traces = Traces.read(Path(state))
     if traces is not None:
         wait_for_end(traces.owner)

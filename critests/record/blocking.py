@@ -45,11 +45,15 @@ def name_causes(tests: Sequence[TestResult], judge_of: Callable[[str], str | Non
 
 
 def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> list[TestResult]:
-    """Turn failures by the uncaught error of an RPC into `blocked` where the requirement that judges the RPC is itself broken.
+    """Turn failures by the uncaught error of an RPC into `blocked` where the requirement that judges the RPC
+    is itself broken.
 
-    A failure that is itself only a follower breaks no requirement. Where failures follow each other in a circle, the first stands.
+    A failure that is itself only a follower breaks no requirement. Where failures follow each other in a
+    circle, the first stands.
     """
-    broken = {name for test in tests if test.outcome in {Outcome.WARNED, Outcome.KNOWN} for name in _names(test)}
+    broken = {
+        name for test in tests if test.outcome in {Outcome.WARNED, Outcome.KNOWN} for name in _names(test)
+    }
     undecided: dict[int, str] = {}
     for index, test in enumerate(tests):
         if test.outcome is not Outcome.FAILED:
@@ -64,21 +68,37 @@ def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str |
         decided = {index: judged_by for index, judged_by in undecided.items() if judged_by in broken}
         followers.update(decided)
         still_open = {name for index in undecided if index not in decided for name in _names(tests[index])}
-        stands = [index for index, judged_by in undecided.items() if index not in decided and judged_by not in still_open]
+        stands = [
+            index
+            for index, judged_by in undecided.items()
+            if index not in decided and judged_by not in still_open
+        ]
         if not decided and not stands:
             stands = [next(iter(undecided))]
-        broken |= {name for index in stands if not tests[index].unproven_since for name in _names(tests[index])}
-        undecided = {index: judged_by for index, judged_by in undecided.items() if index not in decided and index not in stands}
+        broken |= {
+            name for index in stands if not tests[index].unproven_since for name in _names(tests[index])
+        }
+        undecided = {
+            index: judged_by
+            for index, judged_by in undecided.items()
+            if index not in decided and index not in stands
+        }
     return [
-        dataclasses.replace(test, outcome=Outcome.BLOCKED, blocked_by=followers[index].partition("/")[0]) if index in followers else test
+        dataclasses.replace(test, outcome=Outcome.BLOCKED, blocked_by=followers[index].partition("/")[0])
+        if index in followers
+        else test
         for index, test in enumerate(tests)
     ]
 
 
 def judge_set_ups(
-    tests: Sequence[TestResult], judge_of: Callable[[str], str | None], facts_of: Callable[[str], RequirementFacts | None]
+    tests: Sequence[TestResult],
+    judge_of: Callable[[str], str | None],
+    facts_of: Callable[[str], RequirementFacts | None],
 ) -> list[TestResult]:
-    """Judge requirements by the first set-up that failed with them, where none of their own tests gave a verdict."""
+    """Judge requirements by the first set-up that failed with them, where none of their own tests gave a
+    verdict.
+    """
     judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
     results = []
     for test in tests:
@@ -124,7 +144,9 @@ def facts_from_catalogue(name: str) -> RequirementFacts | None:
     except catalogue.UnknownRequirement:
         return None
     aspect = next((aspect for aspect in found.aspects if aspect.id == name), found.aspects[0])
-    return RequirementFacts(level=aspect.level, judgement=aspect.judgement, area=found.area.value, title=found.title)
+    return RequirementFacts(
+        level=aspect.level, judgement=aspect.judgement, area=found.area.value, title=found.title
+    )
 
 
 def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:

@@ -42,8 +42,8 @@ def to_plain(value: object) -> Json:
 def from_plain(cls: type[T], data: object, where: str = "") -> T:
     """Build a dataclass from its plain form.
 
-    Fields that are missing get their default, fields that are unknown are left out: records of older and of slightly newer
-    versions can be read.
+    Fields that are missing get their default, fields that are unknown are left out: records of older and of
+    slightly newer versions can be read.
 
     Raises:
         Mismatch: a value has another type than its field, or a field without a default is missing.
@@ -84,7 +84,11 @@ def _build(hint: object, value: object, where: str) -> object:
             raise _mismatch(where, "an object", value)
         built = {str(key): _build(arguments[1], item, f"{where}.{key}") for key, item in value.items()}
     elif isinstance(hint, type) and hint is not Any:
-        built = from_plain(hint, value, where) if dataclasses.is_dataclass(hint) else _build_scalar(hint, value, where)
+        built = (
+            from_plain(hint, value, where)
+            if dataclasses.is_dataclass(hint)
+            else _build_scalar(hint, value, where)
+        )
     return built
 
 

@@ -24,7 +24,12 @@ class ExitCode(IntEnum):
 
 
 def exit_code(
-    tests: Sequence[TestResult], *, strict: bool = False, interrupted: bool = False, harness_error: str = "", runtime_gone: str = ""
+    tests: Sequence[TestResult],
+    *,
+    strict: bool = False,
+    interrupted: bool = False,
+    harness_error: str = "",
+    runtime_gone: str = "",
 ) -> tuple[int, str]:
     """Return the exit code and one sentence that says why.
 
@@ -36,14 +41,25 @@ def exit_code(
         runtime_gone: Why the runtime cannot be tested (any more), or empty.
     """
     numbers = {outcome: sum(test.outcome is outcome for test in tests) for outcome in Outcome}
-    failed, warned, known, errors = (numbers[outcome] for outcome in (Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN, Outcome.ERROR))
+    failed, warned, known, errors = (
+        numbers[outcome] for outcome in (Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN, Outcome.ERROR)
+    )
     ran = sum(test.outcome in VERDICTS for test in tests)
-    code, reason = ExitCode.CONFORMS, f"every MUST that could be tested is kept ({_of(known, 'known failure')}, {_of(warned, 'warning')})"
+    code, reason = (
+        ExitCode.CONFORMS,
+        f"every MUST that could be tested is kept ({_of(known, 'known failure')}, {_of(warned, 'warning')})",
+    )
     if interrupted:
-        code, reason = ExitCode.INTERRUPTED, f"interrupted after {_of(ran, 'test')}; nothing is said about the rest"
+        code, reason = (
+            ExitCode.INTERRUPTED,
+            f"interrupted after {_of(ran, 'test')}; nothing is said about the rest",
+        )
     elif harness_error or errors:
         code = ExitCode.HARNESS_ERROR
-        reason = harness_error or f"the harness itself failed in {_of(errors, 'test')}; nothing is said about the runtime there"
+        reason = (
+            harness_error
+            or f"the harness itself failed in {_of(errors, 'test')}; nothing is said about the runtime there"
+        )
         if failed:
             reason = f"{reason}; {_of(failed, 'test')} found a MUST broken"
     elif runtime_gone:
@@ -66,7 +82,11 @@ def _binding_ran(tests: Sequence[TestResult]) -> bool:
 
 
 def _why_nothing_ran(tests: Sequence[TestResult]) -> str:
-    reasons = [test.reason for test in tests if test.outcome in {Outcome.BLOCKED, Outcome.UNSUPPORTED} and test.reason]
+    reasons = [
+        test.reason
+        for test in tests
+        if test.outcome in {Outcome.BLOCKED, Outcome.UNSUPPORTED} and test.reason
+    ]
     what = "scenario" if tests and all(test.area == MEASURED for test in tests) else "test of a MUST"
     if not reasons:
         return f"no {what} was selected or could run"

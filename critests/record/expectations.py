@@ -1,7 +1,8 @@
 """Known failures of a runtime: `critests/expectations/<runtime_name>.toml`.
 
-The file lives outside the tests and says, for each known failure, in which versions it is there, why, who looks after it and until
-when the entry may stand. A known failure that does not fail any more is a failure of the run: the entry must go.
+The file lives outside the tests and says, for each known failure, in which versions it is there, why, who
+looks after it and until when the entry may stand. A known failure that does not fail any more is a failure of
+the run: the entry must go.
 """
 
 import dataclasses
@@ -20,7 +21,18 @@ from critests.record.layout import safe_name
 from critests.record.results import TestResult
 from critests.record.versions import VersionCondition, parse_condition
 
-ENTRY_KEYS: Final = {"requirement", "test", "handlers", "versions", "outcome", "reason", "link", "api", "owner", "expires"}
+ENTRY_KEYS: Final = {
+    "requirement",
+    "test",
+    "handlers",
+    "versions",
+    "outcome",
+    "reason",
+    "link",
+    "api",
+    "owner",
+    "expires",
+}
 REQUIRED_KEYS: Final = ("requirement", "test", "versions", "outcome", "reason", "owner", "expires")
 
 
@@ -96,7 +108,8 @@ class Expectations:
         relevant = [entry for entry in self.known if entry.versions.holds(version)]
         living = [entry for entry in relevant if entry.expires >= today]
         notes = [
-            f"{self.source}:{entry.line}: the entry for {entry.requirement} ({entry.test}) expired on {entry.expires} and does not apply"
+            f"{self.source}:{entry.line}: the entry for {entry.requirement} ({entry.test}) expired on"
+            f" {entry.expires} and does not apply"
             for entry in relevant
             if entry.expires < today
         ]
@@ -131,7 +144,8 @@ def load(path: Path, *, known_requirement: Callable[[str], bool] | None = None) 
 
     Args:
         path: The file.
-        known_requirement: Says whether a requirement or an aspect is in the catalogue; without it ids are not checked.
+        known_requirement: Says whether a requirement or an aspect is in the catalogue; without it ids are not
+            checked.
 
     Raises:
         ExpectationsMalformed: with file, line and what is wrong.
@@ -162,17 +176,30 @@ class _Reader:
         self.path = path
         self.lines = text.split("\n")
         self.known_requirement = known_requirement
-        self.starts = [number for number, line in enumerate(self.lines, 1) if re.match(r"\s*\[\[\s*known\s*\]\]", line)]
+        self.starts = [
+            number for number, line in enumerate(self.lines, 1) if re.match(r"\s*\[\[\s*known\s*\]\]", line)
+        ]
 
     def entries(self, data: dict[str, Any]) -> list[KnownFailure]:
         """Return all entries."""
         for key in data:
             if key != "known":
-                line = next((number for number, text in enumerate(self.lines, 1) if re.match(rf"\s*\[*\s*\"?{re.escape(key)}", text)), 1)
-                raise _wrong(self.path, line, f'"{key}" is not known here; a file holds [[known]] entries only')
+                line = next(
+                    (
+                        number
+                        for number, text in enumerate(self.lines, 1)
+                        if re.match(rf"\s*\[*\s*\"?{re.escape(key)}", text)
+                    ),
+                    1,
+                )
+                raise _wrong(
+                    self.path, line, f'"{key}" is not known here; a file holds [[known]] entries only'
+                )
         tables = data.get("known", [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise _wrong(self.path, self.starts[0] if self.starts else 1, "known must be written as [[known]] entries")
+            raise _wrong(
+                self.path, self.starts[0] if self.starts else 1, "known must be written as [[known]] entries"
+            )
         starts = self.starts if len(self.starts) == len(tables) else [1] * len(tables)
         entries: list[KnownFailure] = []
         for index, table in enumerate(tables):
@@ -194,7 +221,9 @@ class _Reader:
         """Check one entry, which stands on the lines from `start` to before `end`."""
         for key, what in itertools.chain(_wrong_keys(table), self._wrong_values(table)):
             pattern = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
-            line = next((number for number in range(start, end) if pattern.match(self.lines[number - 1])), start)
+            line = next(
+                (number for number in range(start, end) if pattern.match(self.lines[number - 1])), start
+            )
             raise _wrong(self.path, line, what)
         return KnownFailure(
             requirement=table["requirement"],
@@ -219,7 +248,11 @@ class _Reader:
         if isinstance(table["expires"], dt.datetime) or not isinstance(table["expires"], dt.date):
             yield "expires", "expires must be a day without quotes, such as 2027-06-30"
         handlers = table.get("handlers", ["*"])
-        if not isinstance(handlers, list) or not handlers or not all(isinstance(handler, str) for handler in handlers):
+        if (
+            not isinstance(handlers, list)
+            or not handlers
+            or not all(isinstance(handler, str) for handler in handlers)
+        ):
             yield "handlers", 'handlers must be a list of names or patterns, such as ["*"]'
         try:
             parse_condition(table["versions"])
@@ -239,7 +272,13 @@ def _wrong_keys(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if key in table and (not isinstance(table[key], str) or not table[key].strip()):
             yield key, f"{key} must be a text that is not empty"
     if ("link" in table) == ("api" in table):
-        yield "link", 'the entry needs "link" (where it is reported) or "api" (the promise that is broken), and not both'
+        yield (
+            "link",
+            (
+                'the entry needs "link" (where it is reported) or "api" (the promise that is broken), and not'
+                " both"
+            ),
+        )
 
 
 def _wrong(path: Path, line: int, what: str) -> ExpectationsMalformed:
@@ -247,7 +286,9 @@ def _wrong(path: Path, line: int, what: str) -> ExpectationsMalformed:
 
 
 def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str) -> TestResult:
-    """Return one result as the entries make it. An entry that expects a failure covers a warning too, not the other way round."""
+    """Return one result as the entries make it. An entry that expects a failure covers a warning too, not the
+    other way round.
+    """
     covering = [entry for entry in entries if entry.covers(test)]
     if not covering or test.synthesized:
         return test
@@ -256,6 +297,10 @@ def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str) ->
         reason = f"unexpected pass: {source}:{entry.line} expects it to be {entry.outcome}; remove the entry"
         return dataclasses.replace(test, outcome=Outcome.FAILED, reason=reason, expectation=entry.reference)
     for entry in covering:
-        if test.outcome is entry.outcome or (test.outcome is Outcome.WARNED and entry.outcome is Outcome.FAILED):
-            return dataclasses.replace(test, outcome=Outcome.KNOWN, expectation=entry.reference, reason=test.reason or entry.reason)
+        if test.outcome is entry.outcome or (
+            test.outcome is Outcome.WARNED and entry.outcome is Outcome.FAILED
+        ):
+            return dataclasses.replace(
+                test, outcome=Outcome.KNOWN, expectation=entry.reference, reason=test.reason or entry.reason
+            )
     return test

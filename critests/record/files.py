@@ -17,7 +17,9 @@ RUN_FILE: Final = "run.json"
 READ_LIMIT: Final = 256 * 1024 * 1024
 """Bytes; a larger file is no run record."""
 DETAIL_BUDGET: Final = 1024 * 1024
-"""Characters that the details of all tests of a record may have together; beyond it each keeps its first lines."""
+"""Characters that the details of all tests of a record may have together; beyond it each keeps its first
+lines.
+"""
 SHORT_DETAIL: Final = 400
 
 
@@ -43,7 +45,8 @@ def read(path: Path) -> RunRecord:
     """Read a record from a file, or from the `run.json` of a folder.
 
     Raises:
-        RecordUnreadable: there is no such file, it is cut off, or it is not a record that this version can read.
+        RecordUnreadable: there is no such file, it is cut off, or it is not a record that this version can
+            read.
     """
     source = path / RUN_FILE if path.is_dir() else path
     try:
@@ -66,7 +69,9 @@ def to_json(record: RunRecord) -> str:
 
 
 def bounded(record: RunRecord) -> RunRecord:
-    """Return the record as it is written: long texts cut, which say so. A record that was read is bounded already."""
+    """Return the record as it is written: long texts cut, which say so. A record that was read is bounded
+    already.
+    """
     return dataclasses.replace(record, tests=_bounded(record.tests))
 
 
@@ -84,8 +89,13 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         whole = text.strip()
-        if not whole or (whole.startswith("{") and (not whole.endswith("}") or error.pos >= len(text.rstrip()))):
-            msg = f"{source} is cut off after {len(text)} characters: the run that wrote it did not finish writing"
+        if not whole or (
+            whole.startswith("{") and (not whole.endswith("}") or error.pos >= len(text.rstrip()))
+        ):
+            msg = (
+                f"{source} is cut off after {len(text)} characters: the run that wrote it did not finish"
+                " writing"
+            )
         else:
             msg = f"{source}:{error.lineno}: not JSON: {error.msg}"
         raise RecordUnreadable(msg) from error
@@ -98,7 +108,10 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
         msg = f"{source} is not a run record: its schema_version is {json.dumps(version)}"
         raise RecordUnreadable(msg)
     if version > SCHEMA_VERSION:
-        msg = f"{source} has schema version {version}, this critests reads up to {SCHEMA_VERSION}: use a newer critests"
+        msg = (
+            f"{source} has schema version {version}, this critests reads up to {SCHEMA_VERSION}: use a newer"
+            " critests"
+        )
         raise RecordUnreadable(msg)
     try:
         return from_plain(RunRecord, data)
@@ -110,7 +123,8 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
 def write_atomically(target: Path, content: str | bytes, *, durable: bool = True) -> None:
     """Write a file whole or not at all; make the folders that are missing.
 
-    What is there and is no regular file (`/dev/null`, `/dev/stdout`, a pipe) is written into: renaming a file over it would replace it.
+    What is there and is no regular file (`/dev/null`, `/dev/stdout`, a pipe) is written into: renaming a file
+    over it would replace it.
 
     Args:
         target: The file.
@@ -144,7 +158,10 @@ def write_atomically(target: Path, content: str | bytes, *, durable: bool = True
 def sentence(target: Path, error: OSError) -> str:
     """Say which file could not be written and why."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return f"cannot write {target}: no space left on the disk; free some, or choose another place with --results"
+        return (
+            f"cannot write {target}: no space left on the disk; free some, or choose another place with"
+            " --results"
+        )
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return f"cannot write {target}: {error.strerror}; choose another place with --results"
     return f"cannot write {target}: {error.strerror or error}"
@@ -179,7 +196,11 @@ def _bounded(tests: list[TestResult]) -> list[TestResult]:
 
 def _clean(text: str) -> str:
     """Replace lone surrogates (undecodable bytes of outputs): they cannot be written as UTF-8."""
-    return text.encode("utf-8", "replace").decode() if any("\ud800" <= char <= "\udfff" for char in text) else text
+    return (
+        text.encode("utf-8", "replace").decode()
+        if any("\ud800" <= char <= "\udfff" for char in text)
+        else text
+    )
 
 
 def _sync_folder(folder: Path) -> None:

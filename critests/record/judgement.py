@@ -1,6 +1,8 @@
-"""From what the tests did to what it means: blocked followers, warnings, known failures, verdicts and the exit code.
+"""From what the tests did to what it means: blocked followers, warnings, known failures, verdicts and the
+exit code.
 
-Pure functions on results. They may be applied again to results that were judged before (see `critests.record.merge`).
+Pure functions on results. They may be applied again to results that were judged before (see
+`critests.record.merge`).
 """
 
 import dataclasses
@@ -90,9 +92,9 @@ def judge_alone(result: TestResult, circumstances: Circumstances | None) -> Test
 def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgement:
     """Turn raw results into final ones and say what they mean.
 
-    A raw result is `failed` whatever its level; it names in `raw_rpc` the RPC whose uncaught error failed it. A test whose set-up
-    failed is `blocked` and names the RPC in `setup_rpc` (and, if it knows, the judging requirement in `blocked_by`); a test that
-    found the runtime gone is `blocked` without either.
+    A raw result is `failed` whatever its level; it names in `raw_rpc` the RPC whose uncaught error failed it.
+    A test whose set-up failed is `blocked` and names the RPC in `setup_rpc` (and, if it knows, the judging
+    requirement in `blocked_by`); a test that found the runtime gone is `blocked` without either.
 
     Args:
         tests: Raw results.
@@ -137,7 +139,10 @@ def by_level(test: TestResult) -> TestResult:
     if test.outcome is not Outcome.FAILED:
         return test
     if test.unproven_since:
-        reason = f"unproven level: the runtime is not proven to know Kubernetes {test.unproven_since}; {test.reason}".rstrip("; ")
+        reason = (
+            f"unproven level: the runtime is not proven to know Kubernetes {test.unproven_since};"
+            f" {test.reason}".rstrip("; ")
+        )
         return dataclasses.replace(test, outcome=Outcome.UNSUPPORTED, reason=reason)
     if test.level is Level.SHOULD or test.judgement:
         return dataclasses.replace(test, outcome=Outcome.WARNED)
@@ -169,4 +174,7 @@ def _missing_capabilities(circumstances: Circumstances, present: set[str]) -> li
 
 def _contradiction(cause: RootCause) -> str:
     tests = f"{len(cause.blocked)} tests" if len(cause.blocked) > 1 else "one test"
-    return f"{cause.requirement} passed its own test, yet {cause.rpc or 'its step'} failed in the set-up of {tests}: {cause.reason}"
+    return (
+        f"{cause.requirement} passed its own test, yet {cause.rpc or 'its step'} failed in the set-up of"
+        f" {tests}: {cause.reason}"
+    )

@@ -1,7 +1,7 @@
 """Where the files of a run are: `results/<runtime>/<version>/<run>/`.
 
-`<run>` is the start in whole epoch seconds, because the dashboards that read such trees need increasing integers; a second run of
-the same second takes the next free number.
+`<run>` is the start in whole epoch seconds, because the dashboards that read such trees need increasing
+integers; a second run of the same second takes the next free number.
 """
 
 import hashlib
@@ -48,7 +48,9 @@ class RunFolder:
 
 
 def evidence_name(test_id: str) -> str:
-    """Return the folder of a test's evidence relative to the run's folder, as `TestResult.evidence` holds it."""
+    """Return the folder of a test's evidence relative to the run's folder, as `TestResult.evidence` holds
+    it.
+    """
     return f"evidence/{safe_test_id(test_id)}"
 
 
@@ -83,7 +85,8 @@ def new_run_folder(results: Path, runtime: str, version: str, started: float) ->
 
 
 def safe_name(text: str) -> str:
-    """Return a name for a folder: letters, digits, `.`, `_`, `+`, `~` and `-`, never hidden, never empty, at most 100 characters.
+    """Return a name for a folder: letters, digits, `.`, `_`, `+`, `~` and `-`, never hidden, never empty, at
+    most 100 characters.
 
     Two texts that differ only in what is replaced may get one name; see `safe_test_id` where that matters.
     """

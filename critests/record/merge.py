@@ -19,7 +19,8 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
 
     Args:
         records: At least one.
-        circumstances: As for a single run; `interrupted`, `required` and `expectations` that were applied before stay applied.
+        circumstances: As for a single run; `interrupted`, `required` and `expectations` that were applied
+            before stay applied.
 
     Raises:
         MergeRefused: they are of different runtimes, versions or suites.
@@ -37,7 +38,9 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
     )
     judged = judge(
         _worst_of_each(records),
-        dataclasses.replace(circumstances, interrupted=interrupted, harness_error=harness_error, capabilities=capabilities),
+        dataclasses.replace(
+            circumstances, interrupted=interrupted, harness_error=harness_error, capabilities=capabilities
+        ),
     )
     handlers = dict.fromkeys(handler for record in records for handler in record.runtime.handlers)
     notes = dict.fromkeys(note for record in records for note in record.notes)
@@ -73,7 +76,10 @@ def _refuse_strangers(first: RunRecord, other: RunRecord) -> None:
         ("revisions of the catalogue", first.catalogue_revision, other.catalogue_revision),
     ):
         if ours != theirs:
-            msg = f"records of different {what} cannot be one run: {ours} (run {first.run_id}) and {theirs} (run {other.run_id})"
+            msg = (
+                f"records of different {what} cannot be one run: {ours} (run {first.run_id}) and {theirs}"
+                f" (run {other.run_id})"
+            )
             raise MergeRefused(msg)
 
 
@@ -95,7 +101,9 @@ def _capabilities(records: Sequence[RunRecord]) -> tuple[list[CapabilityFact], l
         if before is None or before.present is None:
             found[fact.name] = fact
         elif fact.present not in {None, before.present}:
-            found[fact.name] = dataclasses.replace(before, present=None, evidence=f"{before.evidence}; elsewhere: {fact.evidence}")
+            found[fact.name] = dataclasses.replace(
+                before, present=None, evidence=f"{before.evidence}; elsewhere: {fact.evidence}"
+            )
             notes.append(f"the merged runs disagree about {fact.name}")
     return list(found.values()), notes
 

@@ -42,11 +42,13 @@ class OperationResult:
         mad: Median absolute deviation from the median.
         quantiles: `0.5`, `0.99` and so on to the estimate; only those that the number of samples supports.
         stopped: Why sampling ended, in words.
-        client_seconds: The client's own cost per operation, measured against a server that does nothing; None where that makes no sense.
+        client_seconds: The client's own cost per operation, measured against a server that does nothing; None
+            where that makes no sense.
         client_bound: Whether that cost is above a third of the median.
         over_reference: The median as a multiple of the bare OCI runtime doing the same, or None.
         resources: What the operation cost the runtime, such as `daemon_cpu_seconds`, each per operation.
-        late_share: Open loop: share of samples that began more than 10 ms after their intended start, else None.
+        late_share: Open loop: share of samples that began more than 10 ms after their intended start, else
+            None.
         note: A sentence that the reader should see.
     """
 
@@ -107,7 +109,8 @@ class BenchmarkFacts:
         budget_seconds: The time that the user gave, or that the profile gives.
         sides: `a` and `b` to the runtime of each side of a live comparison; empty otherwise.
         client_seconds: RPC to the median that the client needs for it against a server that does nothing.
-        reference_seconds: Step of the bare OCI runtime (`create`, `start`, `kill`, `delete`, `cycle`) to its median.
+        reference_seconds: Step of the bare OCI runtime (`create`, `start`, `kill`, `delete`, `cycle`) to its
+            median.
         noise: The machine before the run.
         steal_share: Share of processor time taken by other guests during the run, or None.
     """

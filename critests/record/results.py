@@ -46,8 +46,10 @@ class TestResult:
         evidence: Folder of its evidence relative to the run's folder, or empty.
         repeat_command: Command line that runs this test again.
         phase_of_failure: `setup`, `call`, `teardown` or empty.
-        unproven_since: Kubernetes minor (`1.34`) that the field under test is from, where the runtime is not proven to know it; or empty.
-        expectation: Link or text of the expectations entry that made it `known` (or that passed unexpectedly), or empty.
+        unproven_since: Kubernetes minor (`1.34`) that the field under test is from, where the runtime is not
+            proven to know it; or empty.
+        expectation: Link or text of the expectations entry that made it `known` (or that passed
+            unexpectedly), or empty.
     """
 
     __test__ = False  # the name is no invitation for pytest

@@ -1,6 +1,7 @@
 """The samples of a benchmark run: every measured value with its dimensions, kept beside the run record.
 
-`samples/<scenario>.jsonl.gz` holds one series a line, as columns: ten thousand samples are a few ten kilobytes.
+`samples/<scenario>.jsonl.gz` holds one series a line, as columns: ten thousand samples are a few ten
+kilobytes.
 """
 
 import dataclasses
@@ -58,7 +59,9 @@ class Series:
         """What pairs it with the same series of another run or side: scenario, operation, dimensions."""
         return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
-    def add(self, value: float, at: float, *, code: str = "OK", block: int = -1, late: float | None = None) -> None:
+    def add(
+        self, value: float, at: float, *, code: str = "OK", block: int = -1, late: float | None = None
+    ) -> None:
         """Append a sample; a series has blocks, or lateness, for all of its samples or for none."""
         if code != "OK":
             self.codes[str(len(self.value))] = code
@@ -71,7 +74,11 @@ class Series:
 
     def steady(self) -> list[float]:
         """Return the values after the warm-up whose calls succeeded."""
-        return [value for index, value in enumerate(self.value) if index >= self.warm_up and str(index) not in self.codes]
+        return [
+            value
+            for index, value in enumerate(self.value)
+            if index >= self.warm_up and str(index) not in self.codes
+        ]
 
     def blocks(self) -> dict[int, list[float]]:
         """Return the steady values by block; empty where there are no blocks."""
@@ -101,13 +108,16 @@ def write_samples(folder: Path, scenario: str, series: Iterable[Series]) -> Path
         RecordNotWritten: the file could not be written.
     """
     target = folder / f"{scenario}{SUFFIX}"
-    lines = "".join(json.dumps(_rounded(each), allow_nan=False, separators=(",", ":")) + "\n" for each in series)
+    lines = "".join(
+        json.dumps(_rounded(each), allow_nan=False, separators=(",", ":")) + "\n" for each in series
+    )
     write_atomically(target, gzip.compress(lines.encode(), mtime=0))
     return target
 
 
 def read_samples(folder: Path) -> list[Series]:
-    """Read all series of a run's `samples` folder, in the order of their scenarios; none where there is no folder.
+    """Read all series of a run's `samples` folder, in the order of their scenarios; none where there is no
+    folder.
 
     Raises:
         RecordUnreadable: a file is cut off or holds something else.
@@ -126,9 +136,15 @@ def read_samples(folder: Path) -> list[Series]:
 
 
 def _check(series: Series) -> None:
-    lengths = {len(series.value), len(series.at), *(len(column) for column in (series.block, series.late) if column)}
+    lengths = {
+        len(series.value),
+        len(series.at),
+        *(len(column) for column in (series.block, series.late) if column),
+    }
     if len(lengths) != 1:
-        msg = f"the samples of {series.scenario} {series.operation} are damaged: their columns differ in length"
+        msg = (
+            f"the samples of {series.scenario} {series.operation} are damaged: their columns differ in length"
+        )
         raise RecordUnreadable(msg)
 
 

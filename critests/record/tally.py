@@ -18,7 +18,9 @@ def verdicts(tests: Sequence[TestResult]) -> dict[str, RequirementVerdict]:
 
 
 def count(tests: Sequence[TestResult], requirements: Mapping[str, RequirementVerdict]) -> Counts:
-    """Count outcomes of tests, in all and per area, and of requirements. Outcomes that nothing had are left out."""
+    """Count outcomes of tests, in all and per area, and of requirements. Outcomes that nothing had are left
+    out.
+    """
     areas: dict[str, Counter[str]] = {}
     for test in tests:
         areas.setdefault(test.area or "other", Counter())[test.outcome.value] += 1

@@ -5,8 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-_VERSION: Final = re.compile(r"\s*v?(?P<numbers>\d+(?:\.\d+)*)(?:[-~.]?(?P<pre>alpha|beta|rc|pre|dev)[.-]?(?P<count>\d*))?", re.IGNORECASE)
-_CLAUSE: Final = re.compile(r"\s*(?P<sign><=|>=|==|!=|<|>)\s*(?P<version>v?\d+(?:\.\d+)*(?:[-~.]?(?:alpha|beta|rc|pre|dev)[.-]?\d*)?)\s*\Z")
+_VERSION: Final = re.compile(
+    r"\s*v?(?P<numbers>\d+(?:\.\d+)*)(?:[-~.]?(?P<pre>alpha|beta|rc|pre|dev)[.-]?(?P<count>\d*))?",
+    re.IGNORECASE,
+)
+_CLAUSE: Final = re.compile(
+    r"\s*(?P<sign><=|>=|==|!=|<|>)\s*(?P<version>v?\d+(?:\.\d+)*(?:[-~.]?(?:alpha|beta|rc|pre|dev)[.-]?\d*)?)\s*\Z"
+)
 _STAGES: Final = {"dev": 0, "alpha": 1, "beta": 2, "pre": 3, "rc": 3}
 _RELEASED: Final = (9, 0)
 
@@ -16,7 +21,8 @@ class Version:
     """A version as a runtime reports it.
 
     Attributes:
-        numbers: Its numbers, `(1, 6, 20)` for `v1.6.20~ds1`; what a distribution or a build adds after them is left out.
+        numbers: Its numbers, `(1, 6, 20)` for `v1.6.20~ds1`; what a distribution or a build adds after them
+            is left out.
         stage: Rank and number of a pre-release (`-rc.1`); a release ranks above all of them.
     """
 
@@ -30,7 +36,9 @@ class Version:
 
 
 def parse_version(text: str) -> Version | None:
-    """Read a version such as `1.6.20~ds1`, `2.1.9+unknown` or `v2.2.0-rc.1`; None where no number leads it."""
+    """Read a version such as `1.6.20~ds1`, `2.1.9+unknown` or `v2.2.0-rc.1`; None where no number leads
+    it.
+    """
     match = _VERSION.match(text)
     if match is None:
         return None
@@ -42,7 +50,8 @@ def parse_version(text: str) -> Version | None:
 
 @dataclass(frozen=True)
 class VersionCondition:
-    """A condition on a version; all its clauses must hold. A pre-release counts as its release unless the clause names a pre-release.
+    """A condition on a version; all its clauses must hold. A pre-release counts as its release unless the
+    clause names a pre-release.
 
     Attributes:
         text: As it was written.

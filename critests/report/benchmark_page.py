@@ -1,6 +1,8 @@
-"""The page of a benchmark run: self-contained as that of a validation is, without a script; plots are part of it.
+"""The page of a benchmark run: self-contained as that of a validation is, without a script; plots are part of
+it.
 
-Everything that its template prints is made harmless (see `critests.report.templating`); the plots escape their own texts.
+Everything that its template prints is made harmless (see `critests.report.templating`); the plots escape
+their own texts.
 """
 
 from collections.abc import Sequence
@@ -44,7 +46,9 @@ class Tile:
     note: str
 
 
-def benchmark_to_html(record: RunRecord, run_dir: Path | None = None, series: Sequence[Series] | None = None) -> str:
+def benchmark_to_html(
+    record: RunRecord, run_dir: Path | None = None, series: Sequence[Series] | None = None
+) -> str:
     """Return the page of a benchmark run, or of the operations of a mixed one.
 
     Args:
@@ -99,11 +103,16 @@ def _verdict(record: RunRecord) -> tuple[str, str]:
         ExitCode.HARNESS_ERROR: ("Harness error", "error"),
         ExitCode.NOT_TESTED: ("Could not be measured", "blocked"),
     }
-    return next((found for code, found in words.items() if code == record.exit_code), (f"Exit code {record.exit_code}", "disabled"))
+    return next(
+        (found for code, found in words.items() if code == record.exit_code),
+        (f"Exit code {record.exit_code}", "disabled"),
+    )
 
 
 def _tiles(record: RunRecord) -> list[Tile]:
-    """The headline operations with a median, the sides of each together; one of each scenario before a second of any."""
+    """The headline operations with a median, the sides of each together; one of each scenario before a second
+    of any.
+    """
     grouped: dict[tuple[str, str], list[Row]] = {}
     for each in record.operations:
         if each.headline and each.unit == SECONDS:
@@ -118,7 +127,11 @@ def _tiles(record: RunRecord) -> list[Tile]:
 def _tile(name: str, rows: Sequence[Row]) -> Tile:
     tails = " / ".join(each.tail for each in rows if each.tail)
     failed = sum(sum(each.result.errors.values()) for each in rows)
-    return Tile(name, [each.median for each in rows], ", ".join(filter(None, (tails, f"{failed:,} errors" if failed else "no errors"))))
+    return Tile(
+        name,
+        [each.median for each in rows],
+        ", ".join(filter(None, (tails, f"{failed:,} errors" if failed else "no errors"))),
+    )
 
 
 def _within(found: Sequence[Figure]) -> tuple[dict[str, list[tuple[Figure, Markup]]], int]:
@@ -131,7 +144,8 @@ def _within(found: Sequence[Figure]) -> tuple[dict[str, list[tuple[Figure, Marku
             kept.add(index)
     plots: dict[str, list[tuple[Figure, Markup]]] = {}
     for index in sorted(kept):
-        plots.setdefault(found[index].scenario, []).append((found[index], Markup(found[index].svg)))  # noqa: S704 - plots escape their texts
+        # plots escape their texts
+        plots.setdefault(found[index].scenario, []).append((found[index], Markup(found[index].svg)))  # noqa: S704 - see above
     return plots, len(found) - len(kept)
 
 
@@ -142,7 +156,16 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
     sides = [
         (
             f"side {side.upper()}",
-            " · ".join(filter(None, [f"{runtime.name} {runtime.version}", runtime.endpoint, ", ".join(filter(None, runtime.handlers))])),
+            " · ".join(
+                filter(
+                    None,
+                    [
+                        f"{runtime.name} {runtime.version}",
+                        runtime.endpoint,
+                        ", ".join(filter(None, runtime.handlers)),
+                    ],
+                )
+            ),
         )
         for side, runtime in sorted(facts.sides.items())
     ]
@@ -161,14 +184,28 @@ def _floors(record: RunRecord) -> list[tuple[str, str, list[tuple[str, str]]]]:
     if facts is None:
         return []
     noise = [
-        (probe.name, f"{quantity(probe.median_seconds, SECONDS)}, p99 {quantity(probe.p99_seconds, SECONDS)} of {probe.count:,}")
+        (
+            probe.name,
+            (
+                f"{quantity(probe.median_seconds, SECONDS)}, p99 {quantity(probe.p99_seconds, SECONDS)} of"
+                f" {probe.count:,}"
+            ),
+        )
         for probe in facts.noise
     ]
     client = [(rpc, quantity(seconds, SECONDS)) for rpc, seconds in sorted(facts.client_seconds.items())]
     reference = [(step, quantity(seconds, SECONDS)) for step, seconds in facts.reference_seconds.items()]
     tables = [
-        ("The machine before the run", "How long work of a fixed size took: the median, and the slowest hundredth.", noise),
-        ("The client alone", "Median of each call against a server that does nothing. It is subtracted from no result.", client),
+        (
+            "The machine before the run",
+            "How long work of a fixed size took: the median, and the slowest hundredth.",
+            noise,
+        ),
+        (
+            "The client alone",
+            "Median of each call against a server that does nothing. It is subtracted from no result.",
+            client,
+        ),
         (
             "The bare OCI runtime",
             "Median of each step on the same bundle, without a daemon. Results are given as multiples of it.",

@@ -25,7 +25,9 @@ GAP: Final = 2
 NARROWEST: Final = 24
 
 
-def print_benchmark(record: RunRecord, *, run_dir: Path | None = None, console: Console | None = None) -> None:
+def print_benchmark(
+    record: RunRecord, *, run_dir: Path | None = None, console: Console | None = None
+) -> None:
     """Print the summary of a benchmark run.
 
     Args:
@@ -52,8 +54,15 @@ def print_operations(record: RunRecord, out: Console) -> None:
     kept = {id(each) for each in rows}
     longest = max((len(each.spread) for each in rows), default=0)
     cells = {id(each): _cells(each, longest) for each in rows}
-    widths = [max(len(name), *(line[column].cell_len for line in cells.values())) for column, name in enumerate(COLUMNS)]
-    used = [column for column, name in enumerate(COLUMNS) if name in ALWAYS or any(line[column] for line in cells.values())]
+    widths = [
+        max(len(name), *(line[column].cell_len for line in cells.values()))
+        for column, name in enumerate(COLUMNS)
+    ]
+    used = [
+        column
+        for column, name in enumerate(COLUMNS)
+        if name in ALWAYS or any(line[column] for line in cells.values())
+    ]
     name_width = max(width - sum(widths[column] + GAP for column in used), NARROWEST)
     out.print()
     header = Text("operation".ljust(name_width), "dim")
@@ -62,9 +71,18 @@ def print_operations(record: RunRecord, out: Console) -> None:
     _print_line(header, out)
     for scenario in shown:
         out.print()
-        _print_line(Text(cut_to(f"{one_line(scenario.id, 20)}  {one_line(scenario.title)}".rstrip(), width), "bold cyan"), out)
+        _print_line(
+            Text(
+                cut_to(f"{one_line(scenario.id, 20)}  {one_line(scenario.title)}".rstrip(), width),
+                "bold cyan",
+            ),
+            out,
+        )
         for each in (each for each in scenario.rows if id(each) in kept):
-            name = Text("  " + one_line(each.name) + (f" [{each.result.side}]" if each.side else ""), "bold" if each.headline else "")
+            name = Text(
+                "  " + one_line(each.name) + (f" [{each.result.side}]" if each.side else ""),
+                "bold" if each.headline else "",
+            )
             if name.cell_len > name_width:
                 _print_line(Text(cut_to(name.plain, width), name.style), out)
                 name = Text("")
@@ -73,14 +91,20 @@ def print_operations(record: RunRecord, out: Console) -> None:
                 cell = cells[id(each)][column]
                 name.append(" " * (GAP + widths[column] - cell.cell_len)).append_text(cell)
             _print_line(name, out)
-        for note in dict.fromkeys(one_line(each.result.note) for each in scenario.rows if each.headline and each.result.note):
+        for note in dict.fromkeys(
+            one_line(each.result.note) for each in scenario.rows if each.headline and each.result.note
+        ):
             out.print(Text(f"  {note}", "dim"))
     if len(rows) < len(every):
         out.print()
-        _print_line(Text(f"… and {plural(len(every) - len(rows), 'more operation')}, in the report", "dim"), out)
+        _print_line(
+            Text(f"… and {plural(len(every) - len(rows), 'more operation')}, in the report", "dim"), out
+        )
     if any(each.client_bound for each in rows):
         out.print()
-        _print_line(Text("! client-bound: the client itself takes more than a third of the median", "yellow"), out)
+        _print_line(
+            Text("! client-bound: the client itself takes more than a third of the median", "yellow"), out
+        )
 
 
 def cut_to(text: str, width: int) -> str:
@@ -89,7 +113,9 @@ def cut_to(text: str, width: int) -> str:
 
 
 def _foremost(rows: Sequence[Row]) -> Sequence[Row]:
-    """Return what a long table shows of a scenario: what it is about, and what failed; where it is about nothing, all of it."""
+    """Return what a long table shows of a scenario: what it is about, and what failed; where it is about
+    nothing, all of it.
+    """
     if not any(each.headline for each in rows):
         return rows
     return [each for each in rows if each.headline or each.failed]
@@ -127,14 +153,26 @@ def _print_head(record: RunRecord, out: Console) -> None:
     runtime, facts = record.runtime, record.benchmark
     names = [(runtime.name, runtime.version)]
     if facts is not None and facts.sides:
-        names = [(f"{side.upper()} {found.name}", found.version) for side, found in sorted(facts.sides.items())]
+        names = [
+            (f"{side.upper()} {found.name}", found.version) for side, found in sorted(facts.sides.items())
+        ]
     runtimes = " against ".join(f"{one_line(name, 60)} {one_line(version, 60)}" for name, version in names)
-    head = Text.assemble(("critests ", "bold"), one_line(record.suite_version), " benchmark · ", (runtimes, "bold"))
+    head = Text.assemble(
+        ("critests ", "bold"), one_line(record.suite_version), " benchmark · ", (runtimes, "bold")
+    )
     where = one_line(runtime.endpoint)
-    _print_line(head.append(f" · {where}") if where and head.cell_len + len(where) + 3 <= WIDTH else head, out)
-    made = f", profile {one_line(facts.profile, 30)}, seed {facts.seed}" if facts is not None and facts.profile else ""
+    _print_line(
+        head.append(f" · {where}") if where and head.cell_len + len(where) + 3 <= WIDTH else head, out
+    )
+    made = (
+        f", profile {one_line(facts.profile, 30)}, seed {facts.seed}"
+        if facts is not None and facts.profile
+        else ""
+    )
     took = duration(record.finished - record.started)
-    out.print(Text(f"{moment(record.started)}, {took}{made}, run {one_line(record.run_id)}", "dim"), soft_wrap=True)
+    out.print(
+        Text(f"{moment(record.started)}, {took}{made}, run {one_line(record.run_id)}", "dim"), soft_wrap=True
+    )
 
 
 def _print_care(record: RunRecord, out: Console) -> None:
@@ -149,7 +187,9 @@ def _print_care(record: RunRecord, out: Console) -> None:
 
 
 def _print_unmeasured(shown: Sequence[ScenarioView], out: Console) -> None:
-    unmeasured = [scenario for scenario in shown if scenario.outcome not in {Outcome.PASSED.value, "untested"}]
+    unmeasured = [
+        scenario for scenario in shown if scenario.outcome not in {Outcome.PASSED.value, "untested"}
+    ]
     if not unmeasured:
         return
     out.print()
@@ -157,7 +197,9 @@ def _print_unmeasured(shown: Sequence[ScenarioView], out: Console) -> None:
     for scenario in unmeasured[: 2 * LISTED]:
         style = STYLES[Outcome(scenario.outcome)]
         reason = one_line(scenario.reason, 300) or "no reason was given"
-        _print_item(Text.assemble((f"{one_line(scenario.id, 60)} {scenario.outcome}", style), f": {reason}"), out)
+        _print_item(
+            Text.assemble((f"{one_line(scenario.id, 60)} {scenario.outcome}", style), f": {reason}"), out
+        )
     _print_more(len(unmeasured) - 2 * LISTED, out)
 
 

@@ -30,7 +30,8 @@ LATE: Final = 0.01
 
 @dataclass(frozen=True)
 class Row:
-    """One operation as tables show it; every field is text that is ready to be printed, and empty where there is nothing to say.
+    """One operation as tables show it; every field is text that is ready to be printed, and empty where there
+    is nothing to say.
 
     Attributes:
         scenario: Id of its scenario.
@@ -43,7 +44,8 @@ class Row:
         median: The median; where so few samples have none, their range.
         interval: Its 95 % confidence interval.
         spread: The larger half of that interval, as a share of the median.
-        tail: The highest quantile up to p99 that is supported (the lowest for what is better when higher), with its name.
+        tail: The highest quantile up to p99 that is supported (the lowest for what is better when higher),
+            with its name.
         client: The client's own cost per operation.
         client_share: That cost as a share of the median.
         client_bound: Whether what was measured is mostly the client.
@@ -77,7 +79,10 @@ class Row:
         """Return every further number, with its name."""
         found, unit = self.result, self.result.unit
         shown = reading(unit, typical(found))
-        numbers = [("min", found.minimum), *((percentile(f"{at:g}"), found.quantiles[key].value) for at, key in supported(found))]
+        numbers = [
+            ("min", found.minimum),
+            *((percentile(f"{at:g}"), found.quantiles[key].value) for at, key in supported(found)),
+        ]
         numbers += [("max", found.maximum), ("mean", found.mean), ("MAD", found.mad)]
         return [(name, shown.text(value)) for name, value in numbers if value is not None]
 
@@ -161,7 +166,9 @@ def row(found: OperationResult, sides: dict[str, str]) -> Row:
         spread=spread,
         tail=_tail(found, estimates),
         client=quantity(found.client_seconds, SECONDS) if found.client_seconds is not None else "",
-        client_share=share(found.client_seconds / middle) if found.client_seconds is not None and middle > 0 and unit == SECONDS else "",
+        client_share=share(found.client_seconds / middle)
+        if found.client_seconds is not None and middle > 0 and unit == SECONDS
+        else "",
         client_bound=found.client_bound,
         over=f"{digits(found.over_reference)}{TIMES}" if found.over_reference is not None else "",
         resources=[_resource(name, amount) for name, amount in found.resources.items()],
@@ -199,7 +206,9 @@ def side_names(record: RunRecord) -> dict[str, str]:
 
 
 def cares(record: RunRecord) -> list[str]:
-    """Return what a reader should know before believing the numbers: the run's notes, and what the numbers themselves say against it."""
+    """Return what a reader should know before believing the numbers: the run's notes, and what the numbers
+    themselves say against it.
+    """
     rows = [row(each, {}) for each in record.operations]
     found = list(record.notes)
     failing = [each for each in rows if each.failed]
@@ -207,7 +216,9 @@ def cares(record: RunRecord) -> list[str]:
         found.append(f"calls failed in {plural(len(failing), 'operation')}: {_names(failing, codes=True)}")
     bound = [each for each in rows if each.client_bound]
     if bound:
-        found.append(f"client-bound, the client itself takes more than a third of the median: {_names(bound)}")
+        found.append(
+            f"client-bound, the client itself takes more than a third of the median: {_names(bound)}"
+        )
     restless = [each for each in rows if each.result.steadiness == "never steady"]
     if restless:
         found.append(f"never steady, so that the median depends on how long one measures: {_names(restless)}")
@@ -216,11 +227,19 @@ def cares(record: RunRecord) -> list[str]:
         found.append(f"the load came late in more than one of a hundred calls: {_names(late)}")
     facts = record.benchmark
     if facts is not None and facts.steal_share is not None and facts.steal_share > STEAL:
-        found.append(f"other guests of the machine took {share(facts.steal_share)} of the processor during the run")
+        found.append(
+            f"other guests of the machine took {share(facts.steal_share)} of the processor during the run"
+        )
     for probe in facts.noise if facts is not None else []:
-        if probe.name == "spin" and probe.median_seconds > 0 and probe.p99_seconds > JITTER * probe.median_seconds:
+        if (
+            probe.name == "spin"
+            and probe.median_seconds > 0
+            and probe.p99_seconds > JITTER * probe.median_seconds
+        ):
             times = probe.p99_seconds / probe.median_seconds
-            found.append(f"the machine was not quiet: its slowest spin loops took {digits(times)} times the median")
+            found.append(
+                f"the machine was not quiet: its slowest spin loops took {digits(times)} times the median"
+            )
     return found
 
 
@@ -229,8 +248,12 @@ def _scenario(name: str, tests: Sequence[TestResult], rows: list[Row]) -> Scenar
         return ScenarioView(name, "", "untested", "", "", rows)
     verdict = worst([test.outcome for test in tests])
     speaking = min(tests, key=lambda test: WORST_FIRST.index(test.outcome))
-    reasons = dict.fromkeys(test.seen or test.reason for test in tests if test.outcome is verdict and (test.seen or test.reason))
-    return ScenarioView(name, tests[0].title, verdict.value, "; ".join(reasons), speaking.repeat_command, rows)
+    reasons = dict.fromkeys(
+        test.seen or test.reason for test in tests if test.outcome is verdict and (test.seen or test.reason)
+    )
+    return ScenarioView(
+        name, tests[0].title, verdict.value, "; ".join(reasons), speaking.repeat_command, rows
+    )
 
 
 def _paired(operations: Sequence[OperationResult]) -> list[OperationResult]:
@@ -240,7 +263,10 @@ def _paired(operations: Sequence[OperationResult]) -> list[OperationResult]:
     for each in operations:
         of_operation.setdefault((each.operation, each.unit), len(of_operation))
         place.setdefault((each.key, each.unit), len(place))
-    return sorted(operations, key=lambda each: (of_operation[each.operation, each.unit], place[each.key, each.unit], each.side))
+    return sorted(
+        operations,
+        key=lambda each: (of_operation[each.operation, each.unit], place[each.key, each.unit], each.side),
+    )
 
 
 def _errors(found: OperationResult) -> str:
@@ -249,7 +275,10 @@ def _errors(found: OperationResult) -> str:
 
 
 def _codes(found: OperationResult) -> str:
-    return ", ".join(f"{one_line(code, 40)} {number:,}" for code, number in sorted(found.errors.items(), key=lambda item: -item[1]))
+    return ", ".join(
+        f"{one_line(code, 40)} {number:,}"
+        for code, number in sorted(found.errors.items(), key=lambda item: -item[1])
+    )
 
 
 def _range(found: OperationResult) -> str:

@@ -97,7 +97,8 @@ class Budget:
 def read_evidence(run_dir: Path, relative: str, budget: Budget) -> Evidence:
     """Read the evidence of one test.
 
-    Nothing outside the run's folder is read, links are not followed, and a file that cannot be read is named instead of shown.
+    Nothing outside the run's folder is read, links are not followed, and a file that cannot be read is named
+    instead of shown.
 
     Args:
         run_dir: Folder of the run.
@@ -131,7 +132,10 @@ def _read_file(path: Path, folder: Path, budget: Budget) -> FileView:
             if size > FILE_BYTES:
                 file.seek(size - tail)
                 rest = file.read(tail).decode("utf-8", "surrogateescape")
-                text = f"{text}\n… [{size - FILE_BYTES:,} bytes are left out here; all of it is in {name}]\n{rest}"
+                text = (
+                    f"{text}\n… [{size - FILE_BYTES:,} bytes are left out here; all of it is in"
+                    f" {name}]\n{rest}"
+                )
         text = budget.take(text)
     return FileView(name, TITLES.get(name, name), size, text)
 
@@ -140,7 +144,9 @@ def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]
     """Return the last calls, how many came before them, and what was wrong with the file."""
     lines, note = list(_call_lines(folder)), ""
     shown: list[dict[str, Any]] = []
-    while lines and len(shown) < CALLS_SHOWN:  # from the end: of a long test, parsing what is not shown would take most of the time
+    while (
+        lines and len(shown) < CALLS_SHOWN
+    ):  # from the end: of a long test, parsing what is not shown would take most of the time
         try:
             call = json.loads(lines.pop())
         except ValueError:

@@ -12,14 +12,22 @@ from critests.report.junit import to_junit
 
 HTML_FILE: Final = "report.html"
 BENCHMARK_HTML_FILE: Final = "benchmark.html"
-"""The page of the operations of a run that is a validation too; that of a benchmark alone is `report.html`."""
+"""The page of the operations of a run that is a validation too; that of a benchmark alone is
+`report.html`.
+"""
 JUNIT_FILE: Final = "junit.xml"
 
 
 def export(
-    record: RunRecord, run_dir: Path | None, *, junit: Path | None = None, html: Path | None = None, json: Path | None = None
+    record: RunRecord,
+    run_dir: Path | None,
+    *,
+    junit: Path | None = None,
+    html: Path | None = None,
+    json: Path | None = None,
 ) -> list[Path]:
-    """Write the record, the page and the JUnit file into the run's folder, and copies where the user wants them.
+    """Write the record, the page and the JUnit file into the run's folder, and copies where the user wants
+    them.
 
     The record comes first; a file that cannot be written does not keep the others from being tried.
 

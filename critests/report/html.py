@@ -1,7 +1,8 @@
-"""The run as one self-contained page: no network, no other file; it can be read on a phone, in light and in dark, without JavaScript.
+"""The run as one self-contained page: no network, no other file; it can be read on a phone, in light and in
+dark, without JavaScript.
 
-Everything that a template prints is made harmless (see `critests.report.templating`). A content security policy in the page forbids
-whatever should slip through.
+Everything that a template prints is made harmless (see `critests.report.templating`). A content security
+policy in the page forbids whatever should slip through.
 """
 
 import base64
@@ -15,7 +16,15 @@ from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord
 from critests.report.benchmark_page import benchmark_to_html
 from critests.report.evidence import Budget, Evidence, read_evidence
-from critests.report.pages import areas_view, capabilities_view, causes_view, coverage_view, failures_view, groups_view, verdict_view
+from critests.report.pages import (
+    areas_view,
+    capabilities_view,
+    causes_view,
+    coverage_view,
+    failures_view,
+    groups_view,
+    verdict_view,
+)
 from critests.report.selection import by_reason, columns, with_outcome
 from critests.report.templating import SYMBOLS, environment, flat, source
 
@@ -41,7 +50,9 @@ def to_html(record: RunRecord, run_dir: Path | None = None) -> str:
     evidence: dict[str, Evidence] = {}
     failures = failures_view(record)
     warned, known = with_outcome(record, Outcome.WARNED), with_outcome(record, Outcome.KNOWN)
-    for test in [*(test for group in failures for test in group.tests)][:CARDS] + warned[:CARDS] + known[:CARDS]:
+    for test in (
+        [*(test for group in failures for test in group.tests)][:CARDS] + warned[:CARDS] + known[:CARDS]
+    ):
         if run_dir is not None and test.evidence:
             evidence[test.id] = read_evidence(run_dir, test.evidence, budget)
     return (

@@ -1,8 +1,10 @@
-"""The benchmark files of critest: old series are read as a benchmark run, and runs are written in the same shape.
+"""The benchmark files of critest: old series are read as a benchmark run, and runs are written in the same
+shape.
 
-Facts about the shape (cri-tools, pkg/benchmark): one JSON object a file with `operationsNames`, `numParallel` and `datapoints`; a datapoint
-has `sampleIndex`, `startTime` and `endTime` in nanoseconds since the epoch, `operationsDurationsNs` in the order of the names, and
-`metaInfo`. Files of early 2022 hold an array of nanoseconds under each operation's name and nothing else.
+Facts about the shape (cri-tools, pkg/benchmark): one JSON object a file with `operationsNames`, `numParallel`
+and `datapoints`; a datapoint has `sampleIndex`, `startTime` and `endTime` in nanoseconds since the epoch,
+`operationsDurationsNs` in the order of the names, and `metaInfo`. Files of early 2022 hold an array of
+nanoseconds under each operation's name and nothing else.
 """
 
 import hashlib
@@ -66,7 +68,11 @@ KINDS: Final = (
         ("CreateContainer", "StartContainer", "StatusContainer", "StopContainer", "RemoveContainer"),
     ),
     Kind("critest-pod", "pod_benchmark_data.json", ("CreatePod", "StatusPod", "StopPod", "RemovePod")),
-    Kind("critest-image-lifecycle", "image_lifecycle_benchmark_data.json", ("PullImage", "StatusImage", "RemoveImage")),
+    Kind(
+        "critest-image-lifecycle",
+        "image_lifecycle_benchmark_data.json",
+        ("PullImage", "StatusImage", "RemoveImage"),
+    ),
     Kind("critest-image-listing", "image_listing_benchmark_data.json", ("ListImages",)),
 )
 
@@ -99,8 +105,9 @@ def read_incumbent(
 ) -> tuple[RunRecord, list[Series]]:
     """Read files of one run of critest as a benchmark run.
 
-    The operations get the names of their RPCs; the order is that of `sampleIndex`; how many cycles went on at once is the dimension
-    `parallel`. critest knows neither errors (it ends at the first) nor the machine, and writes neither down.
+    The operations get the names of their RPCs; the order is that of `sampleIndex`; how many cycles went on at
+    once is the dimension `parallel`. critest knows neither errors (it ends at the first) nor the machine, and
+    writes neither down.
 
     Args:
         paths: The files; what each holds is told by its operations, not by its name.
@@ -109,7 +116,8 @@ def read_incumbent(
         machine: Facts of the machine, where they are known; without them, comparisons must be asked for.
 
     Raises:
-        RecordUnreadable: a file is cut off, is no such file, or none holds a sample; the sentence says which and where.
+        RecordUnreadable: a file is cut off, is no such file, or none holds a sample; the sentence says which
+            and where.
     """
     texts = [_text(path) for path in paths]
     read = [_parse(text, path) for text, path in zip(texts, paths, strict=True)]
@@ -134,11 +142,19 @@ def read_incumbent(
         exit_reason=f"imported from {plural(len(paths), 'file')} of critest",
         notes=[
             f"imported from critest's {files}",
-            "critest times its own helpers with CreateContainer and PullImage, by a clock that can be set, and ends at the first error",
+            (
+                "critest times its own helpers with CreateContainer and PullImage, by a clock that can be"
+                " set, and ends at the first error"
+            ),
             *notes,
         ],
         operations=[
-            replace(summarised(each), steadiness=warm_up(each.value).steadiness.value, stopped="as many as asked for") for each in series
+            replace(
+                summarised(each),
+                steadiness=warm_up(each.value).steadiness.value,
+                stopped="as many as asked for",
+            )
+            for each in series
         ],
     )
     return record, series
@@ -166,9 +182,16 @@ def _parse(text: str, path: Path) -> _Cycles:
         if not whole:
             msg = f"{path} is empty: the critest that wrote it did not come to its end"
         elif whole.startswith("{") and not whole.endswith("}"):
-            msg = f"{path} is cut off after {len(text)} characters: the critest that wrote it did not come to its end"
+            msg = (
+                f"{path} is cut off after {len(text)} characters: the critest that wrote it did not come to"
+                " its end"
+            )
         else:
-            where = f":{error.lineno}: not JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else " is nested too deeply"
+            where = (
+                f":{error.lineno}: not JSON: {error.msg}"
+                if isinstance(error, json.JSONDecodeError)
+                else " is nested too deeply"
+            )
             msg = f"{path}{where}"
         raise RecordUnreadable(msg) from error
     if not isinstance(data, dict):
@@ -192,26 +215,44 @@ def _with_datapoints(data: dict[str, Any], path: Path) -> _Cycles:
         where = f"datapoints[{number}]"
         if not isinstance(point, dict) or not isinstance(point.get("operationsDurationsNs"), list):
             raise _odd(path, f"{where} has no operationsDurationsNs")
-        values = [_whole(value, path, f"{where}.operationsDurationsNs") for value in point["operationsDurationsNs"]]
-        times = [_whole(point.get(name), path, f"{where}.{name}") for name in ("sampleIndex", "startTime", "endTime")]
+        values = [
+            _whole(value, path, f"{where}.operationsDurationsNs") for value in point["operationsDurationsNs"]
+        ]
+        times = [
+            _whole(point.get(name), path, f"{where}.{name}")
+            for name in ("sampleIndex", "startTime", "endTime")
+        ]
         rows.append((times[0], times[1], times[2], values))
     rows.sort(key=lambda row: row[0])
     for _, start, end, values in rows:
         found.starts.append(start)
         found.ends.append(end)
-        found.durations.append([_positive(value) for value in values[: len(names)]] + [None] * (len(names) - len(values)))
-    _tell(found, path, sum(len(row[3]) != len(names) for row in rows), sum(value < 0 for row in rows for value in row[3]))
+        found.durations.append(
+            [_positive(value) for value in values[: len(names)]] + [None] * (len(names) - len(values))
+        )
+    _tell(
+        found,
+        path,
+        sum(len(row[3]) != len(names) for row in rows),
+        sum(value < 0 for row in rows for value in row[3]),
+    )
     return found
 
 
 def _of_arrays(data: dict[str, list[Any]], path: Path) -> _Cycles:
-    """The shape of early 2022: nanoseconds under each name, in an order that does not tell which belong to one cycle."""
+    """The shape of early 2022: nanoseconds under each name, in an order that does not tell which belong to
+    one cycle.
+    """
     order = [name for name in RPCS if name in data] + [name for name in data if name not in RPCS]
     columns = {name: [_whole(value, path, name) for value in data[name]] for name in order}
     found = _Cycles(_kind(order, path), order)
     for index in range(max(map(len, columns.values()))):
-        found.durations.append([_positive(columns[name][index]) if index < len(columns[name]) else None for name in order])
-    found.notes.append(f"{one_line(path.name)}: without times and parallelism, as critest wrote it in early 2022")
+        found.durations.append(
+            [_positive(columns[name][index]) if index < len(columns[name]) else None for name in order]
+        )
+    found.notes.append(
+        f"{one_line(path.name)}: without times and parallelism, as critest wrote it in early 2022"
+    )
     _tell(found, path, 0, sum(value < 0 for column in columns.values() for value in column))
     return found
 
@@ -221,14 +262,22 @@ def _tell(found: _Cycles, path: Path, uneven: int, negative: int) -> None:
     if not found.durations:
         found.notes.append(f"{name}: no sample")
     if uneven:
-        found.notes.append(f"{name}: {plural(uneven, 'datapoint')} with another number of durations than there are operations")
+        found.notes.append(
+            f"{name}: {plural(uneven, 'datapoint')} with another number of durations than there are"
+            " operations"
+        )
     if negative:
-        found.notes.append(f"{name}: {plural(negative, 'duration')} below zero left out, as the clock was set back")
+        found.notes.append(
+            f"{name}: {plural(negative, 'duration')} below zero left out, as the clock was set back"
+        )
 
 
 def _series(found: _Cycles, origin: int) -> list[Series]:
     dimensions = {PARALLEL: str(found.parallel)} if found.parallel else {}
-    made = [Series(scenario=found.kind.scenario, operation=RPCS.get(name, name), dimensions=dict(dimensions)) for name in found.names]
+    made = [
+        Series(scenario=found.kind.scenario, operation=RPCS.get(name, name), dimensions=dict(dimensions))
+        for name in found.names
+    ]
     clock = 0
     for index, durations in enumerate(found.durations):
         clock = found.starts[index] - origin if found.starts else clock
@@ -245,7 +294,9 @@ def _kind(names: Sequence[str], path: Path) -> Kind:
     kind = max(KINDS, key=lambda kind: len(set(kind.names) & set(names)))
     if not set(kind.names) & set(names):
         known = ", ".join(RPCS)
-        raise _odd(path, f"of its operations ({one_line(', '.join(names))}) none is one of critest's ({known})")
+        raise _odd(
+            path, f"of its operations ({one_line(', '.join(names))}) none is one of critest's ({known})"
+        )
     return kind
 
 

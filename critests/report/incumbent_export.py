@@ -15,9 +15,11 @@ AT_ONCE: Final = (PARALLEL, "concurrency")
 
 
 def write_incumbent(record: RunRecord, series: Iterable[Series], directory: Path) -> list[Path]:
-    """Write what critest would have written: a file for containers, pods, the life of an image and the listing of images each.
+    """Write what critest would have written: a file for containers, pods, the life of an image and the
+    listing of images each.
 
-    Of several scenarios that measured the same calls, the one with most of them and then with most samples is written. Only whole cycles
+    Of several scenarios that measured the same calls, the one with most of them and then with most samples is
+    written. Only whole cycles
     are: those in which every call succeeded. The warm-up is part of them, as critest knows none.
 
     Args:
@@ -50,15 +52,26 @@ def _data(kind: Kind, series: Sequence[Series], started: float) -> dict[str, Any
     for each in series:
         foreign = each.scenario.startswith("critest-") and each.scenario != kind.scenario
         if each.operation in wanted and "phase" not in each.dimensions and not foreign:
-            groups.setdefault((each.scenario, tuple(sorted(each.dimensions.items()))), {})[each.operation] = each
-    ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), -min(len(each.value) for each in item[1].values()), item[0]))
+            groups.setdefault((each.scenario, tuple(sorted(each.dimensions.items()))), {})[each.operation] = (
+                each
+            )
+    ranked = sorted(
+        groups.items(),
+        key=lambda item: (-len(item[1]), -min(len(each.value) for each in item[1].values()), item[0]),
+    )
     for (_, dimensions), found in ranked:
         ordered = [found[rpc] for rpc in wanted if rpc in found]
         points = [_point(cycle, started) for cycle in _cycles(ordered)]
         if points:
-            at_once = next((int(value) for name, value in dimensions if name in AT_ONCE and value.isdecimal()), 1)
+            at_once = next(
+                (int(value) for name, value in dimensions if name in AT_ONCE and value.isdecimal()), 1
+            )
             numbered = [{"sampleIndex": index, **point} for index, point in enumerate(points)]
-            return {"operationsNames": [wanted[each.operation] for each in ordered], "numParallel": at_once, "datapoints": numbered}
+            return {
+                "operationsNames": [wanted[each.operation] for each in ordered],
+                "numParallel": at_once,
+                "datapoints": numbered,
+            }
     return None
 
 

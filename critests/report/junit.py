@@ -1,8 +1,8 @@
 """The run as JUnit XML, in the dialect that pytest calls xunit1: one suite, one case for each test.
 
-What its readers need: dashboards that drop module names want names that are unique in the whole suite, and a message with the
-requirement's id first; a skipped case wants a message with a reason, else it vanishes from the board. A benchmark run has a case for
-each operation too, whose properties are numbers.
+What its readers need: dashboards that drop module names want names that are unique in the whole suite, and a
+message with the requirement's id first; a skipped case wants a message with a reason, else it vanishes from
+the board. A benchmark run has a case for each operation too, whose properties are numbers.
 """
 
 import datetime as dt
@@ -37,7 +37,8 @@ _MARKED: Final = frozenset({Outcome.WARNED, Outcome.KNOWN, Outcome.BLOCKED, Outc
 def to_junit(record: RunRecord) -> str:
     """Return the run as a JUnit XML document (UTF-8, with its declaration).
 
-    Tests that the user deselected are left out. Text of runtimes and containers is cleaned of what XML 1.0 forbids, and bounded.
+    Tests that the user deselected are left out. Text of runtimes and containers is cleaned of what XML 1.0
+    forbids, and bounded.
     """
     tests = [test for test in record.tests if test.outcome is not Outcome.DISABLED]
     suite = ET.Element("testsuite", _suite_attributes(record, tests))
@@ -54,7 +55,9 @@ def to_junit(record: RunRecord) -> str:
 
 
 def _fit(root: ET.Element) -> None:
-    """Shorten the long texts of the last cases where there are too many of them: some readers refuse files of more than 30 MB."""
+    """Shorten the long texts of the last cases where there are too many of them: some readers refuse files of
+    more than 30 MB.
+    """
     left = TEXT_BUDGET
     for element in root.iter():
         if element.text:
@@ -116,7 +119,9 @@ def _add_case(suite: ET.Element, test: TestResult, name: str, place: dict[str, s
         element.text = description(test)
     elif test.outcome in {Outcome.UNSUPPORTED, Outcome.BLOCKED, Outcome.KNOWN}:
         message = one_line(skip_message(test), MESSAGE_LIMIT)
-        element = ET.SubElement(case, "skipped", {"message": message, "type": f"critests.{test.outcome.value}"})
+        element = ET.SubElement(
+            case, "skipped", {"message": message, "type": f"critests.{test.outcome.value}"}
+        )
         element.text = one_line(head + (test.reason or test.title), MESSAGE_LIMIT)
     elif test.outcome is Outcome.WARNED:
         ET.SubElement(case, "system-out").text = f"{one_line(head, 200)} warned: {description(test)}".lstrip()
@@ -133,7 +138,9 @@ def _add_operation(suite: ET.Element, operation: OperationResult) -> None:
     }
     case = ET.SubElement(suite, "testcase", attributes)
     values = [("unit", unit), ("samples", str(operation.count)), ("quantile", worst.name if worst else "")]
-    values += [(percentile(str(at)), f"{estimate.value * factor:.6g}") for at, estimate in quantiles(operation)]
+    values += [
+        (percentile(str(at)), f"{estimate.value * factor:.6g}") for at, estimate in quantiles(operation)
+    ]
     values += [(SHOWN, f"{worst.value * factor:.6g}")] if worst else []
     values += [(f"errors: {code}", str(number)) for code, number in sorted(operation.errors.items())]
     _add_properties(case, iter(values))
@@ -142,13 +149,23 @@ def _add_operation(suite: ET.Element, operation: OperationResult) -> None:
         message = one_line(f"{operation.scenario}: no call succeeded: {failed}", MESSAGE_LIMIT)
         ET.SubElement(case, "failure", {"message": message, "type": "critests.failed"}).text = message
     elif not worst:
-        message = one_line(f"blocked: {operation.note or operation.stopped or 'there are no samples'}", MESSAGE_LIMIT)
+        message = one_line(
+            f"blocked: {operation.note or operation.stopped or 'there are no samples'}", MESSAGE_LIMIT
+        )
         ET.SubElement(case, "skipped", {"message": message, "type": "critests.blocked"})
     else:
-        parts = [worst.text(operation.unit), middle.text(operation.unit) if middle and middle != worst else ""]
+        parts = [
+            worst.text(operation.unit),
+            middle.text(operation.unit) if middle and middle != worst else "",
+        ]
         parts += [f"{operation.count} samples", f"errors: {failed}" if failed else ""]
-        parts += ["the client itself takes a third of it or more" if operation.client_bound else "", operation.note]
-        ET.SubElement(case, "system-out").text = one_line(", ".join(part for part in parts if part), MESSAGE_LIMIT)
+        parts += [
+            "the client itself takes a third of it or more" if operation.client_bound else "",
+            operation.note,
+        ]
+        ET.SubElement(case, "system-out").text = one_line(
+            ", ".join(part for part in parts if part), MESSAGE_LIMIT
+        )
 
 
 def _broke(operation: OperationResult) -> bool:
@@ -187,7 +204,9 @@ def _add_properties(parent: ET.Element, values: Iterator[tuple[str, str]]) -> No
     properties = ET.SubElement(parent, "properties")
     for name, value in values:
         if value:
-            ET.SubElement(properties, "property", {"name": one_line(name, 200), "value": one_line(value, MESSAGE_LIMIT)})
+            ET.SubElement(
+                properties, "property", {"name": one_line(name, 200), "value": one_line(value, MESSAGE_LIMIT)}
+            )
 
 
 def description(test: TestResult) -> str:
@@ -206,15 +225,24 @@ def description(test: TestResult) -> str:
 
 
 def _classname(test: TestResult) -> str:
-    module = test.id.partition("::")[0] if "::" in test.id and not test.synthesized else f"critests/{test.area or 'run'}"
+    module = (
+        test.id.partition("::")[0]
+        if "::" in test.id and not test.synthesized
+        else f"critests/{test.area or 'run'}"
+    )
     return one_line(module.removesuffix(".py").replace("/", "."), 300)
 
 
 def _unique_names(tests: list[TestResult]) -> list[str]:
-    """Return a name for each test that no other test has: the module, then a number is added where two are equal."""
+    """Return a name for each test that no other test has: the module, then a number is added where two are
+    equal.
+    """
     names = [one_line(test.name, 500) for test in tests]
     numbers = Counter(names)
-    names = [f"{name} ({_classname(test)})" if numbers[name] > 1 else name for name, test in zip(names, tests, strict=True)]
+    names = [
+        f"{name} ({_classname(test)})" if numbers[name] > 1 else name
+        for name, test in zip(names, tests, strict=True)
+    ]
     seen: Counter[str] = Counter()
     unique = []
     for name in names:

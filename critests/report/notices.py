@@ -1,7 +1,8 @@
-"""Telling somebody that something changed: what broke, was fixed or became flaky between two runs of one runtime.
+"""Telling somebody that something changed: what broke, was fixed or became flaky between two runs of one
+runtime.
 
-A notice is a JSON document that goes to a webhook or to the standard input of a command. Addresses and tokens are secrets: no message of
-this module contains them.
+A notice is a JSON document that goes to a webhook or to the standard input of a command. Addresses and tokens
+are secrets: no message of this module contains them.
 """
 
 import http.client
@@ -91,7 +92,10 @@ class Notice:
     def summary(self) -> str:
         """One sentence."""
         counted = Counter(change.state for change in self.changes)
-        what = ", ".join(f"{counted[state]} {state.value}" for state in Changed if counted[state]) or "no requirement changed"
+        what = (
+            ", ".join(f"{counted[state]} {state.value}" for state in Changed if counted[state])
+            or "no requirement changed"
+        )
         end = f"; {self.run.exit_reason}" if self.ended_otherwise else ""
         return one_line(f"{self.run.runtime} {self.run.version}: {what}{end}")
 
@@ -99,12 +103,18 @@ class Notice:
 def notice_of(index: Index, run: RunEntry) -> Notice:
     """Compare a validation run with what was known of its runtime before.
 
-    It is compared with the earlier runs of the same version; a version that is new with the nearest one below it. A requirement's verdict
-    before is the newest one among their last complete runs: a small run between two full ones hides nothing. Passed and now failed,
-    warned, unsupported or blocked is broken; of a run that could not be completed only failures count. What came and went without a
-    change of version is flaky, and is told when it becomes so, and as broken once it failed in three runs in a row.
+    It is compared with the earlier runs of the same version; a version that is new with the nearest one below
+    it. A requirement's verdict
+    before is the newest one among their last complete runs: a small run between two full ones hides nothing.
+    Passed and now failed, warned, unsupported or blocked is broken; of a run that could not be completed only
+    failures count. What came and went without a change of version is flaky, and is told when it becomes so,
+    and as broken once it failed in three runs in a row.
     """
-    before = [entry for entry in index.runs(runtime=run.runtime, kind=run.kind) if (entry.started, entry.path) < (run.started, run.path)]
+    before = [
+        entry
+        for entry in index.runs(runtime=run.runtime, kind=run.kind)
+        if (entry.started, entry.path) < (run.started, run.path)
+    ]
     version = _version_before(run, before)
     earlier = [entry for entry in before if entry.version == version]
     complete = [entry for entry in earlier if _complete(entry)][:RECENT]
@@ -166,10 +176,13 @@ def post(url: str, document: dict[str, Any], *, token: str = "", timeout: float 
     if not there:
         msg = "the webhook's address must start with https:// or http:// and name a host"
         raise NotDelivered(msg)
-    headers = {"Content-Type": "application/json", "User-Agent": "critests"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    headers = {"Content-Type": "application/json", "User-Agent": "critests"} | (
+        {"Authorization": f"Bearer {token}"} if token else {}
+    )
     try:
         body = json.dumps(document).encode()
-        request = urllib.request.Request(url, data=body, headers=headers, method="POST")  # noqa: S310 - the scheme was checked
+        # the scheme was checked
+        request = urllib.request.Request(url, data=body, headers=headers, method="POST")  # noqa: S310 - see above
         with urllib.request.build_opener(_Straight).open(request, timeout=timeout):
             return
     except urllib.error.HTTPError as error:
@@ -193,7 +206,9 @@ def hand_over(command: Sequence[str], document: dict[str, Any], *, timeout: floa
         msg = "the command of the notice is empty"
         raise NotDelivered(msg)
     try:
-        ended = subprocess.run(list(command), input=json.dumps(document).encode(), timeout=timeout, check=False)
+        ended = subprocess.run(
+            list(command), input=json.dumps(document).encode(), timeout=timeout, check=False
+        )
     except subprocess.TimeoutExpired:
         msg = f"the command of the notice did not end within {timeout:g} s"
         raise NotDelivered(msg) from None
@@ -209,18 +224,30 @@ class _Straight(urllib.request.HTTPRedirectHandler):
     """Follows no redirection."""
 
     def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
     ) -> None:
         """Refuse."""
 
 
 def _version_before(run: RunEntry, before: Sequence[RunEntry]) -> str:
-    """Return the version to compare with: the same, else the highest one below it, else that of the newest run."""
+    """Return the version to compare with: the same, else the highest one below it, else that of the newest
+    run.
+    """
     versions = {entry.version: parse_version(entry.version) for entry in reversed(before)}
     mine = parse_version(run.version)
     if run.version in versions or not versions:
         return run.version
-    lower = [(found.key(), text) for text, found in versions.items() if found and mine and found.key() <= mine.key()]
+    lower = [
+        (found.key(), text)
+        for text, found in versions.items()
+        if found and mine and found.key() <= mine.key()
+    ]
     return max(lower)[1] if lower else before[0].version
 
 
@@ -249,7 +276,10 @@ def _complete(run: RunEntry) -> bool:
 
 def _line(change: StateChange) -> str:
     reason = f": {one_line(change.reason, 120)}" if change.reason else ""
-    return f"{one_line(change.requirement, 100)} {change.state.value} ({change.before}, now {change.now}){reason}"
+    return (
+        f"{one_line(change.requirement, 100)} {change.state.value} ({change.before}, now"
+        f" {change.now}){reason}"
+    )
 
 
 def _run(run: RunEntry) -> dict[str, Any]:

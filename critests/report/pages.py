@@ -126,7 +126,11 @@ def verdict_view(record: RunRecord) -> Verdict:
     word, tone = next((found for code, found in words.items() if code == record.exit_code), unknown)
     numbers = record.counts.outcomes
     total = sum(number for outcome, number in numbers.items() if outcome != Outcome.DISABLED)
-    tiles = [(outcome.value, numbers[outcome], 100 * numbers[outcome] / total) for outcome in BAR if numbers.get(outcome)]
+    tiles = [
+        (outcome.value, numbers[outcome], 100 * numbers[outcome] / total)
+        for outcome in BAR
+        if numbers.get(outcome)
+    ]
     return Verdict(word, tone.value, record.exit_reason, tiles, total)
 
 
@@ -143,7 +147,9 @@ def failures_view(record: RunRecord) -> list[FailureGroup]:
 
 
 def causes_view(record: RunRecord) -> list[RootCause]:
-    """Return root causes that have no failure of their own to stand with: known ones, and set-ups that failed beside a passed judge."""
+    """Return root causes that have no failure of their own to stand with: known ones, and set-ups that failed
+    beside a passed judge.
+    """
     failed = {test.requirement_id for test in record.tests if test.outcome is Outcome.FAILED}
     return [cause for cause in record.root_causes if cause.requirement not in failed]
 
@@ -160,14 +166,22 @@ def capabilities_view(record: RunRecord) -> list[CapabilityFact]:
 
 
 def groups_view(record: RunRecord) -> list[GroupRows]:
-    """Return every requirement of the catalogue with its verdict, and those of the record that the catalogue does not know."""
+    """Return every requirement of the catalogue with its verdict, and those of the record that the catalogue
+    does not know.
+    """
     left = dict(record.requirements)
     groups = []
     for group in catalogue.load().groups:
         rows = [_row(entry, left.pop(entry.id, None)) for entry in group.requirements]
         groups.append(_group(group.prefix, group.title, rows))
     if left:
-        groups.append(_group("", "Other requirements", [_unknown_row(name, verdict, record) for name, verdict in left.items()]))
+        groups.append(
+            _group(
+                "",
+                "Other requirements",
+                [_unknown_row(name, verdict, record) for name, verdict in left.items()],
+            )
+        )
     return groups
 
 
@@ -180,8 +194,15 @@ def coverage_view(record: RunRecord) -> Coverage:
         ("response fields", len(_used(coverage.response_fields)), coverage.response_fields_total),
     ]
     rpcs = sorted((dict.fromkeys(JUDGES, 0) | coverage.rpcs).items(), key=lambda item: (-item[1], item[0]))
-    fields = [("Request fields", sorted(coverage.request_fields.items())), ("Response fields", sorted(coverage.response_fields.items()))]
-    return Coverage([(name, used, total, 100 * used / total if total else 0.0) for name, used, total in meters], rpcs, fields)
+    fields = [
+        ("Request fields", sorted(coverage.request_fields.items())),
+        ("Response fields", sorted(coverage.response_fields.items())),
+    ]
+    return Coverage(
+        [(name, used, total, 100 * used / total if total else 0.0) for name, used, total in meters],
+        rpcs,
+        fields,
+    )
 
 
 def statement(requirement: str) -> str:
@@ -208,7 +229,9 @@ def _row(entry: catalogue.Requirement, verdict: RequirementVerdict | None) -> Re
         for aspect in entry.aspects
     ]
     outcome = verdict.outcome.value if verdict else UNTESTED
-    return RequirementRow(entry.id, entry.statement, outcome, aspects, len(verdict.tests) if verdict else 0, entry.since)
+    return RequirementRow(
+        entry.id, entry.statement, outcome, aspects, len(verdict.tests) if verdict else 0, entry.since
+    )
 
 
 def _unknown_row(name: str, verdict: RequirementVerdict, record: RunRecord) -> RequirementRow:

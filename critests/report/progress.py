@@ -25,13 +25,16 @@ TOLD: Final = 15
 
 
 class Progress:
-    """Shows how far a run is. Outcomes are shown as far as they are known: what only follows another failure is found out at the end.
+    """Shows how far a run is. Outcomes are shown as far as they are known: what only follows another failure
+    is found out at the end.
 
     Attributes:
         console: Where it is shown.
     """
 
-    def __init__(self, console: Console | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, console: Console | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.console = console or new_console()
         self._clock = clock
         self._total = 0
@@ -51,7 +54,11 @@ class Progress:
         self._begin = self._last_line = self._clock()
         if self.console.is_terminal and not self.console.is_dumb_terminal:
             self._live = Live(
-                console=self.console, get_renderable=self._picture, refresh_per_second=4, transient=True, redirect_stdout=False
+                console=self.console,
+                get_renderable=self._picture,
+                refresh_per_second=4,
+                transient=True,
+                redirect_stdout=False,
             )
             self._live.start()
         else:
@@ -88,7 +95,8 @@ class Progress:
         if number <= TOLD:
             why = one_line(result.reason or result.seen, 120)
             line = Text.assemble(
-                (result.outcome.value, STYLES[result.outcome]), f" {result.requirement} {one_line(result.name, 120)}: {why}"
+                (result.outcome.value, STYLES[result.outcome]),
+                f" {result.requirement} {one_line(result.name, 120)}: {why}",
             )
             self.console.print(line, soft_wrap=True)
         elif number == TOLD + 1:
@@ -98,11 +106,20 @@ class Progress:
         self._last_line = self._clock()
         done = sum(self._counts.values())
         area = f" · {one_line(self._area, 40)}" if self._area else ""
-        self.console.print(Text(f"{done}/{self._total}  {self._numbers().plain}{area} · {duration(self._last_line - self._begin)}"))
+        self.console.print(
+            Text(
+                f"{done}/{self._total}  {self._numbers().plain}{area} ·"
+                f" {duration(self._last_line - self._begin)}"
+            )
+        )
 
     def _numbers(self) -> Text:
         """Return the counts that are not zero, `51 passed, 1 failed`."""
-        parts = [Text(f"{self._counts[outcome]} {outcome.value}", STYLES[outcome]) for outcome in SHOWN if self._counts[outcome]]
+        parts = [
+            Text(f"{self._counts[outcome]} {outcome.value}", STYLES[outcome])
+            for outcome in SHOWN
+            if self._counts[outcome]
+        ]
         return Text(", ").join(parts) if parts else Text("nothing yet")
 
     def _picture(self) -> Table:
@@ -117,5 +134,12 @@ class Progress:
         )
         picture = Table.grid()
         picture.add_row(head)
-        picture.add_row(Text(one_line(self._current, max(self.console.width - 2, 10)), "dim", no_wrap=True, overflow="ellipsis"))
+        picture.add_row(
+            Text(
+                one_line(self._current, max(self.console.width - 2, 10)),
+                "dim",
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+        )
         return picture

@@ -1,6 +1,8 @@
-"""A benchmark as a file that `pytest-benchmark compare` reads: one entry for each operation under each set of dimensions.
+"""A benchmark as a file that `pytest-benchmark compare` reads: one entry for each operation under each set of
+dimensions.
 
-Only durations are written: that format knows seconds and nothing else, and would take a throughput for a time.
+Only durations are written: that format knows seconds and nothing else, and would take a throughput for a
+time.
 """
 
 import datetime as dt
@@ -28,8 +30,8 @@ FENCE: Final = 1.5
 def write_pytest_benchmark(record: RunRecord, series: Iterable[Series], path: Path) -> Path:
     """Write the durations of a run in the shape of `pytest --benchmark-json`, samples included.
 
-    Failed calls and the warm-up are left out of the samples; `extra_info` counts them. An operation none of whose calls succeeded has no
-    entry, as that format cannot hold one.
+    Failed calls and the warm-up are left out of the samples; `extra_info` counts them. An operation none of
+    whose calls succeeded has no entry, as that format cannot hold one.
 
     Args:
         record: The run.
@@ -57,7 +59,11 @@ def to_pytest_benchmark(record: RunRecord, series: Iterable[Series]) -> dict[str
             "release": str(machine.get("kernel", "")),
             "processor": str(processor.get("model", "")) if isinstance(processor, dict) else "",
             "cpu": dict(processor) if isinstance(processor, dict) else {},
-            "runtime": {"name": record.runtime.name, "version": record.runtime.version, "endpoint": record.runtime.endpoint},
+            "runtime": {
+                "name": record.runtime.name,
+                "version": record.runtime.version,
+                "endpoint": record.runtime.endpoint,
+            },
         },
         "commit_info": {
             "id": "unversioned",
@@ -74,7 +80,9 @@ def to_pytest_benchmark(record: RunRecord, series: Iterable[Series]) -> dict[str
 
 
 def full_name(series: Series) -> str:
-    """Return the name under which two files are compared: the same whenever scenario, operation, dimensions and side are the same."""
+    """Return the name under which two files are compared: the same whenever scenario, operation, dimensions
+    and side are the same.
+    """
     return f"critests/benchmark/{series.scenario}::{_name(series)}"
 
 
@@ -146,7 +154,8 @@ def _entry(series: Series, result: OperationResult | None) -> dict[str, Any]:
 
 def _extra(series: Series, found: OperationResult) -> dict[str, Any]:
     quantiles = {
-        percentile(at): {"value": estimate.value, "low": estimate.low, "high": estimate.high} for at, estimate in found.quantiles.items()
+        percentile(at): {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+        for at, estimate in found.quantiles.items()
     }
     return {
         "scenario": series.scenario,
@@ -176,7 +185,9 @@ def _param(params: Mapping[str, str]) -> str:
 
 
 def _quartiles(ordered: Sequence[float]) -> tuple[float, float]:
-    """Medians of the halves for an even number; for an odd one a quarter and three quarters of the two samples around."""
+    """Medians of the halves for an even number; for an odd one a quarter and three quarters of the two
+    samples around.
+    """
     count = len(ordered)
     if count == 1:
         return ordered[0], ordered[0]
@@ -184,5 +195,9 @@ def _quartiles(ordered: Sequence[float]) -> tuple[float, float]:
         return median(ordered[: count // 2]), median(ordered[count // 2 :])
     quarter = count // 4
     if count % 4 == 1:
-        return (ordered[quarter - 1] + 3 * ordered[quarter]) / 4, (3 * ordered[3 * quarter] + ordered[3 * quarter + 1]) / 4
-    return (3 * ordered[quarter] + ordered[quarter + 1]) / 4, (ordered[3 * quarter + 1] + 3 * ordered[3 * quarter + 2]) / 4
+        return (ordered[quarter - 1] + 3 * ordered[quarter]) / 4, (
+            3 * ordered[3 * quarter] + ordered[3 * quarter + 1]
+        ) / 4
+    return (3 * ordered[quarter] + ordered[quarter + 1]) / 4, (
+        ordered[3 * quarter + 1] + 3 * ordered[3 * quarter + 2]
+    ) / 4

@@ -1,4 +1,6 @@
-"""Numbers with their units as people read them: `137 ms`, `2.44 /s`, `9.8 MB`. Stored are seconds, bytes and plain numbers."""
+"""Numbers with their units as people read them: `137 ms`, `2.44 /s`, `9.8 MB`. Stored are seconds, bytes and
+plain numbers.
+"""
 
 import math
 from dataclasses import dataclass
@@ -46,7 +48,9 @@ def reading(unit: str, size: float) -> Reading:
     """
     steps = STEPS.get(unit, ((1.0, unit),))
     # what rounds up to the next unit belongs to it: 999.7 ms is 1.00 s
-    fitting = [step for step in steps if abs(size) >= step[0] * 0.9995 or (size == 0 and step[0] == 1)] or [steps[0]]
+    fitting = [step for step in steps if abs(size) >= step[0] * 0.9995 or (size == 0 and step[0] == 1)] or [
+        steps[0]
+    ]
     return Reading(*fitting[-1])
 
 

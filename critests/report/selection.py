@@ -19,7 +19,9 @@ SHOWN: Final = (
     Outcome.DISABLED,
 )
 """Columns of the tables."""
-ALWAYS_SHOWN: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.UNSUPPORTED, Outcome.BLOCKED, Outcome.KNOWN})
+ALWAYS_SHOWN: Final = frozenset(
+    {Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.UNSUPPORTED, Outcome.BLOCKED, Outcome.KNOWN}
+)
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,13 @@ def with_outcome(record: RunRecord, *outcomes: Outcome) -> list[TestResult]:
 
 
 def failures(record: RunRecord) -> list[TestResult]:
-    """Return what a person must look at: breaches first, those that block most tests at the top, then errors of the harness."""
+    """Return what a person must look at: breaches first, those that block most tests at the top, then errors
+    of the harness.
+    """
     followers = {cause.requirement: len(cause.blocked) for cause in record.root_causes}
-    broken = sorted(with_outcome(record, Outcome.FAILED), key=lambda test: -followers.get(test.requirement_id, 0))
+    broken = sorted(
+        with_outcome(record, Outcome.FAILED), key=lambda test: -followers.get(test.requirement_id, 0)
+    )
     return broken + with_outcome(record, Outcome.ERROR)
 
 
@@ -74,20 +80,26 @@ def by_reason(tests: Sequence[TestResult]) -> list[Reason]:
         if test.blocked_by:
             text = f"{test.blocked_by} stood in the way" + (f" ({rpc})" if rpc else "")
         groups.setdefault(text, []).append(test)
-    return sorted((Reason(text, members) for text, members in groups.items()), key=lambda reason: -len(reason.tests))
+    return sorted(
+        (Reason(text, members) for text, members in groups.items()), key=lambda reason: -len(reason.tests)
+    )
 
 
 def area_rows(record: RunRecord) -> list[AreaRow]:
     """Return a row for each area in the API's order, then others, then the sum."""
     order = [area.value for area in Area]
-    areas = sorted(record.counts.areas, key=lambda area: (order.index(area) if area in order else len(order), area))
+    areas = sorted(
+        record.counts.areas, key=lambda area: (order.index(area) if area in order else len(order), area)
+    )
     rows = [AreaRow(area, _numbers(record.counts.areas[area])) for area in areas]
     return [*rows, AreaRow("all", _numbers(record.counts.outcomes))]
 
 
 def columns(record: RunRecord) -> list[Outcome]:
     """Return the outcomes that tables show: the usual ones, and the others where there are any."""
-    return [outcome for outcome in SHOWN if outcome in ALWAYS_SHOWN or record.counts.outcomes.get(outcome.value)]
+    return [
+        outcome for outcome in SHOWN if outcome in ALWAYS_SHOWN or record.counts.outcomes.get(outcome.value)
+    ]
 
 
 def _numbers(counts: dict[str, int]) -> dict[Outcome, int]:

@@ -1,7 +1,7 @@
 """The environment that all pages are rendered in.
 
-Everything that a template prints goes through `visible` (see `critests.report.texts`) and then through HTML escaping, without exception:
-the environment's `finalize` and autoescape see to it.
+Everything that a template prints goes through `visible` (see `critests.report.texts`) and then through HTML
+escaping, without exception: the environment's `finalize` and autoescape see to it.
 """
 
 import json
@@ -40,7 +40,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"moment": moment, "duration": duration, "plural": plural, "kilobytes": _size, "brief": brief}
+    made.filters |= {
+        "moment": moment,
+        "duration": duration,
+        "plural": plural,
+        "kilobytes": _size,
+        "brief": brief,
+    }
     return made
 
 
@@ -68,7 +74,9 @@ def flat(facts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]
         elif isinstance(value, (dict, list)):
             found.append((label, json.dumps(value, ensure_ascii=False)))
         elif value is not None and value != "":
-            found.append((label, {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)))
+            found.append(
+                (label, {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value))
+            )
     return found
 
 

@@ -38,7 +38,8 @@ WIDEST: Final = 140
 
 
 def new_console(file: TextIO | None = None, *, width: int | None = None) -> Console:
-    """Return a console that prints plain text of a fixed width where the file is no terminal, and no colours with NO_COLOR.
+    """Return a console that prints plain text of a fixed width where the file is no terminal, and no colours
+    with NO_COLOR.
 
     Args:
         file: Where to print; standard output by default.
@@ -52,8 +53,11 @@ def new_console(file: TextIO | None = None, *, width: int | None = None) -> Cons
     return console
 
 
-def print_summary(record: RunRecord, *, run_dir: Path | None = None, console: Console | None = None, full: int = FULL) -> None:
-    """Print the summary of a run; that of a benchmark is another one, and that of a mixed run ends with its operations.
+def print_summary(
+    record: RunRecord, *, run_dir: Path | None = None, console: Console | None = None, full: int = FULL
+) -> None:
+    """Print the summary of a run; that of a benchmark is another one, and that of a mixed run ends with its
+    operations.
 
     Args:
         record: The run.
@@ -61,7 +65,8 @@ def print_summary(record: RunRecord, *, run_dir: Path | None = None, console: Co
         console: Where to print; standard output by default.
         full: Number of failures to show in full; for the rest it says where they are.
     """
-    from critests.report.benchmark_terminal import print_benchmark, print_operations  # noqa: PLC0415 - it prints with what is here
+    # it prints with what is here
+    from critests.report.benchmark_terminal import print_benchmark, print_operations  # noqa: PLC0415 - see above
 
     out = console or new_console()
     if record.kind == "benchmark":
@@ -75,7 +80,9 @@ def print_summary(record: RunRecord, *, run_dir: Path | None = None, console: Co
     for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED):
         reasons = by_reason(with_outcome(record, outcome))
         lines = [Text(f"{len(reason.tests):>4}  {one_line(reason.text, 160)}") for reason in reasons]
-        _print_list(out, outcome.value.capitalize(), outcome, lines, sum(len(reason.tests) for reason in reasons))
+        _print_list(
+            out, outcome.value.capitalize(), outcome, lines, sum(len(reason.tests) for reason in reasons)
+        )
     _print_list(out, "Known", Outcome.KNOWN, [_line(test) for test in with_outcome(record, Outcome.KNOWN)])
     _print_list(out, "Notes", None, [Text(one_line(note)) for note in record.notes])
     print_operations(record, out)
@@ -92,7 +99,9 @@ def _print_head(record: RunRecord, out: Console) -> None:
         f" · {one_line(runtime.endpoint)}",
     )
     out.print(head)
-    took = duration(record.finished - record.started) + (f" with {record.workers} workers" if record.workers > 1 else "")
+    took = duration(record.finished - record.started) + (
+        f" with {record.workers} workers" if record.workers > 1 else ""
+    )
     out.print(Text(f"{moment(record.started)}, {took}, run {one_line(record.run_id)}", "dim"))
     out.print()
 
@@ -107,7 +116,10 @@ def _print_areas(record: RunRecord, out: Console) -> None:
     for row in rows:
         if row is rows[-1]:
             table.add_section()
-        cells = [Text(str(row.numbers[outcome] or "·"), STYLES[outcome] if row.numbers[outcome] else "dim") for outcome in shown]
+        cells = [
+            Text(str(row.numbers[outcome] or "·"), STYLES[outcome] if row.numbers[outcome] else "dim")
+            for outcome in shown
+        ]
         table.add_row(Text(one_line(row.name, 30), "bold" if row is rows[-1] else ""), *cells)
     out.print(table)
 
@@ -121,7 +133,11 @@ def _print_root_causes(record: RunRecord, out: Console) -> None:
         blocks = f"blocks {plural(len(cause.blocked), 'test')}"
         out.print(
             Padding(
-                Text.assemble((f"{cause.requirement}{rpc}", "bold"), f" · {blocks} · {one_line(cause.reason)}"), (0, 0, 0, 2), expand=False
+                Text.assemble(
+                    (f"{cause.requirement}{rpc}", "bold"), f" · {blocks} · {one_line(cause.reason)}"
+                ),
+                (0, 0, 0, 2),
+                expand=False,
             )
         )
     _print_more(out, len(record.root_causes) - LISTED)
@@ -142,7 +158,10 @@ def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full:
 def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Console) -> None:
     word = "ERROR OF THE HARNESS" if test.outcome is Outcome.ERROR else test.level.value
     head = Text.assemble(
-        f"{number:>3}. ", (test.requirement or "no requirement", "bold red"), f" {word} · ", (one_line(test.name, 200), "bold")
+        f"{number:>3}. ",
+        (test.requirement or "no requirement", "bold red"),
+        f" {word} · ",
+        (one_line(test.name, 200), "bold"),
     )
     out.print(head)
     told = test.seen.startswith(test.reason) or test.reason == test.title
@@ -160,7 +179,9 @@ def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Con
     evidence = str(run_dir / test.evidence) if run_dir and test.evidence else test.evidence
     for label, text in (("evidence", evidence), ("repeat", test.repeat_command)):
         if text:
-            out.print(Text.assemble("     ", (f"{label:<9}", "dim"), visible(text, lines=False)), soft_wrap=True)
+            out.print(
+                Text.assemble("     ", (f"{label:<9}", "dim"), visible(text, lines=False)), soft_wrap=True
+            )
     out.print()
 
 
@@ -172,13 +193,19 @@ def _line(test: TestResult) -> Text:
     what = test.seen or test.reason
     if test.outcome is Outcome.KNOWN and test.expectation:
         what = f"{what} ({test.expectation})"
-    return Text.assemble((test.requirement or "-", "bold"), f" {one_line(test.name, 120)}: {one_line(what, 160)}")
+    return Text.assemble(
+        (test.requirement or "-", "bold"), f" {one_line(test.name, 120)}: {one_line(what, 160)}"
+    )
 
 
-def _print_list(out: Console, title: str, outcome: Outcome | None, lines: Sequence[Text], number: int | None = None) -> None:
+def _print_list(
+    out: Console, title: str, outcome: Outcome | None, lines: Sequence[Text], number: int | None = None
+) -> None:
     if not lines:
         return
-    _print_title(out, f"{title} ({len(lines) if number is None else number})", STYLES[outcome] if outcome else "bold")
+    _print_title(
+        out, f"{title} ({len(lines) if number is None else number})", STYLES[outcome] if outcome else "bold"
+    )
     for line in lines[:LISTED]:
         out.print(Padding(line, (0, 0, 0, 2), expand=False))
     _print_more(out, len(lines) - LISTED)
@@ -198,7 +225,11 @@ def _print_end(record: RunRecord, run_dir: Path | None, out: Console) -> None:
     out.print()
     style = "bold green" if record.exit_code == 0 else "bold red"
     out.print(
-        Text.assemble((f"exit {record.exit_code}", style), f": {one_line(record.exit_reason) or 'no reason was recorded'}"), soft_wrap=True
+        Text.assemble(
+            (f"exit {record.exit_code}", style),
+            f": {one_line(record.exit_reason) or 'no reason was recorded'}",
+        ),
+        soft_wrap=True,
     )
     if run_dir:
         out.print(Text(f"record: {run_dir / 'run.json'}"), soft_wrap=True)

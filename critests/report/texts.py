@@ -13,8 +13,8 @@ _INVISIBLE: Final = re.compile(
 def visible(text: str, *, lines: bool = True) -> str:
     r"""Return the text with everything that a terminal or a browser would act upon shown instead of done.
 
-    Terminal escape sequences are taken out; control characters, marks that change the direction of writing, and undecodable bytes
-    are shown as `\x00` or `\u202e`; carriage returns become line ends.
+    Terminal escape sequences are taken out; control characters, marks that change the direction of writing,
+    and undecodable bytes are shown as `\x00` or `\u202e`; carriage returns become line ends.
 
     Args:
         text: Anything.

@@ -1,11 +1,12 @@
 """Pure functions on samples: what they say, how surely, and when they say nothing. Standard library only.
 
-`quantiles` and `summary` describe one series, `autocorrelation` how much its samples are worth, `stationarity` where its warm-up ends,
-`stopping` when there are enough of them. `comparison` weighs two sides of an operation (by `shifts` and `exceedances`, corrected by
-`corrections`), `change_points` reads the history of many runs, `trend` finds leaks, `knee` where concurrency stops paying.
+`quantiles` and `summary` describe one series, `autocorrelation` how much its samples are worth,
+`stationarity` where its warm-up ends, `stopping` when there are enough of them. `comparison` weighs two sides
+of an operation (by `shifts` and `exceedances`, corrected by `corrections`), `change_points` reads the history
+of many runs, `trend` finds leaks, `knee` where concurrency stops paying.
 
-Samples are in whatever unit the caller uses; results are in the same unit or are ratios. What needs randomness takes a seed, and only
-`change_points` does: everything else is computed exactly.
+Samples are in whatever unit the caller uses; results are in the same unit or are ratios. What needs
+randomness takes a seed, and only `change_points` does: everything else is computed exactly.
 """
 
 from critests.statistics.autocorrelation import inefficiency

@@ -1,4 +1,6 @@
-"""How much the samples of a series tell about each other, and so how few independent samples they are worth."""
+"""How much the samples of a series tell about each other, and so how few independent samples they are
+worth.
+"""
 
 from collections.abc import Sequence
 from operator import mul
@@ -15,10 +17,12 @@ _WINDOW = 5
 
 
 def inefficiency(samples: Sequence[float], at: float) -> float:
-    """Return how many samples of this series, in the order they were taken, are worth one independent one for a quantile.
+    """Return how many samples of this series, in the order they were taken, are worth one independent one for
+    a quantile.
 
-    The integrated autocorrelation time of the indicator "at or below the quantile" (Heidelberger and Lewis, "Quantile Estimation
-    in Dependent Sequences", 1984), summed over Sokal's automatic window ("Monte Carlo Methods in Statistical Mechanics", 1997).
+    The integrated autocorrelation time of the indicator "at or below the quantile" (Heidelberger and Lewis,
+    "Quantile Estimation in Dependent Sequences", 1984), summed over Sokal's automatic window ("Monte Carlo
+    Methods in Statistical Mechanics", 1997).
 
     Returns:
         At least 1; 1 for a series too short (below 20) or too uniform to tell.

@@ -1,9 +1,11 @@
-"""Where a series over many runs changed its level: E-divisive with permutation significance, for one number per night.
+"""Where a series over many runs changed its level: E-divisive with permutation significance, for one number
+per night.
 
-Matteson and James, "A Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data" (2014), in the form that is used for
-performance histories (Daly and others, "The Use of Change Point Detection to Identify Software Performance Regressions in a
-Continuous Integration System", 2020): the series is split where the energy distance between both parts is largest, if so large a
-distance is rare among permutations, and each part is then looked at in the same way.
+Matteson and James, "A Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data" (2014),
+in the form that is used for performance histories (Daly and others, "The Use of Change Point Detection to
+Identify Software Performance Regressions in a Continuous Integration System", 2020): the series is split
+where the energy distance between both parts is largest, if so large a distance is rare among permutations,
+and each part is then looked at in the same way.
 """
 
 import math
@@ -36,11 +38,17 @@ class ChangePoint:
 
 
 def change_points(
-    values: Sequence[float], *, seed: int, significance: float = 0.01, permutations: int = 199, shortest: int = 5
+    values: Sequence[float],
+    *,
+    seed: int,
+    significance: float = 0.01,
+    permutations: int = 199,
+    shortest: int = 5,
 ) -> list[ChangePoint]:
     """Find the changes of level in a series, in the order of time.
 
-    The runs are taken as independent of each other; a history in which each night resembles the one before gives false alarms.
+    The runs are taken as independent of each other; a history in which each night resembles the one before
+    gives false alarms.
 
     Args:
         values: one per run, in the order of time.
@@ -53,7 +61,10 @@ def change_points(
         ValueError: the permutations cannot reach the significance, or a level would be shorter than 2.
     """
     if (permutations + 1) * significance < 1 or shortest < _SHORTEST:
-        msg = f"{permutations} permutations cannot show a significance of {significance}, or levels of {shortest} are too short"
+        msg = (
+            f"{permutations} permutations cannot show a significance of {significance}, or levels of"
+            f" {shortest} are too short"
+        )
         raise ValueError(msg)
     source = random.Random(seed)  # noqa: S311 - permutations need a repeatable sequence, not a secret one
     found: dict[int, float] = {}
@@ -70,7 +81,12 @@ def change_points(
             parts += [(start, start + index), (start + index, end)]
     edges = [0, *sorted(found), len(values)]
     return [
-        ChangePoint(edge, median(values[edges[place - 1] : edge]), median(values[edge : edges[place + 1]]), found[edge])
+        ChangePoint(
+            edge,
+            median(values[edges[place - 1] : edge]),
+            median(values[edge : edges[place + 1]]),
+            found[edge],
+        )
         for place, edge in enumerate(edges[1:-1], start=1)
     ]
 
@@ -87,8 +103,12 @@ def best_split(values: Sequence[float], shortest: int = 2) -> tuple[int, float]:
     return _best_split(values, shortest, _distances(values))
 
 
-def _best_split(values: Sequence[float], shortest: int, distances: Mapping[float, float]) -> tuple[int, float]:
-    """The best split, given for each value the sum of its distances to all others: it is the same for every permutation."""
+def _best_split(
+    values: Sequence[float], shortest: int, distances: Mapping[float, float]
+) -> tuple[int, float]:
+    """The best split, given for each value the sum of its distances to all others: it is the same for every
+    permutation.
+    """
     count = len(values)
     within_left, within_right = 0.0, sum(distances[value] for value in values) / 2
     total = within_right
@@ -99,7 +119,13 @@ def _best_split(values: Sequence[float], shortest: int, distances: Mapping[float
         right = count - left
         if left >= shortest and right >= shortest:
             across = (total - within_left - within_right) / (left * right)
-            scaled = (across - within_left / (left * (left - 1)) - within_right / (right * (right - 1))) * 2 * left * right / count
+            scaled = (
+                (across - within_left / (left * (left - 1)) - within_right / (right * (right - 1)))
+                * 2
+                * left
+                * right
+                / count
+            )
             if scaled > best:
                 best, best_index = scaled, left
         place = bisect_left(ordered, value)
@@ -122,7 +148,14 @@ def _distances(values: Sequence[float]) -> dict[float, float]:
     return distances
 
 
-def _p_value(part: list[float], distance: float, shortest: int, source: random.Random, permutations: int, significance: float) -> float:
+def _p_value(
+    part: list[float],
+    distance: float,
+    shortest: int,
+    source: random.Random,
+    permutations: int,
+    significance: float,
+) -> float:
     """The share of permutations that split as well; counting ends once it cannot be significant any more."""
     as_good = 0
     shuffled, distances = part.copy(), _distances(part)

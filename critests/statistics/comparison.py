@@ -1,14 +1,17 @@
 """Is B slower than A? Two sides of one operation, measured in interleaved blocks or in two separate runs.
 
-Every comparison is made on logarithms, so that its result is a ratio, B over A: 1.10 means that B takes 10 % longer. First the evidence
-of each operation is weighed by itself (`compare_blocks`, `compare_runs`), then `verdicts` corrects for the number of operations.
+Every comparison is made on logarithms, so that its result is a ratio, B over A: 1.10 means that B takes 10 %
+longer. First the evidence of each operation is weighed by itself (`compare_blocks`, `compare_runs`), then
+`verdicts` corrects for the number of operations.
 
-- Blocks: the sides were measured close together, in random order within each block (randomised complete blocks). Where every block
-  has enough samples for the quantile, its log ratio per block goes into Wilcoxon's signed-rank test; otherwise all samples above
-  the common quantile are counted (`exceedances`). Both are permutation tests within blocks, valid for samples that depend on
-  their neighbours and for a machine that drifts.
-- Runs: neighbouring samples are put into batches until the quantiles of the batches look independent of each other (batch means,
-  Law and Kelton), which then go into the Mann-Whitney test. What differs between two starts of the same runtime is not in the samples
+- Blocks: the sides were measured close together, in random order within each block (randomised complete
+  blocks). Where every block has enough samples for the quantile, its log ratio per block goes into Wilcoxon's
+  signed-rank test; otherwise all samples above the common quantile are counted (`exceedances`). Both are
+  permutation tests within blocks, valid for samples that depend on their neighbours and for a machine that
+  drifts.
+- Runs: neighbouring samples are put into batches until the quantiles of the batches look independent of each
+  other (batch means, Law and Kelton), which then go into the Mann-Whitney test. What differs between two
+  starts of the same runtime is not in the samples
   of one run each: `Settings.smallest_effect` is the place for it.
 """
 
@@ -29,9 +32,13 @@ _MOST_BATCHES = 20
 _FEWEST_BATCHES = 8
 """With 8 of each side a difference among 30 operations can be proven; it takes 32 independent samples."""
 _MATTERS = 5
-"""An operation with a noise floor of its own is too noisy only if a difference of so many times that floor could stay unseen."""
+"""An operation with a noise floor of its own is too noisy only if a difference of so many times that floor
+could stay unseen.
+"""
 _TIMES = 4
-"""A batch is this many times as long as the samples depend on each other; its neighbours are then correlated by about 0.12."""
+"""A batch is this many times as long as the samples depend on each other; its neighbours are then correlated
+by about 0.12.
+"""
 
 
 @unique
@@ -42,7 +49,9 @@ class Verdict(StrEnum):
     SLOWER = "slower"
     NO_EVIDENCE = "no evidence of a difference"
     TOO_NOISY = "too noisy"
-    """A difference that matters could have stayed unseen: too few samples or blocks, or too wide an interval."""
+    """A difference that matters could have stayed unseen: too few samples or blocks, or too wide an
+    interval.
+    """
 
 
 @unique
@@ -65,14 +74,24 @@ class Settings:
     smallest_effect: float = 0.02
     """The noise floor: an estimated difference below this share is never called faster or slower."""
     resolution: float = 0.5
-    """Without a proven difference, an interval that reaches further than this share from its estimate is too noisy."""
+    """Without a proven difference, an interval that reaches further than this share from its estimate is too
+    noisy.
+    """
     correction: Correction = Correction.HOLM
     higher_is_better: bool = False
     """True for rates: a larger B is then faster."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.quantile < 1 or not 0 < self.significance < 1 or self.smallest_effect < 0 or self.resolution <= 0:
-            msg = f"quantile and significance lie between 0 and 1, the effect is at least 0 and the resolution above 0: {self}"
+        if (
+            not 0 < self.quantile < 1
+            or not 0 < self.significance < 1
+            or self.smallest_effect < 0
+            or self.resolution <= 0
+        ):
+            msg = (
+                "quantile and significance lie between 0 and 1, the effect is at least 0 and the resolution"
+                f" above 0: {self}"
+            )
             raise ValueError(msg)
 
 
@@ -81,7 +100,9 @@ DEFAULT = Settings()
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What was measured close together: the samples of both sides of one operation, in one unit, all above 0."""
+    """What was measured close together: the samples of both sides of one operation, in one unit, all above
+    0.
+    """
 
     a: Sequence[float]
     b: Sequence[float]
@@ -134,11 +155,19 @@ def compare_blocks(blocks: Sequence[Block], settings: Settings = DEFAULT) -> Evi
     counts = sum(len(block.a) for block in usable), sum(len(block.b) for block in usable)
     obstacle = _too_few(counts, at)
     if obstacle:
-        return _untested([value for block in usable for value in block.a], [value for block in usable for value in block.b], at, obstacle)
+        return _untested(
+            [value for block in usable for value in block.a],
+            [value for block in usable for value in block.b],
+            at,
+            obstacle,
+        )
     smallest = min(min(len(block.a), len(block.b)) for block in usable)
     confidence = 1 - settings.significance
     if at == _MEDIAN or smallest * min(at, 1 - at) >= 1:
-        shift = paired_shift([math.log(quantile(block.b, at) / quantile(block.a, at)) for block in usable], confidence=confidence)
+        shift = paired_shift(
+            [math.log(quantile(block.b, at) / quantile(block.a, at)) for block in usable],
+            confidence=confidence,
+        )
         method = "signed-rank test of the log ratio per block"
     else:
         shift = exceedance_shift([(block.a, block.b) for block in usable], at, confidence=confidence)
@@ -147,7 +176,8 @@ def compare_blocks(blocks: Sequence[Block], settings: Settings = DEFAULT) -> Evi
 
 
 def compare_runs(a: Sequence[float], b: Sequence[float], settings: Settings = DEFAULT) -> Evidence:
-    """Weigh the evidence of one operation measured in two separate runs; the samples in the order in which they were taken.
+    """Weigh the evidence of one operation measured in two separate runs; the samples in the order in which
+    they were taken.
 
     Raises:
         ValueError: a sample is not a finite number above 0.
@@ -161,7 +191,11 @@ def compare_runs(a: Sequence[float], b: Sequence[float], settings: Settings = DE
     fewest = min(_batch_count(a, at), _batch_count(b, at))
     if fewest < _FEWEST_BATCHES:
         return _untested(
-            a, b, at, f"a run has {fewest} batches of samples that are independent of each other, {_FEWEST_BATCHES} are needed"
+            a,
+            b,
+            at,
+            f"a run has {fewest} batches of samples that are independent of each other, {_FEWEST_BATCHES} are"
+            " needed",
         )
     sides = _batch_values(a, at), _batch_values(b, at)
     shift = unpaired_shift(sides[0], sides[1], confidence=1 - settings.significance)
@@ -169,11 +203,15 @@ def compare_runs(a: Sequence[float], b: Sequence[float], settings: Settings = DE
 
 
 def verdicts(evidence: Mapping[str, Evidence], settings: Settings = DEFAULT) -> dict[str, Comparison]:
-    """Judge all operations of one comparison together, corrected for their number; one operation alone is a mapping of one."""
+    """Judge all operations of one comparison together, corrected for their number; one operation alone is a
+    mapping of one.
+    """
     tested = {name: item.p_value for name, item in evidence.items() if not item.obstacle}
     correct = holm if settings.correction is Correction.HOLM else benjamini_hochberg
     corrected = correct(tested)
-    return {name: _judge(item, corrected.get(name, 1.0), len(tested), settings) for name, item in evidence.items()}
+    return {
+        name: _judge(item, corrected.get(name, 1.0), len(tested), settings) for name, item in evidence.items()
+    }
 
 
 def _judge(evidence: Evidence, corrected_p: float, asked: int, settings: Settings) -> Comparison:
@@ -190,7 +228,9 @@ def _verdict(evidence: Evidence, corrected_p: float, asked: int, settings: Setti
         if effect < needed:
             return Verdict.NO_EVIDENCE, f"the difference is below the noise floor of {floor:.1%}"
         slower = (evidence.ratio > 1) != settings.higher_is_better
-        return (Verdict.SLOWER if slower else Verdict.FASTER), f"p = {corrected_p:.2g} after correction for {asked} operations"
+        return (
+            Verdict.SLOWER if slower else Verdict.FASTER
+        ), f"p = {corrected_p:.2g} after correction for {asked} operations"
     blind = _blindness(evidence, asked, settings)
     if blind:
         return Verdict.TOO_NOISY, blind
@@ -211,7 +251,9 @@ def _blindness(evidence: Evidence, asked: int, settings: Settings) -> str:
 def _evidence(shift: Shift, method: str, counts: tuple[int, int], units: int) -> Evidence:
     bounds = shift.interval
     interval = Interval(math.exp(bounds.low), math.exp(bounds.high), bounds.confidence) if bounds else None
-    return Evidence(math.exp(shift.estimate), interval, shift.p_value, shift.smallest_p, method, counts, units)
+    return Evidence(
+        math.exp(shift.estimate), interval, shift.p_value, shift.smallest_p, method, counts, units
+    )
 
 
 def _untested(a: Sequence[float], b: Sequence[float], at: float, obstacle: str) -> Evidence:
@@ -236,11 +278,15 @@ def _check(samples: Sequence[float]) -> None:
 
 
 def _merge(blocks: list[Block]) -> list[Block]:
-    """Neighbouring blocks joined, so that there are at most MOST_PAIRS; exchanging sides of joined blocks is as random as before."""
+    """Neighbouring blocks joined, so that there are at most MOST_PAIRS; exchanging sides of joined blocks is
+    as random as before.
+    """
     if len(blocks) <= MOST_PAIRS:
         return blocks
     return [
-        Block([value for block in group for value in block.a], [value for block in group for value in block.b])
+        Block(
+            [value for block in group for value in block.a], [value for block in group for value in block.b]
+        )
         for group in batches(blocks, MOST_PAIRS)
     ]
 

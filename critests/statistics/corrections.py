@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Return p-values adjusted so that the chance of even one false alarm among all is at most the level (Holm, 1979)."""
+    """Return p-values adjusted so that the chance of even one false alarm among all is at most the level
+    (Holm, 1979).
+    """
     adjusted: dict[str, float] = {}
     largest = 0.0
     for number, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
@@ -14,7 +16,9 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 
 
 def benjamini_hochberg(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Return p-values adjusted so that of those at most the level that share is false alarms (Benjamini and Hochberg, 1995)."""
+    """Return p-values adjusted so that of those at most the level that share is false alarms (Benjamini and
+    Hochberg, 1995).
+    """
     adjusted: dict[str, float] = {}
     smallest = 1.0
     ascending = sorted(p_values, key=lambda name: p_values[name])

@@ -1,7 +1,9 @@
-"""Probabilities that the other modules need: binomial, sign-flip sums, rank sums. Exact where the numbers are small.
+"""Probabilities that the other modules need: binomial, sign-flip sums, rank sums. Exact where the numbers are
+small.
 
-The exact counts use one big integer as an array of counters: multiplying the generating polynomial by (1 + x^m) is a shift and an
-addition, and the sum of all counters is the remainder of a division by (base - 1). Both run at the speed of the integer arithmetic.
+The exact counts use one big integer as an array of counters: multiplying the generating polynomial by (1 +
+x^m) is a shift and an addition, and the sum of all counters is the remainder of a division by (base - 1).
+Both run at the speed of the integer arithmetic.
 """
 
 import math
@@ -9,7 +11,9 @@ from functools import lru_cache
 from statistics import NormalDist
 
 _EXACT_WORK = 30_000_000
-"""Above this number of bytes touched, the normal approximation (with continuity correction) is used; it is good there."""
+"""Above this number of bytes touched, the normal approximation (with continuity correction) is used; it is
+good there.
+"""
 _EXACT_RANK_SUM = 40
 """The largest number of values of both sides for which a rank sum is counted exactly."""
 NORMAL = NormalDist()
@@ -44,10 +48,12 @@ def binomial_quantile(level: float, trials: int, probability: float) -> int:
 
 
 def sign_flip_tails(differences: list[int]) -> tuple[float, float]:
-    """Return how often random signs give a sum as small, and as large, as the one seen: (lower, upper), each with equality.
+    """Return how often random signs give a sum as small, and as large, as the one seen: (lower, upper), each
+    with equality.
 
-    The distribution is that of sum(s_i * |d_i|) with independent fair signs s_i, as the labels of two sides are exchanged
-    within blocks at random (Fisher's randomisation test). No differences, or zeros only: both tails are 1.
+    The distribution is that of sum(s_i * |d_i|) with independent fair signs s_i, as the labels of two sides
+    are exchanged within blocks at random (Fisher's randomisation test). No differences, or zeros only: both
+    tails are 1.
     """
     magnitudes = sorted(abs(value) for value in differences if value)
     if not magnitudes:
@@ -59,10 +65,11 @@ def sign_flip_tails(differences: list[int]) -> tuple[float, float]:
 
 @lru_cache(maxsize=128)
 def signed_rank_critical(count: int, tail: float) -> int:
-    """Return the largest k with P(W+ < k) <= tail for Wilcoxon's signed-rank sum of `count` untied differences; 0 where none is.
+    """Return the largest k with P(W+ < k) <= tail for Wilcoxon's signed-rank sum of `count` untied
+    differences; 0 where none is.
 
-    The k-th smallest and the k-th largest Walsh average then bound the shift with confidence 1 - 2 * tail (Hollander and
-    Wolfe, Nonparametric Statistical Methods, 3.3).
+    The k-th smallest and the k-th largest Walsh average then bound the shift with confidence 1 - 2 * tail
+    (Hollander and Wolfe, Nonparametric Statistical Methods, 3.3).
     """
     total = count * (count + 1) // 2
     ranks = tuple(range(1, count + 1))
@@ -72,7 +79,9 @@ def signed_rank_critical(count: int, tail: float) -> int:
     low, high = 0, total
     while high - low > 1:
         middle = (low + high) // 2
-        if _subset_tail(ranks, total - middle + 1) <= tail:  # by symmetry P(W+ <= k - 1) = P(W+ >= total - k + 1)
+        if (
+            _subset_tail(ranks, total - middle + 1) <= tail
+        ):  # by symmetry P(W+ <= k - 1) = P(W+ >= total - k + 1)
             low = middle
         else:
             high = middle
@@ -93,15 +102,22 @@ def rank_sum_tails(doubled_ranks: tuple[int, ...], size: int, observed: int) -> 
         lower = _choice_tail(doubled_ranks, count - size, total - observed)
         return lower, upper
     mean = size * total / count
-    variance = size * (count - size) / (count * (count - 1)) * (sum(rank * rank for rank in doubled_ranks) - total * total / count)
+    variance = (
+        size
+        * (count - size)
+        / (count * (count - 1))
+        * (sum(rank * rank for rank in doubled_ranks) - total * total / count)
+    )
     return _normal_tails(observed, mean, variance, step=1.0)
 
 
 @lru_cache(maxsize=128)
 def rank_sum_critical(first: int, second: int, tail: float) -> int:
-    """Return the largest k with P(U < k) <= tail for the Mann-Whitney count U of untied sides; 0 where none is.
+    """Return the largest k with P(U < k) <= tail for the Mann-Whitney count U of untied sides; 0 where none
+    is.
 
-    The k-th smallest and k-th largest difference between the sides bound the shift (Hollander and Wolfe, 4.3).
+    The k-th smallest and k-th largest difference between the sides bound the shift (Hollander and Wolfe,
+    4.3).
     """
     count = first + second
     if count > _EXACT_RANK_SUM:
@@ -172,23 +188,35 @@ def _normal_tails(observed: float, mean: float, variance: float, *, step: float)
     if variance <= 0:
         return 1.0, 1.0
     spread = math.sqrt(variance)
-    return min(1.0, NORMAL.cdf((observed - mean + step) / spread)), min(1.0, NORMAL.cdf((mean - observed + step) / spread))
+    return min(1.0, NORMAL.cdf((observed - mean + step) / spread)), min(
+        1.0, NORMAL.cdf((mean - observed + step) / spread)
+    )
 
 
 def _incomplete_beta(first: float, second: float, at: float) -> float:
-    """The regularised incomplete beta function I_at(first, second), by its continued fraction (DLMF 8.17.22)."""
+    """The regularised incomplete beta function I_at(first, second), by its continued fraction (DLMF
+    8.17.22).
+    """
     if at <= 0:
         return 0.0
     if at >= 1:
         return 1.0
     if at > (first + 1) / (first + second + 2):
         return 1.0 - _incomplete_beta(second, first, 1 - at)
-    log_front = math.lgamma(first + second) - math.lgamma(first) - math.lgamma(second) + first * math.log(at) + second * math.log1p(-at)
+    log_front = (
+        math.lgamma(first + second)
+        - math.lgamma(first)
+        - math.lgamma(second)
+        + first * math.log(at)
+        + second * math.log1p(-at)
+    )
     return math.exp(log_front) / first * _beta_fraction(first, second, at)
 
 
 def _beta_fraction(first: float, second: float, at: float) -> float:
-    """The continued fraction by Lentz's method; its terms needed grow with the root of the larger argument."""
+    """The continued fraction by Lentz's method; its terms needed grow with the root of the larger
+    argument.
+    """
     tiny, enough = 1e-300, 1e-15
     ratio, inverse = 1.0, 1.0 / _away_from_zero(1.0 - (first + second) * at / (first + 1), tiny)
     value = inverse

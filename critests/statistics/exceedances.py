@@ -1,8 +1,10 @@
-"""Comparing a tail quantile of two sides measured in blocks, where a single block has too few samples for that quantile.
+"""Comparing a tail quantile of two sides measured in blocks, where a single block has too few samples for
+that quantile.
 
-Each block says how much larger a share of one side lies above the quantile of both sides together. Under random exchange of the
-sides within each block these differences have random signs, so that the test is a permutation test within blocks, exact for whatever
-distribution and dependence. The interval holds the ratios by which one side may be scaled without the test objecting.
+Each block says how much larger a share of one side lies above the quantile of both sides together. Under
+random exchange of the sides within each block these differences have random signs, so that the test is a
+permutation test within blocks, exact for whatever distribution and dependence. The interval holds the ratios
+by which one side may be scaled without the test objecting.
 """
 
 import math
@@ -15,7 +17,9 @@ from critests.statistics.quantiles import Interval, quantile_of_sorted
 from critests.statistics.shifts import Shift
 
 _GRAIN = 1000
-"""Shares of blocks of unlike sizes become whole numbers by this factor; a test of random signs stays exact under rounding."""
+"""Shares of blocks of unlike sizes become whole numbers by this factor; a test of random signs stays exact
+under rounding.
+"""
 _HALVINGS = 40
 _FURTHEST = math.log(1000.0)
 
@@ -43,7 +47,9 @@ class _Sides:
         return high
 
     def differences(self, at: float, scale: float) -> list[int]:
-        """Per block, how much more of the second side lies above the common quantile than of the scaled first side."""
+        """Per block, how much more of the second side lies above the common quantile than of the scaled first
+        side.
+        """
         threshold = self.threshold(at, scale)
         result = []
         for first, second in self.blocks:
@@ -56,7 +62,9 @@ class _Sides:
         return result
 
 
-def exceedance_shift(blocks: Sequence[tuple[Sequence[float], Sequence[float]]], at: float, *, confidence: float) -> Shift:
+def exceedance_shift(
+    blocks: Sequence[tuple[Sequence[float], Sequence[float]]], at: float, *, confidence: float
+) -> Shift:
     """Return by how much the logarithm of the second side's quantile lies above the first's.
 
     Args:

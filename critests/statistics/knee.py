@@ -1,7 +1,8 @@
-"""Where more concurrency stops paying: the universal scalability law fitted to throughput, its peak, and the knee of the curve.
+"""Where more concurrency stops paying: the universal scalability law fitted to throughput, its peak, and the
+knee of the curve.
 
-Sources: Gunther, "Guerrilla Capacity Planning" (2007) for the law; Satopää and others, "Finding a Kneedle in a Haystack" (2011) for
-the knee as the point furthest above the chord.
+Sources: Gunther, "Guerrilla Capacity Planning" (2007) for the law; Satopää and others, "Finding a Kneedle in
+a Haystack" (2011) for the knee as the point furthest above the chord.
 """
 
 import math
@@ -17,7 +18,9 @@ _STEPS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Scalability:
-    """Throughput as a function of concurrency: rate * n / (1 + contention * (n - 1) + coherency * n * (n - 1))."""
+    """Throughput as a function of concurrency: rate * n / (1 + contention * (n - 1) + coherency * n * (n -
+    1)).
+    """
 
     rate: float
     """Throughput at concurrency 1, in operations per second if that was the unit."""
@@ -26,22 +29,31 @@ class Scalability:
     coherency: float
     """What each pair of workers costs (kappa); above 0 the throughput falls again."""
     determination: float
-    """The share of the throughputs' variance that the curve explains (R squared); below 0.9 the law does not describe the runtime."""
+    """The share of the throughputs' variance that the curve explains (R squared); below 0.9 the law does not
+    describe the runtime.
+    """
     peak: float | None
     """The concurrency at which the fitted throughput is largest; None where it only rises."""
     knee: float | None
-    """The concurrency within the measured range from which on more of it pays little; None for a curve close to a line."""
+    """The concurrency within the measured range from which on more of it pays little; None for a curve close
+    to a line.
+    """
 
     def throughput(self, concurrency: float) -> float:
         """Return the fitted throughput."""
-        return self.rate * concurrency / (1 + self.contention * (concurrency - 1) + self.coherency * concurrency * (concurrency - 1))
+        return (
+            self.rate
+            * concurrency
+            / (1 + self.contention * (concurrency - 1) + self.coherency * concurrency * (concurrency - 1))
+        )
 
 
 def fit_scalability(throughputs: Mapping[float, float] | Sequence[tuple[float, float]]) -> Scalability:
     """Fit the universal scalability law by least squares of relative errors, with coefficients of at least 0.
 
     Args:
-        throughputs: concurrency and throughput, repeated measurements allowed; at least four different concurrencies.
+        throughputs: concurrency and throughput, repeated measurements allowed; at least four different
+            concurrencies.
 
     Raises:
         ValueError: there are fewer than four concurrencies, one is below 1, or a throughput is not above 0.
@@ -49,7 +61,10 @@ def fit_scalability(throughputs: Mapping[float, float] | Sequence[tuple[float, f
     points = sorted(throughputs.items() if isinstance(throughputs, Mapping) else throughputs)
     levels = sorted({level for level, _ in points})
     if len(levels) < _FEWEST_LEVELS:
-        msg = f"the law has three coefficients: it takes {_FEWEST_LEVELS} concurrencies to fit, not {len(levels)}"
+        msg = (
+            f"the law has three coefficients: it takes {_FEWEST_LEVELS} concurrencies to fit, not"
+            f" {len(levels)}"
+        )
         raise ValueError(msg)
     if levels[0] < 1 or any(not 0 < value < math.inf for _, value in points):
         msg = "concurrency is at least 1 and throughput is finite and above 0"
@@ -71,7 +86,8 @@ def fit_scalability(throughputs: Mapping[float, float] | Sequence[tuple[float, f
 
 
 def _fit(points: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    """Non-negative b of n / x = b0 + b1 (n - 1) + b2 n (n - 1), each row divided by n / x, so that relative errors count.
+    """Non-negative b of n / x = b0 + b1 (n - 1) + b2 n (n - 1), each row divided by n / x, so that relative
+    errors count.
 
     With three coefficients every set that may be above 0 is tried; the best admissible one is the optimum.
     """
@@ -82,7 +98,10 @@ def _fit(points: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
             solution = _least_squares([[row[index] for index in active] for row in rows])
             if 0 not in active or solution is None or min(solution) < 0 or solution[0] == 0:
                 continue
-            error = sum((1 - sum(row[index] * part for index, part in zip(active, solution, strict=True))) ** 2 for row in rows)
+            error = sum(
+                (1 - sum(row[index] * part for index, part in zip(active, solution, strict=True))) ** 2
+                for row in rows
+            )
             if error < best_error:
                 spread = dict(zip(active, solution, strict=True))
                 best, best_error = (spread.get(0, 0.0), spread.get(1, 0.0), spread.get(2, 0.0)), error
@@ -94,7 +113,10 @@ def _least_squares(rows: Sequence[Sequence[float]]) -> list[float] | None:
     size = len(rows[0])
     scales = [math.sqrt(sum(row[column] ** 2 for row in rows)) or 1.0 for column in range(size)]
     matrix = [
-        [sum(row[left] * row[right] for row in rows) / (scales[left] * scales[right]) for right in range(size)]
+        [
+            sum(row[left] * row[right] for row in rows) / (scales[left] * scales[right])
+            for right in range(size)
+        ]
         + [sum(row[left] for row in rows) / scales[left]]
         for left in range(size)
     ]
@@ -106,7 +128,9 @@ def _least_squares(rows: Sequence[Sequence[float]]) -> list[float] | None:
         for row in range(size):
             if row != column:
                 factor = matrix[row][column] / matrix[column][column]
-                matrix[row] = [value - factor * lead for value, lead in zip(matrix[row], matrix[column], strict=True)]
+                matrix[row] = [
+                    value - factor * lead for value, lead in zip(matrix[row], matrix[column], strict=True)
+                ]
     return [matrix[row][size] / matrix[row][row] / scales[row] for row in range(size)]
 
 
@@ -118,6 +142,8 @@ def _knee(law: Scalability, low: float, high: float) -> float | None:
     end = heights.index(top)
     if end == 0 or top == bottom:
         return None
-    above = [(height - bottom) / (top - bottom) - step / end for step, height in enumerate(heights[: end + 1])]
+    above = [
+        (height - bottom) / (top - bottom) - step / end for step, height in enumerate(heights[: end + 1])
+    ]
     furthest = max(above)
     return grid[above.index(furthest)] if furthest >= _FLAT else None

@@ -1,7 +1,7 @@
 """Quantiles of samples, their distribution-free confidence intervals, and how many samples a quantile needs.
 
-Sources: type 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996); the order-statistic interval of David and
-Nagaraja, "Order Statistics", 7.1.
+Sources: type 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996); the order-statistic
+interval of David and Nagaraja, "Order Statistics", 7.1.
 """
 
 import math
@@ -13,7 +13,9 @@ from critests.statistics.distributions import binomial_cdf, binomial_quantile
 STANDARD_QUANTILES = (0.1, 0.5, 0.9, 0.95, 0.99, 0.999)
 """The quantiles that a report shows where the number of samples supports them."""
 _BEYOND = 10
-"""A tail quantile is supported when at least this many samples are expected beyond it: 1,000 for p99, 10,000 for p99.9."""
+"""A tail quantile is supported when at least this many samples are expected beyond it: 1,000 for p99, 10,000
+for p99.9.
+"""
 _CENTRAL = 0.25
 """From this quantile to its mirror image the tail rule does not apply; the confidence interval must exist."""
 
@@ -59,14 +61,18 @@ def quantile_of_sorted(ordered: Sequence[float], at: float) -> float:
     return ordered[below] + (position - below) * (ordered[below + 1] - ordered[below])
 
 
-def quantile_interval(samples: Iterable[float], at: float, *, confidence: float = 0.95, inefficiency: float = 1.0) -> Interval | None:
-    """Return an interval between two order statistics that covers the true quantile, whatever the distribution.
+def quantile_interval(
+    samples: Iterable[float], at: float, *, confidence: float = 0.95, inefficiency: float = 1.0
+) -> Interval | None:
+    """Return an interval between two order statistics that covers the true quantile, whatever the
+    distribution.
 
     Args:
         samples: in any order.
         at: the quantile, between 0 and 1 (exclusive).
         confidence: the least coverage wanted.
-        inefficiency: how many of these samples are worth one independent one (see `autocorrelation.inefficiency`).
+        inefficiency: how many of these samples are worth one independent one (see
+            `autocorrelation.inefficiency`).
 
     Returns:
         The interval with its achieved coverage, or None where so few samples have none.
@@ -77,7 +83,9 @@ def quantile_interval(samples: Iterable[float], at: float, *, confidence: float 
     return interval_of_sorted(sorted(samples), at, confidence=confidence, inefficiency=inefficiency)
 
 
-def interval_of_sorted(ordered: Sequence[float], at: float, *, confidence: float = 0.95, inefficiency: float = 1.0) -> Interval | None:
+def interval_of_sorted(
+    ordered: Sequence[float], at: float, *, confidence: float = 0.95, inefficiency: float = 1.0
+) -> Interval | None:
     """Return `quantile_interval` of samples that are sorted already."""
     _check_open(at, "quantile")
     _check_open(confidence, "confidence")
@@ -98,13 +106,14 @@ def interval_of_sorted(ordered: Sequence[float], at: float, *, confidence: float
 def samples_needed(at: float, *, confidence: float = 0.95) -> int:
     """Return the smallest number of independent samples that supports a quantile.
 
-    Its confidence interval exists, and outside the middle half of the distribution ten samples are expected beyond it.
-    The median needs 6, p90 100, p99 1,000 and p99.9 10,000 at the usual confidence.
+    Its confidence interval exists, and outside the middle half of the distribution ten samples are expected
+    beyond it. The median needs 6, p90 100, p99 1,000 and p99.9 10,000 at the usual confidence.
     """
     _check_open(at, "quantile")
     _check_open(confidence, "confidence")
     tail = min(at, 1 - at)
-    # the interval exists when neither the smallest nor the largest sample is likely to be on the wrong side of the quantile
+    # the interval exists when neither the smallest nor the largest sample is likely to be on the wrong side
+    # of the quantile
     for_interval = math.ceil(math.log((1 - confidence) / 2) / math.log(1 - tail) - 1e-9)
     for_tail = 0 if tail >= _CENTRAL else math.ceil(_BEYOND / tail - 1e-6)
     return max(for_interval, for_tail, 2)
@@ -115,20 +124,29 @@ def supports(count: int, at: float, *, confidence: float = 0.95) -> bool:
     return count >= samples_needed(at, confidence=confidence)
 
 
-def supported_quantiles(count: int, wanted: Sequence[float] = STANDARD_QUANTILES, *, confidence: float = 0.95) -> tuple[float, ...]:
+def supported_quantiles(
+    count: int, wanted: Sequence[float] = STANDARD_QUANTILES, *, confidence: float = 0.95
+) -> tuple[float, ...]:
     """Return those of the wanted quantiles that `count` independent samples support."""
     return tuple(at for at in wanted if supports(count, at, confidence=confidence))
 
 
 def samples_for_width(
-    samples: Sequence[float], at: float, relative_half_width: float, *, confidence: float = 0.95, inefficiency: float = 1.0
+    samples: Sequence[float],
+    at: float,
+    relative_half_width: float,
+    *,
+    confidence: float = 0.95,
+    inefficiency: float = 1.0,
 ) -> int | None:
     """Return about how many samples narrow the interval of a quantile to a share of the quantile.
 
-    The width of the interval shrinks with the root of the number of samples; this extrapolates from the samples at hand.
+    The width of the interval shrinks with the root of the number of samples; this extrapolates from the
+    samples at hand.
 
     Returns:
-        The estimated total number, at least `samples_needed`; None where these samples have no interval to extrapolate from.
+        The estimated total number, at least `samples_needed`; None where these samples have no interval to
+        extrapolate from.
 
     Raises:
         ValueError: the relative half width is not above 0.
@@ -141,11 +159,16 @@ def samples_for_width(
     if interval is None:
         return None
     width = half_width(quantile_of_sorted(ordered, at), interval)
-    return max(samples_needed(at, confidence=confidence), math.ceil(len(ordered) * (width / relative_half_width) ** 2))
+    return max(
+        samples_needed(at, confidence=confidence),
+        math.ceil(len(ordered) * (width / relative_half_width) ** 2),
+    )
 
 
 def half_width(estimate: float, interval: Interval) -> float:
-    """Return half of the interval's width as a share of the estimate; infinite for an estimate of 0 with a wide interval."""
+    """Return half of the interval's width as a share of the estimate; infinite for an estimate of 0 with a
+    wide interval.
+    """
     width = (interval.high - interval.low) / 2
     if width == 0:
         return 0.0

@@ -1,7 +1,9 @@
-"""By how much one side is shifted against the other: Hodges-Lehmann estimates with intervals and tests of the same ranks.
+"""By how much one side is shifted against the other: Hodges-Lehmann estimates with intervals and tests of the
+same ranks.
 
-The interval and the test belong together: the interval leaves out 0 exactly where the test rejects (up to ties). Source:
-Hollander and Wolfe, "Nonparametric Statistical Methods", chapters 3 and 4. Nothing is drawn at random.
+The interval and the test belong together: the interval leaves out 0 exactly where the test rejects (up to
+ties). Source: Hollander and Wolfe, "Nonparametric Statistical Methods", chapters 3 and 4. Nothing is drawn at
+random.
 """
 
 from bisect import bisect_left, bisect_right
@@ -10,7 +12,12 @@ from dataclasses import dataclass
 from math import comb
 from statistics import median
 
-from critests.statistics.distributions import rank_sum_critical, rank_sum_tails, sign_flip_tails, signed_rank_critical
+from critests.statistics.distributions import (
+    rank_sum_critical,
+    rank_sum_tails,
+    sign_flip_tails,
+    signed_rank_critical,
+)
 from critests.statistics.quantiles import Interval
 
 MOST_PAIRS = 400
@@ -33,8 +40,8 @@ class Shift:
 def paired_shift(differences: Sequence[float], *, confidence: float) -> Shift:
     """Return the pseudomedian of differences with Wilcoxon's signed-rank test, exact also with ties.
 
-    Under random exchange of the two sides within each pair the test is a permutation test: nothing is assumed about the
-    distribution, or about how one pair depends on another.
+    Under random exchange of the two sides within each pair the test is a permutation test: nothing is assumed
+    about the distribution, or about how one pair depends on another.
 
     Args:
         differences: one per pair; zeros say nothing and are left out of the test.
@@ -47,10 +54,16 @@ def paired_shift(differences: Sequence[float], *, confidence: float) -> Shift:
         msg = "a shift needs at least one pair"
         raise ValueError(msg)
     count = len(differences)
-    walsh = sorted((differences[first] + differences[second]) / 2 for first in range(count) for second in range(first, count))
+    walsh = sorted(
+        (differences[first] + differences[second]) / 2
+        for first in range(count)
+        for second in range(first, count)
+    )
     telling = [value for value in differences if value]
     ranks = doubled_midranks([abs(value) for value in telling])
-    lower, upper = sign_flip_tails([rank if value > 0 else -rank for rank, value in zip(ranks, telling, strict=True)])
+    lower, upper = sign_flip_tails(
+        [rank if value > 0 else -rank for rank, value in zip(ranks, telling, strict=True)]
+    )
     critical = signed_rank_critical(count, (1 - confidence) / 2)
     return Shift(
         estimate=median(walsh),
@@ -61,7 +74,8 @@ def paired_shift(differences: Sequence[float], *, confidence: float) -> Shift:
 
 
 def unpaired_shift(first: Sequence[float], second: Sequence[float], *, confidence: float) -> Shift:
-    """Return by how much the second side lies above the first, with the Mann-Whitney test; exact, also with ties, up to 40 values.
+    """Return by how much the second side lies above the first, with the Mann-Whitney test; exact, also with
+    ties, up to 40 values.
 
     Args:
         first: independent values of one side.

@@ -1,9 +1,9 @@
 """Where the warm-up of a series ends, and whether what follows is steady.
 
-MSER-5 (White, Cobb and Spratt, "A Comparison of Five Steady-State Truncation Heuristics", 2000) proposes the cut, on medians instead
-of means of five so that one slow call does not move it. Pettitt's test ("A Non-Parametric Approach to the Change-Point Problem",
-1979) on the rest decides whether a level change is left; a change in the first half moves the cut
-there, a later one means that the series never became steady.
+MSER-5 (White, Cobb and Spratt, "A Comparison of Five Steady-State Truncation Heuristics", 2000) proposes the
+cut, on medians instead of means of five so that one slow call does not move it. Pettitt's test ("A
+Non-Parametric Approach to the Change-Point Problem", 1979) on the rest decides whether a level change is
+left; a change in the first half moves the cut there, a later one means that the series never became steady.
 """
 
 import math
@@ -20,7 +20,9 @@ _FEWEST = 40
 _GROUPS = 40
 _SIGNIFICANCE = 0.01
 _LATEST = 0.45
-"""A warm-up that ends later than at this share of the series may as well not have ended: a growing series is best cut as late as can be."""
+"""A warm-up that ends later than at this share of the series may as well not have ended: a growing series is
+best cut as late as can be.
+"""
 
 
 @unique
@@ -64,9 +66,15 @@ def warm_up(samples: Sequence[float], *, tolerance: float = 0.05) -> WarmUp:
     while cut <= latest:
         change = level_change(samples[cut:])
         if change is None or change.share <= tolerance:
-            return WarmUp(cut, Steadiness.STEADY, f"no level change above {tolerance:.0%} after the first {cut} samples")
+            return WarmUp(
+                cut, Steadiness.STEADY, f"no level change above {tolerance:.0%} after the first {cut} samples"
+            )
         if cut + change.index > latest:
-            return WarmUp(cut, Steadiness.NEVER_STEADY, f"the level changed by {change.share:.0%} at sample {cut + change.index}")
+            return WarmUp(
+                cut,
+                Steadiness.NEVER_STEADY,
+                f"the level changed by {change.share:.0%} at sample {cut + change.index}",
+            )
         cut += change.index
     return WarmUp(0, Steadiness.NEVER_STEADY, "the level is known best without the whole first half")
 
@@ -83,7 +91,9 @@ class LevelChange:
 
 
 def level_change(samples: Sequence[float]) -> LevelChange | None:
-    """Return the change of level that Pettitt's test finds in medians of up to 40 groups of neighbours; None for no evidence of one."""
+    """Return the change of level that Pettitt's test finds in medians of up to 40 groups of neighbours; None
+    for no evidence of one.
+    """
     groups = min(_GROUPS, len(samples) // 2)
     if groups < 10:  # the test cannot reach its significance with fewer
         return None
@@ -112,7 +122,8 @@ def _mser(samples: Sequence[float]) -> int:
         difference = levels[index] - mean
         mean += difference / kept
         squares += difference * (levels[index] - mean)
-        # shorter rests are judged by chance (their spread may be small by luck), so that the rule is never to cut more than half
+        # shorter rests are judged by chance (their spread may be small by luck), so that the rule is never to
+        # cut more than half
         if 2 * kept >= len(levels) and squares / kept**2 <= best_error:
             best, best_error = index, squares / kept**2
     return len(samples) * best // len(levels)

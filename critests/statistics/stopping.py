@@ -1,4 +1,6 @@
-"""When to stop sampling: once the chosen quantile is known sharply enough, or when the budget ends; and which of the two it was."""
+"""When to stop sampling: once the chosen quantile is known sharply enough, or when the budget ends; and which
+of the two it was.
+"""
 
 import math
 import time
@@ -7,7 +9,13 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 
 from critests.statistics.autocorrelation import inefficiency
-from critests.statistics.quantiles import Interval, half_width, interval_of_sorted, quantile_of_sorted, samples_needed
+from critests.statistics.quantiles import (
+    Interval,
+    half_width,
+    interval_of_sorted,
+    quantile_of_sorted,
+    samples_needed,
+)
 
 
 @unique
@@ -47,14 +55,17 @@ class Decision:
     """The quantile, in the unit of the samples; None where the samples do not support it."""
     interval: Interval | None
     check_again_at: int
-    """The number of samples at which asking again is worth its cost; the time budget is to be watched meanwhile."""
+    """The number of samples at which asking again is worth its cost; the time budget is to be watched
+    meanwhile.
+    """
 
 
 def decide(samples: Sequence[float], elapsed: float, plan: Plan) -> Decision:
     """Decide whether to go on sampling.
 
-    The interval allows for neighbouring samples that depend on each other. It is asked for at growing numbers of samples only
-    (`check_again_at`): stopping at the first lucky look would make intervals cover less than they say.
+    The interval allows for neighbouring samples that depend on each other. It is asked for at growing numbers
+    of samples only (`check_again_at`): stopping at the first lucky look would make intervals cover less than
+    they say.
 
     Args:
         samples: in the order in which they were taken, without the warm-up.
@@ -71,11 +82,17 @@ def decide(samples: Sequence[float], elapsed: float, plan: Plan) -> Decision:
         interval = interval_of_sorted(ordered, plan.quantile, confidence=plan.confidence, inefficiency=worth)
         if interval is not None and count / worth >= needed:
             width = half_width(estimate, interval)
-    return Decision(_stop(count, elapsed, width, plan), estimate, interval, _next_check(count, needed, width, plan))
+    return Decision(
+        _stop(count, elapsed, width, plan), estimate, interval, _next_check(count, needed, width, plan)
+    )
 
 
-def collect(draw: Callable[[], float], plan: Plan, *, clock: Callable[[], float] = time.monotonic) -> tuple[list[float], Decision]:
-    """Draw samples until `decide` says stop; at least one is drawn. The time that `draw` takes counts against the budget."""
+def collect(
+    draw: Callable[[], float], plan: Plan, *, clock: Callable[[], float] = time.monotonic
+) -> tuple[list[float], Decision]:
+    """Draw samples until `decide` says stop; at least one is drawn. The time that `draw` takes counts against
+    the budget.
+    """
     samples: list[float] = []
     start, check_at = clock(), 0
     while True:
@@ -99,8 +116,12 @@ def _stop(count: int, elapsed: float, width: float, plan: Plan) -> Stop:
 
 
 def _next_check(count: int, needed: int, width: float, plan: Plan) -> int:
-    """Between a tenth more and twice as many samples, depending on how far the width is from the target; never past the budget."""
+    """Between a tenth more and twice as many samples, depending on how far the width is from the target;
+    never past the budget.
+    """
     if count < needed:
         return min(needed, plan.most_samples)
     predicted = math.inf if math.isinf(width) else count * (width / plan.relative_half_width) ** 2
-    return min(plan.most_samples, max(count + 1, math.ceil(count * 1.1), math.ceil(min(predicted, 2 * count))))
+    return min(
+        plan.most_samples, max(count + 1, math.ceil(count * 1.1), math.ceil(min(predicted, 2 * count)))
+    )

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from critests.statistics.autocorrelation import inefficiency
-from critests.statistics.quantiles import STANDARD_QUANTILES, Interval, interval_of_sorted, quantile_of_sorted, supports
+from critests.statistics.quantiles import (
+    STANDARD_QUANTILES,
+    Interval,
+    interval_of_sorted,
+    quantile_of_sorted,
+    supports,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +37,11 @@ class Summary:
     """Only those that the number of samples supports."""
 
 
-def summarise(samples: Sequence[float], wanted: Sequence[float] = STANDARD_QUANTILES, *, confidence: float = 0.95) -> Summary:
-    """Summarise samples; in the order in which they were taken, as the intervals allow for dependence between neighbours.
+def summarise(
+    samples: Sequence[float], wanted: Sequence[float] = STANDARD_QUANTILES, *, confidence: float = 0.95
+) -> Summary:
+    """Summarise samples; in the order in which they were taken, as the intervals allow for dependence between
+    neighbours.
 
     Raises:
         ValueError: there is no sample.
@@ -48,10 +57,17 @@ def summarise(samples: Sequence[float], wanted: Sequence[float] = STANDARD_QUANT
         maximum=ordered[-1],
         mean=fmean(ordered),
         mad=median(abs(value - middle) for value in ordered),
-        quantiles={at: _estimate(samples, ordered, at, confidence) for at in wanted if supports(len(ordered), at, confidence=confidence)},
+        quantiles={
+            at: _estimate(samples, ordered, at, confidence)
+            for at in wanted
+            if supports(len(ordered), at, confidence=confidence)
+        },
     )
 
 
 def _estimate(samples: Sequence[float], ordered: Sequence[float], at: float, confidence: float) -> Estimate:
     worth = inefficiency(samples, at)
-    return Estimate(quantile_of_sorted(ordered, at), interval_of_sorted(ordered, at, confidence=confidence, inefficiency=worth))
+    return Estimate(
+        quantile_of_sorted(ordered, at),
+        interval_of_sorted(ordered, at, confidence=confidence, inefficiency=worth),
+    )

@@ -1,8 +1,9 @@
-"""Does a series grow, and how fast? Theil-Sen slope with its interval and the Mann-Kendall test, for leaks in a soak run.
+"""Does a series grow, and how fast? Theil-Sen slope with its interval and the Mann-Kendall test, for leaks in
+a soak run.
 
-Sources: Sen, "Estimates of the Regression Coefficient Based on Kendall's Tau" (1968); Mann (1945) and Kendall (1975) for the test;
-Hamed and Rao, "A Modified Mann-Kendall Trend Test for Autocorrelated Data" (1998) for series whose neighbours resemble each other,
-as memory under a garbage collector does.
+Sources: Sen, "Estimates of the Regression Coefficient Based on Kendall's Tau" (1968); Mann (1945) and Kendall
+(1975) for the test; Hamed and Rao, "A Modified Mann-Kendall Trend Test for Autocorrelated Data" (1998) for
+series whose neighbours resemble each other, as memory under a garbage collector does.
 """
 
 import math
@@ -19,7 +20,9 @@ from critests.statistics.quantiles import Interval
 from critests.statistics.shifts import doubled_midranks
 
 _MOST_POINTS = 300
-"""Longer series are first thinned to medians of neighbours: the slopes grow with the square of the number of points."""
+"""Longer series are first thinned to medians of neighbours: the slopes grow with the square of the number of
+points.
+"""
 _FEWEST_POINTS = 4
 _SIGNIFICANT_LAG = 1.96
 
@@ -82,7 +85,13 @@ def mann_kendall(values: Sequence[float], *, autocorrelated: bool = True) -> Ken
     return Kendall(score, deviation, min(1.0, 2 * (1 - NORMAL.cdf(standard))))
 
 
-def trend(positions: Sequence[float], values: Sequence[float], *, confidence: float = 0.99, autocorrelated: bool = True) -> Trend:
+def trend(
+    positions: Sequence[float],
+    values: Sequence[float],
+    *,
+    confidence: float = 0.99,
+    autocorrelated: bool = True,
+) -> Trend:
     """Return the Theil-Sen slope of values over positions (time, or cycles done).
 
     Args:
@@ -119,11 +128,17 @@ def _interval(slopes: Sequence[float], deviation: float, confidence: float) -> I
 
 
 def _widening(values: Sequence[float]) -> float:
-    """By how much autocorrelation of the ranks, with the trend taken out, widens the variance of the score; at least 1."""
+    """By how much autocorrelation of the ranks, with the trend taken out, widens the variance of the score;
+    at least 1.
+    """
     count = len(values)
     thinned = values if count <= _MOST_POINTS else batch_medians(values, _MOST_POINTS)
     size = len(thinned)
-    slope = median((thinned[second] - thinned[first]) / (second - first) for first in range(size) for second in range(first + 1, size))
+    slope = median(
+        (thinned[second] - thinned[first]) / (second - first)
+        for first in range(size)
+        for second in range(first + 1, size)
+    )
     ranks = doubled_midranks([value - slope * index for index, value in enumerate(thinned)])
     centred = [rank - (size + 1) for rank in ranks]
     spread = sum(value * value for value in centred)
@@ -133,6 +148,8 @@ def _widening(values: Sequence[float]) -> float:
     for lag in range(1, size // 4 + 1):
         correlation = sum(left * right for left, right in zip(centred, centred[lag:], strict=False)) / spread
         if correlation <= _SIGNIFICANT_LAG / math.sqrt(size):
-            break  # the first lag without a significant correlation ends the memory; later ones are chance or a period
+            # the first lag without a significant correlation ends the memory; later ones are chance or a
+            # period
+            break
         total += (size - lag) * (size - lag - 1) * (size - lag - 2) * correlation
     return 1 + 2 * total / (size * (size - 1) * (size - 2))

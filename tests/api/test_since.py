@@ -5,22 +5,42 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.api.since import ALWAYS, Minor, _data, as_of, since_enum, since_field, since_message, since_rpc, since_value
+from critests.api.since import (
+    ALWAYS,
+    Minor,
+    _data,
+    as_of,
+    since_enum,
+    since_field,
+    since_message,
+    since_rpc,
+    since_value,
+)
 
 FILE = cri.DESCRIPTOR
 MESSAGES = FILE.message_types_by_name
-ENUMS = {enum.full_name.removeprefix(f"{FILE.package}."): enum for enum in FILE.enum_types_by_name.values()} | {
-    enum.full_name.removeprefix(f"{FILE.package}."): enum for message in MESSAGES.values() for enum in message.enum_types
+ENUMS = {
+    enum.full_name.removeprefix(f"{FILE.package}."): enum for enum in FILE.enum_types_by_name.values()
+} | {
+    enum.full_name.removeprefix(f"{FILE.package}."): enum
+    for message in MESSAGES.values()
+    for enum in message.enum_types
 }
 
 
 def test_every_rpc_has_a_since_and_no_other() -> None:
-    assert set(_data()["rpcs"]) == {method.name for service in FILE.services_by_name.values() for method in service.methods}
+    assert set(_data()["rpcs"]) == {
+        method.name for service in FILE.services_by_name.values() for method in service.methods
+    }
 
 
 def test_every_field_has_a_since_and_no_other() -> None:
-    described = {f"{name}.{field}" for name, message in _data()["messages"].items() for field in message["fields"]}
-    assert described == {f"{name}.{field.name}" for name, message in MESSAGES.items() for field in message.fields}
+    described = {
+        f"{name}.{field}" for name, message in _data()["messages"].items() for field in message["fields"]
+    }
+    assert described == {
+        f"{name}.{field.name}" for name, message in MESSAGES.items() for field in message.fields
+    }
     assert set(_data()["messages"]) == set(MESSAGES)
 
 
@@ -32,9 +52,14 @@ def test_every_enum_value_has_a_since_and_no_other() -> None:
 def test_no_part_is_older_than_the_whole_or_newer_than_the_data() -> None:
     newest = Minor.parse(as_of())
     for message in _data()["messages"].values():
-        assert all(Minor.parse(message["since"]) <= Minor.parse(field) <= newest for field in message["fields"].values())
+        assert all(
+            Minor.parse(message["since"]) <= Minor.parse(field) <= newest
+            for field in message["fields"].values()
+        )
     for enum in _data()["enums"].values():
-        assert all(Minor.parse(enum["since"]) <= Minor.parse(value) <= newest for value in enum["values"].values())
+        assert all(
+            Minor.parse(enum["since"]) <= Minor.parse(value) <= newest for value in enum["values"].values()
+        )
 
 
 def test_no_rpc_is_older_than_its_messages() -> None:

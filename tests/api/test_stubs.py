@@ -25,7 +25,9 @@ SERVICES = cri.DESCRIPTOR.services_by_name
 
 @pytest.mark.skipif(not GENERATOR.is_file(), reason="not a checkout: tools/generate_api.py is not here")
 def test_generating_again_gives_the_committed_files() -> None:
-    done = subprocess.run([sys.executable, str(GENERATOR), "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(GENERATOR), "--check"], capture_output=True, text=True, check=False
+    )
     if done.returncode == 2:
         pytest.skip(done.stderr.strip())
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -33,14 +35,19 @@ def test_generating_again_gives_the_committed_files() -> None:
 
 def test_stubs_import_with_warnings_as_errors() -> None:
     script = "from critests.api import api_pb2, api_pb2_grpc"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_whole_api_is_there() -> None:
     messages = cri.DESCRIPTOR.message_types_by_name.values()
     assert cri.DESCRIPTOR.package == "runtime.v1"
-    assert {name: len(service.methods) for name, service in SERVICES.items()} == {"RuntimeService": 37, "ImageService": 6}
+    assert {name: len(service.methods) for name, service in SERVICES.items()} == {
+        "RuntimeService": 37,
+        "ImageService": 6,
+    }
     assert len(messages) == 175
     assert sum(len(message.fields) for message in messages) == 478
 
@@ -48,7 +55,11 @@ def test_the_whole_api_is_there() -> None:
 def test_every_service_rpc_message_and_enum_has_a_comment() -> None:
     lines = PROTO.read_text(encoding="utf-8").splitlines()
     pairs = list(zip(["", *lines], lines, strict=False))
-    bare = [line for before, line in pairs if re.match(r"\s*(service|rpc|message|enum) ", line) and not before.lstrip().startswith("// ")]
+    bare = [
+        line
+        for before, line in pairs
+        if re.match(r"\s*(service|rpc|message|enum) ", line) and not before.lstrip().startswith("// ")
+    ]
     assert bare == []
 
 
@@ -95,13 +106,18 @@ def stub(tmp_path: Path) -> Iterator[cri_grpc.RuntimeServiceStub]:
 
 def test_stub_and_servicer_speak_and_are_typed(stub: cri_grpc.RuntimeServiceStub) -> None:
     version = stub.Version(cri.VersionRequest(version="v1"), timeout=10)
-    events = [assert_type(event, cri.ContainerEventResponse) for event in stub.GetContainerEvents(cri.GetEventsRequest(), timeout=10)]
+    events = [
+        assert_type(event, cri.ContainerEventResponse)
+        for event in stub.GetContainerEvents(cri.GetEventsRequest(), timeout=10)
+    ]
 
     assert assert_type(version, cri.VersionResponse) == cri.VersionResponse(runtime_name="tiny", version="v1")
     assert [event.container_id for event in events] == ["c"]
 
 
-def test_a_servicer_answers_unimplemented_for_what_it_does_not_have(stub: cri_grpc.RuntimeServiceStub) -> None:
+def test_a_servicer_answers_unimplemented_for_what_it_does_not_have(
+    stub: cri_grpc.RuntimeServiceStub,
+) -> None:
     with pytest.raises(grpc.RpcError) as caught:
         stub.Status(cri.StatusRequest(), timeout=10)
     assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED

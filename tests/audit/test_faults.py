@@ -27,7 +27,9 @@ def read(text: str) -> Fault:
 
 def change(text: str, message: Message, request: Message | None = None) -> bool:
     fault = read(text)
-    return fault.change(message, Surroundings(request or fault.rpc.request(), message if fault.side == "response" else None))
+    return fault.change(
+        message, Surroundings(request or fault.rpc.request(), message if fault.side == "response" else None)
+    )
 
 
 def listed() -> cri.ListContainersResponse:
@@ -40,7 +42,9 @@ def listed() -> cri.ListContainersResponse:
 
 
 STATUS = cri.ContainerStatusResponse(
-    status=cri.ContainerStatus(id="ab", exit_code=3, state=cri.CONTAINER_RUNNING, created_at=10**18, labels={"a.b/c": "x", "d": "y"})
+    status=cri.ContainerStatus(
+        id="ab", exit_code=3, state=cri.CONTAINER_RUNNING, created_at=10**18, labels={"a.b/c": "x", "d": "y"}
+    )
 )
 
 
@@ -59,12 +63,20 @@ STATUS = cri.ContainerStatusResponse(
         ('ContainerStatus.response.status.id: append " \\n "', "id", "ab \n "),
         ("ContainerStatus.response.status.id: truncate 1", "id", "a"),
         ('ContainerStatus.response.status.id: set ""', "id", ""),
-        ("ContainerStatus.response.status.finished_at: copy response.status.created_at", "finished_at", 10**18),
+        (
+            "ContainerStatus.response.status.finished_at: copy response.status.created_at",
+            "finished_at",
+            10**18,
+        ),
         ("ContainerStatus.response.status.labels: drop-first", "labels", {"d": "y"}),
         ("ContainerStatus.response.status.labels: drop-all", "labels", {}),
         ("ContainerStatus.response.status.labels: drop d", "labels", {"a.b/c": "x"}),
         ('ContainerStatus.response.status.labels["a.b/c"]: set v', "labels", {"a.b/c": "v", "d": "y"}),
-        ("ContainerStatus.response.status.labels[new]: set v", "labels", {"a.b/c": "x", "d": "y", "new": "v"}),
+        (
+            "ContainerStatus.response.status.labels[new]: set v",
+            "labels",
+            {"a.b/c": "x", "d": "y", "new": "v"},
+        ),
         ("ContainerStatus.response.status.labels[d]: clear", "labels", {"a.b/c": "x"}),
         ("ContainerStatus.response.status.labels[]: upper", "labels", {"a.b/c": "X", "d": "Y"}),
         ('ContainerStatus.response.status.labels: set {"k": "v"}', "labels", {"k": "v"}),
@@ -116,7 +128,9 @@ def test_every_element_of_a_nested_map() -> None:
 
 
 def test_requests_presence_bools_bytes_and_scalar_lists() -> None:
-    sandbox = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id="x", state=cri.PodSandboxStateValue(state=cri.SANDBOX_READY)))
+    sandbox = cri.ListPodSandboxRequest(
+        filter=cri.PodSandboxFilter(id="x", state=cri.PodSandboxStateValue(state=cri.SANDBOX_READY))
+    )
     assert change("ListPodSandbox.request.filter.state: clear", sandbox)
     assert not sandbox.filter.HasField("state")
     assert change("ListPodSandbox.request.filter: clear", sandbox)
@@ -206,7 +220,9 @@ def test_other_kinds_of_faults() -> None:
     assert parse_fault("stream: swap-channels") == StreamFault(
         "stream: swap-channels", ("Exec", "Attach", "PortForward"), "swap-channels", ""
     )
-    assert parse_fault("Exec.stream: truncate") == StreamFault("Exec.stream: truncate", ("Exec",), "truncate", "3")
+    assert parse_fault("Exec.stream: truncate") == StreamFault(
+        "Exec.stream: truncate", ("Exec",), "truncate", "3"
+    )
     assert read("Version: error UNAVAILABLE").argument[0] is grpc.StatusCode.UNAVAILABLE
     assert read("StartContainer: delay 250ms").argument == 0.25
 
@@ -234,9 +250,17 @@ def test_other_kinds_of_faults() -> None:
     ],
 )
 def test_conditions(condition: str, moment: dict[str, Any], holds: bool) -> None:
-    wish = cri.ContainerFilter(id="abc", state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED), label_selector={"x": "1"})
-    seen: dict[str, Any] = {"nth": 1, "repeated": False, "request": cri.ListContainersRequest(filter=wish)} | moment
-    assert read(f"ListContainers.response.containers: drop-all when {condition}").holds(Moment(**seen)) == holds
+    wish = cri.ContainerFilter(
+        id="abc", state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED), label_selector={"x": "1"}
+    )
+    seen: dict[str, Any] = {
+        "nth": 1,
+        "repeated": False,
+        "request": cri.ListContainersRequest(filter=wish),
+    } | moment
+    assert (
+        read(f"ListContainers.response.containers: drop-all when {condition}").holds(Moment(**seen)) == holds
+    )
 
 
 def test_when_in_quotes_is_no_condition() -> None:
@@ -255,13 +279,23 @@ for _rpc in rpcs().values():
 
 
 def example(field: FieldDescriptor, kind: str) -> str:
-    plain = {"number": "1", "bool": "true", "text": "x", "bytes": "x", "message": "{}", "list": "[]", "map": "{}"}
+    plain = {
+        "number": "1",
+        "bool": "true",
+        "text": "x",
+        "bytes": "x",
+        "message": "{}",
+        "list": "[]",
+        "map": "{}",
+    }
     return held_enum(field).values[0].name if kind == "enum" else plain[kind]
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.sampled_from(PATHS), st.sampled_from(sorted(FIELD_ACTIONS)))
-def test_every_action_fits_every_field_or_is_refused_with_what_fits(path: tuple[str, FieldDescriptor, bool], action: str) -> None:
+def test_every_action_fits_every_field_or_is_refused_with_what_fits(
+    path: tuple[str, FieldDescriptor, bool], action: str
+) -> None:
     target, field, element = path
     kind = kind_of(field, element=element)
     argument = {
@@ -274,7 +308,9 @@ def test_every_action_fits_every_field_or_is_refused_with_what_fits(path: tuple[
     }[FIELD_ACTIONS[action].argument]
     text = f"{target}: {action} {argument}".strip()
     if kind in FIELD_ACTIONS[action].kinds:
-        if action in {"drop-where", "keep-where"} and (field.message_type is None or "id" not in field.message_type.fields_by_name):
+        if action in {"drop-where", "keep-where"} and (
+            field.message_type is None or "id" not in field.message_type.fields_by_name
+        ):
             return
         fault = read(text)
         message = (fault.rpc.request if fault.side == "request" else fault.rpc.response)()
@@ -288,6 +324,11 @@ def test_every_action_fits_every_field_or_is_refused_with_what_fits(path: tuple[
 @settings(deadline=None, derandomize=True)
 @given(st.text(max_size=60))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    for whole in (text, f"StopContainer: {text}", f"ListContainers.response.containers{text}: clear", f"Version: swallow when {text}"):
+    for whole in (
+        text,
+        f"StopContainer: {text}",
+        f"ListContainers.response.containers{text}: clear",
+        f"Version: swallow when {text}",
+    ):
         with contextlib.suppress(FaultError):
             parse_fault(whole)

@@ -36,7 +36,9 @@ def broken(name: str, *lines: tuple[bytes, bytes, bytes], argument: float | None
     for stream, tag, payload in lines:
         state.lines += 1
         line = Line(TIME, stream, tag, payload)
-        written += b"".join(map(bytes, change.change(line, change.default if argument is None else argument, state)))
+        written += b"".join(
+            map(bytes, change.change(line, change.default if argument is None else argument, state))
+        )
     return [re.sub(rb"^\S+Z ", b"", line) for line in written.split(b"\n")[:-1]]
 
 
@@ -55,7 +57,10 @@ LONG = [(OUT, b"P", b"aaa"), (ERR, b"F", b"x"), (OUT, b"F", b"b"), (OUT, b"P", b
         ("one-stream", [b"stdout P aaa", b"stdout F x", b"stdout F b", b"stdout P end"]),
         ("drop-stderr", [b"stdout P aaa", b"stdout F b", b"stdout P end"]),
         ("drop-nth", [b"stdout P aaa", b"stdout F b"]),
-        ("duplicate-nth", [b"stdout P aaa", b"stderr F x", b"stderr F x", b"stdout F b", b"stdout P end", b"stdout P end"]),
+        (
+            "duplicate-nth",
+            [b"stdout P aaa", b"stderr F x", b"stderr F x", b"stdout F b", b"stdout P end", b"stdout P end"],
+        ),
         ("swap-pairs", [b"stderr F x", b"stdout P aaa", b"stdout P end", b"stdout F b"]),
         ("upper", [b"stdout P AAA", b"stderr F X", b"stdout F B", b"stdout P END"]),
         ("no-tag", [b"stdout aaa", b"stderr x", b"stdout b", b"stdout end"]),
@@ -79,7 +84,10 @@ def test_changes_of_payloads_and_times() -> None:
 
 def log_of(client: Client, container: str) -> list[bytes]:
     """Read the log at the moment at which the status says that the container has exited."""
-    return [line.split(b" ", 1)[1] for line in Path(client.wait_exited(container).log_path).read_bytes().splitlines()]
+    return [
+        line.split(b" ", 1)[1]
+        for line in Path(client.wait_exited(container).log_path).read_bytes().splitlines()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -125,11 +133,19 @@ def test_no_file_and_late(proxy: FaultProxy, client: Client, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("fault", "old_grows", "kept"),
-    [("log: upper", False, True), ("log: ignore-reopen", True, True), ("log: truncate-on-reopen", False, False)],
+    [
+        ("log: upper", False, True),
+        ("log: ignore-reopen", True, True),
+        ("log: truncate-on-reopen", False, False),
+    ],
 )
-def test_reopen(proxy: FaultProxy, client: Client, tmp_path: Path, fault: str, *, old_grows: bool, kept: bool) -> None:
+def test_reopen(
+    proxy: FaultProxy, client: Client, tmp_path: Path, fault: str, *, old_grows: bool, kept: bool
+) -> None:
     proxy.faults = [fault]
-    container = client.run_container(client.run_sandbox(), ["sh", "-c", "while :; do echo line; sleep 0.02; done"])
+    container = client.run_container(
+        client.run_sandbox(), ["sh", "-c", "while :; do echo line; sleep 0.02; done"]
+    )
     log, old = tmp_path / "main.log", tmp_path / "main.log.1"
     eventually(log.read_bytes, lambda seen: seen.lower().count(b"line") > 2)
     log.rename(old)
@@ -150,7 +166,9 @@ def test_the_file_of_a_removed_container(proxy: FaultProxy, client: Client, tmp_
     assert not list(tmp_path.iterdir())
 
 
-def test_a_fault_that_is_taken_away_leaves_what_was_written(proxy: FaultProxy, client: Client, tmp_path: Path) -> None:
+def test_a_fault_that_is_taken_away_leaves_what_was_written(
+    proxy: FaultProxy, client: Client, tmp_path: Path
+) -> None:
     proxy.faults = ["log: upper"]
     client.wait_exited(client.run_container(client.run_sandbox(), ["echo", "x"]))
     proxy.faults = []

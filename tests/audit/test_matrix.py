@@ -92,7 +92,11 @@ def suite_tests() -> set[str]:
     names = set()
     for file in Path(critests.validation.__path__[0]).rglob("test_*.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
+        names |= {
+            node.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        }
     return names
 
 
@@ -125,9 +129,14 @@ def test_one_case_of_a_test_is_enough_unless_the_matrix_names_the_case(tmp_path:
         honest={"test_a": "failed"},
         tests={"test_a", "test_b[x]", "test_b[y]", "test_c"},
     )
-    assert [(verdict.fault, verdict.test) for verdict in audit.unnoticed(read)] == [("one", "test_b[x]"), ("one", "test_a")]
+    assert [(verdict.fault, verdict.test) for verdict in audit.unnoticed(read)] == [
+        ("one", "test_b[x]"),
+        ("one", "test_a"),
+    ]
     lines = audit.lines(read)
-    assert lines[0].startswith("NOT NOTICED: one (StopContainer: swallow) in test_b[x]: passed, it changed something 1 times")
+    assert lines[0].startswith(
+        "NOT NOTICED: one (StopContainer: swallow) in test_b[x]: passed, it changed something 1 times"
+    )
     assert "not judged: test_a did not pass without a fault" in lines
     assert "no fault is known for: test_c" in lines
     assert lines[-1] == "1 of 3 tests were turned red by a fault; 2 faults went unnoticed"

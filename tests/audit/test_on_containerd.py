@@ -20,7 +20,9 @@ from tests.criserver.clients import eventually
 
 pytestmark = [
     pytest.mark.runtime,
-    pytest.mark.skipif(os.geteuid() != 0 or shutil.which("containerd") is None, reason="needs root and a containerd"),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or shutil.which("containerd") is None, reason="needs root and a containerd"
+    ),
 ]
 SCRIPT = "echo '  a'; echo err >&2; printf end; exec sleep 100"
 
@@ -31,8 +33,12 @@ class Pod:
     def __init__(self, proxy: FaultProxy, connection: Connection, image: str, logs: Path) -> None:
         self.proxy, self.connection, self.image, self.logs = proxy, connection, image, logs
         metadata = cri.PodSandboxMetadata(name="audit", uid="audit", namespace="audit")
-        self.config = cri.PodSandboxConfig(metadata=metadata, hostname="audit", log_directory=str(logs), linux=cri.LinuxPodSandboxConfig())
-        self.id = connection.runtime.RunPodSandbox(cri.RunPodSandboxRequest(config=self.config)).pod_sandbox_id
+        self.config = cri.PodSandboxConfig(
+            metadata=metadata, hostname="audit", log_directory=str(logs), linux=cri.LinuxPodSandboxConfig()
+        )
+        self.id = connection.runtime.RunPodSandbox(
+            cri.RunPodSandboxRequest(config=self.config)
+        ).pod_sandbox_id
 
     def run(self, name: str, script: str = SCRIPT) -> str:
         config = cri.ContainerConfig(
@@ -42,13 +48,17 @@ class Pod:
             log_path=f"{name}.log",
             linux=cri.LinuxContainerConfig(),
         )
-        request = cri.CreateContainerRequest(pod_sandbox_id=self.id, config=config, sandbox_config=self.config)
+        request = cri.CreateContainerRequest(
+            pod_sandbox_id=self.id, config=config, sandbox_config=self.config
+        )
         container = self.connection.runtime.CreateContainer(request).container_id
         self.connection.runtime.StartContainer(cri.StartContainerRequest(container_id=container))
         return container
 
     def status(self, container: str) -> cri.ContainerStatus:
-        return self.connection.runtime.ContainerStatus(cri.ContainerStatusRequest(container_id=container)).status
+        return self.connection.runtime.ContainerStatus(
+            cri.ContainerStatusRequest(container_id=container)
+        ).status
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +70,9 @@ def pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
         pause = f"{registry.address}/critests/pause:1"
         plain = registry.mint("plain", f"critests/{run.id}/plain")
         with (
-            start_throwaway(run_id=run.id, pause_image=pause, registry_addresses=[registry.address]) as runtime,
+            start_throwaway(
+                run_id=run.id, pause_image=pause, registry_addresses=[registry.address]
+            ) as runtime,
             FaultProxy(runtime.endpoint) as proxy,
         ):
             connection = connect(Endpoint.parse(proxy.endpoint))
@@ -110,9 +122,13 @@ def test_reopened_log(pod: Pod) -> None:
 def test_sessions(pod: Pod) -> None:
     container = pod.run("sessions")
     pod.proxy.faults = ["Exec.stream: swap-channels", "Version: swallow"]
-    request = cri.ExecRequest(container_id=container, cmd=["sh", "-c", "echo out; echo err >&2; exit 3"], stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=container, cmd=["sh", "-c", "echo out; echo err >&2; exit 3"], stdout=True, stderr=True
+    )
     url = pod.connection.runtime.Exec(request).url
-    session = websocket.create_connection(url.replace("http", "ws", 1), subprotocols=["v4.channel.k8s.io"], timeout=10)
+    session = websocket.create_connection(
+        url.replace("http", "ws", 1), subprotocols=["v4.channel.k8s.io"], timeout=10
+    )
     frames = []
     while (message := session.recv_data())[0] != websocket.ABNF.OPCODE_CLOSE:
         frames.append(message[1])

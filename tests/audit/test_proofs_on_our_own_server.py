@@ -1,4 +1,6 @@
-"""Tests that no runtime at hand can prove are proven on our own server: right, and wrong in every way of their faults."""
+"""Tests that no runtime at hand can prove are proven on our own server: right, and wrong in every way of
+their faults.
+"""
 
 import re
 import subprocess
@@ -15,12 +17,25 @@ BROKEN = "LOG-11,EXS-09,EXS-10/bounded,RT-13,IMG-19/code,SBX-29,CTR-39,IMS-17"
 """What containerd 2.1 breaks, most of it in every other version too."""
 
 
-@pytest.mark.parametrize(("requirements", "tests"), [(OFFERED_NOWHERE, 11), (BROKEN, 9)], ids=["offered nowhere", "broken"])
+@pytest.mark.parametrize(
+    ("requirements", "tests"), [(OFFERED_NOWHERE, 11), (BROKEN, 9)], ids=["offered nowhere", "broken"]
+)
 def test_what_no_runtime_here_can_prove(tmp_path: Path, requirements: str, tests: int) -> None:
     with serve(CriServer()) as endpoint:
         command = [sys.executable, "-m", "critests.audit", "-q", "--cri-allow-kubelet", "--cri-disruptive"]
-        command += ["--runtime-endpoint", endpoint, "--cri-select", requirements, "--cri-results", str(tmp_path)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment(), check=False)
+        command += [
+            "--runtime-endpoint",
+            endpoint,
+            "--cri-select",
+            requirements,
+            "--cri-results",
+            str(tmp_path),
+        ]
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, env=environment(), check=False
+        )
 
-    assert f"{tests} of {tests} tests were turned red by a fault; 0 faults went unnoticed" in ended.stdout, ended.stdout + ended.stderr
+    assert f"{tests} of {tests} tests were turned red by a fault; 0 faults went unnoticed" in ended.stdout, (
+        ended.stdout + ended.stderr
+    )
     assert re.search(r"^\d+ passed, \d+ deselected", ended.stdout, re.MULTILINE), ended.stdout

@@ -159,8 +159,13 @@ def test_a_dead_runtime_is_unavailable_and_comes_back(tmp_path: Path) -> None:
 
 def test_faults_in_requests_and_answers(bench: Bench) -> None:
     first, second = bench.client.run_sandbox("a"), bench.client.run_sandbox("b")
-    bench.break_("ListPodSandbox.request.filter.id: clear", "ListPodSandbox.response.items[].state: set SANDBOX_NOTREADY")
-    items = bench.runtime.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=first)), timeout=5).items
+    bench.break_(
+        "ListPodSandbox.request.filter.id: clear",
+        "ListPodSandbox.response.items[].state: set SANDBOX_NOTREADY",
+    )
+    items = bench.runtime.ListPodSandbox(
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=first)), timeout=5
+    ).items
     assert {item.id for item in items} == {first, second}
     assert {item.state for item in items} == {cri.SANDBOX_NOTREADY}
     assert list(bench.proxy.hits.values()) == [1, 1]
@@ -184,7 +189,11 @@ def test_swallow(bench: Bench) -> None:
 
 def test_error_and_conditions(bench: Bench) -> None:
     bench.break_('Version: error UNAVAILABLE "not now" when nth=2')
-    assert [code(bench.client) for _ in range(3)] == [grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.OK]
+    assert [code(bench.client) for _ in range(3)] == [
+        grpc.StatusCode.OK,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.OK,
+    ]
     bench.break_("Version: error NOT_FOUND when repeated")
     assert [code(bench.client) for _ in range(2)] == [grpc.StatusCode.OK, grpc.StatusCode.NOT_FOUND]
 
@@ -276,12 +285,17 @@ def test_an_error_in_the_middle_of_a_stream(bench: Bench) -> None:
 
 
 def test_an_event_can_be_dropped(bench: Bench) -> None:
-    bench.break_("GetContainerEvents.response: drop when response.container_event_type==CONTAINER_STARTED_EVENT")
+    bench.break_(
+        "GetContainerEvents.response: drop when response.container_event_type==CONTAINER_STARTED_EVENT"
+    )
     with contextlib.closing(Events(bench.client)) as events:
         box = bench.client.run_sandbox()
         bench.runtime.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=box), timeout=5)
         seen = eventually(lambda: events.seen, lambda seen: len(seen) == 2)
-    assert [event.container_event_type for event in seen] == [cri.CONTAINER_CREATED_EVENT, cri.CONTAINER_STOPPED_EVENT]
+    assert [event.container_event_type for event in seen] == [
+        cri.CONTAINER_CREATED_EVENT,
+        cri.CONTAINER_STOPPED_EVENT,
+    ]
 
 
 def test_a_block_can_be_honest(bench: Bench) -> None:
@@ -325,7 +339,9 @@ def test_run_proxy_says_what_it_did(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         listen = tmp_path / "proxy.sock"
         arguments = (listen, endpoint, ["Version.response.version: set x"])
-        thread = threading.Thread(target=run_proxy, args=arguments, kwargs={"say": said.append, "until": over})
+        thread = threading.Thread(
+            target=run_proxy, args=arguments, kwargs={"say": said.append, "until": over}
+        )
         thread.start()
         eventually(listen.exists, bool)
         with connect(f"unix://{listen}") as client:

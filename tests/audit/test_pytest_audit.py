@@ -83,8 +83,8 @@ id = "other-name"
 break = "Version.response.runtime_name: set other"
 promise = "Version tells the name"
 turns_red = [
-    "test_in_the_call", "test_in_the_set_up", "test_shared", "test_cases", "test_that_looks_away", "test_that_breaks",
-    "test_of_what_is_not_offered",
+    "test_in_the_call", "test_in_the_set_up", "test_shared", "test_cases", "test_that_looks_away",
+    "test_that_breaks", "test_of_what_is_not_offered",
 ]
 
 [[fault]]
@@ -118,9 +118,27 @@ def endpoint() -> Iterator[str]:
 def audit(directory: Path, endpoint: str, *arguments: str) -> tuple[int, str, dict[str, Any]]:
     (directory / "test_small.py").write_text(SUITE, encoding="utf-8")
     (directory / "matrix.toml").write_text(MATRIX, encoding="utf-8")
-    (directory / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider -p no:locust\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "test_small.py", "-p", "critests.audit.pytest_audit", "--cri-audit"]
-    command += ["--cri-audit-matrix", "matrix.toml", "--cri-audit-report", "report.json", "--runtime-endpoint", endpoint]
+    (directory / "pytest.ini").write_text(
+        "[pytest]\naddopts = -p no:cacheprovider -p no:locust\n", encoding="utf-8"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "test_small.py",
+        "-p",
+        "critests.audit.pytest_audit",
+        "--cri-audit",
+    ]
+    command += [
+        "--cri-audit-matrix",
+        "matrix.toml",
+        "--cri-audit-report",
+        "report.json",
+        "--runtime-endpoint",
+        endpoint,
+    ]
     command += ["--cri-read-only", "--cri-results", str(directory / "results"), *arguments]
     ended = subprocess.run(
         command,
@@ -132,7 +150,11 @@ def audit(directory: Path, endpoint: str, *arguments: str) -> tuple[int, str, di
         check=False,
     )
     report = directory / "report.json"
-    return ended.returncode, ended.stdout + ended.stderr, json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
+    return (
+        ended.returncode,
+        ended.stdout + ended.stderr,
+        json.loads(report.read_text(encoding="utf-8")) if report.exists() else {},
+    )
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "two workers"])
@@ -161,7 +183,9 @@ def test_what_is_noticed(tmp_path: Path, endpoint: str, workers: list[str]) -> N
     ]
     assert report["without_fault"] == ["test_without_a_fault"]
     assert report["not_tried"] == ["test_of_what_is_not_offered"]
-    assert {name for name, outcome in report["honest"].items() if outcome != "passed"} == {"test_of_what_is_not_offered"}
+    assert {name for name, outcome in report["honest"].items() if outcome != "passed"} == {
+        "test_of_what_is_not_offered"
+    }
     assert "not tried: test_of_what_is_not_offered is unsupported or blocked here" in output
     assert "4 of 9 tests were turned red by a fault; 4 faults went unnoticed" in output
     assert status == 1
@@ -175,7 +199,14 @@ def test_one_fault_only(tmp_path: Path, endpoint: str) -> None:
 
 def test_a_fault_that_is_tried(tmp_path: Path, endpoint: str) -> None:
     status, output, report = audit(
-        tmp_path, endpoint, "--cri-audit-try", "Version: hang", "-k", "in_the_call or without", "--cri-deadline-scale", "0.2"
+        tmp_path,
+        endpoint,
+        "--cri-audit-try",
+        "Version: hang",
+        "-k",
+        "in_the_call or without",
+        "--cri-deadline-scale",
+        "0.2",
     )
     assert {verdict["test"]: verdict["noticed"] for verdict in report["verdicts"]} == {
         "test_in_the_call": True,

@@ -21,7 +21,10 @@ from critests.audit.session import Reset, Session
 from tests.criserver import CriServer, serve
 from tests.criserver.clients import Client, connect
 
-UPGRADE = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nSec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n"
+UPGRADE = (
+    b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nSec-WebSocket-Protocol:"
+    b" v4.channel.k8s.io\r\n\r\n"
+)
 
 
 @settings(deadline=None, derandomize=True)
@@ -30,7 +33,9 @@ def test_frames_survive_the_wire_in_whatever_pieces(messages: list[tuple[bytes, 
     frames = [Frame(BINARY, payload, masked=masked) for payload, masked in messages]
     wire = b"".join(map(bytes, frames))
     reader = FrameReader()
-    assert [frame for at in range(0, len(wire), size) for frame in reader.feed(wire[at : at + size])] == frames
+    assert [
+        frame for at in range(0, len(wire), size) for frame in reader.feed(wire[at : at + size])
+    ] == frames
 
 
 @pytest.mark.parametrize("length", [125, 126, 65535, 65536])
@@ -117,9 +122,13 @@ class Seen:
 
 def run(client: Client, script: str, stdin: bytes = b"") -> Seen:
     container = client.run_container(client.run_sandbox(), ["sleep", "100"])
-    request = cri.ExecRequest(container_id=container, cmd=["sh", "-c", script], stdin=bool(stdin), stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=container, cmd=["sh", "-c", script], stdin=bool(stdin), stdout=True, stderr=True
+    )
     url = client.runtime.Exec(request, timeout=10).url
-    session = websocket.create_connection(url.replace("http", "ws", 1), subprotocols=["v4.channel.k8s.io"], timeout=2)
+    session = websocket.create_connection(
+        url.replace("http", "ws", 1), subprotocols=["v4.channel.k8s.io"], timeout=2
+    )
     seen = Seen()
     try:
         if stdin:
@@ -184,9 +193,13 @@ def test_a_client_that_goes_ends_the_command(proxy: FaultProxy, client: Client, 
     proxy.faults = ["stream: drop-resize"]
     del tmp_path
     container = client.run_container(client.run_sandbox(), ["sleep", "100"])
-    request = cri.ExecRequest(container_id=container, cmd=["sh", "-c", "echo ready; exec sleep 50"], stdout=True)
+    request = cri.ExecRequest(
+        container_id=container, cmd=["sh", "-c", "echo ready; exec sleep 50"], stdout=True
+    )
     url = client.runtime.Exec(request, timeout=10).url
-    session = websocket.create_connection(url.replace("http", "ws", 1), subprotocols=["v4.channel.k8s.io"], timeout=5)
+    session = websocket.create_connection(
+        url.replace("http", "ws", 1), subprotocols=["v4.channel.k8s.io"], timeout=5
+    )
     while b"ready" not in session.recv():
         pass
     session.shutdown()  # type: ignore[no-untyped-call]  # the library has no types here
@@ -208,7 +221,9 @@ def _relays(url: str) -> list[str]:
 def test_setting_other_faults_ends_the_relay(proxy: FaultProxy, client: Client) -> None:
     proxy.faults = ["stream: upper"]
     container = client.run_container(client.run_sandbox(), ["sleep", "100"])
-    url = client.runtime.Exec(cri.ExecRequest(container_id=container, cmd=["true"], stdout=True), timeout=10).url
+    url = client.runtime.Exec(
+        cri.ExecRequest(container_id=container, cmd=["true"], stdout=True), timeout=10
+    ).url
     proxy.faults = []
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", int(url.split(":")[2].split("/")[0])), timeout=5).close()

@@ -21,7 +21,17 @@ SERVER_HAS_NO_PROGRAMS = "B-08"
 
 
 def measure(endpoint: str, results: Path, *more: str) -> "subprocess.CompletedProcess[str]":
-    return critests("bench", "--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet", "--profile", "smoke", *more)
+    return critests(
+        "bench",
+        "--runtime-endpoint",
+        endpoint,
+        "--results",
+        str(results),
+        "--allow-kubelet",
+        "--profile",
+        "smoke",
+        *more,
+    )
 
 
 def outcomes(record: dict[str, Any]) -> dict[str, str]:
@@ -42,7 +52,10 @@ def test_a_right_server_is_measured(tmp_path: Path) -> None:
     assert record["kind"] == "benchmark"
     assert set(outcomes(record).values()) == {"passed"}
     assert record["machine"]["benchmark"]["load_average"]
-    keys = [(each["scenario"], each["operation"], tuple(sorted(each["dimensions"].items()))) for each in record["operations"]]
+    keys = [
+        (each["scenario"], each["operation"], tuple(sorted(each["dimensions"].items())))
+        for each in record["operations"]
+    ]
     assert len(keys) == len(set(keys))
     assert sum(each["headline"] for each in record["operations"]) >= 6
     (run,) = tmp_path.rglob("run.json")
@@ -59,7 +72,11 @@ def test_every_third_failure_is_counted_and_the_rest_measured(tmp_path: Path) ->
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     record = record_in(tmp_path)
-    pods = next(each for each in record["operations"] if each["scenario"] == "B-02" and each["operation"] == "RunPodSandbox")
+    pods = next(
+        each
+        for each in record["operations"]
+        if each["scenario"] == "B-02" and each["operation"] == "RunPodSandbox"
+    )
     assert pods["errors"]["UNKNOWN"] >= 1
     assert pods["count"] >= 1
     assert "cycles failed" in pods["note"]
@@ -68,7 +85,9 @@ def test_every_third_failure_is_counted_and_the_rest_measured(tmp_path: Path) ->
 def test_a_call_that_hangs_costs_its_own_scenario_only(tmp_path: Path) -> None:
     begin = time.monotonic()
     with serve(CriServer(wrong={"hangs=RunPodSandbox"})) as endpoint:
-        ended = measure(endpoint, tmp_path, "--select", "B-01,B-02,B-06,B-25", "--budget", "3", "--deadline-scale", "0.05")
+        ended = measure(
+            endpoint, tmp_path, "--select", "B-01,B-02,B-06,B-25", "--budget", "3", "--deadline-scale", "0.05"
+        )
 
     assert ended.returncode == 1, ended.stdout + ended.stderr
     record = record_in(tmp_path)
@@ -89,14 +108,19 @@ def test_a_runtime_that_dies_ends_the_run(tmp_path: Path) -> None:
 
     assert ended.returncode == 5, ended.stdout + ended.stderr
     record = record_in(tmp_path)
-    assert {outcome for name, outcome in outcomes(record).items() if name != "test_version_and_status"} == {"blocked"}
+    assert {outcome for name, outcome in outcomes(record).items() if name != "test_version_and_status"} == {
+        "blocked"
+    }
     assert "the runtime stopped answering" in record["exit_reason"]
     assert time.monotonic() - begin < 60
 
 
 @pytest.mark.parametrize(
     ("lie", "sentence"),
-    [("stop-does-nothing", "StopContainer returned, and"), ("remove-does-nothing", "RemoveContainer returned, and")],
+    [
+        ("stop-does-nothing", "StopContainer returned, and"),
+        ("remove-does-nothing", "RemoveContainer returned, and"),
+    ],
 )
 def test_a_runtime_that_only_says_so_is_found_out(lie: str, sentence: str, tmp_path: Path) -> None:
     with serve(CriServer(wrong={lie})) as endpoint:
@@ -112,16 +136,37 @@ def test_a_runtime_that_only_says_so_is_found_out(lie: str, sentence: str, tmp_p
 
 def pytest_on(endpoint: str, results: Path, *more: str) -> "subprocess.CompletedProcess[str]":
     """Run the scenarios by plain pytest, from a folder without a configuration."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "critests.benchmark", "--cri-allow-kubelet"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--pyargs",
+        "critests.benchmark",
+        "--cri-allow-kubelet",
+    ]
     command += ["--runtime-endpoint", endpoint, "--cri-results", str(results / "results"), *more]
-    return subprocess.run(command, capture_output=True, text=True, cwd=results, env=environment(), timeout=SECONDS, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=results, env=environment(), timeout=SECONDS, check=False
+    )
 
 
 def test_plain_pytest_measures_too_and_pytest_benchmark_has_the_headline(tmp_path: Path) -> None:
     saved = tmp_path / "saved.json"
     with serve(CriServer()) as endpoint:
         ended = pytest_on(
-            endpoint, tmp_path, "--benchmark-only", f"--benchmark-json={saved}", "--cri-select", "B-01", "--cri-budget", "1", "-W", "error"
+            endpoint,
+            tmp_path,
+            "--benchmark-only",
+            f"--benchmark-json={saved}",
+            "--cri-select",
+            "B-01",
+            "--cri-budget",
+            "1",
+            "-W",
+            "error",
         )
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -132,7 +177,16 @@ def test_plain_pytest_measures_too_and_pytest_benchmark_has_the_headline(tmp_pat
 def test_a_scenario_without_a_headline_in_seconds_warns_of_nothing(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"hangs=RunPodSandbox"})) as endpoint:
         ended = pytest_on(
-            endpoint, tmp_path, "--cri-select", "B-02,B-04,B-26", "--cri-budget", "1", "--cri-deadline-scale", "0.05", "-W", "error"
+            endpoint,
+            tmp_path,
+            "--cri-select",
+            "B-02,B-04,B-26",
+            "--cri-budget",
+            "1",
+            "--cri-deadline-scale",
+            "0.05",
+            "-W",
+            "error",
         )
 
     found = outcomes(record_in(tmp_path / "results"))
@@ -143,7 +197,17 @@ def test_a_scenario_without_a_headline_in_seconds_warns_of_nothing(tmp_path: Pat
 
 def test_disabled_benchmarks_are_measured_and_not_handed_over(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        ended = pytest_on(endpoint, tmp_path, "--benchmark-disable", "--cri-select", "B-01", "--cri-budget", "1", "-W", "error")
+        ended = pytest_on(
+            endpoint,
+            tmp_path,
+            "--benchmark-disable",
+            "--cri-select",
+            "B-01",
+            "--cri-budget",
+            "1",
+            "-W",
+            "error",
+        )
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert record_in(tmp_path / "results")["operations"]
@@ -177,7 +241,16 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], word: str, tmp_pat
 
 def test_the_other_side_must_be_there(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        ended = measure(endpoint, tmp_path, "--select", "B-01,B-02", "--budget", "1", "--against", str(tmp_path / "absent.sock"))
+        ended = measure(
+            endpoint,
+            tmp_path,
+            "--select",
+            "B-01,B-02",
+            "--budget",
+            "1",
+            "--against",
+            str(tmp_path / "absent.sock"),
+        )
 
     assert ended.returncode == 5, ended.stdout + ended.stderr
     assert "no such socket" in record_in(tmp_path)["exit_reason"]
@@ -190,7 +263,9 @@ def test_two_sides_are_measured_in_blocks(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     record = record_in(tmp_path)
     medians = {
-        (each["operation"], each["side"]): each["mean"] for each in record["operations"] if each["operation"] in {"Version", "Status"}
+        (each["operation"], each["side"]): each["mean"]
+        for each in record["operations"]
+        if each["operation"] in {"Version", "Status"}
     }
     assert medians["Version", "a"] < medians["Version", "b"]
     (run,) = tmp_path.rglob("run.json")
@@ -201,11 +276,22 @@ def test_it_does_not_work_beside_a_kubelet(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         connection = connect(Endpoint.parse(endpoint))
         config = cri.PodSandboxConfig(
-            metadata=cri.PodSandboxMetadata(name="web", uid="1", namespace="shop"), labels={"io.kubernetes.pod.uid": "web"}
+            metadata=cri.PodSandboxMetadata(name="web", uid="1", namespace="shop"),
+            labels={"io.kubernetes.pod.uid": "web"},
         )
         connection.runtime.RunPodSandbox(cri.RunPodSandboxRequest(config=config))
         connection.close()
-        ended = critests("bench", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--select", "B-01", "--budget", "1")
+        ended = critests(
+            "bench",
+            "--runtime-endpoint",
+            endpoint,
+            "--results",
+            str(tmp_path),
+            "--select",
+            "B-01",
+            "--budget",
+            "1",
+        )
 
     assert ended.returncode == 5, ended.stdout + ended.stderr
     assert "a kubelet is at work" in ended.stderr
@@ -214,7 +300,16 @@ def test_it_does_not_work_beside_a_kubelet(tmp_path: Path) -> None:
 def test_nothing_is_left_on_the_runtime(tmp_path: Path) -> None:
     server = CriServer()
     with serve(server) as endpoint:
-        ended = measure(endpoint, tmp_path, "--budget", "5", "--deselect", f"{SERVER_HAS_NO_PROGRAMS},B-23", "--junit", os.devnull)
+        ended = measure(
+            endpoint,
+            tmp_path,
+            "--budget",
+            "5",
+            "--deselect",
+            f"{SERVER_HAS_NO_PROGRAMS},B-23",
+            "--junit",
+            os.devnull,
+        )
 
         assert ended.returncode == 0, ended.stdout + ended.stderr
         assert not server.services.store.sandboxes

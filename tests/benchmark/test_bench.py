@@ -17,7 +17,9 @@ def version(kept: Meter) -> None:
 
 def test_a_workload_is_sampled_and_summarised() -> None:
     made = bench(seconds=0.2)
-    made.sample(doing(version), headline="Version", dimensions={"containers": "5"}, reference={"Version": 0.001})
+    made.sample(
+        doing(version), headline="Version", dimensions={"containers": "5"}, reference={"Version": 0.001}
+    )
     (operation,) = made.operations
     assert operation.headline
     assert operation.dimensions == {"containers": "5"}
@@ -85,7 +87,10 @@ def test_a_scenario_of_which_something_was_not_done_has_failed() -> None:
     made = bench(seconds=1)
     made.sample(doing(cycle), headline="Version")
     assert made.operations[0].errors == {"NOT_DONE": 1}
-    with pytest.raises(AssertionError, match=r"1 of \d+ cycles were not done as they were said to be: the container does not run"):
+    with pytest.raises(
+        AssertionError,
+        match=r"1 of \d+ cycles were not done as they were said to be: the container does not run",
+    ):
         made.conclude()
 
 
@@ -118,7 +123,9 @@ def test_throughput_by_windows() -> None:
     def cycle(kept: Meter) -> None:
         kept.call("Version", answering(0.02), REQUEST)
 
-    made.concurrently(doing(cycle), workers=4, operation="calls", headline="Version", dimensions={"work": "calls"})
+    made.concurrently(
+        doing(cycle), workers=4, operation="calls", headline="Version", dimensions={"work": "calls"}
+    )
     made.conclude()
     rate = next(item for item in made.operations if item.operation == "calls")
     latency = next(item for item in made.operations if item.operation == "Version")
@@ -134,14 +141,19 @@ def test_windows_of_two_sides_alternate() -> None:
     made.concurrently(doing(version), workers=2, operation="calls", headline="Version")
     rates = [series for series in made.series if series.operation == "calls"]
     assert [series.block for series in rates] == [[0, 1, 2, 3, 4]] * 2
-    assert not set(zip(rates[0].at, rates[0].at, strict=True)) & set(zip(rates[1].at, rates[1].at, strict=True))
+    assert not set(zip(rates[0].at, rates[0].at, strict=True)) & set(
+        zip(rates[1].at, rates[1].at, strict=True)
+    )
 
 
 def test_windows_end_where_every_worker_fails() -> None:
     made = bench(seconds=60)
     begin = time.monotonic()
     made.concurrently(
-        doing(lambda kept: kept.call("Version", answering(failing={1}), REQUEST)), workers=3, operation="calls", headline="Version"
+        doing(lambda kept: kept.call("Version", answering(failing={1}), REQUEST)),
+        workers=3,
+        operation="calls",
+        headline="Version",
     )
     assert time.monotonic() - begin < 10
     with pytest.raises(AssertionError, match="all cycles failed"):
@@ -155,7 +167,10 @@ def test_what_a_cycle_of_several_calls_cost_is_said_to_be_that_of_all() -> None:
 
     made = bench(seconds=0.05)
     made.sample(doing(two), headline="Version")
-    assert [("whole cycle" in item.note, bool(item.resources)) for item in made.operations] == [(True, True), (False, False)]
+    assert [("whole cycle" in item.note, bool(item.resources)) for item in made.operations] == [
+        (True, True),
+        (False, False),
+    ]
 
 
 def test_a_reference_needs_every_step() -> None:
@@ -174,6 +189,9 @@ def test_phases_are_no_headline() -> None:
     made.conclude()
 
 
-@pytest.mark.parametrize(("span", "share"), [((1, 2), 1), ((-1, 1), 0.5), ((9, 11), 0.5), ((20, 30), 0), ((5, 5), 0), ((-10, 30), 0.25)])
+@pytest.mark.parametrize(
+    ("span", "share"),
+    [((1, 2), 1), ((-1, 1), 0.5), ((9, 11), 0.5), ((20, 30), 0), ((5, 5), 0), ((-10, 30), 0.25)],
+)
 def test_a_cycle_across_an_edge_counts_by_its_share(span: tuple[float, float], share: float) -> None:
     assert share_within(span, 0, 10) == pytest.approx(share)

@@ -11,7 +11,16 @@ from critests.benchmark.client_process import EXPERIMENTS, WAITER_READS, environ
 
 
 def test_each_rpc_gets_a_cost(tmp_path: Path) -> None:
-    rpcs = ("Version", "RunPodSandbox", "RemovePodSandbox", "RemoveContainer", "ContainerStatus", "StartContainer", "PullImage", "Version")
+    rpcs = (
+        "Version",
+        "RunPodSandbox",
+        "RemovePodSandbox",
+        "RemoveContainer",
+        "ContainerStatus",
+        "StartContainer",
+        "PullImage",
+        "Version",
+    )
     costs = client_cost(rpcs, calls=5, warm_up=1, directory=tmp_path)
     assert list(costs) == list(dict.fromkeys(rpcs))
     assert all(0 < seconds < 5 for seconds in costs.values())
@@ -45,6 +54,8 @@ def test_the_process_that_times_calls_reads_answers_itself_unless_the_user_wants
 
 def test_grpc_knows_what_it_is_asked_for() -> None:
     code = "import grpc; channel = grpc.insecure_channel('unix:/nowhere'); channel.close()"
-    ended = subprocess.run([sys.executable, "-c", code], env=environment(os.environ), capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env=environment(os.environ), capture_output=True, text=True, check=True
+    )
 
     assert ended.stderr == ""

@@ -50,7 +50,9 @@ def test_a_summary_says_what_the_client_costs() -> None:
     result = result_of(series(*[0.001] * 50), client={"Version": 0.0005}, rpcs=Counter({"Version": 1}))
     assert result.client_seconds == 0.0005
     assert result.client_bound
-    assert not result_of(series(*[0.01] * 50), client={"Version": 0.0005}, rpcs=Counter({"Version": 1})).client_bound
+    assert not result_of(
+        series(*[0.01] * 50), client={"Version": 0.0005}, rpcs=Counter({"Version": 1})
+    ).client_bound
     assert result_of(series(1.0), client={}, rpcs=Counter({"Version": 1})).client_seconds is None
 
 

@@ -79,7 +79,10 @@ def test_further_dimensions_are_kept_apart() -> None:
     kept.under(phase="cni").keep("RunPodSandbox", 1.0, 0.0)
     kept.under(phase="oci").keep("RunPodSandbox", 2.0, 0.0)
     kept.under(phase="cni").keep("RunPodSandbox", 3.0, 0.0)
-    found = {each.series["RunPodSandbox"].dimensions["phase"]: each.series["RunPodSandbox"] for each in kept.every[1:]}
+    found = {
+        each.series["RunPodSandbox"].dimensions["phase"]: each.series["RunPodSandbox"]
+        for each in kept.every[1:]
+    }
     assert found["cni"].value == [1.0, 3.0]
     assert found["cni"].block == [3, 3]
     assert found["oci"].dimensions == {"handler": "runc", "phase": "oci"}

@@ -20,7 +20,11 @@ from critests.client.plain import PlainConnection, plain_stubs
 HELD = 250
 EXEC_BYTES = 3 << 20
 SECONDS = 20.0
-METHODS = [(service.name, method) for service in cri.DESCRIPTOR.services_by_name.values() for method in service.methods]
+METHODS = [
+    (service.name, method)
+    for service in cri.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +41,9 @@ def null(server: NullServer) -> Iterator[PlainConnection]:
 
 
 def run_pod(null: PlainConnection, **labels: str) -> str:
-    config = cri.PodSandboxConfig(metadata=cri.PodSandboxMetadata(name="a", uid="a", namespace="a"), labels=labels)
+    config = cri.PodSandboxConfig(
+        metadata=cri.PodSandboxMetadata(name="a", uid="a", namespace="a"), labels=labels
+    )
     return null.runtime.RunPodSandbox(cri.RunPodSandboxRequest(config=config), timeout=SECONDS).pod_sandbox_id
 
 
@@ -48,7 +54,9 @@ def create(null: PlainConnection, sandbox: str, **labels: str) -> str:
 
 
 def status(null: PlainConnection, container: str) -> cri.ContainerStatus:
-    return null.runtime.ContainerStatus(cri.ContainerStatusRequest(container_id=container), timeout=SECONDS).status
+    return null.runtime.ContainerStatus(
+        cri.ContainerStatusRequest(container_id=container), timeout=SECONDS
+    ).status
 
 
 def code_of(error: "pytest.ExceptionInfo[grpc.RpcError]") -> grpc.StatusCode:
@@ -59,7 +67,11 @@ def code_of(error: "pytest.ExceptionInfo[grpc.RpcError]") -> grpc.StatusCode:
 def test_every_rpc_is_answered(null: PlainConnection, service: str, method: "object") -> None:
     name, fields = method.name, {field.name for field in method.input_type.fields}  # type: ignore[attr-defined]  # a MethodDescriptor
     sandbox = run_pod(null)
-    known = {"pod_sandbox_id": sandbox, "container_id": create(null, sandbox), "image": cri.ImageSpec(image="example.test/held:1")}
+    known = {
+        "pod_sandbox_id": sandbox,
+        "container_id": create(null, sandbox),
+        "image": cri.ImageSpec(image="example.test/held:1"),
+    }
     request = getattr(cri, method.input_type.name)(**{key: known[key] for key in fields & set(known)})  # type: ignore[attr-defined]  # likewise
     call = getattr(null.runtime if service == "RuntimeService" else null.images, name)
     if name == "GetContainerEvents":
@@ -67,7 +79,10 @@ def test_every_rpc_is_answered(null: PlainConnection, service: str, method: "obj
         assert events.initial_metadata() is not None
         events.cancel()
     elif name.startswith("Stream"):
-        assert sum(len(field) for message in call(request, timeout=SECONDS) for _, field in message.ListFields()) >= HELD
+        assert (
+            sum(len(field) for message in call(request, timeout=SECONDS) for _, field in message.ListFields())
+            >= HELD
+        )
     else:
         answer = call(request, timeout=SECONDS)
         assert isinstance(answer, getattr(cri, method.output_type.name))  # type: ignore[attr-defined]  # likewise
@@ -89,7 +104,9 @@ def test_a_lifecycle_runs_through(null: PlainConnection) -> None:
     assert status(null, container).finished_at > status(null, container).started_at > 0
     null.runtime.RemoveContainer(cri.RemoveContainerRequest(container_id=container), timeout=SECONDS)
     null.runtime.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=sandbox), timeout=SECONDS)
-    looked = null.runtime.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox), timeout=SECONDS)
+    looked = null.runtime.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox), timeout=SECONDS
+    )
     assert (looked.status.id, looked.status.state) == (sandbox, cri.SANDBOX_NOTREADY)
     null.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox), timeout=SECONDS)
     for identity in (container, "no such id", ""):
@@ -116,23 +133,32 @@ def test_lists_obey_their_filters(null: PlainConnection) -> None:
     assert [(item.id, item.pod_sandbox_id, item.state, dict(item.labels)) for item in listed] == [
         (container, sandbox, cri.CONTAINER_CREATED, {"mark": "filtered"})
     ]
-    for wanted in (cri.PodSandboxFilter(label_selector={"mark": "filtered"}), cri.PodSandboxFilter(id=sandbox)):
+    for wanted in (
+        cri.PodSandboxFilter(label_selector={"mark": "filtered"}),
+        cri.PodSandboxFilter(id=sandbox),
+    ):
         pods = null.runtime.ListPodSandbox(cri.ListPodSandboxRequest(filter=wanted), timeout=SECONDS).items
         assert [item.id for item in pods] == [sandbox]
     everything = null.runtime.ListContainers(cri.ListContainersRequest(), timeout=SECONDS).containers
     assert len(everything) > HELD
     assert container in {item.id for item in everything}
     streamed = null.runtime.StreamContainers(cri.StreamContainersRequest(), timeout=SECONDS)
-    assert [item.id for message in streamed for item in message.containers] == [item.id for item in everything]
+    assert [item.id for message in streamed for item in message.containers] == [
+        item.id for item in everything
+    ]
     null.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox), timeout=SECONDS)
-    assert not null.runtime.ListContainers(cri.ListContainersRequest(filter=chosen), timeout=SECONDS).containers
+    assert not null.runtime.ListContainers(
+        cri.ListContainersRequest(filter=chosen), timeout=SECONDS
+    ).containers
 
 
 def test_images_come_and_go(null: PlainConnection) -> None:
     name = cri.ImageSpec(image="example.test/pulled:1")
     before = len(null.images.ListImages(cri.ListImagesRequest(), timeout=SECONDS).images)
     reference = null.images.PullImage(cri.PullImageRequest(image=name), timeout=SECONDS).image_ref
-    found = null.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=reference)), timeout=SECONDS).image
+    found = null.images.ImageStatus(
+        cri.ImageStatusRequest(image=cri.ImageSpec(image=reference)), timeout=SECONDS
+    ).image
     assert list(found.repo_tags) == [name.image]
     assert len(null.images.ListImages(cri.ListImagesRequest(), timeout=SECONDS).images) == before + 1
     null.images.RemoveImage(cri.RemoveImageRequest(image=name), timeout=SECONDS)
@@ -142,7 +168,10 @@ def test_images_come_and_go(null: PlainConnection) -> None:
 def test_output_larger_than_every_window_arrives_whole(null: PlainConnection) -> None:
     container = create(null, run_pod(null))
     with ThreadPoolExecutor(4) as pool:
-        calls = [pool.submit(null.runtime.ExecSync, cri.ExecSyncRequest(container_id=container), timeout=SECONDS) for _ in range(8)]
+        calls = [
+            pool.submit(null.runtime.ExecSync, cri.ExecSyncRequest(container_id=container), timeout=SECONDS)
+            for _ in range(8)
+        ]
     assert {call.result().stdout for call in calls} == {b"x" * EXEC_BYTES}
 
 
@@ -157,7 +186,10 @@ def test_requests_larger_than_every_window_are_taken(null: PlainConnection) -> N
 
 def test_events_reach_every_subscriber(server: NullServer, null: PlainConnection) -> None:
     other = plain_stubs(Endpoint.parse(server.endpoint))
-    streams = [connection.runtime.GetContainerEvents(cri.GetEventsRequest(), timeout=SECONDS) for connection in (null, other)]
+    streams = [
+        connection.runtime.GetContainerEvents(cri.GetEventsRequest(), timeout=SECONDS)
+        for connection in (null, other)
+    ]
     for stream in streams:
         assert stream.initial_metadata() is not None
     container = create(null, run_pod(null))
@@ -195,7 +227,9 @@ def test_many_connections_at_once_get_ids_of_their_own(server: NullServer) -> No
 
 def test_a_method_that_the_cri_lacks_is_unimplemented(null: PlainConnection) -> None:
     nonsense = null.channel.unary_unary(
-        "/runtime.v1.RuntimeService/Nonsense", cri.VersionRequest.SerializeToString, cri.VersionResponse.FromString
+        "/runtime.v1.RuntimeService/Nonsense",
+        cri.VersionRequest.SerializeToString,
+        cri.VersionResponse.FromString,
     )
     with pytest.raises(grpc.RpcError) as refused:
         nonsense(cri.VersionRequest(), timeout=SECONDS)
@@ -205,12 +239,17 @@ def test_a_method_that_the_cri_lacks_is_unimplemented(null: PlainConnection) -> 
 def test_paths_are_read_after_more_headers_than_the_table_holds(null: PlainConnection) -> None:
     for number in range(300):
         metadata = ((f"x-key-{number}", "v" * 60),)
-        assert null.runtime.Version(cri.VersionRequest(), timeout=SECONDS, metadata=metadata).runtime_name == "null"
+        assert (
+            null.runtime.Version(cri.VersionRequest(), timeout=SECONDS, metadata=metadata).runtime_name
+            == "null"
+        )
 
 
 def test_a_header_block_is_read_as_the_standard_shows() -> None:
     reader = PathReader()
-    literal = b"\x82\x86\x44\x0c/sample/path"  # RFC 7541 C.2: indexed fields, then :path with incremental indexing
+    literal = (
+        b"\x82\x86\x44\x0c/sample/path"  # RFC 7541 C.2: indexed fields, then :path with incremental indexing
+    )
     assert reader.path(literal) == "/sample/path"
     assert reader.path(b"\x82\x86\xbe") == "/sample/path"
     assert reader.path(b"\x20\x82\x84") == "/"
@@ -232,7 +271,11 @@ os.kill(os.getpid(), signal.SIGKILL)
     while list(tmp_path.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert list(tmp_path.iterdir()) == []
-    while time.monotonic() < deadline and Path(f"/proc/{pid}").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+    while (
+        time.monotonic() < deadline
+        and Path(f"/proc/{pid}").exists()
+        and " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    ):
         time.sleep(0.02)
     assert time.monotonic() < deadline
 

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from critests.benchmark.oci_reference import CYCLE, STEPS, OciReference, OciReferenceFailed, measure, remove_left_behind
+from critests.benchmark.oci_reference import (
+    CYCLE,
+    STEPS,
+    OciReference,
+    OciReferenceFailed,
+    measure,
+    remove_left_behind,
+)
 from critests.node.binaries import search_path
 from critests.node.remains import cgroup_hierarchies, mount_table
 
@@ -32,7 +39,11 @@ def shell_runtime(directory: Path, body: str) -> Path:
 def nothing_is_left(directory: Path) -> bool:
     cgroups = [hierarchy / "critests" / RUN for hierarchy in cgroup_hierarchies()]
     mounts = [point for _, point, _ in mount_table() if point.startswith(str(directory))]
-    return not any(path.exists() for path in cgroups) and not list(directory.glob("oci-reference*")) and not mounts
+    return (
+        not any(path.exists() for path in cgroups)
+        and not list(directory.glob("oci-reference*"))
+        and not mounts
+    )
 
 
 @pytest.mark.runtime
@@ -96,7 +107,10 @@ with OciReference(Path({str(installed("runc"))!r}), Path({str(tmp_path)!r}), {RU
     ("body", "said"),
     [
         ("echo it is not to be >&2; exit 3", "create ended with 3: it is not to be"),
-        ('case "$*" in *--pid-file*) shift 8; echo 999999999 > "$3" ;; esac', "whose process 999999999 is not there"),
+        (
+            'case "$*" in *--pid-file*) shift 8; echo 999999999 > "$3" ;; esac',
+            "whose process 999999999 is not there",
+        ),
         ("exit 0", "created a container and named no process"),
     ],
 )

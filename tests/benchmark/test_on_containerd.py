@@ -27,7 +27,11 @@ def runtime() -> Iterator[ThrowawayRuntime]:
     with RegistryServer(0) as registry:
         pause = registry.client().mint_pause().reference
         with start_throwaway(
-            "containerd", run_id=RunIdentity.new().id, pause_image=pause, registry_addresses=[registry.address], oci_wrapper=True
+            "containerd",
+            run_id=RunIdentity.new().id,
+            pause_image=pause,
+            registry_addresses=[registry.address],
+            oci_wrapper=True,
         ) as started:
             yield started
 
@@ -37,7 +41,11 @@ def on(runtime: ThrowawayRuntime, results: Path) -> list[str]:
 
 
 def operations(record: dict[str, Any], scenario: str, operation: str) -> list[dict[str, Any]]:
-    return [each for each in record["operations"] if (each["scenario"], each["operation"]) == (scenario, operation)]
+    return [
+        each
+        for each in record["operations"]
+        if (each["scenario"], each["operation"]) == (scenario, operation)
+    ]
 
 
 def test_what_is_measured_holds_together_and_nothing_is_left(tmp_path: Path) -> None:
@@ -50,20 +58,32 @@ def test_what_is_measured_holds_together_and_nothing_is_left(tmp_path: Path) -> 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     record = record_in(tmp_path)
     assert not mentioning(difference(before, MachineSnapshot.take()), [record["run_id"]])
-    phases = {each["dimensions"]["phase"]: each["mean"] for each in operations(record, "B-02", "RunPodSandbox") if each["dimensions"]}
+    phases = {
+        each["dimensions"]["phase"]: each["mean"]
+        for each in operations(record, "B-02", "RunPodSandbox")
+        if each["dimensions"]
+    }
     assert phases["cni"] > 0
     assert phases["oci"] > 0
     assert phases["rest"] > 0
-    assert all(each["mean"] == 0 for each in operations(record, "B-02", "CreateContainer") if each["dimensions"]["phase"] == "cni")
+    assert all(
+        each["mean"] == 0
+        for each in operations(record, "B-02", "CreateContainer")
+        if each["dimensions"]["phase"] == "cni"
+    )
     (line,) = operations(record, "B-08", "first log line")
     (instruction,) = operations(record, "B-08", "first instruction")
     assert 0 < instruction["minimum"] <= line["maximum"]
     (cycle,) = operations(record, "B-11", "pod cycle")
     parts = [
-        each["mean"] for each in record["operations"] if each["scenario"] == "B-11" and each["operation"] not in {"pod cycle", "pod start"}
+        each["mean"]
+        for each in record["operations"]
+        if each["scenario"] == "B-11" and each["operation"] not in {"pod cycle", "pod start"}
     ]
     assert cycle["mean"] == pytest.approx(sum(parts), rel=0.01)
-    assert cycle["over_reference"] is None or cycle["over_reference"] > 1  # none where there are too few samples for a median
+    assert (
+        cycle["over_reference"] is None or cycle["over_reference"] > 1
+    )  # none where there are too few samples for a median
     assert cycle["resources"]["daemon_cpu_seconds"] > 0
     (memory,) = operations(record, "B-26", "memory per pod")
     assert 500_000 < memory["mean"] < 100_000_000
@@ -75,7 +95,9 @@ def test_what_is_measured_holds_together_and_nothing_is_left(tmp_path: Path) -> 
     assert 0 < version["mean"] <= lists["mean"]
 
 
-def test_a_runtime_of_which_every_third_start_fails_is_measured(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+def test_a_runtime_of_which_every_third_start_fails_is_measured(
+    runtime: ThrowawayRuntime, tmp_path: Path
+) -> None:
     assert runtime.oci_wrapper is not None
     runtime.oci_wrapper.plan({"create": [Fail(1, "not this time", every=3)]})
     ended = critests(*on(runtime, tmp_path), "--select", "B-02,B-06", "--budget", "12")

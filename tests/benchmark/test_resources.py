@@ -10,7 +10,13 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.benchmark.accounting_cgroup import accounted, of_runtime
 from critests.benchmark.resources import CGROUP, PROCESSES, ProcessUsage, Usage, gauges, memory, snapshot
-from critests.benchmark.runtime_processes import Role, RuntimeHidden, RuntimeProcess, listening_sockets, runtime_processes
+from critests.benchmark.runtime_processes import (
+    Role,
+    RuntimeHidden,
+    RuntimeProcess,
+    listening_sockets,
+    runtime_processes,
+)
 from critests.client.endpoint import Endpoint
 from critests.client.plain import PlainConnection, plain_stubs
 from critests.images.registry import RegistryServer
@@ -34,7 +40,9 @@ def used(
     switches: dict[int, tuple[int, int]] | None = None,
     in_cgroup: bool = False,
 ) -> ProcessUsage:
-    return ProcessUsage(RuntimeProcess(pid, 0, parent, role, "", own, children, False), in_cgroup, 0, written, switches or {})
+    return ProcessUsage(
+        RuntimeProcess(pid, 0, parent, role, "", own, children, False), in_cgroup, 0, written, switches or {}
+    )
 
 
 def usage(*processes: ProcessUsage, cgroup: float | None = None) -> Usage:
@@ -51,22 +59,34 @@ def test_what_lives_is_subtracted() -> None:
 
 
 def test_a_child_that_was_waited_for_is_counted_once() -> None:
-    before = usage(used(DAEMON, Role.DAEMON, 5.0), used(CHILD, Role.DAEMON_HELPER, 2.0, parent=DAEMON, written=70))
+    before = usage(
+        used(DAEMON, Role.DAEMON, 5.0), used(CHILD, Role.DAEMON_HELPER, 2.0, parent=DAEMON, written=70)
+    )
     after = usage(used(DAEMON, Role.DAEMON, 5.0, 2.5, written=90))
     assert after.since(before).cpu_seconds == pytest.approx(0.5)
     assert after.since(before).write_bytes == 20
 
 
 def test_a_shim_that_ended_takes_nothing_away() -> None:
-    before = usage(used(DAEMON, Role.DAEMON, 5.0), used(SHIM, Role.SHIM, 3.0), used(PAUSE, Role.PAUSE, 1.0, parent=SHIM))
+    before = usage(
+        used(DAEMON, Role.DAEMON, 5.0), used(SHIM, Role.SHIM, 3.0), used(PAUSE, Role.PAUSE, 1.0, parent=SHIM)
+    )
     spent = usage(used(DAEMON, Role.DAEMON, 6.0)).since(before)
     assert spent.cpu_seconds == pytest.approx(1.0)
     assert spent.shims_ended == 1
 
 
 def test_containers_do_not_count_and_a_reaped_one_only_since_the_snapshot() -> None:
-    before = usage(used(DAEMON, Role.DAEMON, 5.0), used(SHIM, Role.SHIM, 1.0), used(PAUSE, Role.CONTAINER, 4.0, parent=SHIM))
-    alive = usage(used(DAEMON, Role.DAEMON, 5.0), used(SHIM, Role.SHIM, 1.0), used(PAUSE, Role.CONTAINER, 9.0, parent=SHIM))
+    before = usage(
+        used(DAEMON, Role.DAEMON, 5.0),
+        used(SHIM, Role.SHIM, 1.0),
+        used(PAUSE, Role.CONTAINER, 4.0, parent=SHIM),
+    )
+    alive = usage(
+        used(DAEMON, Role.DAEMON, 5.0),
+        used(SHIM, Role.SHIM, 1.0),
+        used(PAUSE, Role.CONTAINER, 9.0, parent=SHIM),
+    )
     reaped = usage(used(DAEMON, Role.DAEMON, 5.0), used(SHIM, Role.SHIM, 1.0, 4.5))
     assert alive.since(before).cpu_seconds == 0
     assert reaped.since(before).cpu_seconds == pytest.approx(0.5)
@@ -135,7 +155,9 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def runtime() -> Iterator[ThrowawayRuntime]:
     with RegistryServer() as registry:
         pause = registry.client().mint_pause().reference
-        with start_throwaway(run_id=RunIdentity.new().id, pause_image=pause, registry_addresses=[registry.address]) as started:
+        with start_throwaway(
+            run_id=RunIdentity.new().id, pause_image=pause, registry_addresses=[registry.address]
+        ) as started:
             yield started
 
 
@@ -159,7 +181,9 @@ class Pods:
 
     def remove(self, identity: str) -> None:
         self.connection.runtime.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=identity), timeout=60)
-        self.connection.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=identity), timeout=60)
+        self.connection.runtime.RemovePodSandbox(
+            cri.RemovePodSandboxRequest(pod_sandbox_id=identity), timeout=60
+        )
 
 
 @pytest.fixture
@@ -190,7 +214,9 @@ def test_the_parts_of_a_runtime_are_told_apart(runtime: ThrowawayRuntime, pods: 
 
 @pytest.mark.runtime
 @needs_root
-def test_a_pods_life_costs_the_runtime_something_by_either_account(runtime: ThrowawayRuntime, pods: Pods) -> None:
+def test_a_pods_life_costs_the_runtime_something_by_either_account(
+    runtime: ThrowawayRuntime, pods: Pods
+) -> None:
     assert of_runtime(runtime.pid, {runtime.pid}) is None
     before = snapshot(runtime.pid)
     pods.remove(pods.run())
@@ -201,7 +227,8 @@ def test_a_pods_life_costs_the_runtime_something_by_either_account(runtime: Thro
         pods.remove(pods.run())
         by_cgroup = snapshot(runtime.pid).since(before)
     assert (by_processes.source, by_cgroup.source) == (PROCESSES, CGROUP)
-    # the shim of a pod that is removed goes with what it has used, and with the OCI runtime's processes that it waited for
+    # the shim of a pod that is removed goes with what it has used, and with the OCI runtime's processes that
+    # it waited for
     assert 0 < by_processes.cpu_seconds < by_cgroup.cpu_seconds < 5
     assert by_cgroup.voluntary > 0
     assert by_cgroup.write_bytes > 0

@@ -96,7 +96,10 @@ def test_it_gives_up_after_five_failures_in_a_row() -> None:
 
 
 def test_one_side_that_fails_ends_both() -> None:
-    lanes = [lane(keeping(1.0), "a"), lane(lambda kept: kept.call("Version", answering(failing={1}), REQUEST), "b")]
+    lanes = [
+        lane(keeping(1.0), "a"),
+        lane(lambda kept: kept.call("Version", answering(failing={1}), REQUEST), "b"),
+    ]
     assert run(lanes, Plan(30.0)).startswith("5 cycles in a row failed")
 
 

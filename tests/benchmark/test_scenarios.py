@@ -15,7 +15,12 @@ FOLDER = Path(critests.benchmark.__file__).parent
 
 
 def settings(**given: object) -> Settings:
-    return Settings({**{option.dest: None for option in OPTIONS}, **{f"cri_{name}": value for name, value in given.items()}})
+    return Settings(
+        {
+            **{option.dest: None for option in OPTIONS},
+            **{f"cri_{name}": value for name, value in given.items()},
+        }
+    )
 
 
 def marked() -> dict[str, list[str]]:
@@ -34,7 +39,9 @@ def test_every_scenario_has_one_test_as_its_samples_have_one_file() -> None:
 
 
 def test_profiles_have_the_length_that_their_help_tells() -> None:
-    lengths = {profile: sum(scenario.seconds_in(profile) for scenario in in_profile(profile)) for profile in PROFILES}
+    lengths = {
+        profile: sum(scenario.seconds_in(profile) for scenario in in_profile(profile)) for profile in PROFILES
+    }
     assert lengths["smoke"] <= 80
     assert 600 <= lengths["standard"] <= 840
     assert lengths["full"] >= 3600
@@ -48,7 +55,10 @@ def test_a_profile_holds_those_of_the_shorter_one() -> None:
 def test_a_budget_is_shared_out_in_proportion() -> None:
     shares = seconds_each(["B-01", "B-11"], "smoke", 28)
     assert sum(shares.values()) == pytest.approx(28)
-    assert shares["B-11"] / shares["B-01"] == SCENARIOS["B-11"].seconds["smoke"] / SCENARIOS["B-01"].seconds["smoke"]
+    assert (
+        shares["B-11"] / shares["B-01"]
+        == SCENARIOS["B-11"].seconds["smoke"] / SCENARIOS["B-01"].seconds["smoke"]
+    )
     assert seconds_each([], "smoke", 28) == {}
 
 
@@ -63,7 +73,10 @@ def test_the_choice_is_in_the_order_of_the_scenarios() -> None:
     assert profile_of(settings()) == "standard"
 
 
-@pytest.mark.parametrize(("given", "word"), [({"select": ["B-99"]}, "B-99"), ({"deselect": ["SBX"]}, "SBX"), ({"profile": "must"}, "must")])
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [({"select": ["B-99"]}, "B-99"), ({"deselect": ["SBX"]}, "SBX"), ({"profile": "must"}, "must")],
+)
 def test_what_does_not_exist_is_named(given: dict[str, Any], word: str) -> None:
     with pytest.raises(UsageError, match=word):
         chosen(settings(**given))

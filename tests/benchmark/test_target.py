@@ -1,4 +1,6 @@
-"""A side's own doings outside of timed windows: trying again, looking, and removing without waiting for what stalls."""
+"""A side's own doings outside of timed windows: trying again, looking, and removing without waiting for what
+stalls.
+"""
 
 import time
 from collections.abc import Callable
@@ -106,7 +108,9 @@ def test_another_error_is_no_answer() -> None:
         side(ContainerStatus=Refused()).container_status("one")
 
 
-def test_the_cgroups_of_pods_that_are_gone_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cgroups_of_pods_that_are_gone_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(target_module, "CGROUP_MOUNT", tmp_path)
     for place in ("cpu/critests/run/pod1", "memory/critests/run/pod1", "cpu/critests/run/pod2/container"):
         (tmp_path / place).mkdir(parents=True)
@@ -142,7 +146,9 @@ class Stream:
 
 
 def subscriber(*events: "cri.ContainerEventResponse | Exception") -> Subscriber:
-    made = SimpleNamespace(name="", runtime=SimpleNamespace(GetContainerEvents=lambda _request, timeout: Stream(list(events))))  # noqa: ARG005 - the signature of a stub
+    # the names are those of a stub's call
+    subscribe = lambda _request, timeout: Stream(list(events))  # noqa: ARG005, E731 - see above
+    made = SimpleNamespace(name="", runtime=SimpleNamespace(GetContainerEvents=subscribe))
     return Subscriber(cast("Target", made))
 
 
@@ -152,7 +158,9 @@ def event(container_id: str, kind: "cri.ContainerEventType") -> cri.ContainerEve
 
 def test_a_subscriber_hears_of_the_end_that_is_meant() -> None:
     heard = subscriber(
-        event("other", cri.CONTAINER_STOPPED_EVENT), event("one", cri.CONTAINER_STARTED_EVENT), event("one", cri.CONTAINER_STOPPED_EVENT)
+        event("other", cri.CONTAINER_STOPPED_EVENT),
+        event("one", cri.CONTAINER_STARTED_EVENT),
+        event("one", cri.CONTAINER_STOPPED_EVENT),
     )
     assert heard.until_ended("one") == pytest.approx(time.time(), abs=5)
     heard.close()

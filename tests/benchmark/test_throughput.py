@@ -80,7 +80,9 @@ def test_what_a_cycle_takes_alone() -> None:
 
 def test_a_crowd_stops_at_the_last_good_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     held = [0]
-    monkeypatch.setattr(test_density, "memory", lambda _pid: MemorySplit(100 * held[0], 1000 * held[0], 10, 10, 0, 0))
+    monkeypatch.setattr(
+        test_density, "memory", lambda _pid: MemorySplit(100 * held[0], 1000 * held[0], 10, 10, 0, 0)
+    )
     monkeypatch.setattr(test_density, "_scarce", lambda _target: "")
 
     def add(crowd: Crowd) -> str:

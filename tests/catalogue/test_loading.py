@@ -109,7 +109,9 @@ def test_ids_of_aspects_are_unique_and_begin_with_their_requirement() -> None:
 
 def test_names_of_aspects_are_short_and_in_one_form() -> None:
     names = {aspect.name for entry in ENTRIES.requirements for aspect in entry.aspects if aspect.name}
-    assert [name for name in names if name.strip("abcdefghijklmnopqrstuvwxyz0123456789-") or len(name) > 16] == []
+    assert [
+        name for name in names if name.strip("abcdefghijklmnopqrstuvwxyz0123456789-") or len(name) > 16
+    ] == []
 
 
 def test_an_aspect_among_several_says_what_it_covers() -> None:
@@ -117,13 +119,29 @@ def test_an_aspect_among_several_says_what_it_covers() -> None:
 
 
 def test_an_optional_aspect_says_how_it_is_found() -> None:
-    assert [aspect.id for _, aspect in ENTRIES.aspects.values() if aspect.level is Level.OPT and not aspect.detection] == []
+    assert [
+        aspect.id
+        for _, aspect in ENTRIES.aspects.values()
+        if aspect.level is Level.OPT and not aspect.detection
+    ] == []
 
 
 def test_no_text_carries_escapes_of_markdown_or_stray_blanks() -> None:
-    texts = [(entry.id, text) for entry in ENTRIES.requirements for text in (entry.statement, entry.fields, entry.source)]
-    texts += [(aspect.id, text) for _, aspect in ENTRIES.aspects.values() for text in (aspect.scope, aspect.detection)]
-    assert [where for where, text in texts if "\\*" in text or "\\|" in text or "&lt;" in text or text != text.strip()] == []
+    texts = [
+        (entry.id, text)
+        for entry in ENTRIES.requirements
+        for text in (entry.statement, entry.fields, entry.source)
+    ]
+    texts += [
+        (aspect.id, text)
+        for _, aspect in ENTRIES.aspects.values()
+        for text in (aspect.scope, aspect.detection)
+    ]
+    assert [
+        where
+        for where, text in texts
+        if "\\*" in text or "\\|" in text or "&lt;" in text or text != text.strip()
+    ] == []
     assert [entry.id for entry in ENTRIES.requirements if not entry.statement or not entry.source] == []
 
 
@@ -142,10 +160,23 @@ def test_features_are_used_and_those_that_are_capabilities_spelt_so() -> None:
 def test_areas_are_those_of_the_groups() -> None:
     areas = {group.prefix: group.area for group in ENTRIES.groups}
     assert {prefix for prefix, area in areas.items() if area is Area.IMAGES} == {"IMG", "AUT", "IMS", "IMF"}
-    assert {prefix for prefix, area in areas.items() if area is Area.STREAMING} == {"STR", "EXE", "ATT", "PFW"}
+    assert {prefix for prefix, area in areas.items() if area is Area.STREAMING} == {
+        "STR",
+        "EXE",
+        "ATT",
+        "PFW",
+    }
     assert {prefix for prefix, area in areas.items() if area is Area.SANDBOXES} == {"SBX", "SBA", "RCL"}
     assert {prefix for prefix, area in areas.items() if area is Area.NETWORKING} == {"NET"}
-    assert {prefix for prefix, area in areas.items() if area is Area.RUNTIME} == {"GEN", "RT", "ERR", "CNC", "RST", "K8S", "NRI"}
+    assert {prefix for prefix, area in areas.items() if area is Area.RUNTIME} == {
+        "GEN",
+        "RT",
+        "ERR",
+        "CNC",
+        "RST",
+        "K8S",
+        "NRI",
+    }
     assert all(entry.area is areas[entry.group] for entry in ENTRIES.requirements)
 
 
@@ -179,7 +210,12 @@ def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
     (entry,) = catalogue_of(tmp_path, ENTRY).requirements
     assert (entry.rev, entry.critest, entry.since, entry.feature, entry.own_test) == (1, "no", "", "", True)
     (aspect,) = entry.aspects
-    assert (aspect.id, aspect.judgement, aspect.disruptive, aspect.since_minor) == ("EXA-01", False, False, None)
+    assert (aspect.id, aspect.judgement, aspect.disruptive, aspect.since_minor) == (
+        "EXA-01",
+        False,
+        False,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,20 +224,44 @@ def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
         ('level = "MUST"', 'level = "MAY"', "EXA.toml: EXA-01: 'MAY' is not a valid Level"),
         ('level = "MUST"', "", "EXA.toml: EXA-01: the key 'level' is missing"),
         ('level = "MUST"', 'level = "MUST"\nstrength = 1', "EXA.toml: EXA-01: unknown key 'strength'"),
-        ('level = "MUST"', 'level = "MUST"\naspects = [{ level = "MUST" }]', "EXA.toml: EXA-01: unknown key 'level'"),
-        ('level = "MUST"', "aspects = []", "EXA.toml: EXA-01: several aspects need a name each, a single one none"),
+        (
+            'level = "MUST"',
+            'level = "MUST"\naspects = [{ level = "MUST" }]',
+            "EXA.toml: EXA-01: unknown key 'level'",
+        ),
+        (
+            'level = "MUST"',
+            "aspects = []",
+            "EXA.toml: EXA-01: several aspects need a name each, a single one none",
+        ),
         (
             'level = "MUST"',
             'aspects = [{ name = "a", level = "MUST" }, { name = "a", level = "DIV" }]',
             "EXA.toml: EXA-01: several aspects need a name each, a single one none",
         ),
-        ('level = "MUST"', 'level = "MUST"\nsince = "36"', "EXA.toml: EXA-01: '36' is not a Kubernetes version of the form 1.N"),
-        ('level = "MUST"', 'level = "MUST"\ncritest = "maybe"', "EXA.toml: EXA-01: critest is 'maybe', not yes, partly or no"),
-        ('level = "MUST"', 'level = "MUST"\nfeature = "x"', "EXA.toml: EXA-01: features.toml does not know the feature 'x'"),
+        (
+            'level = "MUST"',
+            'level = "MUST"\nsince = "36"',
+            "EXA.toml: EXA-01: '36' is not a Kubernetes version of the form 1.N",
+        ),
+        (
+            'level = "MUST"',
+            'level = "MUST"\ncritest = "maybe"',
+            "EXA.toml: EXA-01: critest is 'maybe', not yes, partly or no",
+        ),
+        (
+            'level = "MUST"',
+            'level = "MUST"\nfeature = "x"',
+            "EXA.toml: EXA-01: features.toml does not know the feature 'x'",
+        ),
         ("[EXA-01]", "[EXB-01]", "EXA.toml: EXB-01: an id of this group begins with EXA-"),
         ("order = 1", "", "EXA.toml: the key 'order' is missing"),
         ('"images"', '"pictures"', "EXA.toml: EXA-01: 'pictures' is not a valid Area"),
-        ("[EXA-01]", "[EXA-01", "EXA.toml: Expected ']' at the end of a table declaration (at line 5, column 8)"),
+        (
+            "[EXA-01]",
+            "[EXA-01",
+            "EXA.toml: Expected ']' at the end of a table declaration (at line 5, column 8)",
+        ),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else None,
 )

@@ -59,7 +59,12 @@ def test_an_unknown_requirement_is_answered_with_near_ones() -> None:
 
 def test_a_level_can_wait_for_the_user_to_declare_a_version() -> None:
     _, should_else = catalogue.aspect("IMS-15")
-    assert (should_else.level_at(36), should_else.level_at(37), should_else.level_at(35), should_else.level_at(None)) == (
+    assert (
+        should_else.level_at(36),
+        should_else.level_at(37),
+        should_else.level_at(35),
+        should_else.level_at(None),
+    ) == (
         Level.MUST,
         Level.MUST,
         Level.SHOULD,

@@ -1,4 +1,6 @@
-"""Every validation test names requirements that exist, has a name of its own and a docstring; the published page is up to date."""
+"""Every validation test names requirements that exist, has a name of its own and a docstring; the published
+page is up to date.
+"""
 
 import subprocess
 import sys
@@ -12,7 +14,9 @@ from critests.catalogue.references import problems_of, references_below
 ROOT = Path(__file__).parents[2]
 SUITE = Path(catalogue.__file__).parents[1] / "validation"
 GENERATOR = ROOT / "tools" / "generate_catalogue_doc.py"
-NEEDS_CHECKOUT = pytest.mark.skipif(not GENERATOR.is_file(), reason="not a checkout: tools/generate_catalogue_doc.py is not here")
+NEEDS_CHECKOUT = pytest.mark.skipif(
+    not GENERATOR.is_file(), reason="not a checkout: tools/generate_catalogue_doc.py is not here"
+)
 
 GOOD = '''\
 @requirement("SBA-17")
@@ -72,12 +76,24 @@ def test_no_tests_are_no_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ('@requirement("SBX-26")\ndef test_a():\n    """A."""', "SBX-26 has several aspects, name one of SBX-26/error, SBX-26/code"),
-        ('@requirement("SBA-170")\ndef test_a():\n    """A."""', "no requirement 'SBA-170' in the catalogue; near it: SBA-17"),
+        (
+            '@requirement("SBX-26")\ndef test_a():\n    """A."""',
+            "SBX-26 has several aspects, name one of SBX-26/error, SBX-26/code",
+        ),
+        (
+            '@requirement("SBA-170")\ndef test_a():\n    """A."""',
+            "no requirement 'SBA-170' in the catalogue; near it: SBA-17",
+        ),
         ('def test_a():\n    """A."""', "names no requirement"),
-        ('@requirement(ID)\ndef test_a():\n    """A."""', "the argument of @requirement is to be a plain text"),
+        (
+            '@requirement(ID)\ndef test_a():\n    """A."""',
+            "the argument of @requirement is to be a plain text",
+        ),
         ('@requirement("SBA-17")\ndef test_a(): ...', "has no docstring"),
-        ('@requirement("SBX-34")\ndef test_a():\n    """A."""', "SBX-34 is a rule of the suite that no test carries"),
+        (
+            '@requirement("SBX-34")\ndef test_a():\n    """A."""',
+            "SBX-34 is a rule of the suite that no test carries",
+        ),
     ],
     ids=["no aspect", "unknown id", "no id", "no plain text", "no docstring", "a rule"],
 )
@@ -89,12 +105,18 @@ def test_a_wrong_test_is_named(tmp_path: Path, source: str, told: str) -> None:
 
 def test_equal_names_in_two_files_are_named(tmp_path: Path) -> None:
     source = '@requirement("SBA-17")\ndef test_a():\n    """A."""'
-    problems = problems_of(references_below(suite_of(tmp_path, test_one=source, test_two=source)), catalogue.load())
-    assert problems == [f"sandboxes/test_{name}.py:2: test_a: another test has the same name" for name in ("one", "two")]
+    problems = problems_of(
+        references_below(suite_of(tmp_path, test_one=source, test_two=source)), catalogue.load()
+    )
+    assert problems == [
+        f"sandboxes/test_{name}.py:2: test_a: another test has the same name" for name in ("one", "two")
+    ]
 
 
 def generate(*arguments: str | Path) -> tuple[int, str]:
-    done = subprocess.run([sys.executable, str(GENERATOR), *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(GENERATOR), *map(str, arguments)], capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -118,11 +140,20 @@ def test_the_page_says_which_test_judges_what(tmp_path: Path) -> None:
     assert row.endswith(f"| {link}: A filter with a state MUST return \\| only sandboxes in that state. |")
     (row,) = [line for line in lines if line.startswith("| SBA-18 |")]
     assert row.endswith("| not yet |")
-    assert any(line.startswith("| [SBX: Sandbox lifecycle](#sbx) | sandboxes | 38 | 42 |") and line.endswith("| 2 |") for line in lines)
+    assert any(
+        line.startswith("| [SBX: Sandbox lifecycle](#sbx) | sandboxes | 38 | 42 |") and line.endswith("| 2 |")
+        for line in lines
+    )
 
 
 @NEEDS_CHECKOUT
 def test_a_page_is_not_written_where_a_test_is_wrong(tmp_path: Path) -> None:
-    suite, page = suite_of(tmp_path, test_one='@requirement("SBA-17")\ndef test_a(): ...'), tmp_path / "page.md"
-    assert generate("--tests", suite, "--page", page) == (1, "sandboxes/test_one.py:2: test_a: has no docstring\n")
+    suite, page = (
+        suite_of(tmp_path, test_one='@requirement("SBA-17")\ndef test_a(): ...'),
+        tmp_path / "page.md",
+    )
+    assert generate("--tests", suite, "--page", page) == (
+        1,
+        "sandboxes/test_one.py:2: test_a: has no docstring\n",
+    )
     assert not page.exists()

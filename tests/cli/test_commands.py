@@ -46,9 +46,21 @@ def test_completion_is_a_script(shell: str) -> None:
 
 
 def test_completion_completes() -> None:
-    environment = {**os.environ, "_CRITESTS_COMPLETE": "bash_complete", "COMP_WORDS": "critests do", "COMP_CWORD": "1"}
+    environment = {
+        **os.environ,
+        "_CRITESTS_COMPLETE": "bash_complete",
+        "COMP_WORDS": "critests do",
+        "COMP_CWORD": "1",
+    }
     script = "import sys; sys.argv = ['critests']; from critests.cli import main; main()"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=SECONDS, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=SECONDS,
+        check=False,
+    )
 
     assert ended.stdout.strip() == "plain,doctor", ended.stderr
 
@@ -65,7 +77,10 @@ def test_images_are_written_as_a_layout(tmp_path: Path) -> None:
 
     assert ended.returncode == 0, ended.stderr
     index = json.loads((tmp_path / "layout" / "index.json").read_text(encoding="utf-8"))
-    assert {entry["annotations"]["org.opencontainers.image.ref.name"] for entry in index["manifests"]} == {"plain:1", "pause:1"}
+    assert {entry["annotations"]["org.opencontainers.image.ref.name"] for entry in index["manifests"]} == {
+        "plain:1",
+        "pause:1",
+    }
 
 
 def test_images_of_no_such_name(tmp_path: Path) -> None:
@@ -92,7 +107,14 @@ def test_images_are_served_until_the_end() -> None:
 def test_the_proxy_breaks_what_it_is_told_to(tmp_path: Path) -> None:
     socket = tmp_path / "proxy.sock"
     with serve(CriServer()) as endpoint:
-        proxy = begin("proxy", "--runtime-endpoint", endpoint, "--listen", str(socket), "Version.response.runtime_name: set broken")
+        proxy = begin(
+            "proxy",
+            "--runtime-endpoint",
+            endpoint,
+            "--listen",
+            str(socket),
+            "Version.response.runtime_name: set broken",
+        )
         try:
             assert proxy.stdout is not None
             proxy.stdout.readline()
@@ -109,7 +131,14 @@ def test_the_proxy_breaks_what_it_is_told_to(tmp_path: Path) -> None:
 
 def test_a_fault_that_is_none_says_why(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        ended = critests("proxy", "--runtime-endpoint", endpoint, "--listen", str(tmp_path / "p.sock"), "NoSuchCall: swallow")
+        ended = critests(
+            "proxy",
+            "--runtime-endpoint",
+            endpoint,
+            "--listen",
+            str(tmp_path / "p.sock"),
+            "NoSuchCall: swallow",
+        )
 
     assert ended.returncode == 1
     assert "NoSuchCall" in ended.stderr
@@ -136,7 +165,14 @@ def test_a_joined_run_that_failed_ends_the_command_like_that(tmp_path: Path) -> 
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
         for number in ("1", "2"):
             critests(
-                *("run", "--results", str(tmp_path / "shards"), "--runtime-endpoint", endpoint, "--allow-kubelet"),
+                *(
+                    "run",
+                    "--results",
+                    str(tmp_path / "shards"),
+                    "--runtime-endpoint",
+                    endpoint,
+                    "--allow-kubelet",
+                ),
                 *("--select", "CTA-18", "--shard", f"{number}/2"),
             )
     shards = [str(file.parent) for file in (tmp_path / "shards").rglob("run.json")]

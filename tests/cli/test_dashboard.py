@@ -20,8 +20,14 @@ def test_a_site_is_built_and_links_to_the_reports_beside_the_runs(tmp_path: Path
 
     assert ended.exit_code == 0, ended.output
     assert ended.output.splitlines()[-1] == str(tmp_path / "site" / "index.html")
-    assert 'href="../results/containerd/2.1.0/1795000000/report.html"' in (tmp_path / "site" / "index.html").read_text()
-    assert 'href="../../results/containerd/' in (tmp_path / "site" / "grids" / "containerd-2.1.0.html").read_text()
+    assert (
+        'href="../results/containerd/2.1.0/1795000000/report.html"'
+        in (tmp_path / "site" / "index.html").read_text()
+    )
+    assert (
+        'href="../../results/containerd/'
+        in (tmp_path / "site" / "grids" / "containerd-2.1.0.html").read_text()
+    )
 
 
 def test_links_can_lead_elsewhere_or_be_left_out(tmp_path: Path) -> None:
@@ -39,7 +45,10 @@ def test_links_can_lead_elsewhere_or_be_left_out(tmp_path: Path) -> None:
 def test_the_index_may_be_elsewhere(tmp_path: Path) -> None:
     store(tmp_path / "results", small_run())
 
-    assert call(tmp_path / "results", "-o", tmp_path / "site", "--index", tmp_path / "index.sqlite").exit_code == 0
+    assert (
+        call(tmp_path / "results", "-o", tmp_path / "site", "--index", tmp_path / "index.sqlite").exit_code
+        == 0
+    )
     assert not (tmp_path / "results" / "index.sqlite").exists()
 
 

@@ -8,7 +8,14 @@ from click.testing import CliRunner, Result
 
 from critests.cli.compare import compare
 from critests.cli.gate import gate
-from critests.cli.subjects import EndpointSubject, HandlerSubject, RunSubject, Subject, ThrowawaySubject, parse_subject
+from critests.cli.subjects import (
+    EndpointSubject,
+    HandlerSubject,
+    RunSubject,
+    Subject,
+    ThrowawaySubject,
+    parse_subject,
+)
 from critests.record.files import write
 from tests.plugin.command import critests
 from tests.report.sample_comparison import MACHINE, samples, store

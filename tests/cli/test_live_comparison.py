@@ -76,7 +76,11 @@ def test_one_run_measures_both_sides(
 def test_promises_are_compared_beside_speed(tmp_path: Path, runs: Runs) -> None:
     comparison = compare_live(ENDPOINT, THROWAWAY, options(tmp_path))
 
-    assert [package for package, _ in runs.asked] == ["critests.benchmark", "critests.validation", "critests.validation"]
+    assert [package for package, _ in runs.asked] == [
+        "critests.benchmark",
+        "critests.validation",
+        "critests.validation",
+    ]
     assert comparison.speed is not None
     assert comparison.conformance is not None
     assert [values.get("cri_select") for _, values in runs.asked][1:] == [None, None]
@@ -87,7 +91,9 @@ def test_a_run_that_is_not_where_it_should_be_is_told(tmp_path: Path, runs: Runs
         compare_live(ENDPOINT, THROWAWAY, options(tmp_path / "elsewhere"))
 
 
-@pytest.mark.parametrize(("code", "kind"), [(2, click.exceptions.Exit), (5, NotPossible)], ids=["interrupted", "not testable"])
+@pytest.mark.parametrize(
+    ("code", "kind"), [(2, click.exceptions.Exit), (5, NotPossible)], ids=["interrupted", "not testable"]
+)
 def test_a_run_that_did_not_end_well_ends_the_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[Exception]
 ) -> None:
@@ -100,7 +106,18 @@ def test_a_run_that_did_not_end_well_ends_the_comparison(
 @pytest.mark.runtime
 def test_two_private_runtimes_are_compared(tmp_path: Path) -> None:
     file = tmp_path / "comparison.json"
-    arguments = ["--only", "speed", "--select", "B-01,B-11", "--budget", "8", "--json", str(file), "--results", str(tmp_path)]
+    arguments = [
+        "--only",
+        "speed",
+        "--select",
+        "B-01,B-11",
+        "--budget",
+        "8",
+        "--json",
+        str(file),
+        "--results",
+        str(tmp_path),
+    ]
 
     ended = critests("compare", "containerd", "containerd", *arguments)
 

@@ -47,19 +47,31 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Night:
 
 
 def call(night: Night, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(nightly, ["--results", str(night.results), *(str(argument) for argument in arguments)])
+    return CliRunner().invoke(
+        nightly, ["--results", str(night.results), *(str(argument) for argument in arguments)]
+    )
 
 
 def test_options_of_the_run_are_passed_through(night: Night) -> None:
     ended = call(night, "--node", "containerd", "-n", "2", "--select=SBX")
 
     assert ended.exit_code == 0, ended.output
-    assert night.called == [["run", "--results", str(night.results), "--node", "containerd", "-n", "2", "--select=SBX"]]
+    assert night.called == [
+        ["run", "--results", str(night.results), "--node", "containerd", "-n", "2", "--select=SBX"]
+    ]
     assert "no earlier complete run" in ended.output
 
 
 def test_a_benchmark_gets_the_runtime_and_its_own_options(night: Night) -> None:
-    options = ["--bench", "--bench-options", "--profile smoke", "--node=containerd", "--runtime-handler", "crun", "--strict"]
+    options = [
+        "--bench",
+        "--bench-options",
+        "--profile smoke",
+        "--node=containerd",
+        "--runtime-handler",
+        "crun",
+        "--strict",
+    ]
     ended = call(night, *options)
 
     assert ended.exit_code == 0, ended.output
@@ -116,7 +128,9 @@ def test_a_change_of_state_is_told_once(night: Night, tmp_path: Path) -> None:
     assert notice["baseline"]["path"].endswith("1795172800")
 
 
-def test_a_notice_that_does_not_arrive_is_told_without_the_address(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notice_that_does_not_arrive_is_told_without_the_address(
+    night: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(module.WEBHOOK, "http://127.0.0.1:9/very-secret")
     call(night)
     night.verdicts = {"SBX-01": "F"}
@@ -149,14 +163,14 @@ def test_old_runs_go(night: Night) -> None:
 
 def test_a_signal_goes_to_the_run_and_the_rest_is_still_done(tmp_path: Path) -> None:
     script = (
-        "import subprocess, sys\n"
-        "from critests.cli import nightly\n"
-        "real = subprocess.Popen\n"
-        "code = 'import signal, time, sys; signal.signal(signal.SIGTERM, lambda *a: sys.exit(2)); print(1, flush=True); time.sleep(60)'\n"
-        "nightly.subprocess.Popen = lambda *a: real([sys.executable, '-c', code])\n"
-        f"nightly.nightly(['--results', {str(tmp_path)!r}, '--site', {str(tmp_path / 'site')!r}])\n"
+        "import subprocess, sys\nfrom critests.cli import nightly\nreal = subprocess.Popen\ncode = 'import"
+        " signal, time, sys; signal.signal(signal.SIGTERM, lambda *a: sys.exit(2)); print(1, flush=True);"
+        " time.sleep(60)'\nnightly.subprocess.Popen = lambda *a: real([sys.executable, '-c',"
+        f" code])\nnightly.nightly(['--results', {str(tmp_path)!r}, '--site', {str(tmp_path / 'site')!r}])\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         began = time.monotonic()
@@ -170,7 +184,16 @@ def test_a_signal_goes_to_the_run_and_the_rest_is_still_done(tmp_path: Path) -> 
 
 def test_the_command_ends_as_the_run_did(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
-        ended = critests("nightly", "--results", str(tmp_path), "--runtime-endpoint", endpoint, "--allow-kubelet", "--select", "CTA-18")
+        ended = critests(
+            "nightly",
+            "--results",
+            str(tmp_path),
+            "--runtime-endpoint",
+            endpoint,
+            "--allow-kubelet",
+            "--select",
+            "CTA-18",
+        )
 
     assert record_in(tmp_path)["exit_code"] == 1
     assert ended.returncode == 1, ended.stdout + ended.stderr

@@ -28,7 +28,9 @@ def test_help_and_list_teach_the_formats(arguments: list[str]) -> None:
 
 def test_a_text_is_printed_or_written(run: Path, tmp_path: Path) -> None:
     printed = critests("report", str(run), "--format", "junit")
-    written = critests("report", str(run / "run.json"), "--format", "junit", "--output", str(tmp_path / "j.xml"))
+    written = critests(
+        "report", str(run / "run.json"), "--format", "junit", "--output", str(tmp_path / "j.xml")
+    )
     into = critests("report", str(run), "--format", "prometheus", "--output", str(tmp_path))
 
     assert (printed.returncode, written.returncode, into.returncode) == (0, 0, 0)
@@ -38,8 +40,15 @@ def test_a_text_is_printed_or_written(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_tree_is_written_for_several_runs(run: Path, tmp_path: Path) -> None:
-    assert critests("report", str(run), str(run), "--format", "testgrid", "--output", str(tmp_path / "bucket")).returncode == 0
-    assert (tmp_path / "bucket" / "logs" / "critests-containerd-1.6" / "latest-build.txt").read_text() == "1795000000\n"
+    assert (
+        critests(
+            "report", str(run), str(run), "--format", "testgrid", "--output", str(tmp_path / "bucket")
+        ).returncode
+        == 0
+    )
+    assert (
+        tmp_path / "bucket" / "logs" / "critests-containerd-1.6" / "latest-build.txt"
+    ).read_text() == "1795000000\n"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +64,9 @@ def test_a_tree_is_written_for_several_runs(run: Path, tmp_path: Path) -> None:
         (["RUN", "--format", "junit", "--output", "/proc/nothing/j.xml"], 3, "cannot write"),
     ],
 )
-def test_what_cannot_be_done_is_said(arguments: list[str], code: int, said: str, run: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_done_is_said(
+    arguments: list[str], code: int, said: str, run: Path, tmp_path: Path
+) -> None:
     (tmp_path / "broken.json").write_text('{"schema": "critests.run", ')
     places = {"RUN": str(run), "BROKEN": str(tmp_path / "broken.json")}
 

@@ -22,7 +22,10 @@ def test_runs_are_listed_the_newest_first(tmp_path: Path) -> None:
 
     lines = call("list", tmp_path, "--kind", "validation").output.splitlines()
 
-    assert [line.split("  ")[:2] for line in lines] == [["2026-11-19 11:06", "exit 1"], ["2026-11-18 11:06", "exit 0"]]
+    assert [line.split("  ")[:2] for line in lines] == [
+        ["2026-11-19 11:06", "exit 1"],
+        ["2026-11-18 11:06", "exit 0"],
+    ]
     assert lines[0].endswith("containerd/2.1.0/1795086400")
     assert json.loads(call("list", tmp_path, "--json").output.splitlines()[0])["kind"] == "benchmark"
 
@@ -57,7 +60,10 @@ def test_pruning_only_names_what_would_go_until_it_is_told_to(tmp_path: Path) ->
     ]
     assert old.exists()
 
-    assert call("prune", tmp_path, "--keep", "1", "--yes").output.splitlines() == ["containerd/2.1.0/1795000000  removed", "1 run removed"]
+    assert call("prune", tmp_path, "--keep", "1", "--yes").output.splitlines() == [
+        "containerd/2.1.0/1795000000  removed",
+        "1 run removed",
+    ]
     assert not old.exists()
     assert new.exists()
     assert call("list", tmp_path).output.count("\n") == 1
@@ -77,7 +83,9 @@ def test_a_run_that_cannot_be_removed_is_told(tmp_path: Path) -> None:
     assert (real / RUN_FILE).exists()
 
 
-@pytest.mark.parametrize("arguments", [[], ["--newer-than", "soon"], ["--newer-than", "-1d"], ["--keep", "0"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["--newer-than", "soon"], ["--newer-than", "-1d"], ["--keep", "0"]]
+)
 def test_pruning_needs_to_know_what_to_keep(tmp_path: Path, arguments: list[str]) -> None:
     ended = call("prune", tmp_path, *arguments)
 
@@ -103,4 +111,7 @@ def test_shards_are_merged(tmp_path: Path) -> None:
     folder = Path(ended.output.splitlines()[-1].removeprefix("record: "))
     assert set(read(folder).requirements) == {"SBX-01", "SBX-02"}
     stranger = store(tmp_path / "c", small_run(version="9.9.9"))
-    assert "versions of the runtime" in call("merge", shards[0], stranger, "--results", tmp_path / "results").stderr
+    assert (
+        "versions of the runtime"
+        in call("merge", shards[0], stranger, "--results", tmp_path / "results").stderr
+    )

@@ -1,4 +1,6 @@
-"""The Sonobuoy plugin on a plain machine: its files, the results and the done file, progress, and what it changes."""
+"""The Sonobuoy plugin on a plain machine: its files, the results and the done file, progress, and what it
+changes.
+"""
 
 import json
 import os
@@ -54,9 +56,14 @@ def worker() -> Iterator[tuple[int, list[dict[str, Any]]]]:
 
 
 def sonobuoy(*arguments: str, results: Path, port: int = 0) -> "subprocess.Popen[str]":
-    variables = environment() | {"SONOBUOY_RESULTS_DIR": str(results), "SONOBUOY_PROGRESS_PORT": str(port or "")}
+    variables = environment() | {
+        "SONOBUOY_RESULTS_DIR": str(results),
+        "SONOBUOY_PROGRESS_PORT": str(port or ""),
+    }
     command = [sys.executable, "-m", "critests.cli", "sonobuoy", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables
+    )
 
 
 def cases(results: Path) -> dict[str, list[str]]:
@@ -68,11 +75,22 @@ def cases(results: Path) -> dict[str, list[str]]:
     return {str(case.get("name")): [element.tag for element in case] for case in root.iter("testcase")}
 
 
-def test_a_run_changes_nothing_hands_over_and_tells_its_progress(worker: tuple[int, list[dict[str, Any]]], tmp_path: Path) -> None:
+def test_a_run_changes_nothing_hands_over_and_tells_its_progress(
+    worker: tuple[int, list[dict[str, Any]]], tmp_path: Path
+) -> None:
     port, told = worker
     server = CriServer()
     with serve(server) as endpoint:
-        run = sonobuoy("--once", "--", "--runtime-endpoint", endpoint, "--select", "RT-01,SBX-01", results=tmp_path / "out", port=port)
+        run = sonobuoy(
+            "--once",
+            "--",
+            "--runtime-endpoint",
+            endpoint,
+            "--select",
+            "RT-01,SBX-01",
+            results=tmp_path / "out",
+            port=port,
+        )
         said, _ = run.communicate(timeout=SECONDS)
 
     assert "--read-only" in said
@@ -134,7 +152,16 @@ def test_the_whole_run_is_in_the_tarball(tmp_path: Path) -> None:
 @pytest.mark.runtime
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts a private containerd")
 def test_a_private_instance_of_the_nodes_binary_is_tested_in_full(tmp_path: Path) -> None:
-    arguments = ("--once", "--private", "containerd", "--node-pid", str(os.getpid()), "--", "--select", "SBX-01")
+    arguments = (
+        "--once",
+        "--private",
+        "containerd",
+        "--node-pid",
+        str(os.getpid()),
+        "--",
+        "--select",
+        "SBX-01",
+    )
     run = sonobuoy(*arguments, results=tmp_path / "out")
     said, _ = run.communicate(timeout=SECONDS)
 
@@ -157,7 +184,9 @@ def test_the_plugin_file_fits_the_command(name: str) -> None:
         assert container["command"][2:] == ["--private", "containerd"]
         assert container["command"][3] in KINDS
         volumes = {volume["name"]: volume["hostPath"]["path"] for volume in plugin["podSpec"]["volumes"]}
-        assert {path: mounts[volume] for volume, path in volumes.items()} == {path: path for path in volumes.values()}
+        assert {path: mounts[volume] for volume, path in volumes.items()} == {
+            path: path for path in volumes.values()
+        }
         assert plugin["podSpec"]["hostPID"] is True
 
 
@@ -165,7 +194,12 @@ def test_the_containerfile_builds_from_what_is_there() -> None:
     lines = (DEPLOY / "Containerfile").read_text(encoding="utf-8").splitlines()
     root = DEPLOY.parent.parent
 
-    copied = [word for line in lines if line.startswith("COPY ") and "--from" not in line for word in line.split()[1:-1]]
+    copied = [
+        word
+        for line in lines
+        if line.startswith("COPY ") and "--from" not in line
+        for word in line.split()[1:-1]
+    ]
     assert copied
     assert all((root / word).exists() for word in copied)
     assert lines[-1].startswith("CMD") or lines[-2].startswith("ENTRYPOINT")

@@ -16,7 +16,9 @@ from tests.criserver import CriServer, serve
 class OnlyVersion(cri_grpc.RuntimeServiceServicer):
     def Version(self, request: cri.VersionRequest, context: grpc.ServicerContext) -> cri.VersionResponse:  # noqa: N802 - the RPC's name
         del request, context
-        return cri.VersionResponse(version="0.1.0", runtime_name="tcp", runtime_version="1", runtime_api_version="v1")
+        return cri.VersionResponse(
+            version="0.1.0", runtime_name="tcp", runtime_version="1", runtime_api_version="v1"
+        )
 
 
 @pytest.fixture
@@ -37,7 +39,9 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
         "/CN=localhost",
     ]
     subprocess.run(
-        [*command, "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate], check=True, capture_output=True
+        [*command, "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
+        check=True,
+        capture_output=True,
     )
     return key, certificate
 
@@ -47,7 +51,9 @@ def tls_port(certificate: tuple[Path, Path]) -> Iterator[int]:
     key, chain = certificate
     server = grpc.server(ThreadPoolExecutor(2))
     cri_grpc.add_RuntimeServiceServicer_to_server(OnlyVersion(), server)
-    port = server.add_secure_port("localhost:0", grpc.ssl_server_credentials([(key.read_bytes(), chain.read_bytes())]))
+    port = server.add_secure_port(
+        "localhost:0", grpc.ssl_server_credentials([(key.read_bytes(), chain.read_bytes())])
+    )
     server.start()
     yield port
     server.stop(None).wait()
@@ -80,7 +86,10 @@ def test_every_call_is_recorded_with_code_and_time() -> None:
         connection.close()
 
     calls = recorder.since(0)
-    assert [(call.rpc, call.code) for call in calls[:2]] == [("Version", "OK"), ("ContainerStatus", "NOT_FOUND")]
+    assert [(call.rpc, call.code) for call in calls[:2]] == [
+        ("Version", "OK"),
+        ("ContainerStatus", "NOT_FOUND"),
+    ]
     assert failed_rpc(raised.value) == "ContainerStatus"
     assert all(call.seconds > 0 for call in calls)
     assert recorder.coverage.request_fields["VersionRequest.version"] == 1
@@ -89,8 +98,15 @@ def test_every_call_is_recorded_with_code_and_time() -> None:
 
 def test_secrets_do_not_reach_the_record() -> None:
     recorder = Recorder()
-    secrets = {"password": "hunter2", "auth": "aHVudGVyMg==", "identity_token": "idtoken", "registry_token": "regtoken"}
-    request = cri.PullImageRequest(image=cri.ImageSpec(image="x"), auth=cri.AuthConfig(username="me", **secrets))
+    secrets = {
+        "password": "hunter2",
+        "auth": "aHVudGVyMg==",
+        "identity_token": "idtoken",
+        "registry_token": "regtoken",
+    }
+    request = cri.PullImageRequest(
+        image=cri.ImageSpec(image="x"), auth=cri.AuthConfig(username="me", **secrets)
+    )
     with serve(CriServer()) as endpoint:
         connection = connect(Endpoint.parse(endpoint), recorder=recorder)
         with pytest.raises(grpc.RpcError):

@@ -23,7 +23,10 @@ def listening(*paths: Path) -> Iterator[None]:
 
 def test_the_flag_comes_first(tmp_path: Path) -> None:
     config = tmp_path / "crictl.yaml"
-    config.write_text("runtime-endpoint: unix:///config.sock\nimage-endpoint: unix:///config-images.sock\n", encoding="utf-8")
+    config.write_text(
+        "runtime-endpoint: unix:///config.sock\nimage-endpoint: unix:///config-images.sock\n",
+        encoding="utf-8",
+    )
 
     found = find("/flag.sock", None, {"CONTAINER_RUNTIME_ENDPOINT": "/environment.sock"}, config, ())
 
@@ -35,11 +38,17 @@ def test_the_flag_comes_first(tmp_path: Path) -> None:
 
 
 def test_the_environment_comes_second(tmp_path: Path) -> None:
-    environment = {"CONTAINER_RUNTIME_ENDPOINT": "/environment.sock", "IMAGE_SERVICE_ENDPOINT": "/images.sock"}
+    environment = {
+        "CONTAINER_RUNTIME_ENDPOINT": "/environment.sock",
+        "IMAGE_SERVICE_ENDPOINT": "/images.sock",
+    }
 
     found = find(None, None, environment, tmp_path / "absent", ())
 
-    assert (found.endpoint.text, found.image_endpoint.text) == ("unix:///environment.sock", "unix:///images.sock")
+    assert (found.endpoint.text, found.image_endpoint.text) == (
+        "unix:///environment.sock",
+        "unix:///images.sock",
+    )
 
 
 def test_the_configuration_of_crictl_comes_third(tmp_path: Path) -> None:

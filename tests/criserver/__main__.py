@@ -12,9 +12,13 @@ from tests.criserver.ways import WAYS
 
 def main() -> None:
     """Serve until SIGTERM or SIGINT, or until a way to be wrong kills this process."""
-    names = "\n".join(f"  {name}{'=' + way.argument if way.argument else ''}: {way.says}" for name, way in WAYS.items())
+    names = "\n".join(
+        f"  {name}{'=' + way.argument if way.argument else ''}: {way.says}" for name, way in WAYS.items()
+    )
     parser = argparse.ArgumentParser(
-        prog="python -m tests.criserver", epilog=f"ways to be wrong:\n{names}", formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m tests.criserver",
+        epilog=f"ways to be wrong:\n{names}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--socket", type=Path, required=True)
     parser.add_argument("--wrong", action="append", default=[], metavar="NAME[=ARGUMENT]")

@@ -32,10 +32,14 @@ class Client:
 
     def run_sandbox(self, name: str = "box", **labels: str) -> str:
         """Run a sandbox; return its id."""
-        answer = self.runtime.RunPodSandbox(cri.RunPodSandboxRequest(config=self.sandbox_config(name, **labels)), timeout=10)
+        answer = self.runtime.RunPodSandbox(
+            cri.RunPodSandboxRequest(config=self.sandbox_config(name, **labels)), timeout=10
+        )
         return answer.pod_sandbox_id
 
-    def create_container(self, sandbox_id: str, command: list[str], name: str = "main", **fields: object) -> str:
+    def create_container(
+        self, sandbox_id: str, command: list[str], name: str = "main", **fields: object
+    ) -> str:
         """Create a container; return its id."""
         self.image.PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=IMAGE)), timeout=10)
         config = cri.ContainerConfig(
@@ -45,7 +49,9 @@ class Client:
             log_path=f"{name}.log",
             **fields,  # type: ignore[arg-type]  # whatever field of the message a test sets
         )
-        request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=self.sandbox_config("box"))
+        request = cri.CreateContainerRequest(
+            pod_sandbox_id=sandbox_id, config=config, sandbox_config=self.sandbox_config("box")
+        )
         return self.runtime.CreateContainer(request, timeout=10).container_id
 
     def run_container(self, sandbox_id: str, command: list[str], name: str = "main", **fields: object) -> str:
@@ -56,11 +62,15 @@ class Client:
 
     def status(self, container_id: str) -> cri.ContainerStatus:
         """Return the status of a container."""
-        return self.runtime.ContainerStatus(cri.ContainerStatusRequest(container_id=container_id), timeout=10).status
+        return self.runtime.ContainerStatus(
+            cri.ContainerStatusRequest(container_id=container_id), timeout=10
+        ).status
 
     def wait_exited(self, container_id: str) -> cri.ContainerStatus:
         """Wait until a container has exited; return its status then."""
-        return eventually(lambda: self.status(container_id), lambda status: status.state == cri.CONTAINER_EXITED)
+        return eventually(
+            lambda: self.status(container_id), lambda status: status.state == cri.CONTAINER_EXITED
+        )
 
 
 def eventually(look: Callable[[], Seen], good: Callable[[Seen], bool], seconds: float = 10) -> Seen:
@@ -84,4 +94,6 @@ def connect(endpoint: str, log_directory: str = "") -> Iterator[Client]:
     """Give a client of an endpoint, without a limit on the size of messages."""
     options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
     with grpc.insecure_channel(endpoint, options) as channel:
-        yield Client(cri_grpc.RuntimeServiceStub(channel), cri_grpc.ImageServiceStub(channel), channel, log_directory)
+        yield Client(
+            cri_grpc.RuntimeServiceStub(channel), cri_grpc.ImageServiceStub(channel), channel, log_directory
+        )

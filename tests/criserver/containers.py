@@ -22,7 +22,9 @@ def signal_number(wanted: cri.Signal) -> int:
     for base, plus, minus in (("SIGRTMINPLUS", signal.SIGRTMIN, 1), ("SIGRTMAXMINUS", signal.SIGRTMAX, -1)):
         if name.startswith(base):
             return plus + minus * int(name.removeprefix(base))
-    return {"RUNTIME_DEFAULT": 15, "SIGCLD": 17, "SIGIOT": 6, "SIGPOLL": 29}.get(name) or signal.Signals[name].value
+    return {"RUNTIME_DEFAULT": 15, "SIGCLD": 17, "SIGIOT": 6, "SIGPOLL": 29}.get(name) or signal.Signals[
+        name
+    ].value
 
 
 def stop_signal(config: cri.ContainerConfig, image: StoredImage) -> cri.Signal:
@@ -84,12 +86,20 @@ class Containers:
         environment = dict(entry.partition("=")[::2] for entry in image.config.env)
         environment |= {entry.key: entry.value.decode(errors="surrogateescape") for entry in config.envs}
         process = ContainerProcess(
-            [*entrypoint, *arguments], environment, Path(log_path) if log_path else None, tty=config.tty, stdin=config.stdin
+            [*entrypoint, *arguments],
+            environment,
+            Path(log_path) if log_path else None,
+            tty=config.tty,
+            stdin=config.stdin,
         )
         with self.store.lock:
-            if any(other.config.metadata == config.metadata for other in self.store.containers_of(sandbox.id)):
+            if any(
+                other.config.metadata == config.metadata for other in self.store.containers_of(sandbox.id)
+            ):
                 refuse(grpc.StatusCode.ALREADY_EXISTS, f"container name {config.metadata.name!r} is taken")
-            container = Container(new_id(), sandbox.id, config, image, log_path, stop_signal(config, image), process)
+            container = Container(
+                new_id(), sandbox.id, config, image, log_path, stop_signal(config, image), process
+            )
             self.store.containers[container.id] = container
         self.store.tell(container.id, sandbox.id, cri.CONTAINER_CREATED_EVENT)
         return cri.CreateContainerResponse(container_id=container.id)
@@ -175,7 +185,9 @@ class Containers:
         if not request.cmd:
             refuse(grpc.StatusCode.INVALID_ARGUMENT, "there is no command")
         try:
-            process = processes.start(list(request.cmd), container.process.environment, stdin=subprocess.DEVNULL)
+            process = processes.start(
+                list(request.cmd), container.process.environment, stdin=subprocess.DEVNULL
+            )
         except OSError as error:
             refuse(grpc.StatusCode.UNKNOWN, f"exec failed: {error}")
         started = time.monotonic()
@@ -184,5 +196,8 @@ class Containers:
         except subprocess.TimeoutExpired:
             processes.kill_session(process)
             process.communicate()
-            refuse(grpc.StatusCode.DEADLINE_EXCEEDED, f"the command ran longer than {time.monotonic() - started:.1f} s")
+            refuse(
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                f"the command ran longer than {time.monotonic() - started:.1f} s",
+            )
         return cri.ExecSyncResponse(stdout=stdout, stderr=stderr, exit_code=processes.exit_code(process))

@@ -29,7 +29,9 @@ MANIFESTS = (
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
-REFERENCE = re.compile(r"(?P<host>[a-z0-9.-]+(?::\d+)?)/(?P<name>[a-z0-9._/-]+)(?::(?P<tag>[\w.-]+))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?")
+REFERENCE = re.compile(
+    r"(?P<host>[a-z0-9.-]+(?::\d+)?)/(?P<name>[a-z0-9._/-]+)(?::(?P<tag>[\w.-]+))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
+)
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 
 
@@ -64,7 +66,13 @@ class Images:
         if config is None:
             refuse(grpc.StatusCode.NOT_FOUND, f"no image {name!r} with tag {tag!r} can be pulled")
         sums = [hashlib.sha256(f"{kind} {config}".encode()).hexdigest() for kind in ("config", "manifest")]
-        return StoredImage(f"sha256:{sums[0]}", [f"{name}:{tag}"] if tag else [], [f"{name}@sha256:{sums[1]}"], 1 << 20, config)
+        return StoredImage(
+            f"sha256:{sums[0]}",
+            [f"{name}:{tag}"] if tag else [],
+            [f"{name}@sha256:{sums[1]}"],
+            1 << 20,
+            config,
+        )
 
     def _pull_from_registry(self, host: str, name: str, tag: str, digest: str) -> StoredImage:
         top, first_digest = self._manifest(host, name, digest or tag)
@@ -79,7 +87,11 @@ class Images:
         layers = 0
         for layer in manifest["layers"]:
             layers += len(self._get(host, f"/v2/{name}/blobs/{layer['digest']}", layer["digest"])[0])
-        config = json.loads(self._get(host, f"/v2/{name}/blobs/{manifest['config']['digest']}", manifest["config"]["digest"])[0])
+        config = json.loads(
+            self._get(host, f"/v2/{name}/blobs/{manifest['config']['digest']}", manifest["config"]["digest"])[
+                0
+            ]
+        )
         said = config.get("config", {})
         return StoredImage(
             manifest["config"]["digest"],
@@ -103,12 +115,16 @@ class Images:
 
     @staticmethod
     def _get(host: str, path: str, expected: str) -> tuple[bytes, str]:
-        request = urllib.request.Request(f"http://{host}{path}", headers={"Accept": ", ".join(MANIFESTS)})  # loopback only
+        request = urllib.request.Request(
+            f"http://{host}{path}", headers={"Accept": ", ".join(MANIFESTS)}
+        )  # loopback only
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  # loopback only
                 body: bytes = answer.read()
         except urllib.error.HTTPError as error:
-            code = {401: grpc.StatusCode.UNAUTHENTICATED, 404: grpc.StatusCode.NOT_FOUND}.get(error.code, grpc.StatusCode.UNKNOWN)
+            code = {401: grpc.StatusCode.UNAUTHENTICATED, 404: grpc.StatusCode.NOT_FOUND}.get(
+                error.code, grpc.StatusCode.UNKNOWN
+            )
             refuse(code, f"the registry answered {error.code} to {path}")
         except OSError as error:
             refuse(grpc.StatusCode.UNAVAILABLE, f"the registry {host} did not answer: {error}")
@@ -122,12 +138,18 @@ class Images:
         image = self._find(request.image.image)
         if image is None:
             return cri.ImageStatusResponse()
-        info = {"info": json.dumps({"imageSpec": {"config": {"User": image.config.user}}})} if request.verbose else {}
+        info = (
+            {"info": json.dumps({"imageSpec": {"config": {"User": image.config.user}}})}
+            if request.verbose
+            else {}
+        )
         return cri.ImageStatusResponse(image=image.message(), info=info)
 
     def _find(self, reference: str) -> StoredImage | None:
         name = reference.rpartition("/")[2]
-        return self.store.find_image(reference) or (self.store.find_image(f"{reference}:latest") if ":" not in name else None)
+        return self.store.find_image(reference) or (
+            self.store.find_image(f"{reference}:latest") if ":" not in name else None
+        )
 
     def remove(self, request: cri.RemoveImageRequest) -> None:
         """RemoveImage: with all its names. Absent images are removed already."""

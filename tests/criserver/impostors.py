@@ -1,4 +1,6 @@
-"""Endpoints that are no CRI server: a socket that talks something else, one that never talks, and one that hangs up."""
+"""Endpoints that are no CRI server: a socket that talks something else, one that never talks, and one that
+hangs up.
+"""
 
 import contextlib
 import shutil

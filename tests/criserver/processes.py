@@ -1,7 +1,8 @@
 """A container of the small CRI server: one plain process of this machine, its log in the CRI's format.
 
-There is no isolation at all: no root file system, no namespaces, no cgroup. What keeps the machine safe is that a process
-started by root runs as nobody; a script that would stop its own container can then stop nothing else.
+There is no isolation at all: no root file system, no namespaces, no cgroup. What keeps the machine safe is
+that a process started by root runs as nobody; a script that would stop its own container can then stop
+nothing else.
 """
 
 import contextlib
@@ -51,10 +52,14 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a command in a session of its own, as nobody where this process is root; stdout is a pipe.
 
-    The change of user is left to setpriv: with a user of its own, subprocess would fork instead of vfork, and a forked child
-    runs gRPC's fork handlers, which can crash it before it executes anything.
+    The change of user is left to setpriv: with a user of its own, subprocess would fork instead of vfork, and
+    a forked child runs gRPC's fork handlers, which can crash it before it executes anything.
     """
-    as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"] if os.geteuid() == 0 else []
+    as_nobody = (
+        ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
+        if os.geteuid() == 0
+        else []
+    )
     return subprocess.Popen(
         [*as_nobody, *resolve(command)],
         env={"PATH": SAFE_PATH} | environment,
@@ -137,7 +142,15 @@ class ContainerLog:
 class ContainerProcess:
     """A container's own process: created, started once, ended once."""
 
-    def __init__(self, command: Sequence[str], environment: dict[str, str], log_path: Path | None, *, tty: bool, stdin: bool) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: dict[str, str],
+        log_path: Path | None,
+        *,
+        tty: bool,
+        stdin: bool,
+    ) -> None:
         self.command = list(command) or list(PAUSE)
         self.environment = environment
         self.log = ContainerLog(log_path)
@@ -173,12 +186,19 @@ class ContainerProcess:
         self.started_at = time.time_ns()
         copiers = [threading.Thread(target=self.log.copy, args=(self.process.stdout, "stdout"), daemon=True)]
         if self.process.stderr:
-            copiers.append(threading.Thread(target=self.log.copy, args=(self.process.stderr, "stderr"), daemon=True))
+            copiers.append(
+                threading.Thread(target=self.log.copy, args=(self.process.stderr, "stderr"), daemon=True)
+            )
         for copier in copiers:
             copier.start()
         threading.Thread(target=self._watch, args=(self.process, copiers, when_ended), daemon=True).start()
 
-    def _watch(self, process: subprocess.Popen[bytes], copiers: list[threading.Thread], when_ended: Callable[[], None]) -> None:
+    def _watch(
+        self,
+        process: subprocess.Popen[bytes],
+        copiers: list[threading.Thread],
+        when_ended: Callable[[], None],
+    ) -> None:
         process.wait()
         kill_session(process)  # a container's end ends everything in it
         for copier in copiers:

@@ -64,7 +64,9 @@ class Sandboxes:
             if any(sandbox.config.metadata == metadata for sandbox in self.store.sandboxes.values()):
                 refuse(grpc.StatusCode.ALREADY_EXISTS, f"sandbox name {metadata.name!r} is taken")
             on_node = request.config.linux.security_context.namespace_options.network == cri.NODE
-            sandbox = Sandbox(new_id(), request.config, request.runtime_handler, "" if on_node else self.store.new_ip())
+            sandbox = Sandbox(
+                new_id(), request.config, request.runtime_handler, "" if on_node else self.store.new_ip()
+            )
             self.store.sandboxes[sandbox.id] = sandbox
         self.store.tell(sandbox.id, sandbox.id, cri.CONTAINER_CREATED_EVENT)
         self.store.tell(sandbox.id, sandbox.id, cri.CONTAINER_STARTED_EVENT)
@@ -101,7 +103,9 @@ class Sandboxes:
         sandbox = self.get(request.pod_sandbox_id)
         info = {"info": '{"pid": 1}'} if request.verbose else {}
         containers = [container.status() for container in self.store.containers_of(sandbox.id)]
-        return cri.PodSandboxStatusResponse(status=sandbox.status(), info=info, containers_statuses=containers, timestamp=time.time_ns())
+        return cri.PodSandboxStatusResponse(
+            status=sandbox.status(), info=info, containers_statuses=containers, timestamp=time.time_ns()
+        )
 
     def matching(self, wanted: cri.PodSandboxFilter) -> Iterator[cri.PodSandbox]:
         """Yield what a filter lets through, newest first."""

@@ -36,13 +36,20 @@ class CriServer:
         without: RPCs that it does not offer (UNIMPLEMENTED).
     """
 
-    def __init__(self, wrong: Collection[str] = (), images: dict[str, ImageConfig] | None = None, without: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        wrong: Collection[str] = (),
+        images: dict[str, ImageConfig] | None = None,
+        without: Collection[str] = (),
+    ) -> None:
         self.services = Services(DEFAULT_IMAGES if images is None else images)
         self.calls: list[str] = []
         """The names of the RPCs that were called, in order."""
         self._wrong = choose(wrong)
         self._version = "v1alpha2" if "v1alpha2-only" in wrong else "v1"
-        self._functions = {rpc: function for rpc, function in self.services.functions().items() if rpc not in without}
+        self._functions = {
+            rpc: function for rpc, function in self.services.functions().items() if rpc not in without
+        }
         self._stopping = threading.Event()
         self._server: grpc.Server | None = None
         self.when_killed: Callable[[], None] | None = None
@@ -62,7 +69,8 @@ class CriServer:
         server.add_generic_rpc_handlers(
             [
                 grpc.method_handlers_generic_handler(
-                    service.full_name.replace("v1", self._version), {method.name: self._handler(method) for method in service.methods}
+                    service.full_name.replace("v1", self._version),
+                    {method.name: self._handler(method) for method in service.methods},
                 )
                 for service in cri.DESCRIPTOR.services_by_name.values()
             ]
@@ -90,8 +98,12 @@ class CriServer:
     def _handler(self, method: MethodDescriptor) -> "grpc.RpcMethodHandler[Any, Any]":
         decode = cast("Callable[[bytes], Message]", GetMessageClass(method.input_type).FromString)
         if method.server_streaming:
-            return grpc.unary_stream_rpc_method_handler(functools.partial(self._stream, method.name), decode, _encode)
-        return grpc.unary_unary_rpc_method_handler(functools.partial(self._unary, method.name), decode, _encode)
+            return grpc.unary_stream_rpc_method_handler(
+                functools.partial(self._stream, method.name), decode, _encode
+            )
+        return grpc.unary_unary_rpc_method_handler(
+            functools.partial(self._unary, method.name), decode, _encode
+        )
 
     def _unary(self, rpc: str, request: Message, context: grpc.ServicerContext) -> Message | bytes:
         try:

@@ -1,7 +1,7 @@
 """Every RPC of the small CRI server: its name, and what answers it.
 
-A function takes the request and returns the answer, or an iterator of answers where the RPC streams. An RPC that is not in
-the table is answered with UNIMPLEMENTED.
+A function takes the request and returns the answer, or an iterator of answers where the RPC streams. An RPC
+that is not in the table is answered with UNIMPLEMENTED.
 """
 
 import queue
@@ -23,7 +23,9 @@ Answer = Any  # a message, or an iterator of messages: which, the RPC's own desc
 Function = Callable[[Any], Answer]
 
 ITEMS_A_MESSAGE = 2
-"""How many items one message of a streaming list holds: few, so that a short list already takes several messages."""
+"""How many items one message of a streaming list holds: few, so that a short list already takes several
+messages.
+"""
 
 
 def pieces(items: Iterable[Any], wrap: Callable[[list[Any]], Answer]) -> Iterator[Answer]:
@@ -82,51 +84,89 @@ class Services:
         stats, boxes, cons, images = self.statistics, self.sandboxes, self.containers, self.images
         return {
             "Version": lambda _request: cri.VersionResponse(
-                version="0.1.0", runtime_name=self.name, runtime_version=self.version, runtime_api_version="v1"
+                version="0.1.0",
+                runtime_name=self.name,
+                runtime_version=self.version,
+                runtime_api_version="v1",
             ),
             "Status": self._status,
-            "RuntimeConfig": lambda _request: cri.RuntimeConfigResponse(linux=cri.LinuxRuntimeConfiguration(cgroup_driver=cri.CGROUPFS)),
+            "RuntimeConfig": lambda _request: cri.RuntimeConfigResponse(
+                linux=cri.LinuxRuntimeConfiguration(cgroup_driver=cri.CGROUPFS)
+            ),
             "UpdateRuntimeConfig": self._update_runtime_config,
             "RunPodSandbox": self._run,
-            "StopPodSandbox": _done(lambda request: boxes.stop(request.pod_sandbox_id), cri.StopPodSandboxResponse),
-            "RemovePodSandbox": _done(lambda request: boxes.remove(request.pod_sandbox_id), cri.RemovePodSandboxResponse),
-            "PodSandboxStatus": boxes.status,
-            "ListPodSandbox": lambda request: cri.ListPodSandboxResponse(items=boxes.matching(request.filter)),
-            "StreamPodSandboxes": lambda request: pieces(
-                boxes.matching(request.filter), lambda batch: cri.StreamPodSandboxesResponse(pod_sandboxes=batch)
+            "StopPodSandbox": _done(
+                lambda request: boxes.stop(request.pod_sandbox_id), cri.StopPodSandboxResponse
             ),
-            "UpdatePodSandboxResources": _done(lambda request: boxes.get(request.pod_sandbox_id), cri.UpdatePodSandboxResourcesResponse),
+            "RemovePodSandbox": _done(
+                lambda request: boxes.remove(request.pod_sandbox_id), cri.RemovePodSandboxResponse
+            ),
+            "PodSandboxStatus": boxes.status,
+            "ListPodSandbox": lambda request: cri.ListPodSandboxResponse(
+                items=boxes.matching(request.filter)
+            ),
+            "StreamPodSandboxes": lambda request: pieces(
+                boxes.matching(request.filter),
+                lambda batch: cri.StreamPodSandboxesResponse(pod_sandboxes=batch),
+            ),
+            "UpdatePodSandboxResources": _done(
+                lambda request: boxes.get(request.pod_sandbox_id), cri.UpdatePodSandboxResourcesResponse
+            ),
             "CreateContainer": cons.create,
-            "StartContainer": _done(lambda request: cons.start(request.container_id), cri.StartContainerResponse),
+            "StartContainer": _done(
+                lambda request: cons.start(request.container_id), cri.StartContainerResponse
+            ),
             "StopContainer": _done(cons.stop, cri.StopContainerResponse),
-            "RemoveContainer": _done(lambda request: cons.remove(request.container_id), cri.RemoveContainerResponse),
+            "RemoveContainer": _done(
+                lambda request: cons.remove(request.container_id), cri.RemoveContainerResponse
+            ),
             "ContainerStatus": cons.status,
-            "ListContainers": lambda request: cri.ListContainersResponse(containers=cons.matching(request.filter)),
+            "ListContainers": lambda request: cri.ListContainersResponse(
+                containers=cons.matching(request.filter)
+            ),
             "StreamContainers": lambda request: pieces(
                 cons.matching(request.filter), lambda batch: cri.StreamContainersResponse(containers=batch)
             ),
             "UpdateContainerResources": _done(cons.update, cri.UpdateContainerResourcesResponse),
-            "ReopenContainerLog": _done(lambda request: cons.reopen_log(request.container_id), cri.ReopenContainerLogResponse),
+            "ReopenContainerLog": _done(
+                lambda request: cons.reopen_log(request.container_id), cri.ReopenContainerLogResponse
+            ),
             "ExecSync": cons.exec_sync,
             "Exec": self._exec,
-            "ContainerStats": lambda request: cri.ContainerStatsResponse(stats=container_stats(cons.running(request.container_id))),
-            "ListContainerStats": lambda request: cri.ListContainerStatsResponse(stats=stats.containers(request.filter)),
+            "ContainerStats": lambda request: cri.ContainerStatsResponse(
+                stats=container_stats(cons.running(request.container_id))
+            ),
+            "ListContainerStats": lambda request: cri.ListContainerStatsResponse(
+                stats=stats.containers(request.filter)
+            ),
             "StreamContainerStats": lambda request: pieces(
-                stats.containers(request.filter), lambda batch: cri.StreamContainerStatsResponse(container_stats=batch)
+                stats.containers(request.filter),
+                lambda batch: cri.StreamContainerStatsResponse(container_stats=batch),
             ),
-            "PodSandboxStats": lambda request: cri.PodSandboxStatsResponse(stats=stats.sandbox(boxes.get(request.pod_sandbox_id))),
-            "ListPodSandboxStats": lambda request: cri.ListPodSandboxStatsResponse(stats=stats.sandboxes(request.filter)),
+            "PodSandboxStats": lambda request: cri.PodSandboxStatsResponse(
+                stats=stats.sandbox(boxes.get(request.pod_sandbox_id))
+            ),
+            "ListPodSandboxStats": lambda request: cri.ListPodSandboxStatsResponse(
+                stats=stats.sandboxes(request.filter)
+            ),
             "StreamPodSandboxStats": lambda request: pieces(
-                stats.sandboxes(request.filter), lambda batch: cri.StreamPodSandboxStatsResponse(pod_sandbox_stats=batch)
+                stats.sandboxes(request.filter),
+                lambda batch: cri.StreamPodSandboxStatsResponse(pod_sandbox_stats=batch),
             ),
-            "ListMetricDescriptors": lambda _request: cri.ListMetricDescriptorsResponse(descriptors=DESCRIPTORS),
-            "ListPodSandboxMetrics": lambda _request: cri.ListPodSandboxMetricsResponse(pod_metrics=stats.metrics()),
+            "ListMetricDescriptors": lambda _request: cri.ListMetricDescriptorsResponse(
+                descriptors=DESCRIPTORS
+            ),
+            "ListPodSandboxMetrics": lambda _request: cri.ListPodSandboxMetricsResponse(
+                pod_metrics=stats.metrics()
+            ),
             "StreamPodSandboxMetrics": lambda _request: pieces(
                 stats.metrics(), lambda batch: cri.StreamPodSandboxMetricsResponse(pod_sandbox_metrics=batch)
             ),
             "GetContainerEvents": lambda _request: EventStream(self.store),
             "ListImages": lambda request: cri.ListImagesResponse(images=images.matching(request.filter)),
-            "StreamImages": lambda request: pieces(images.matching(request.filter), lambda batch: cri.StreamImagesResponse(images=batch)),
+            "StreamImages": lambda request: pieces(
+                images.matching(request.filter), lambda batch: cri.StreamImagesResponse(images=batch)
+            ),
             "ImageStatus": images.status,
             "PullImage": images.pull,
             "RemoveImage": _done(images.remove, cri.RemoveImageResponse),
@@ -137,16 +177,23 @@ class Services:
         conditions = [
             cri.RuntimeCondition(type="RuntimeReady", status=self.runtime_ready),
             cri.RuntimeCondition(
-                type="NetworkReady", status=self.network_ready, reason="" if self.network_ready else "NetworkPluginNotReady"
+                type="NetworkReady",
+                status=self.network_ready,
+                reason="" if self.network_ready else "NetworkPluginNotReady",
             ),
         ]
         handlers = [cri.RuntimeHandler(name=name, features=cri.RuntimeHandlerFeatures()) for name in HANDLERS]
         info = {"config": "{}"} if request.verbose else {}
         return cri.StatusResponse(
-            status=cri.RuntimeStatus(conditions=conditions), info=info, runtime_handlers=handlers, features=cri.RuntimeFeatures()
+            status=cri.RuntimeStatus(conditions=conditions),
+            info=info,
+            runtime_handlers=handlers,
+            features=cri.RuntimeFeatures(),
         )
 
-    def _update_runtime_config(self, request: cri.UpdateRuntimeConfigRequest) -> cri.UpdateRuntimeConfigResponse:
+    def _update_runtime_config(
+        self, request: cri.UpdateRuntimeConfigRequest
+    ) -> cri.UpdateRuntimeConfigResponse:
         self.store.pod_cidr = request.runtime_config.network_config.pod_cidr
         return cri.UpdateRuntimeConfigResponse()
 

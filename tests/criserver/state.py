@@ -99,7 +99,9 @@ class Sandbox:
         if self.state != cri.SANDBOX_READY or not self.ip:
             return cri.PodSandboxNetworkStatus()
         third, fourth = self.ip.split(".")[2:]
-        return cri.PodSandboxNetworkStatus(ip=self.ip, additional_ips=[cri.PodIP(ip=f"fd00:77::{third}:{fourth}")])
+        return cri.PodSandboxNetworkStatus(
+            ip=self.ip, additional_ips=[cri.PodIP(ip=f"fd00:77::{third}:{fourth}")]
+        )
 
 
 @dataclass
@@ -142,7 +144,11 @@ class Container:
         """Return the container as ContainerStatus shows it."""
         process = self.process
         exited = self.state == cri.CONTAINER_EXITED
-        reason = ("StartError" if self.start_failed else "Error" if process.exit_code else "Completed") if exited else ""
+        reason = (
+            ("StartError" if self.start_failed else "Error" if process.exit_code else "Completed")
+            if exited
+            else ""
+        )
         status = cri.ContainerStatus(
             id=self.id,
             metadata=self.config.metadata,
@@ -174,7 +180,9 @@ class Container:
 
 
 class Store:
-    """Everything the server knows, behind one lock. Callers hold `lock` while they look at or change the tables."""
+    """Everything the server knows, behind one lock. Callers hold `lock` while they look at or change the
+    tables.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -226,12 +234,18 @@ class Store:
             self.unlisten(listener)
 
     def tell(self, container_id: str, sandbox_id: str, kind: cri.ContainerEventType) -> None:
-        """Send an event about a container, or about a sandbox (then both ids are its id), to everyone who listens."""
+        """Send an event about a container, or about a sandbox (then both ids are its id), to everyone who
+        listens.
+        """
         with self.lock:
-            event = cri.ContainerEventResponse(container_id=container_id, container_event_type=kind, created_at=time.time_ns())
+            event = cri.ContainerEventResponse(
+                container_id=container_id, container_event_type=kind, created_at=time.time_ns()
+            )
             sandbox = self.sandboxes.get(sandbox_id)
             if sandbox:
                 event.pod_sandbox_status.CopyFrom(sandbox.status())
-            event.containers_statuses.extend(container.status() for container in self.containers_of(sandbox_id))
+            event.containers_statuses.extend(
+                container.status() for container in self.containers_of(sandbox_id)
+            )
             for listener in self._listeners:
                 listener.put(event)

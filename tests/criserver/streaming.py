@@ -39,7 +39,9 @@ class StreamingServer:
             if self._server is None:
                 self._server = _HttpServer(("127.0.0.1", 0), _Handler)
                 self._server.owner = self
-                threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+                threading.Thread(
+                    target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+                ).start()
             self.offers[token] = (request, environment)
             return f"http://127.0.0.1:{self._server.server_address[1]}/exec/{token}"
 
@@ -84,7 +86,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(101)
         self.send_header("Upgrade", "websocket")
         self.send_header("Connection", "Upgrade")
-        self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())  # noqa: S324  # RFC 6455
+        digest = hashlib.sha1(key.encode()).digest()  # noqa: S324 - RFC 6455 says which hash
+        self.send_header("Sec-WebSocket-Accept", base64.b64encode(digest).decode())
         self.send_header("Sec-WebSocket-Protocol", PROTOCOL)
         self.end_headers()
         self.wfile.flush()
@@ -95,7 +98,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 class Session:
     """One command on one WebSocket."""
 
-    def __init__(self, connection: socket.socket, reader: BufferedIOBase, request: cri.ExecRequest, environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        connection: socket.socket,
+        reader: BufferedIOBase,
+        request: cri.ExecRequest,
+        environment: dict[str, str],
+    ) -> None:
         self._connection = connection
         self._reader = reader
         self._request = request
@@ -116,9 +125,17 @@ class Session:
             self._tell({"status": "Failure", "reason": "InternalError", "message": str(error)})
             return
         threading.Thread(target=self._read, args=(process,), daemon=True).start()
-        copiers = [threading.Thread(target=self._copy, args=(process.stdout, STDOUT, self._request.stdout), daemon=True)]
+        copiers = [
+            threading.Thread(
+                target=self._copy, args=(process.stdout, STDOUT, self._request.stdout), daemon=True
+            )
+        ]
         if process.stderr:
-            copiers.append(threading.Thread(target=self._copy, args=(process.stderr, STDERR, self._request.stderr), daemon=True))
+            copiers.append(
+                threading.Thread(
+                    target=self._copy, args=(process.stderr, STDERR, self._request.stderr), daemon=True
+                )
+            )
         for copier in copiers:
             copier.start()
         for copier in copiers:

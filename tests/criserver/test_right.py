@@ -26,7 +26,10 @@ def wait_for_log(path: Path, text: bytes) -> None:
 def test_version_and_status(client: Client) -> None:
     assert client.runtime.Version(cri.VersionRequest()).runtime_api_version == "v1"
     conditions = client.runtime.Status(cri.StatusRequest()).status.conditions
-    assert {condition.type: condition.status for condition in conditions} == {"RuntimeReady": True, "NetworkReady": True}
+    assert {condition.type: condition.status for condition in conditions} == {
+        "RuntimeReady": True,
+        "NetworkReady": True,
+    }
 
 
 def test_sandbox_life(client: Client) -> None:
@@ -55,12 +58,16 @@ def test_sandbox_filters(client: Client) -> None:
         cri.PodSandboxFilter(state=cri.PodSandboxStateValue(state=cri.SANDBOX_READY)),
         cri.PodSandboxFilter(label_selector={"app": "x"}),
     ):
-        assert [item.id for item in client.runtime.ListPodSandbox(cri.ListPodSandboxRequest(filter=wish)).items] == [wanted]
+        assert [
+            item.id for item in client.runtime.ListPodSandbox(cri.ListPodSandboxRequest(filter=wish)).items
+        ] == [wanted]
     assert len(client.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items) == 2
 
 
 def test_container_runs_logs_and_exits(client: Client, tmp_path: Path) -> None:
-    container = client.run_container(client.run_sandbox(), ["sh", "-c", "echo ' out '; echo err >&2; printf end; exit 7"])
+    container = client.run_container(
+        client.run_sandbox(), ["sh", "-c", "echo ' out '; echo err >&2; printf end; exit 7"]
+    )
     status = client.wait_exited(container)
     assert (status.exit_code, status.reason) == (7, "Error")
     assert 0 < status.created_at <= status.started_at <= status.finished_at
@@ -71,7 +78,9 @@ def test_container_runs_logs_and_exits(client: Client, tmp_path: Path) -> None:
 
 
 def test_long_lines_are_split(client: Client) -> None:
-    container = client.run_container(client.run_sandbox(), ["sh", "-c", "head -c 40000 /dev/zero | tr '\\0' x; echo"])
+    container = client.run_container(
+        client.run_sandbox(), ["sh", "-c", "head -c 40000 /dev/zero | tr '\\0' x; echo"]
+    )
     log = Path(client.wait_exited(container).log_path).read_bytes().splitlines()
     assert [line.split(b" ")[2] for line in log] == [b"P", b"P", b"F"]
     assert sum(len(line.split(b" ", 3)[3]) for line in log) == 40000
@@ -79,8 +88,12 @@ def test_long_lines_are_split(client: Client) -> None:
 
 def test_stop_waits_for_the_grace_period_and_then_kills(client: Client) -> None:
     box = client.run_sandbox()
-    polite = client.run_container(box, ["sh", "-c", "trap 'exit 3' TERM; echo ready; while :; do sleep 0.02; done"], name="polite")
-    deaf = client.run_container(box, ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.02; done"], name="deaf")
+    polite = client.run_container(
+        box, ["sh", "-c", "trap 'exit 3' TERM; echo ready; while :; do sleep 0.02; done"], name="polite"
+    )
+    deaf = client.run_container(
+        box, ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.02; done"], name="deaf"
+    )
     for container in (polite, deaf):
         wait_for_log(Path(client.status(container).log_path), b"ready")
     client.runtime.StopContainer(cri.StopContainerRequest(container_id=polite, timeout=10))
@@ -97,7 +110,9 @@ def test_a_command_that_is_missing(client: Client) -> None:
 
 
 def test_exec_sync(client: Client) -> None:
-    container = client.run_container(client.run_sandbox(), ["sleep", "100"], envs=[cri.KeyValue(key="GREETING", value=b"hello")])
+    container = client.run_container(
+        client.run_sandbox(), ["sleep", "100"], envs=[cri.KeyValue(key="GREETING", value=b"hello")]
+    )
     command = ["sh", "-c", 'echo "$GREETING"; echo no >&2; exit 4']
     answer = client.runtime.ExecSync(cri.ExecSyncRequest(container_id=container, cmd=command))
     assert (answer.stdout, answer.stderr, answer.exit_code) == (b"hello\n", b"no\n", 4)
@@ -108,9 +123,17 @@ def test_exec_sync(client: Client) -> None:
 
 def test_exec_over_websocket(client: Client) -> None:
     container = client.run_container(client.run_sandbox(), ["sleep", "100"])
-    request = cri.ExecRequest(container_id=container, cmd=["sh", "-c", "read x; echo got $x; exit 5"], stdin=True, stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=container,
+        cmd=["sh", "-c", "read x; echo got $x; exit 5"],
+        stdin=True,
+        stdout=True,
+        stderr=True,
+    )
     url = client.runtime.Exec(request).url
-    session = websocket.create_connection(url.replace("http", "ws", 1), subprotocols=["v4.channel.k8s.io"], timeout=10)
+    session = websocket.create_connection(
+        url.replace("http", "ws", 1), subprotocols=["v4.channel.k8s.io"], timeout=10
+    )
     session.send_binary(b"\x00word\n")
     frames = []
     while True:
@@ -156,7 +179,11 @@ def test_streaming_lists_hold_what_the_unary_ones_do(client: Client) -> None:
     assert not list(client.runtime.StreamPodSandboxes(cri.StreamPodSandboxesRequest()))
     for name in "abc":
         client.run_sandbox(name)
-    streamed = [item.id for piece in client.runtime.StreamPodSandboxes(cri.StreamPodSandboxesRequest()) for item in piece.pod_sandboxes]
+    streamed = [
+        item.id
+        for piece in client.runtime.StreamPodSandboxes(cri.StreamPodSandboxesRequest())
+        for item in piece.pod_sandboxes
+    ]
     assert streamed == [item.id for item in client.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items]
     assert len(list(client.runtime.StreamPodSandboxes(cri.StreamPodSandboxesRequest()))) == 2
 
@@ -192,7 +219,12 @@ def test_events_of_one_container(client: Client) -> None:
 def test_stats(client: Client) -> None:
     box = client.run_sandbox()
     container = client.run_container(box, ["sleep", "100"])
-    assert client.runtime.ContainerStats(cri.ContainerStatsRequest(container_id=container)).stats.memory.working_set_bytes.value > 0
+    assert (
+        client.runtime.ContainerStats(
+            cri.ContainerStatsRequest(container_id=container)
+        ).stats.memory.working_set_bytes.value
+        > 0
+    )
     (stats,) = client.runtime.ListPodSandboxStats(cri.ListPodSandboxStatsRequest()).stats
     assert [one.attributes.id for one in stats.linux.containers] == [container]
     (metrics,) = client.runtime.ListPodSandboxMetrics(cri.ListPodSandboxMetricsRequest()).pod_metrics

@@ -28,7 +28,9 @@ def version_code(endpoint: str, seconds: float = 5) -> grpc.StatusCode:
 
 @pytest.mark.parametrize("name", sorted(WAYS))
 def test_every_way_can_be_chosen(name: str) -> None:
-    argument = {"RPC": "=Version", "SECONDS": "=0.1", "CALLS": "=0", "NAME[/VERSION]": "=x/1"}.get(WAYS[name].argument, "")
+    argument = {"RPC": "=Version", "SECONDS": "=0.1", "CALLS": "=0", "NAME[/VERSION]": "=x/1"}.get(
+        WAYS[name].argument, ""
+    )
     started = time.monotonic()
     with serve(CriServer(wrong=[name + argument])) as endpoint:
         version_code(endpoint, 0.3)
@@ -58,13 +60,17 @@ def test_codes(wrong: str, code: grpc.StatusCode) -> None:
 
 def test_dies_after_calls() -> None:
     with serve(CriServer(wrong=["dies-after=2"])) as endpoint:
-        assert [version_code(endpoint) for _ in range(4)] == [grpc.StatusCode.OK] * 2 + [grpc.StatusCode.UNAVAILABLE] * 2
+        assert [version_code(endpoint) for _ in range(4)] == [grpc.StatusCode.OK] * 2 + [
+            grpc.StatusCode.UNAVAILABLE
+        ] * 2
 
 
 def test_filters_ignored_and_huge_answer() -> None:
     with serve(CriServer(wrong=["filters-ignored", "huge=Status"])) as endpoint, connect(endpoint) as client:
         client.run_sandbox()
-        assert client.runtime.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id="none"))).items
+        assert client.runtime.ListPodSandbox(
+            cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id="none"))
+        ).items
         assert client.runtime.Status(cri.StatusRequest()).ByteSize() > 16 << 20
 
 
@@ -93,7 +99,9 @@ def test_impostors(impostor: impostors.Impostor, codes: set[grpc.StatusCode]) ->
 def own_process(tmp_path: Path) -> subprocess.Popen[str]:
     socket = tmp_path / "cri.sock"
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.criserver", "--socket", str(socket), "--wrong", "dies-after=1"], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tests.criserver", "--socket", str(socket), "--wrong", "dies-after=1"],
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 

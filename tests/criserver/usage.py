@@ -10,8 +10,12 @@ from tests.criserver.sandboxes import selects
 from tests.criserver.state import Container, Sandbox, Store
 
 DESCRIPTORS = [
-    cri.MetricDescriptor(name="container_cpu_usage_seconds_total", help="CPU time used", label_keys=["id", "name"]),
-    cri.MetricDescriptor(name="container_memory_working_set_bytes", help="memory in use", label_keys=["id", "name"]),
+    cri.MetricDescriptor(
+        name="container_cpu_usage_seconds_total", help="CPU time used", label_keys=["id", "name"]
+    ),
+    cri.MetricDescriptor(
+        name="container_memory_working_set_bytes", help="memory in use", label_keys=["id", "name"]
+    ),
 ]
 
 
@@ -74,7 +78,9 @@ class Statistics:
         for container in containers:
             if container.state != cri.CONTAINER_RUNNING or not container.id.startswith(wanted.id):
                 continue
-            if wanted.pod_sandbox_id in {"", container.sandbox_id} and selects(wanted.label_selector, container.config.labels):
+            if wanted.pod_sandbox_id in {"", container.sandbox_id} and selects(
+                wanted.label_selector, container.config.labels
+            ):
                 yield container_stats(container)
 
     def sandbox(self, sandbox: Sandbox) -> cri.PodSandboxStats:
@@ -85,14 +91,21 @@ class Statistics:
         interface = cri.NetworkInterfaceUsage(name="eth0", rx_bytes=_number(0), tx_bytes=_number(0))
         return cri.PodSandboxStats(
             attributes=cri.PodSandboxAttributes(
-                id=sandbox.id, metadata=sandbox.config.metadata, labels=sandbox.config.labels, annotations=sandbox.config.annotations
+                id=sandbox.id,
+                metadata=sandbox.config.metadata,
+                labels=sandbox.config.labels,
+                annotations=sandbox.config.annotations,
             ),
             linux=cri.LinuxPodSandboxStats(
                 cpu=cri.CpuUsage(
                     timestamp=now,
-                    usage_core_nano_seconds=_number(sum(container.cpu.usage_core_nano_seconds.value for container in containers)),
+                    usage_core_nano_seconds=_number(
+                        sum(container.cpu.usage_core_nano_seconds.value for container in containers)
+                    ),
                 ),
-                memory=cri.MemoryUsage(timestamp=now, working_set_bytes=_number(resident), usage_bytes=_number(resident)),
+                memory=cri.MemoryUsage(
+                    timestamp=now, working_set_bytes=_number(resident), usage_bytes=_number(resident)
+                ),
                 network=cri.NetworkUsage(timestamp=now, default_interface=interface, interfaces=[interface]),
                 process=cri.ProcessUsage(timestamp=now, process_count=_number(1 + len(containers))),
                 containers=containers,
@@ -114,11 +127,15 @@ class Statistics:
         for stats in self.sandboxes(cri.PodSandboxStatsFilter()):
             yield cri.PodSandboxMetrics(
                 pod_sandbox_id=stats.attributes.id,
-                metrics=_metrics(stats.attributes.id, stats.attributes.metadata.name, stats.linux.cpu, stats.linux.memory),
+                metrics=_metrics(
+                    stats.attributes.id, stats.attributes.metadata.name, stats.linux.cpu, stats.linux.memory
+                ),
                 container_metrics=[
                     cri.ContainerMetrics(
                         container_id=one.attributes.id,
-                        metrics=_metrics(one.attributes.id, one.attributes.metadata.name, one.cpu, one.memory),
+                        metrics=_metrics(
+                            one.attributes.id, one.attributes.metadata.name, one.cpu, one.memory
+                        ),
                     )
                     for one in stats.linux.containers
                 ],
@@ -126,8 +143,17 @@ class Statistics:
 
 
 def _metrics(owner: str, name: str, cpu: cri.CpuUsage, memory: cri.MemoryUsage) -> list[cri.Metric]:
-    values = [(cri.COUNTER, cpu.usage_core_nano_seconds.value // 10**9), (cri.GAUGE, memory.working_set_bytes.value)]
+    values = [
+        (cri.COUNTER, cpu.usage_core_nano_seconds.value // 10**9),
+        (cri.GAUGE, memory.working_set_bytes.value),
+    ]
     return [
-        cri.Metric(name=described.name, timestamp=cpu.timestamp, metric_type=kind, label_values=[owner, name], value=_number(value))
+        cri.Metric(
+            name=described.name,
+            timestamp=cpu.timestamp,
+            metric_type=kind,
+            label_values=[owner, name],
+            value=_number(value),
+        )
         for described, (kind, value) in zip(DESCRIPTORS, values, strict=True)
     ]

@@ -1,7 +1,7 @@
 """The ways in which the small CRI server can be wrong, by name.
 
-A way stands between the client's call and its right answer: it may refuse, wait, change the request or change the answer.
-`NAME=ARGUMENT` gives a way its argument, for example `fails=RunPodSandbox` or `slow=0.2`.
+A way stands between the client's call and its right answer: it may refuse, wait, change the request or change
+the answer. `NAME=ARGUMENT` gives a way its argument, for example `fails=RunPodSandbox` or `slow=0.2`.
 """
 
 import threading
@@ -42,7 +42,9 @@ Act = Callable[[Call, str], Any]
 
 @dataclass(frozen=True)
 class Way:
-    """One way to be wrong: what it does, what its argument is (empty where it takes none), and what makes it."""
+    """One way to be wrong: what it does, what its argument is (empty where it takes none), and what makes
+    it.
+    """
 
     says: str
     argument: str
@@ -189,10 +191,16 @@ WAYS: dict[str, Way] = {
     "fails": Way("one RPC always fails with UNKNOWN", "RPC", lambda: _at(_fail)),
     "unimplemented": Way("one RPC is not implemented", "RPC", lambda: _at(_unimplemented)),
     "huge": Way("one RPC's answer is larger than 16 MiB", "RPC", lambda: _at(_huge)),
-    "garbage": Way("one RPC's answer is no message", "RPC", lambda: _at(lambda _call, _rpc: b"\xff\xff\xff\xff no message")),
+    "garbage": Way(
+        "one RPC's answer is no message",
+        "RPC",
+        lambda: _at(lambda _call, _rpc: b"\xff\xff\xff\xff no message"),
+    ),
     "slow": Way("every call takes longer", "SECONDS", lambda: _slow),
     "dies-after": Way("dies at the call after this many", "CALLS", _DiesAfter),
-    "v1alpha2-only": Way("speaks only the v1alpha2 of the API", "", lambda: lambda call, _argument: call.answer()),
+    "v1alpha2-only": Way(
+        "speaks only the v1alpha2 of the API", "", lambda: lambda call, _argument: call.answer()
+    ),
     "filters-ignored": Way("lists ignore their filter", "", lambda: _filters_ignored),
     "wrong-state": Way("states of sandboxes and containers are wrong", "", lambda: _wrong_state),
     "remove-does-nothing": Way("Remove RPCs answer OK and do nothing", "", lambda: _only_says_so("Remove")),
@@ -200,8 +208,14 @@ WAYS: dict[str, Way] = {
     "not-idempotent": Way("stopping or removing what is gone is an error", "", lambda: _not_idempotent),
     "exit-code-lost": Way("every exit code reads 0", "", lambda: _exit_code_lost),
     "hostile-errors": Way("error texts hold markup and control characters", "", lambda: _hostile_errors),
-    "no-network": Way("NetworkReady is false and no sandbox can be run", "", lambda: _conditions_false("NetworkReady")),
-    "not-ready": Way("RuntimeReady is false and no sandbox can be run", "", lambda: _conditions_false("RuntimeReady", "NetworkReady")),
+    "no-network": Way(
+        "NetworkReady is false and no sandbox can be run", "", lambda: _conditions_false("NetworkReady")
+    ),
+    "not-ready": Way(
+        "RuntimeReady is false and no sandbox can be run",
+        "",
+        lambda: _conditions_false("RuntimeReady", "NetworkReady"),
+    ),
     "named": Way("Version tells another name", "NAME[/VERSION]", lambda: _named),
     "registry-unreachable": Way("no image can be pulled", "", lambda: _registry_unreachable),
 }
@@ -221,7 +235,9 @@ def choose(wanted: Iterable[str]) -> list[tuple[Act, str]]:
             msg = f"no way to be wrong is called {name!r}; there are: {', '.join(WAYS)}"
             raise ValueError(msg)
         if bool(argument) != bool(way.argument):
-            msg = f"the way {name!r} takes {'the argument ' + way.argument if way.argument else 'no argument'}"
+            msg = (
+                f"the way {name!r} takes {'the argument ' + way.argument if way.argument else 'no argument'}"
+            )
             raise ValueError(msg)
         chosen.append((way.make(), argument))
     return chosen

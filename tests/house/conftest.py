@@ -14,4 +14,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     for path in tree.python_files():
         if WORTH_A_LOOK < (lines := len(path.read_text(encoding="utf-8").splitlines())) <= LONGEST:
-            terminalreporter.write_line(f"{tree.named(path)}: {lines} lines; worth a look (over {LONGEST} is refused)")
+            terminalreporter.write_line(
+                f"{tree.named(path)}: {lines} lines; worth a look (over {LONGEST} is refused)"
+            )

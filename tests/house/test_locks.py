@@ -23,7 +23,9 @@ def entries(lock: Path) -> dict[str, tuple[str, int]]:
 
 
 def test_the_locks_are_those_that_are_documented() -> None:
-    documented = re.findall(r"^\| `([a-z]+\.lock)`", (ROOT / "requirements/README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    documented = re.findall(
+        r"^\| `([a-z]+\.lock)`", (ROOT / "requirements/README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
 
     assert sorted(documented) == [lock.name for lock in LOCKS]
 
@@ -50,7 +52,9 @@ def test_the_floor_is_the_lowest_version_that_is_declared() -> None:
 
 
 def test_the_hooks_before_a_commit_use_the_linters_of_the_lock() -> None:
-    hooks = re.findall(r'"([a-z-]+)==([0-9.]+)"', (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    hooks = re.findall(
+        r'"([a-z-]+)==([0-9.]+)"', (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    )
     locked = entries(ROOT / "requirements/dev.lock")
 
     assert hooks

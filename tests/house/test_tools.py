@@ -35,8 +35,14 @@ def test_every_job_of_make_test_is_one_of_tox() -> None:
     ("pip", "uv"),
     [
         ({}, {}),
-        ({"index-url": "https://mirror.example/simple"}, {"UV_DEFAULT_INDEX": "https://mirror.example/simple"}),
-        ({"extra-index-url": "file:///a file:///b"}, {"UV_INDEX": "file:///a file:///b", "UV_INDEX_STRATEGY": "unsafe-best-match"}),
+        (
+            {"index-url": "https://mirror.example/simple"},
+            {"UV_DEFAULT_INDEX": "https://mirror.example/simple"},
+        ),
+        (
+            {"extra-index-url": "file:///a file:///b"},
+            {"UV_INDEX": "file:///a file:///b", "UV_INDEX_STRATEGY": "unsafe-best-match"},
+        ),
         ({"find-links": "/one /two"}, {"UV_FIND_LINKS": "/one,/two"}),
         ({"no-index": "true"}, {"UV_NO_INDEX": "1"}),
         (
@@ -56,7 +62,9 @@ def test_settings_of_pip_in_the_words_of_uv(pip: dict[str, str], uv: dict[str, s
     assert said == {"UV_PYTHON_DOWNLOADS": "never"} | uv
 
 
-def test_the_closing_line_counts_reports_and_jobs_without_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_closing_line_counts_reports_and_jobs_without_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main = script("count_tests.py")["main"]
     assert callable(main)
     step = {"elapsed": 1.5}
@@ -68,7 +76,8 @@ def test_the_closing_line_counts_reports_and_jobs_without_one(tmp_path: Path, ca
     }
     (tmp_path / "tox.json").write_text(json.dumps({"testenvs": jobs}), encoding="utf-8")
     (tmp_path / "unit.xml").write_text(
-        '<testsuites><testsuite tests="10" failures="0" errors="0" skipped="3"/></testsuites>', encoding="utf-8"
+        '<testsuites><testsuite tests="10" failures="0" errors="0" skipped="3"/></testsuites>',
+        encoding="utf-8",
     )
 
     code = main(tmp_path)
@@ -77,7 +86,9 @@ def test_the_closing_line_counts_reports_and_jobs_without_one(tmp_path: Path, ca
     assert capsys.readouterr().out.splitlines()[-1] == "==== 7 passed, 1 failed, 3 skipped in 4.50s ===="
 
 
-def test_the_closing_line_does_not_pass_where_nothing_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_closing_line_does_not_pass_where_nothing_ran(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main = script("count_tests.py")["main"]
     assert callable(main)
 
@@ -91,7 +102,9 @@ def test_an_environment_of_somebody_else_is_named_by_what_it_lacks(tmp_path: Pat
     lacking = script("satisfies.py")["lacking"]
     assert callable(lacking)
     pyproject = tmp_path / "pyproject.toml"
-    pyproject.write_text('[project]\ndependencies = ["pytest>=9", "pytest<2", "nowhere-to-be-found>=1"]\n', encoding="utf-8")
+    pyproject.write_text(
+        '[project]\ndependencies = ["pytest>=9", "pytest<2", "nowhere-to-be-found>=1"]\n', encoding="utf-8"
+    )
 
     sentences = lacking(pyproject)
 
@@ -105,7 +118,12 @@ def test_an_environment_that_make_did_not_make_is_left_as_it_is(tmp_path: Path) 
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", theirs], check=True)
     before = sorted(path.name for path in theirs.rglob("*"))
 
-    asked = subprocess.run([ROOT / "tools/python-env.sh", theirs, "requirements/run.lock"], capture_output=True, text=True, check=False)
+    asked = subprocess.run(
+        [ROOT / "tools/python-env.sh", theirs, "requirements/run.lock"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert asked.returncode == 1
     assert "was not made by make" in asked.stderr
@@ -114,14 +132,24 @@ def test_an_environment_that_make_did_not_make_is_left_as_it_is(tmp_path: Path) 
 
 def test_another_distribution_is_told_what_to_install(tmp_path: Path) -> None:
     for name in ("bash", "id", "ldd"):
-        found = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True, check=True).stdout.strip()
+        found = subprocess.run(
+            ["sh", "-c", f"command -v {name}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
         (tmp_path / name).symlink_to(found)
-    text = (ROOT / "tools/install-packages.sh").read_text(encoding="utf-8").replace("PATH=$PATH:/usr/sbin:/sbin", "")
+    text = (
+        (ROOT / "tools/install-packages.sh")
+        .read_text(encoding="utf-8")
+        .replace("PATH=$PATH:/usr/sbin:/sbin", "")
+    )
     alone = tmp_path / "install-packages.sh"
     alone.write_text(text, encoding="utf-8")
 
     asked = subprocess.run(
-        [tmp_path / "bash", alone, "runtime"], capture_output=True, text=True, check=False, env=os.environ | {"PATH": str(tmp_path)}
+        [tmp_path / "bash", alone, "runtime"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PATH": str(tmp_path)},
     )
 
     assert asked.returncode == 1
@@ -136,6 +164,11 @@ def test_further_runtimes_that_are_there_are_not_fetched_again(tmp_path: Path) -
         program.write_text(f"#!/bin/sh\necho containerd example {version}.9 revision\n", encoding="utf-8")
         program.chmod(0o755)
 
-    said = subprocess.run([ROOT / "tools/get-runtimes.sh", tmp_path], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [ROOT / "tools/get-runtimes.sh", tmp_path], capture_output=True, text=True, check=True
+    ).stdout
 
-    assert said.splitlines() == [f"{tmp_path}/1.7: containerd 1.7.9 is there", f"{tmp_path}/2.1: containerd 2.1.9 is there"]
+    assert said.splitlines() == [
+        f"{tmp_path}/1.7: containerd 1.7.9 is there",
+        f"{tmp_path}/2.1: containerd 2.1.9 is there",
+    ]

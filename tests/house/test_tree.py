@@ -12,23 +12,36 @@ from tests.house.conftest import LONGEST
 
 # Joined here, so that this file does not break the rule that it checks.
 REGISTRIES = [
-    ".".join(parts) for parts in (("pypi", "org"), ("files", "pythonhosted", "org"), ("deb", "debian", "org"), ("ubuntu", "com", "/ubuntu"))
+    ".".join(parts)
+    for parts in (
+        ("pypi", "org"),
+        ("files", "pythonhosted", "org"),
+        ("deb", "debian", "org"),
+        ("ubuntu", "com", "/ubuntu"),
+    )
 ]
 REGISTRIES += [".".join(parts) for parts in (("registry", "npmjs", "org"), ("proxy", "golang", "org"))]
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 REASON = re.compile(r"[A-Za-z]{3,}")
 SILENCES = re.compile(
-    r"#\s*(?:ruff:\s*)?noqa(?P<noqa>:\s*[A-Z]+[0-9]+(?:,\s*[A-Z]+[0-9]+)*)?|#\s*type:\s*ignore(?P<ignore>\[[a-z0-9, -]+\])?"
+    r"#\s*(?:ruff:\s*)?noqa(?P<noqa>:\s*[A-Z]+[0-9]+(?:,\s*[A-Z]+[0-9]+)*)?|#\s*type:\s*ignore(?P<ignore>\[[a-z0-9,"
+    r" -]+\])?"
 )
 A_RUNTIME = re.compile(r"containerd|cri-o\b|crio\b", re.IGNORECASE)
 
 
 def machine_hosts() -> set[str]:
-    """The hosts from which this machine itself takes packages, which a careless lock would have carried into the tree."""
-    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False).stdout
+    """The hosts from which this machine itself takes packages, which a careless lock would have carried into
+    the tree.
+    """
+    listed = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
+    ).stdout
     for path in Path("/etc/apt").rglob("*.sources"):
         listed += "".join(
-            line for line in path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True) if line.startswith("URIs:")
+            line
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+            if line.startswith("URIs:")
         )
     hosts = {host.rpartition("@")[2] for host in re.findall(r"https?://([^/\s'\"]+)", listed)}
     return {host for host in hosts if "." in host and not host.startswith("127.")}
@@ -50,19 +63,30 @@ def test_no_file_names_a_package_registry() -> None:
 def test_no_file_points_outside_the_checkout() -> None:
     outside = ("..", "shared"), ("", "work", "main"), ("", "work", "shared")
 
-    found = [f"{tree.named(path)}: {'/'.join(parts)}" for path, text in tree.texts() for parts in outside if "/".join(parts) in text]
+    found = [
+        f"{tree.named(path)}: {'/'.join(parts)}"
+        for path, text in tree.texts()
+        for parts in outside
+        if "/".join(parts) in text
+    ]
 
     assert not found
 
 
 def test_every_module_is_named_for_what_it_knows() -> None:
-    found = [tree.named(path) for path in tree.python_files() if path.stem in SAYS_NOTHING or path.parent.name in SAYS_NOTHING]
+    found = [
+        tree.named(path)
+        for path in tree.python_files()
+        if path.stem in SAYS_NOTHING or path.parent.name in SAYS_NOTHING
+    ]
 
     assert not found
 
 
 def test_no_module_is_too_long() -> None:
-    lengths = {tree.named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in tree.python_files()}
+    lengths = {
+        tree.named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in tree.python_files()
+    }
 
     assert not {name: lines for name, lines in lengths.items() if lines > LONGEST}
 
@@ -89,7 +113,9 @@ def is_explained(comment: str) -> bool:
     silences = list(SILENCES.finditer(comment))
     if not silences:
         return True
-    return all(silence["noqa"] or silence["ignore"] for silence in silences) and bool(REASON.search(comment, silences[-1].end()))
+    return all(silence["noqa"] or silence["ignore"] for silence in silences) and bool(
+        REASON.search(comment, silences[-1].end())
+    )
 
 
 def test_every_silenced_warning_says_why() -> None:
@@ -113,7 +139,9 @@ def test_every_validation_test_states_its_promise_under_a_name_of_its_own() -> N
                 if not re.search(r"\b(MUST|SHOULD|MAY)\b", (ast.get_docstring(node) or "")):
                     silent.append(f"{tree.named(path)}:{node.lineno}: {node.name}")
 
-    assert not {name: where for name, where in places.items() if len(where) > 1}, "a dashboard merges tests of one name"
+    assert not {name: where for name, where in places.items() if len(where) > 1}, (
+        "a dashboard merges tests of one name"
+    )
     assert not silent, "the docstring is published: it says what the runtime MUST, SHOULD or MAY do"
 
 
@@ -147,7 +175,9 @@ def test_no_validation_test_knows_a_runtime_by_name() -> None:
         if isinstance(node, ast.Compare) and A_RUNTIME.search(ast.unparse(node))
     ]
 
-    assert not found, "ask for a capability; what one runtime does otherwise belongs in critests/expectations/"
+    assert not found, (
+        "ask for a capability; what one runtime does otherwise belongs in critests/expectations/"
+    )
 
 
 def test_every_room_imports_only_from_the_rooms_above_it() -> None:
@@ -155,6 +185,8 @@ def test_every_room_imports_only_from_the_rooms_above_it() -> None:
     if not lint_imports.exists():
         pytest.skip("import-linter is not installed in this environment")
 
-    checked = subprocess.run([lint_imports, "--no-cache"], cwd=tree.ROOT, capture_output=True, text=True, check=False)
+    checked = subprocess.run(
+        [lint_imports, "--no-cache"], cwd=tree.ROOT, capture_output=True, text=True, check=False
+    )
 
     assert checked.returncode == 0, checked.stdout + checked.stderr

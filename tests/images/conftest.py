@@ -19,7 +19,9 @@ def client(registry: RegistryServer) -> RegistryClient:
 
 @pytest.fixture
 def repository(request: pytest.FixtureRequest, client: RegistryClient) -> Iterator[str]:
-    name = "unit/" + "".join(letter if letter.isalnum() else "-" for letter in request.node.name.lower()).strip("-")[:100].strip("-")
+    name = "unit/" + "".join(
+        letter if letter.isalnum() else "-" for letter in request.node.name.lower()
+    ).strip("-")[:100].strip("-")
     while "--" in name:
         name = name.replace("--", "-")
     yield name

@@ -40,7 +40,9 @@ def parsed(blob: Blob) -> dict[str, Any]:
 
 def members(layer: oci.Layer) -> dict[str, tarfile.TarInfo]:
     content = layer.blob.content
-    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)) as tar:
+    with tarfile.open(
+        fileobj=io.BytesIO(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
+    ) as tar:
         return {member.name: member for member in tar.getmembers()}
 
 
@@ -59,13 +61,19 @@ def test_two_builders_make_the_same_bytes(name: str, builder: Builder, another_b
     if spec.filler_bytes:
         spec = spec.changed({"filler_bytes": 1 << 20})
 
-    first, second = (each.build(spec, salt="salt", labels={"b": "2", "a": "1"}) for each in (builder, another_builder))
+    first, second = (
+        each.build(spec, salt="salt", labels={"b": "2", "a": "1"}) for each in (builder, another_builder)
+    )
 
     assert every_digest(first) == every_digest(second)
 
 
-@pytest.mark.parametrize("spec", [spec for spec in CATALOGUE if spec.content is not Content.ARTIFACT], ids=lambda spec: spec.name)
-def test_every_manifest_says_what_the_oci_image_specification_asks_for(builder: Builder, spec: ImageSpec) -> None:
+@pytest.mark.parametrize(
+    "spec", [spec for spec in CATALOGUE if spec.content is not Content.ARTIFACT], ids=lambda spec: spec.name
+)
+def test_every_manifest_says_what_the_oci_image_specification_asks_for(
+    builder: Builder, spec: ImageSpec
+) -> None:
     image = builder.build(spec.changed({"filler_bytes": min(spec.filler_bytes, 1 << 20)}))
     blobs = {blob.digest: blob for blob in image.blobs}
 
@@ -89,7 +97,9 @@ def test_diff_ids_are_the_digests_of_the_archives(builder: Builder) -> None:
     assert image.config
     stated = parsed(image.config)["rootfs"]["diff_ids"]
     assert (
-        stated == [oci.digest(gzip.decompress(layer.blob.content)) for layer in image.layers] == [layer.diff_id for layer in image.layers]
+        stated
+        == [oci.digest(gzip.decompress(layer.blob.content)) for layer in image.layers]
+        == [layer.diff_id for layer in image.layers]
     )
 
 
@@ -122,7 +132,9 @@ def test_the_index_holds_the_machine_and_others(builder: Builder) -> None:
 def test_the_foreign_index_lacks_the_machine(builder: Builder) -> None:
     image = builder.build(image_spec("foreign-index"))
 
-    assert machine_architecture() not in {entry["platform"]["architecture"] for entry in parsed(image.top)["manifests"]}
+    assert machine_architecture() not in {
+        entry["platform"]["architecture"] for entry in parsed(image.top)["manifests"]
+    }
     assert image.native is None
 
 
@@ -175,7 +187,12 @@ def test_changes_derive_an_image(builder: Builder) -> None:
 
     assert image.config
     settings = parsed(image.config)["config"]
-    assert (settings["User"], settings["Env"], settings["StopSignal"], settings["Labels"]) == ("1001", ["A=b"], "SIGINT", {"b": "2"})
+    assert (settings["User"], settings["Env"], settings["StopSignal"], settings["Labels"]) == (
+        "1001",
+        ["A=b"],
+        "SIGINT",
+        {"b": "2"},
+    )
     added = members(image.layers[-1])
     assert (added["data/file"].mode, added["data/file"].uid) == (0o600, 7)
     assert added["data/link"].linkname == "/etc"
@@ -296,7 +313,9 @@ def test_another_machine_is_named_in_the_refusal(monkeypatch: pytest.MonkeyPatch
 
 
 def read(directory: Path, digest: str) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((directory / "blobs" / "sha256" / digest.removeprefix("sha256:")).read_bytes())
+    document: dict[str, Any] = json.loads(
+        (directory / "blobs" / "sha256" / digest.removeprefix("sha256:")).read_bytes()
+    )
     return document
 
 
@@ -318,7 +337,8 @@ def test_a_layout_is_the_same_at_every_writing(tmp_path: Path) -> None:
         write_layout(tmp_path / name, names=["process", "pause"])
 
     one, two = (
-        sorted((path.name, path.read_bytes()) for path in (tmp_path / name).rglob("*") if path.is_file()) for name in ("one", "two")
+        sorted((path.name, path.read_bytes()) for path in (tmp_path / name).rglob("*") if path.is_file())
+        for name in ("one", "two")
     )
     assert one == two
 
@@ -329,12 +349,19 @@ def test_skopeo_reads_every_image_of_a_layout(tmp_path: Path) -> None:
         pytest.skip("skopeo is not installed")
     names = ["plain", "pause", "process", "many-layers", "zstd", "archive"]
     for image in write_layout(tmp_path, names=names):
-        subprocess.run([skopeo, "inspect", f"oci:{tmp_path}:{image.reference}"], check=True, capture_output=True, timeout=20)
+        subprocess.run(
+            [skopeo, "inspect", f"oci:{tmp_path}:{image.reference}"],
+            check=True,
+            capture_output=True,
+            timeout=20,
+        )
 
 
 def test_the_list_says_why_each_image_exists() -> None:
     listed = list_images()
 
-    assert {"plain", "pause", "tools", "process", "index", "large", "many-layers", "tags"} <= {spec.name for spec in listed}
+    assert {"plain", "pause", "tools", "process", "index", "large", "many-layers", "tags"} <= {
+        spec.name for spec in listed
+    }
     assert all(spec.why and spec.tags for spec in listed)
     assert len({spec.name for spec in listed}) == len(listed)

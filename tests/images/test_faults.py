@@ -17,11 +17,21 @@ def image(client: RegistryClient, repository: str) -> MintedImage:
     return client.mint("plain", repository, salt=repository)
 
 
-def get(image: MintedImage, what: str = "manifest", method: str = "GET", range_header: str = "") -> tuple[int, Any, bytes]:
-    paths = {"manifest": "manifests/1", "layer": f"blobs/{image.layer_digests[-1]}", "config": f"blobs/{image.config_digest}"}
+def get(
+    image: MintedImage, what: str = "manifest", method: str = "GET", range_header: str = ""
+) -> tuple[int, Any, bytes]:
+    paths = {
+        "manifest": "manifests/1",
+        "layer": f"blobs/{image.layer_digests[-1]}",
+        "config": f"blobs/{image.config_digest}",
+    }
     connection = http.client.HTTPConnection(image.registry, timeout=10)
     try:
-        connection.request(method, f"/v2/{image.repository}/{paths[what]}", headers={"Range": range_header} if range_header else {})
+        connection.request(
+            method,
+            f"/v2/{image.repository}/{paths[what]}",
+            headers={"Range": range_header} if range_header else {},
+        )
         response = connection.getresponse()
         return response.status, response.headers, response.read()
     finally:
@@ -40,7 +50,9 @@ def get(image: MintedImage, what: str = "manifest", method: str = "GET", range_h
         (FaultKind.UNAVAILABLE, "UNAVAILABLE"),
     ],
 )
-def test_an_error_in_place_of_the_content(client: RegistryClient, image: MintedImage, kind: FaultKind, code: str) -> None:
+def test_an_error_in_place_of_the_content(
+    client: RegistryClient, image: MintedImage, kind: FaultKind, code: str
+) -> None:
     client.fault(image.repository, Fault(kind=kind, seconds=7))
 
     status, headers, content = get(image)
@@ -52,7 +64,9 @@ def test_an_error_in_place_of_the_content(client: RegistryClient, image: MintedI
 
 
 @pytest.mark.parametrize("what", ["manifest", "layer", "config"])
-def test_wrong_digest_changes_one_byte_and_not_the_size(client: RegistryClient, image: MintedImage, what: str) -> None:
+def test_wrong_digest_changes_one_byte_and_not_the_size(
+    client: RegistryClient, image: MintedImage, what: str
+) -> None:
     _, honest, right = get(image, what)
     client.fault(image.repository, Fault(kind=FaultKind.WRONG_DIGEST))
 
@@ -99,7 +113,9 @@ def test_reset_is_a_reset(client: RegistryClient, image: MintedImage, after_byte
     assert request.status == (0 if after_bytes == 0 else 200)
 
 
-def test_malformed_manifests_are_not_json_and_blobs_stay_right(client: RegistryClient, image: MintedImage) -> None:
+def test_malformed_manifests_are_not_json_and_blobs_stay_right(
+    client: RegistryClient, image: MintedImage
+) -> None:
     client.fault(image.repository, Fault(kind=FaultKind.MALFORMED_MANIFEST))
 
     with pytest.raises(json.JSONDecodeError):
@@ -117,8 +133,13 @@ def test_the_media_type_is_another(client: RegistryClient, image: MintedImage) -
 
 
 @pytest.mark.parametrize("what", ["manifest", "layer"])
-@pytest.mark.parametrize("kind", [FaultKind.CHUNKED, FaultKind.NO_DIGEST_HEADER, FaultKind.DELAY, FaultKind.SLOW, FaultKind.NO_RANGES])
-def test_the_content_comes_right_by_an_unusual_way(client: RegistryClient, image: MintedImage, kind: FaultKind, what: str) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [FaultKind.CHUNKED, FaultKind.NO_DIGEST_HEADER, FaultKind.DELAY, FaultKind.SLOW, FaultKind.NO_RANGES],
+)
+def test_the_content_comes_right_by_an_unusual_way(
+    client: RegistryClient, image: MintedImage, kind: FaultKind, what: str
+) -> None:
     _, _, right = get(image, what)
     client.fault(image.repository, Fault(kind=kind, seconds=0.2, bytes_per_second=4 * len(right)))
 
@@ -161,7 +182,9 @@ def test_a_redirection_can_lead_elsewhere(client: RegistryClient, image: MintedI
 
 
 @pytest.mark.parametrize("after_bytes", [0, None])
-def test_a_stall_ends_when_its_fault_is_cleared(client: RegistryClient, image: MintedImage, after_bytes: int | None) -> None:
+def test_a_stall_ends_when_its_fault_is_cleared(
+    client: RegistryClient, image: MintedImage, after_bytes: int | None
+) -> None:
     client.fault(image.repository, Fault(kind=FaultKind.STALL, after_bytes=after_bytes))
     timer = threading.Timer(0.3, client.clear_faults, [image.repository])
     timer.start()
@@ -184,7 +207,9 @@ def test_a_stall_ends_when_its_fault_is_cleared(client: RegistryClient, image: M
         (Scope.LAYER, {"layer"}),
     ],
 )
-def test_a_fault_is_for_its_scope(client: RegistryClient, image: MintedImage, scope: Scope, met: set[str]) -> None:
+def test_a_fault_is_for_its_scope(
+    client: RegistryClient, image: MintedImage, scope: Scope, met: set[str]
+) -> None:
     client.fault(image.repository, Fault(kind=FaultKind.SERVER_ERROR, scope=scope))
 
     assert {what for what in ("manifest", "config", "layer") if get(image, what)[0] == 500} == met

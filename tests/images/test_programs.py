@@ -52,18 +52,17 @@ def write_every_operation(asm: Assembler, offset: int, immediate: int) -> None:
 
 # Each was read back with objdump (binutils) and is the instruction that was meant.
 ARM64_WORDS = """
-d2800013 d29fffe1 f2bfffe1 f2dfffe1 f2ffffe1 aa0003f4 910003f5 8b010273 9100e273 d12003ff cb0202d6 cb1603f6 d2994010 f2a77350 9b107ed6
-394022a0 39002280 f94007e1 f9000696 aa1603f1 d2800150 9ad00a36 9b10c6c0
-10000013 17ffffff f1002aff 54ffffa1 eb01029f 5400012a f100081f 540000eb f100081f
-540000ac f100081f 5400006d f100081f 54000020 97fffff2 d65f03c0 d4000001
+d2800013 d29fffe1 f2bfffe1 f2dfffe1 f2ffffe1 aa0003f4 910003f5 8b010273 9100e273 d12003ff cb0202d6 cb1603f6
+d2994010 f2a77350 9b107ed6 394022a0 39002280 f94007e1 f9000696 aa1603f1 d2800150 9ad00a36 9b10c6c0 10000013
+17ffffff f1002aff 54ffffa1 eb01029f 5400012a f100081f 540000eb f100081f 540000ac f100081f 5400006d f100081f
+54000020 97fffff2 d65f03c0 d4000001
 """
 AMD64_BYTES = """
-bb00000000 48beffffffffffffffff 4889c5 4989e5 4801f3 4881c345230100 4881ec00080000 4929d6 49f7de 4d69f600ca9a3b
-490fb6bd45230100 4888bd45230100 488bb42445230100 4c89b545230100
-4c89f0 31d2 41bb0a000000 49f7f3 4889d7 4989c6
-488d1df9ffffff e9f4ffffff 4981ff0a000000 0f85e7ffffff 4839f5 0f8d34000000
-4881ff02000000 0f8c27000000 4881ff02000000 0f8f1a000000 4881ff02000000 0f8e0d000000 4881ff02000000 0f8400000000
-e8a5ffffff c3 0f05
+bb00000000 48beffffffffffffffff 4889c5 4989e5 4801f3 4881c345230100 4881ec00080000 4929d6 49f7de
+4d69f600ca9a3b 490fb6bd45230100 4888bd45230100 488bb42445230100 4c89b545230100 4c89f0 31d2 41bb0a000000 49f7f3
+4889d7 4989c6 488d1df9ffffff e9f4ffffff 4981ff0a000000 0f85e7ffffff 4839f5 0f8d34000000 4881ff02000000
+0f8c27000000 4881ff02000000 0f8f1a000000 4881ff02000000 0f8e0d000000 4881ff02000000 0f8400000000 e8a5ffffff c3
+0f05
 """
 
 
@@ -140,15 +139,25 @@ class Runner:
         return str(SYSTEM_CALLS[self.architecture][argument[1:]]) if argument.startswith("#") else argument
 
     def __call__(self, name: str, *arguments: str) -> str:
-        return subprocess.run(self.command(name, *arguments), capture_output=True, text=True, check=True, timeout=10).stdout
+        return subprocess.run(
+            self.command(name, *arguments), capture_output=True, text=True, check=True, timeout=10
+        ).stdout
 
 
 SYSTEM_CALL_CASES = [
     pytest.param(["#close", "-1"], "ret=-1 errno=9\n", id="an error number"),
-    pytest.param(["#write", "1", "=1st ", "4"], "1st ret=4 errno=0\n", id="a string that begins with a digit"),
-    pytest.param(["#write", "1", "text", "0x3"], "texret=3 errno=0\n", id="a string and a hexadecimal number"),
+    pytest.param(
+        ["#write", "1", "=1st ", "4"], "1st ret=4 errno=0\n", id="a string that begins with a digit"
+    ),
+    pytest.param(
+        ["#write", "1", "text", "0x3"], "texret=3 errno=0\n", id="a string and a hexadecimal number"
+    ),
     pytest.param(["#openat", "-100", "/nowhere", "0"], "ret=-1 errno=2\n", id="a path and a negative number"),
-    pytest.param(["#openat", "-0x64", "/", "0", ",", "#close", "$"], "ret=3 errno=0\nret=0 errno=0\n", id="the result of the call before"),
+    pytest.param(
+        ["#openat", "-0x64", "/", "0", ",", "#close", "$"],
+        "ret=3 errno=0\nret=0 errno=0\n",
+        id="the result of the call before",
+    ),
     pytest.param(["#clock_gettime", "1", "%"], "ret=0 errno=0\n", id="a buffer"),
     pytest.param(["#prctl", "4", "0", "0", "0", "0", "6"], "ret=0 errno=0\n", id="six arguments"),
     pytest.param(["#close", "-1", ","], "ret=-1 errno=9\n", id="a comma at the end"),
@@ -160,9 +169,13 @@ def test_sys_makes_system_calls_and_prints_what_came(run: Runner, arguments: lis
     assert run("sys", *arguments) == printed
 
 
-@pytest.mark.parametrize("arguments", [[], ["#close", "1", "2", "3", "4", "5", "6", "7"]], ids=["no call", "seven arguments"])
+@pytest.mark.parametrize(
+    "arguments", [[], ["#close", "1", "2", "3", "4", "5", "6", "7"]], ids=["no call", "seven arguments"]
+)
 def test_sys_explains_itself_when_it_is_called_wrongly(run: Runner, arguments: list[str]) -> None:
-    ended = subprocess.run(run.command("sys", *arguments), capture_output=True, text=True, check=False, timeout=10)
+    ended = subprocess.run(
+        run.command("sys", *arguments), capture_output=True, text=True, check=False, timeout=10
+    )
 
     assert ended.returncode == 2
     assert ended.stderr.startswith("usage: sys NUMBER")
@@ -221,7 +234,9 @@ def test_pause_reaps_the_children_it_is_given(run: Runner) -> None:
         process.wait(5)
 
 
-@pytest.mark.parametrize("header", ["/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm-generic/unistd.h"])
+@pytest.mark.parametrize(
+    "header", ["/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm-generic/unistd.h"]
+)
 def test_numbers_are_those_of_the_kernel_headers(header: str) -> None:
     path = Path(header)
     if not path.exists():
@@ -229,6 +244,8 @@ def test_numbers_are_those_of_the_kernel_headers(header: str) -> None:
     architecture = Architecture.ARM64 if "generic" in header else Architecture.AMD64
     stated = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", path.read_text()))
 
-    wrong = {name: number for name, number in SYSTEM_CALLS[architecture].items() if stated.get(name) != str(number)}
+    wrong = {
+        name: number for name, number in SYSTEM_CALLS[architecture].items() if stated.get(name) != str(number)
+    }
 
     assert not wrong

@@ -32,7 +32,9 @@ class Answer:
 def ask(address: str, path: str, method: str = "GET", **headers: str) -> Answer:
     connection = http.client.HTTPConnection(address, timeout=10)
     try:
-        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        connection.request(
+            method, path, headers={name.replace("_", "-"): value for name, value in headers.items()}
+        )
         response = connection.getresponse()
         return Answer(response, response.read())
     finally:
@@ -49,7 +51,12 @@ def test_an_image_can_be_walked_from_its_tag_to_its_layers(image: MintedImage) -
 
     assert manifest.status == 200
     assert manifest.headers["Content-Type"] == "application/vnd.oci.image.manifest.v1+json"
-    assert manifest.headers["Docker-Content-Digest"] == image.digest == image.manifest_digest == oci.digest(manifest.content)
+    assert (
+        manifest.headers["Docker-Content-Digest"]
+        == image.digest
+        == image.manifest_digest
+        == oci.digest(manifest.content)
+    )
     document = manifest.json()
     assert document["config"]["digest"] == image.config_digest
     assert tuple(layer["digest"] for layer in document["layers"]) == image.layer_digests
@@ -68,7 +75,11 @@ def test_the_base_of_the_api_answers(client: RegistryClient) -> None:
 
 @pytest.mark.parametrize("kind", ["manifest by tag", "manifest by digest", "blob"])
 def test_head_is_get_without_the_content(image: MintedImage, kind: str) -> None:
-    paths = {"manifest by tag": "manifests/2", "manifest by digest": f"manifests/{image.digest}", "blob": f"blobs/{image.layer_digests[0]}"}
+    paths = {
+        "manifest by tag": "manifests/2",
+        "manifest by digest": f"manifests/{image.digest}",
+        "blob": f"blobs/{image.layer_digests[0]}",
+    }
     path = f"/v2/{image.repository}/{paths[kind]}"
     head, get = ask(image.registry, path, "HEAD"), ask(image.registry, path)
 
@@ -86,7 +97,10 @@ def test_an_index_leads_to_the_manifest_of_the_machine(client: RegistryClient, r
     assert answer.headers["Content-Type"] == "application/vnd.oci.image.index.v1+json"
     assert answer.headers["Docker-Content-Digest"] == image.index_digest == image.digest
     assert image.manifest_digest in {entry["digest"] for entry in answer.json()["manifests"]}
-    assert ask(image.registry, f"/v2/{repository}/manifests/{image.manifest_digest}").json()["config"]["digest"] == image.config_digest
+    assert (
+        ask(image.registry, f"/v2/{repository}/manifests/{image.manifest_digest}").json()["config"]["digest"]
+        == image.config_digest
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +130,9 @@ def test_ranges_of_a_blob(image: MintedImage, asked: str, status: int, first: in
 
 
 def test_a_range_beyond_the_end_is_refused(image: MintedImage) -> None:
-    answer = ask(image.registry, f"/v2/{image.repository}/blobs/{image.config_digest}", Range="bytes=9999999-")
+    answer = ask(
+        image.registry, f"/v2/{image.repository}/blobs/{image.config_digest}", Range="bytes=9999999-"
+    )
 
     assert answer.status == 416
     assert answer.headers["Content-Range"].startswith("bytes */")
@@ -136,7 +152,9 @@ def test_a_range_beyond_the_end_is_refused(image: MintedImage) -> None:
         ("/elsewhere", 404, "NAME_UNKNOWN"),
     ],
 )
-def test_errors_are_in_the_form_of_the_distribution_specification(image: MintedImage, path: str, status: int, code: str) -> None:
+def test_errors_are_in_the_form_of_the_distribution_specification(
+    image: MintedImage, path: str, status: int, code: str
+) -> None:
     answer = ask(image.registry, path.format(repository=image.repository))
 
     assert answer.status == status
@@ -155,7 +173,10 @@ def test_nothing_can_be_pushed(image: MintedImage, method: str) -> None:
 def test_tags_come_sorted_and_in_pages(client: RegistryClient, repository: str) -> None:
     client.mint("plain", repository, tags=["b", "a", "c"])
 
-    assert ask(client.address, f"/v2/{repository}/tags/list").json() == {"name": repository, "tags": ["a", "b", "c"]}
+    assert ask(client.address, f"/v2/{repository}/tags/list").json() == {
+        "name": repository,
+        "tags": ["a", "b", "c"],
+    }
     page = ask(client.address, f"/v2/{repository}/tags/list?n=2")
     assert page.json()["tags"] == ["a", "b"]
     following = page.headers["Link"].split(">")[0].removeprefix("<")
@@ -185,14 +206,23 @@ def test_a_tag_moves_and_goes(client: RegistryClient, image: MintedImage) -> Non
     client.move_tag(image.repository, "1", other.digest)
     client.remove_tag(image.repository, "2")
 
-    assert ask(image.registry, f"/v2/{image.repository}/manifests/1").headers["Docker-Content-Digest"] == other.digest
+    assert (
+        ask(image.registry, f"/v2/{image.repository}/manifests/1").headers["Docker-Content-Digest"]
+        == other.digest
+    )
     assert client.tags(image.repository) == ["1"]
     assert ask(image.registry, f"/v2/{image.repository}/manifests/{image.digest}").status == 200
 
 
 def test_requests_are_kept_by_repository(client: RegistryClient, image: MintedImage) -> None:
     login = base64.b64encode(b"somebody:secret").decode()
-    ask(image.registry, f"/v2/{image.repository}/manifests/1", "HEAD", User_Agent="unit/1", Authorization=f"Basic {login}")
+    ask(
+        image.registry,
+        f"/v2/{image.repository}/manifests/1",
+        "HEAD",
+        User_Agent="unit/1",
+        Authorization=f"Basic {login}",
+    )
     ask(image.registry, f"/v2/{image.repository}/blobs/{image.config_digest}", Range="bytes=0-3")
     ask(image.registry, f"/v2/{image.repository}/manifests/none")
 
@@ -242,12 +272,22 @@ def test_the_catalogue_can_be_served_as_it_is(client: RegistryClient) -> None:
 def test_another_process_drives_the_same_registry(client: RegistryClient, repository: str) -> None:
     handle = json.dumps(client.to_json())
     script = (
-        "import json, sys; from critests.images.registry_client import RegistryClient; "
-        "client = RegistryClient.from_json(json.loads(sys.argv[1])); print(client.mint('pause', sys.argv[2], salt='other').digest)"
+        "import json, sys; from critests.images.registry_client import RegistryClient; client ="
+        " RegistryClient.from_json(json.loads(sys.argv[1])); print(client.mint('pause', sys.argv[2],"
+        " salt='other').digest)"
     )
-    minted = subprocess.run([sys.executable, "-c", script, handle, repository], capture_output=True, text=True, check=True, timeout=30)
+    minted = subprocess.run(
+        [sys.executable, "-c", script, handle, repository],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
 
-    assert ask(client.address, f"/v2/{repository}/manifests/1").headers["Docker-Content-Digest"] == minted.stdout.strip()
+    assert (
+        ask(client.address, f"/v2/{repository}/manifests/1").headers["Docker-Content-Digest"]
+        == minted.stdout.strip()
+    )
     assert client.admin_token not in repr(client)
 
 
@@ -258,27 +298,41 @@ def test_another_process_drives_the_same_registry(client: RegistryClient, reposi
         (lambda client: client.mint("plain", "Unit/A"), "'Unit/A' is no name for a repository"),
         (lambda client: client.mint("plain", "unit/a", tags=["no tag"]), "'no tag' is no tag"),
         (lambda client: client.mint("plain", "unit/a", changes={"user": 3}), "3 is no user"),
-        (lambda client: client.mint("docker", "unit/a", changes={"compression": "zstd"}), "no layer packed with zstd"),
+        (
+            lambda client: client.mint("docker", "unit/a", changes={"compression": "zstd"}),
+            "no layer packed with zstd",
+        ),
         (lambda client: client.requests("unit/none"), "no repository unit/none"),
         (lambda client: client.fault("unit/a", Fault(kind=FaultKind.SLOW)), "needs bytes_per_second"),
         (lambda client: client.fault("unit/a", Fault(kind=FaultKind.DELAY)), "a delay needs seconds"),
         (lambda client: client.set_access("unit/a", Access()), "basic access needs a username"),
-        (lambda client: RegistryClient(client.address, "guess").tags("unit/a"), "the admin token is not this registry's"),
+        (
+            lambda client: RegistryClient(client.address, "guess").tags("unit/a"),
+            "the admin token is not this registry's",
+        ),
         (lambda _: RegistryClient("127.0.0.1:9", "token").tags("unit/a"), "127.0.0.1:9 does not answer"),
     ],
 )
-def test_what_cannot_be_done_is_a_sentence(client: RegistryClient, call: Callable[[RegistryClient], object], sentence: str) -> None:
+def test_what_cannot_be_done_is_a_sentence(
+    client: RegistryClient, call: Callable[[RegistryClient], object], sentence: str
+) -> None:
     with pytest.raises(RegistryError, match=sentence):
         call(client)
 
 
 def test_a_taken_port_says_who_has_it_and_which_flag_helps(registry: RegistryServer) -> None:
-    with pytest.raises(RegistryPortTaken, match=r"the registry of another critests run holds it \(process \d+\)\. .*--registry-port"):
+    with pytest.raises(
+        RegistryPortTaken,
+        match=r"the registry of another critests run holds it \(process \d+\)\. .*--registry-port",
+    ):
         RegistryServer(registry.port).start()
 
 
 def test_a_port_taken_by_something_else_is_named_too() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(RegistryPortTaken, match=r"\(process \d+\) holds it"):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        pytest.raises(RegistryPortTaken, match=r"\(process \d+\) holds it"),
+    ):
         RegistryServer(listener.getsockname()[1]).start()
 
 
@@ -326,12 +380,19 @@ def test_basic_access(client: RegistryClient, image: MintedImage) -> None:
 
 
 def test_bearer_access_with_a_token_of_the_repository(client: RegistryClient, image: MintedImage) -> None:
-    client.set_access(image.repository, Access(scheme=Scheme.BEARER, username="user", password="word", identity_token="identity"))
-    path, scope = f"/v2/{image.repository}/manifests/1", f"/token?service=x&scope=repository:{image.repository}:pull"
+    client.set_access(
+        image.repository,
+        Access(scheme=Scheme.BEARER, username="user", password="word", identity_token="identity"),
+    )
+    path, scope = (
+        f"/v2/{image.repository}/manifests/1",
+        f"/token?service=x&scope=repository:{image.repository}:pull",
+    )
 
     challenge = ask(image.registry, path).headers["WWW-Authenticate"]
     assert (
-        challenge == f'Bearer realm="http://{image.registry}/token",service="{image.registry}",scope="repository:{image.repository}:pull"'
+        challenge == "Bearer"
+        f' realm="http://{image.registry}/token",service="{image.registry}",scope="repository:{image.repository}:pull"'
     )
     assert ask(image.registry, scope).status == 401
     assert ask(image.registry, scope, Authorization=login("user", "other")).status == 401
@@ -346,7 +407,10 @@ def test_bearer_access_for_everybody_and_for_a_while(client: RegistryClient, ima
 
     assert answer.status == 200
     token = answer.json()["access_token"]
-    assert ask(image.registry, f"/v2/{image.repository}/manifests/1", Authorization=f"Bearer {token}").status == 401
+    assert (
+        ask(image.registry, f"/v2/{image.repository}/manifests/1", Authorization=f"Bearer {token}").status
+        == 401
+    )
 
 
 def test_faults_of_one_repository_leave_the_others_alone(client: RegistryClient, image: MintedImage) -> None:
@@ -362,7 +426,9 @@ def test_faults_of_one_repository_leave_the_others_alone(client: RegistryClient,
     [b"\x16\x03\x01\x02\x00\x01", b"\x16\x03\x01 a b\r\n\r\n", b"\x16\x03\x01\x00\n"],
     ids=["usual", "like a request", "with a newline"],
 )
-def test_a_client_that_begins_with_tls_is_told_that_there_is_none(registry: RegistryServer, hello: bytes) -> None:
+def test_a_client_that_begins_with_tls_is_told_that_there_is_none(
+    registry: RegistryServer, hello: bytes
+) -> None:
     with socket.create_connection(("127.0.0.1", registry.port), timeout=5) as connection:
         connection.sendall(hello)
 

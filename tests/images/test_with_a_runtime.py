@@ -31,7 +31,9 @@ from critests.node.throwaway import start_throwaway
 
 pytestmark = [
     pytest.mark.runtime,
-    pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("containerd"), reason="needs root and a containerd"),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not shutil.which("containerd"), reason="needs root and a containerd"
+    ),
 ]
 
 NOT_PULLABLE = {"foreign-index", "wrong-diff-id"}
@@ -49,7 +51,9 @@ class Node:
     builder: RequestBuilder
 
     def mint(self, name: str, salt: str = "") -> MintedImage:
-        return self.client.mint(name, repository_of(self.run.id, salt or name), salt=salt, labels=self.run.labels)
+        return self.client.mint(
+            name, repository_of(self.run.id, salt or name), salt=salt, labels=self.run.labels
+        )
 
     def pull(self, reference: str, auth: cri.AuthConfig | None = None) -> str:
         request = cri.PullImageRequest(image=cri.ImageSpec(image=reference), auth=auth)
@@ -57,18 +61,27 @@ class Node:
 
     def start(self, name: str, *command: str) -> Container:
         image = self.mint(name)
-        config = self.builder.container(ImageName(self.pull(image.reference), image.reference), command=command)
+        config = self.builder.container(
+            ImageName(self.pull(image.reference), image.reference), command=command
+        )
         container = Container.create(self.sandbox, config)
         container.start()
         return container
 
     def until_in_system_call(self, container: Container, name: str) -> None:
         """Wait until the container's process stands in a system call."""
-        status = self.connection.runtime.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id, verbose=True))
+        status = self.connection.runtime.ContainerStatus(
+            cri.ContainerStatusRequest(container_id=container.id, verbose=True)
+        )
         now = Path("/proc", str(json.loads(status.info["info"])["pid"]), "syscall")
         number = str(SYSTEM_CALLS[machine_architecture()][name])
 
-        eventually(f"the process to stand in {name} ({number})", lambda: now.read_text().split()[0], 5, lambda seen: seen == number)
+        eventually(
+            f"the process to stand in {name} ({number})",
+            lambda: now.read_text().split()[0],
+            5,
+            lambda seen: seen == number,
+        )
 
     def output(self, name: str, *command: str) -> list[str]:
         container = self.start(name, *command)
@@ -77,7 +90,9 @@ class Node:
 
 
 @pytest.fixture(
-    scope="module", params=[each for each in os.environ.get("CRITESTS_TEST_CONTAINERDS", "").split(":") if each] or ["containerd"]
+    scope="module",
+    params=[each for each in os.environ.get("CRITESTS_TEST_CONTAINERDS", "").split(":") if each]
+    or ["containerd"],
 )
 def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     run = RunIdentity.new()
@@ -85,7 +100,9 @@ def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     with RegistryServer(0) as registry:
         client = registry.client()
         pause = client.mint_pause()
-        with start_throwaway(run_id=run.id, pause_image=pause.reference, registry_addresses=[registry.address], binary=binary) as runtime:
+        with start_throwaway(
+            run_id=run.id, pause_image=pause.reference, registry_addresses=[registry.address], binary=binary
+        ) as runtime:
             connection = connect(Endpoint.parse(runtime.endpoint))
             cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)
             builder = RequestBuilder(run, tmp_path_factory.mktemp("logs"), cgroups)
@@ -104,26 +121,48 @@ def test_every_image_is_pulled_or_refused_as_it_should_be(node: Node, name: str)
         with pytest.raises(grpc.RpcError):
             node.pull(image.reference)
     else:
-        assert [node.pull(reference) for reference in image.references] == [image.config_digest] * len(image.references)
+        assert [node.pull(reference) for reference in image.references] == [image.config_digest] * len(
+            image.references
+        )
 
 
 OUTPUTS = [
-    pytest.param("plain", ["sh", "-c", "id -u; stat -c %a /tmp; [ 1 = 1 ] && echo shell"], ["0", "1777", "shell"], id="plain"),
+    pytest.param(
+        "plain",
+        ["sh", "-c", "id -u; stat -c %a /tmp; [ 1 = 1 ] && echo shell"],
+        ["0", "1777", "shell"],
+        id="plain",
+    ),
     pytest.param("user-number", ["id", "-u"], ["1000"], id="user by number"),
-    pytest.param("user-number-group", ["sh", "-c", "id -u; id -g"], ["1000", "2000"], id="user and group by number"),
+    pytest.param(
+        "user-number-group", ["sh", "-c", "id -u; id -g"], ["1000", "2000"], id="user and group by number"
+    ),
     pytest.param("user-name", ["id", "-un"], ["tester"], id="user by name"),
     pytest.param("user-name-group", ["id", "-gn"], ["crew"], id="group by name"),
     pytest.param("entrypoint-only", [], ["entrypoint"], id="entrypoint without command"),
-    pytest.param("many-layers", ["sh", "-c", "cat /layers/last; ls /layers | wc -l"], ["40", "41"], id="many layers"),
+    pytest.param(
+        "many-layers", ["sh", "-c", "cat /layers/last; ls /layers | wc -l"], ["40", "41"], id="many layers"
+    ),
     pytest.param(
         "whiteouts",
-        ["sh", "-c", "ls /data /opaque; cat /data/replaced; ls -d /removed-directory 2>/dev/null || echo gone"],
+        [
+            "sh",
+            "-c",
+            "ls /data /opaque; cat /data/replaced; ls -d /removed-directory 2>/dev/null || echo gone",
+        ],
         ["/data:", "kept", "replaced", "", "/opaque:", "new", "new", "gone"],
         id="whiteouts",
     ),
     pytest.param(
         "archive",
-        ["sh", "-c", "cd /archive; stat -c '%a %u %g %h' first; stat -c %a setuid sticky; cat absolute; find long -type f | wc -l"],
+        [
+            "sh",
+            "-c",
+            (
+                "cd /archive; stat -c '%a %u %g %h' first; stat -c %a setuid sticky; cat absolute; find long"
+                " -type f | wc -l"
+            ),
+        ],
         ["640 1000 2000 2", "4755", "1777", "linked", "1"],
         id="what an archive can hold",
     ),
@@ -135,7 +174,9 @@ OUTPUTS = [
 
 
 @pytest.mark.parametrize(("name", "command", "printed"), OUTPUTS)
-def test_a_container_finds_in_the_image_what_was_put_there(node: Node, name: str, command: list[str], printed: list[str]) -> None:
+def test_a_container_finds_in_the_image_what_was_put_there(
+    node: Node, name: str, command: list[str], printed: list[str]
+) -> None:
     assert node.output(name, *command) == printed
 
 
@@ -143,16 +184,24 @@ def test_the_programs_run_in_a_container(node: Node) -> None:
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
     assert before < int(node.output("tools", "clock")[0]) < time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    assert node.output("tools", "sys", str(SYSTEM_CALLS[machine_architecture()]["getpid"])) == ["ret=1 errno=0"]
+    assert node.output("tools", "sys", str(SYSTEM_CALLS[machine_architecture()]["getpid"])) == [
+        "ret=1 errno=0"
+    ]
 
 
-@pytest.mark.parametrize(("name", "code"), [("pause", 0), ("process", 3)], ids=["pause on SIGTERM", "process on its own stop signal"])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("pause", 0), ("process", 3)],
+    ids=["pause on SIGTERM", "process on its own stop signal"],
+)
 def test_a_stop_is_answered_with_the_processs_own_exit_code(node: Node, name: str, code: int) -> None:
     container = node.start(name)
     if name == "process":
         container.wait_for_log("PWD=/work")
     else:
-        node.until_in_system_call(container, "rt_sigtimedwait")  # a first process loses a signal that it does not wait for yet
+        node.until_in_system_call(
+            container, "rt_sigtimedwait"
+        )  # a first process loses a signal that it does not wait for yet
 
     began = time.monotonic()
     node.connection.runtime.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=30))
@@ -196,7 +245,9 @@ def test_a_fault_breaks_the_pull(node: Node, kind: FaultKind, scope: Scope) -> N
     assert str(kind) in {request.fault for request in node.client.requests(image.repository)}
 
 
-@pytest.mark.parametrize("kind", [FaultKind.CHUNKED, FaultKind.REDIRECT, FaultKind.NO_DIGEST_HEADER, FaultKind.NO_RANGES])
+@pytest.mark.parametrize(
+    "kind", [FaultKind.CHUNKED, FaultKind.REDIRECT, FaultKind.NO_DIGEST_HEADER, FaultKind.NO_RANGES]
+)
 def test_an_unusual_way_does_not_break_the_pull(node: Node, kind: FaultKind) -> None:
     image = node.mint("plain", salt=f"way-{kind}".replace(" ", "-"))
     node.client.fault(image.repository, Fault(kind=kind))

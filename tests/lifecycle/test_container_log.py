@@ -23,12 +23,20 @@ def test_parts_are_joined_per_stream() -> None:
 
 
 def test_an_unfinished_line_is_still_being_written() -> None:
-    assert parse(b"2026-11-20T10:00:00Z stdout F whole\n2026-11-20T10:00:0") == parse(b"2026-11-20T10:00:00Z stdout F whole\n")
+    assert parse(b"2026-11-20T10:00:00Z stdout F whole\n2026-11-20T10:00:0") == parse(
+        b"2026-11-20T10:00:00Z stdout F whole\n"
+    )
 
 
 @pytest.mark.parametrize(
     "line",
-    [b"no time stdout F x", b"2026-11-20T10:00:00Z stdin F x", b"2026-11-20T10:00:00Z stdout X x", b"2026-11-20T10:00:00Z stdout F", b""],
+    [
+        b"no time stdout F x",
+        b"2026-11-20T10:00:00Z stdin F x",
+        b"2026-11-20T10:00:00Z stdout X x",
+        b"2026-11-20T10:00:00Z stdout F",
+        b"",
+    ],
     ids=["time", "stream", "tag", "no payload", "empty"],
 )
 def test_what_is_no_record_is_shown(line: bytes) -> None:
@@ -43,7 +51,10 @@ def test_payloads_come_through_unaltered(payload: bytes) -> None:
     assert record.payload == payload
 
 
-@pytest.mark.parametrize(("fraction", "nanoseconds"), [("", 0), (".5", 500_000_000), (".000000001", 1), (".123456789", 123_456_789)])
+@pytest.mark.parametrize(
+    ("fraction", "nanoseconds"),
+    [("", 0), (".5", 500_000_000), (".000000001", 1), (".123456789", 123_456_789)],
+)
 @pytest.mark.parametrize("zone", ["Z", "+00:00"])
 def test_times(fraction: str, nanoseconds: int, zone: str) -> None:
     whole = int(datetime(2026, 11, 20, 10, tzinfo=UTC).timestamp())

@@ -20,7 +20,10 @@ def test_only_what_carries_the_label_goes_even_if_filters_are_ignored() -> None:
 
         removed = remove_run(connection, OURS)
 
-        left = {item.metadata.name for item in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items}
+        left = {
+            item.metadata.name
+            for item in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+        }
         runs = runs_on(connection)
         connection.close()
     assert removed.sandboxes == 1

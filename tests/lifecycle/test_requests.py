@@ -22,7 +22,9 @@ def test_a_pod_is_what_the_kubelet_would_send(builder: RequestBuilder) -> None:
     assert config.hostname == "web"
     assert Path(config.log_directory).is_dir()
     assert config.linux.cgroup_parent == f"/critests/{RUN.id}/pod{config.metadata.uid}"
-    assert config.linux.security_context.namespace_options == cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD)
+    assert config.linux.security_context.namespace_options == cri.NamespaceOption(
+        network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD
+    )
 
 
 def test_a_pod_on_the_hosts_network_has_no_hostname(builder: RequestBuilder) -> None:
@@ -38,7 +40,9 @@ def test_a_container_names_its_image_twice(builder: RequestBuilder) -> None:
 
 
 def test_a_privileged_container_has_no_masked_paths(builder: RequestBuilder) -> None:
-    config = builder.container(ImageName("x", "x"), security_context=cri.LinuxContainerSecurityContext(privileged=True))
+    config = builder.container(
+        ImageName("x", "x"), security_context=cri.LinuxContainerSecurityContext(privileged=True)
+    )
 
     assert not config.linux.security_context.masked_paths
     assert config.linux.security_context.privileged
@@ -51,6 +55,8 @@ def test_the_cgroup_parent_follows_the_driver() -> None:
     assert CgroupParents(RUN, CgroupDriver.UNKNOWN).of_pod(uid) == ""
 
 
-@pytest.mark.parametrize(("name", "hostname"), [("Web_1", "web-1"), ("-x-", "x"), ("ä", "pod"), ("a" * 70, "a" * 63)])
+@pytest.mark.parametrize(
+    ("name", "hostname"), [("Web_1", "web-1"), ("-x-", "x"), ("ä", "pod"), ("a" * 70, "a" * 63)]
+)
 def test_hostnames(name: str, hostname: str) -> None:
     assert safe_hostname(name) == hostname

@@ -1,9 +1,11 @@
-"""Run as a program in namespaces of its own: does one thing with a throwaway runtime and prints what that left behind.
+"""Run as a program in namespaces of its own: does one thing with a throwaway runtime and prints what that
+left behind.
 
     python -m tests.node.scenario CASE BINARY
 
-In a process, network and mount namespace with empty /run, /tmp and /var/lib, nobody else's doings show, so that "nothing
-is left" can be asserted exactly. Cgroups are not separated; there only what can be ours is looked at.
+In a process, network and mount namespace with empty /run, /tmp and /var/lib, nobody else's doings show, so
+that "nothing is left" can be asserted exactly. Cgroups are not separated; there only what can be ours is
+looked at.
 """
 
 import contextlib
@@ -50,12 +52,22 @@ def image_archive() -> bytes:
             link = tarfile.TarInfo(f"bin/{applet}")
             link.type, link.linkname = tarfile.SYMTYPE, "busybox"
             archive.addfile(link)
-    config = {"architecture": "amd64", "os": "linux", "config": {"Entrypoint": TRAP, "Env": ["PATH=/bin"]}, "rootfs": {"type": "layers"}}
-    config["rootfs"] = {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer.getvalue()).hexdigest()}"]}
+    config = {
+        "architecture": "amd64",
+        "os": "linux",
+        "config": {"Entrypoint": TRAP, "Env": ["PATH=/bin"]},
+        "rootfs": {"type": "layers"},
+    }
+    config["rootfs"] = {
+        "type": "layers",
+        "diff_ids": [f"sha256:{hashlib.sha256(layer.getvalue()).hexdigest()}"],
+    }
     files = {
         "layer.tar": layer.getvalue(),
         "config.json": json.dumps(config).encode(),
-        "manifest.json": json.dumps([{"Config": "config.json", "RepoTags": [IMAGE], "Layers": ["layer.tar"]}]).encode(),
+        "manifest.json": json.dumps(
+            [{"Config": "config.json", "RepoTags": [IMAGE], "Layers": ["layer.tar"]}]
+        ).encode(),
     }
     whole = io.BytesIO()
     with tarfile.open(fileobj=whole, mode="w") as archive:
@@ -87,36 +99,52 @@ def remember(*ids: str) -> None:
 
 
 def run_pods(runtime: ThrowawayRuntime, parent: str = "") -> list[str]:
-    """Run a pod with a host port and a container with each handler, the first below a cgroup; return the pods' addresses."""
+    """Run a pod with a host port and a container with each handler, the first below a cgroup; return the
+    pods' addresses.
+    """
     ctr = runtime.binary.with_name("ctr")
     address = runtime.endpoint.removeprefix("unix://")
     subprocess.run(
-        [ctr, "-a", address, "-n", "k8s.io", "images", "import", "-"], input=image_archive(), check=True, capture_output=True, timeout=60
+        [ctr, "-a", address, "-n", "k8s.io", "images", "import", "-"],
+        input=image_archive(),
+        check=True,
+        capture_output=True,
+        timeout=60,
     )
     addresses = []
     with grpc.insecure_channel(runtime.endpoint) as channel:
         images, pods = cri_grpc.ImageServiceStub(channel), cri_grpc.RuntimeServiceStub(channel)
         image = cri.ImageSpec(image=IMAGE)
-        until(lambda: images.ImageStatus(cri.ImageStatusRequest(image=image)).image.id, "the image to be known")
+        until(
+            lambda: images.ImageStatus(cri.ImageStatusRequest(image=image)).image.id, "the image to be known"
+        )
         for number, handler in enumerate(runtime.handlers):
             config = cri.PodSandboxConfig(
-                metadata=cri.PodSandboxMetadata(name=f"pod{number}", uid=f"uid{number}", namespace="critests"),
+                metadata=cri.PodSandboxMetadata(
+                    name=f"pod{number}", uid=f"uid{number}", namespace="critests"
+                ),
                 log_directory=f"/tmp/logs{number}",
                 port_mappings=[cri.PortMapping(host_port=18080 + number, container_port=80)],
                 linux=cri.LinuxPodSandboxConfig(cgroup_parent=runtime.cgroup_parent if number else parent),
             )
-            pod = pods.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=handler), timeout=SECONDS).pod_sandbox_id
+            pod = pods.RunPodSandbox(
+                cri.RunPodSandboxRequest(config=config, runtime_handler=handler), timeout=SECONDS
+            ).pod_sandbox_id
             container = pods.CreateContainer(
                 cri.CreateContainerRequest(
                     pod_sandbox_id=pod,
                     sandbox_config=config,
-                    config=cri.ContainerConfig(metadata=cri.ContainerMetadata(name="one"), image=image, log_path="one.log"),
+                    config=cri.ContainerConfig(
+                        metadata=cri.ContainerMetadata(name="one"), image=image, log_path="one.log"
+                    ),
                 ),
                 timeout=SECONDS,
             ).container_id
             pods.StartContainer(cri.StartContainerRequest(container_id=container), timeout=SECONDS)
             remember(pod, container)
-            addresses.append(pods.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod)).status.network.ip)
+            addresses.append(
+                pods.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod)).status.network.ip
+            )
     return addresses
 
 
@@ -131,7 +159,9 @@ def until(condition: Callable[[], object], what: str) -> None:
 @contextlib.contextmanager
 def harness(binary: str, case: str = "owner") -> Iterator[subprocess.Popen[str]]:
     """Start another process that owns a runtime with pods; yields once they run."""
-    process = subprocess.Popen([sys.executable, "-m", "tests.node.scenario", case, binary], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.node.scenario", case, binary], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "ready"
@@ -159,13 +189,17 @@ def by_stop(binary: str) -> None:
     with start(binary) as runtime:
         assert len(set(run_pods(runtime))) == len(runtime.handlers)
         made = {change.kind for change in difference(before, MachineSnapshot.take()) if can_be_ours(change)}
-        assert made >= before.things.keys() - {"loop device", "kernel switch"}, f"a snapshot that sees nothing proves nothing: only {made}"
+        assert made >= before.things.keys() - {"loop device", "kernel switch"}, (
+            f"a snapshot that sees nothing proves nothing: only {made}"
+        )
         runtime.stop()
         runtime.stop()
 
 
 def with_wrappers_that_wait(binary: str) -> None:
-    """The runtime is stopped while a wrapper of the OCI runtime and ones of CNI plugins sleep instead of doing their work."""
+    """The runtime is stopped while a wrapper of the OCI runtime and ones of CNI plugins sleep instead of
+    doing their work.
+    """
     with start(binary, wrapped=True) as runtime:
         assert runtime.oci_wrapper is not None
         assert runtime.cni_wrapper is not None
@@ -175,12 +209,19 @@ def with_wrappers_that_wait(binary: str) -> None:
         with grpc.insecure_channel(runtime.endpoint) as channel:
             pods = cri_grpc.RuntimeServiceStub(channel)
             containers = pods.ListContainers(cri.ListContainersRequest(), timeout=SECONDS).containers
-            stops = [cri.StopContainerRequest(container_id=container.id, timeout=0) for container in containers]
-            config = cri.PodSandboxConfig(metadata=cri.PodSandboxMetadata(name="waits", uid="waits", namespace="critests"))
+            stops = [
+                cri.StopContainerRequest(container_id=container.id, timeout=0) for container in containers
+            ]
+            config = cri.PodSandboxConfig(
+                metadata=cri.PodSandboxMetadata(name="waits", uid="waits", namespace="critests")
+            )
             config.linux.cgroup_parent = runtime.cgroup_parent
             call = pods.RunPodSandbox.future(cri.RunPodSandboxRequest(config=config), timeout=SECONDS)
             stopping = [pods.StopContainer.future(stop, timeout=SECONDS) for stop in stops]
-            until(lambda: processes("wrappers/oci/bin") and processes("wrappers/cni/bin"), "wrappers of both kinds to wait")
+            until(
+                lambda: processes("wrappers/oci/bin") and processes("wrappers/cni/bin"),
+                "wrappers of both kinds to wait",
+            )
             runtime.stop()
             assert call.exception() is not None
             assert any(call.exception() is not None for call in stopping)
@@ -191,7 +232,11 @@ def by_restart(binary: str) -> None:
         run_pods(runtime)
         runtime.restart(signal.SIGKILL)
         with grpc.insecure_channel(runtime.endpoint) as channel:
-            listed = cri_grpc.RuntimeServiceStub(channel).ListContainers(cri.ListContainersRequest(), timeout=SECONDS).containers
+            listed = (
+                cri_grpc.RuntimeServiceStub(channel)
+                .ListContainers(cri.ListContainersRequest(), timeout=SECONDS)
+                .containers
+            )
         assert [item.state for item in listed] == [cri.CONTAINER_RUNNING] * len(runtime.handlers)
         runtime.kill()
 
@@ -216,7 +261,10 @@ def by_sigkill_and_watcher(binary: str) -> None:
     with harness(binary, OWNERS[1]) as process:
         process.kill()
         process.wait(SECONDS)
-        until(lambda: not Path("/run/critests").exists() and not processes("watcher"), "the watcher to remove the runtime")
+        until(
+            lambda: not Path("/run/critests").exists() and not processes("watcher"),
+            "the watcher to remove the runtime",
+        )
 
 
 def by_sigkill_and_reaper(binary: str) -> None:
@@ -240,7 +288,11 @@ def beside_a_live_one(binary: str) -> None:
             process.wait(SECONDS)
             assert len(reap_dead_runs()) == 1
         with grpc.insecure_channel(live.endpoint) as channel:
-            listed = cri_grpc.RuntimeServiceStub(channel).ListContainers(cri.ListContainersRequest(), timeout=SECONDS).containers
+            listed = (
+                cri_grpc.RuntimeServiceStub(channel)
+                .ListContainers(cri.ListContainersRequest(), timeout=SECONDS)
+                .containers
+            )
         assert [item.state for item in listed] == [cri.CONTAINER_RUNNING] * len(live.handlers)
 
 
@@ -292,7 +344,9 @@ CASES: dict[str, Callable[[str], None]] = {
     "SIGKILL and reaper": by_sigkill_and_reaper,
     "beside a live one": beside_a_live_one,
     "daemon ends at once": failing(script("echo it cannot be >&2; exit 3")),
-    "configuration is broken": failing(script('for last; do :; done; echo "[" >> "$last"; exec /usr/bin/containerd "$@"')),
+    "configuration is broken": failing(
+        script('for last; do :; done; echo "[" >> "$last"; exec /usr/bin/containerd "$@"')
+    ),
     "not a program": failing(nonsense),
 }
 
@@ -310,7 +364,8 @@ def processes(word: str) -> list[int]:
 def separated() -> None:
     """Give this process, which is the first of its namespaces, a machine of its own to look at.
 
-    Mounts that were inherited go first: the kernel takes them away when their owner elsewhere removes what they lie on.
+    Mounts that were inherited go first: the kernel takes them away when their owner elsewhere removes what
+    they lie on.
     """
     if os.getpid() != 1:
         raise SystemExit("to be run by unshare --mount --pid --net --ipc --fork --mount-proc")
@@ -323,7 +378,11 @@ def separated() -> None:
 
 def hide(path: Path, *, keeping: set[Path]) -> None:
     """Make a directory look empty but for what is needed from below it, as a checkout in /tmp is."""
-    kept = {Path("/mnt") / str(number): needed for number, needed in enumerate(sorted(keeping)) if path in needed.parents}
+    kept = {
+        Path("/mnt") / str(number): needed
+        for number, needed in enumerate(sorted(keeping))
+        if path in needed.parents
+    }
     for aside, needed in kept.items():
         aside.mkdir()
         subprocess.run(["mount", "--bind", needed, aside], check=True)
@@ -336,9 +395,13 @@ def hide(path: Path, *, keeping: set[Path]) -> None:
 
 
 def can_be_ours(change: Change) -> bool:
-    """Leave out what others on this machine do to its cgroups meanwhile, and what a case keeps for its own book-keeping."""
+    """Leave out what others on this machine do to its cgroups meanwhile, and what a case keeps for its own
+    book-keeping.
+    """
     if change.kind == "cgroup":
-        shared = change.thing.endswith("/k8s.io") and not any(path.is_dir() for path in Path(change.thing).glob("*"))
+        shared = change.thing.endswith("/k8s.io") and not any(
+            path.is_dir() for path in Path(change.thing).glob("*")
+        )
         ids = IDS.read_text(encoding="ascii").split() if IDS.exists() else []
         return shared or any(word in change.thing for word in (RUN, *ids))
     return not change.thing.startswith(("/tmp/logs", str(IDS)))
@@ -351,9 +414,13 @@ def main(case: str, binary: str) -> None:
     separated()
     before = MachineSnapshot.take()
     CASES[case](binary)
-    end = time.monotonic() + SETTLE_SECONDS  # the kernel ends network namespaces and cgroups when it finds the time
+    end = (
+        time.monotonic() + SETTLE_SECONDS
+    )  # the kernel ends network namespaces and cgroups when it finds the time
     while (
-        changes := [str(change) for change in difference(before, MachineSnapshot.take()) if can_be_ours(change)]
+        changes := [
+            str(change) for change in difference(before, MachineSnapshot.take()) if can_be_ours(change)
+        ]
     ) and time.monotonic() < end:
         time.sleep(0.05)
     print(json.dumps(changes))

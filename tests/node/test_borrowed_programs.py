@@ -16,10 +16,13 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespa
 def node(tmp_path: Path) -> Iterator[int]:
     """A process in a mount namespace in which there are programs that are not here."""
     script = (
-        f"mount -t tmpfs none {tmp_path} && mkdir -p {tmp_path}/usr/bin && cd {tmp_path}/usr/bin"
-        " && printf '#!/bin/sh\\necho of the node: $1\\n' > runc && cp runc plain && chmod +x runc && echo ready && exec sleep 60"
+        f"mount -t tmpfs none {tmp_path} && mkdir -p {tmp_path}/usr/bin && cd {tmp_path}/usr/bin && printf"
+        " '#!/bin/sh\\necho of the node: $1\\n' > runc && cp runc plain && chmod +x runc && echo ready &&"
+        " exec sleep 60"
     )
-    with subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         yield process.pid
@@ -31,7 +34,10 @@ def test_what_only_the_node_has_runs_there(node: int, tmp_path: Path) -> None:
 
     with borrowed(node, [runc, plain, missing]) as programs:
         assert programs == [runc], "a file that cannot be executed is no program"
-        assert subprocess.run([runc, "--version"], capture_output=True, text=True, check=True).stdout == "of the node: --version\n"
+        assert (
+            subprocess.run([runc, "--version"], capture_output=True, text=True, check=True).stdout
+            == "of the node: --version\n"
+        )
 
     assert list(tmp_path.iterdir()) == []
 
@@ -56,5 +62,10 @@ def test_a_namespace_that_cannot_be_entered_is_said(tmp_path: Path) -> None:
 def test_everything_that_a_runtime_needs_is_looked_for() -> None:
     paths = set(map(str, wanted("containerd")))
 
-    assert {"/usr/bin/containerd", "/usr/sbin/runc", "/usr/bin/containerd-shim-runc-v2", "/opt/cni/bin/bridge"} <= paths
+    assert {
+        "/usr/bin/containerd",
+        "/usr/sbin/runc",
+        "/usr/bin/containerd-shim-runc-v2",
+        "/opt/cni/bin/bridge",
+    } <= paths
     assert "/usr/libexec/crio/conmon" in set(map(str, wanted("crio")))

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from critests.node import binaries, containerd, crio
-from critests.node.binaries import MissingProgram, NodeChoice, find_program, parse_node, version_numbers, version_text
+from critests.node.binaries import (
+    MissingProgram,
+    NodeChoice,
+    find_program,
+    parse_node,
+    version_numbers,
+    version_text,
+)
 from critests.node.daemons import find_daemon
 from critests.node.locks import ProcessIdentity
 from critests.node.settings import Settings
@@ -27,7 +34,15 @@ SETTINGS = Settings(
 @pytest.fixture
 def traces(tmp_path: Path) -> Traces:
     (tmp_path / "state").mkdir()
-    return Traces("containerd", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", ("10.192.0.0/20",), ProcessIdentity(1, 1, "b"))
+    return Traces(
+        "containerd",
+        "1-abc",
+        "a1b2c3",
+        tmp_path / "state",
+        tmp_path / "root",
+        ("10.192.0.0/20",),
+        ProcessIdentity(1, 1, "b"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,12 +50,20 @@ def traces(tmp_path: Path) -> Traces:
     [
         ("containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3", (1, 6, 20)),
         ("containerd github.com/containerd/containerd/v2 2.1.9+unknown ", (2, 1, 9)),
-        ("containerd github.com/containerd/containerd/v2 v2.2.0-rc.1 1c4457e00facac03ce1d75f7b6777a7a851e5c41", (2, 2, 0)),
+        (
+            (
+                "containerd github.com/containerd/containerd/v2 v2.2.0-rc.1"
+                " 1c4457e00facac03ce1d75f7b6777a7a851e5c41"
+            ),
+            (2, 2, 0),
+        ),
         ("crio version 1.37.0", (1, 37, 0)),
         ("containerd (devel)", None),
     ],
 )
-def test_versions_are_read_as_distributions_write_them(text: str, numbers: tuple[int, int, int] | None) -> None:
+def test_versions_are_read_as_distributions_write_them(
+    text: str, numbers: tuple[int, int, int] | None
+) -> None:
     assert version_numbers(text) == numbers
 
 
@@ -69,10 +92,14 @@ def test_containerd_2_is_configured_in_version_3_of_the_format(traces: Traces) -
 
 
 @pytest.mark.parametrize("version", [(1, 6, 20), (1, 7, 24), (2, 0, 0), (2, 1, 9)])
-def test_no_path_of_the_configuration_is_shared_with_another_runtime(traces: Traces, version: tuple[int, int, int]) -> None:
+def test_no_path_of_the_configuration_is_shared_with_another_runtime(
+    traces: Traces, version: tuple[int, int, int]
+) -> None:
     allowed = ("/usr/", str(traces.state), str(traces.root))
     text = containerd.configuration(traces, replace(SETTINGS, version=version))
-    assert [path for path in strings(tomllib.loads(text)) if path.startswith("/") and not path.startswith(allowed)] == []
+    assert [
+        path for path in strings(tomllib.loads(text)) if path.startswith("/") and not path.startswith(allowed)
+    ] == []
 
 
 def test_registries_on_loopback_are_spoken_to_without_tls(traces: Traces) -> None:
@@ -94,12 +121,19 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
     assert all(Path(path).exists() for path in arguments[1::2])
     registries = tomllib.loads((traces.state / "registries.conf").read_text())
     assert registries["registry"] == [{"location": "127.0.0.1:5010", "insecure": True}]
-    assert set(crio.environment(traces)) == {"CONTAINERS_REGISTRIES_CONF", "CONTAINERS_REGISTRIES_CONF_DIR", "CONTAINERS_STORAGE_CONF"}
+    assert set(crio.environment(traces)) == {
+        "CONTAINERS_REGISTRIES_CONF",
+        "CONTAINERS_REGISTRIES_CONF_DIR",
+        "CONTAINERS_STORAGE_CONF",
+    }
 
 
 def test_crio_without_its_helpers_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crio, "HELPER_DIRECTORIES", ())
-    with pytest.raises(MissingProgram, match=f"CRI-O needs the program conmon, which is in none of {tmp_path}; .*apt install conmon"):
+    with pytest.raises(
+        MissingProgram,
+        match=f"CRI-O needs the program conmon, which is in none of {tmp_path}; .*apt install conmon",
+    ):
         crio.find_helpers(str(tmp_path))
 
 
@@ -134,12 +168,16 @@ def test_a_wrong_node_option_is_a_sentence(text: str, said: str) -> None:
         ("echo containerd unknown", "names no version"),
     ],
 )
-def test_a_binary_that_is_no_fitting_containerd_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str) -> None:
+def test_a_binary_that_is_no_fitting_containerd_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
     monkeypatch.setenv("PATH", os.defpath)
     with pytest.raises(MissingProgram, match=said):
-        find_daemon("containerd", program(tmp_path / "containerd", script), extra_handlers={}, cni_plugins=tmp_path)
+        find_daemon(
+            "containerd", program(tmp_path / "containerd", script), extra_handlers={}, cni_plugins=tmp_path
+        )
 
 
 def test_the_shim_beside_the_binary_is_taken_first(tmp_path: Path) -> None:
@@ -161,7 +199,9 @@ def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
     monkeypatch.setenv("HTTP_PROXY", "http://proxy")
     monkeypatch.setenv("NOTIFY_SOCKET", "/run/x")
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
-    environment = find_daemon("containerd", binary, extra_handlers={}, cni_plugins=tmp_path).environment(traces, {"GODEBUG": "x"})
+    environment = find_daemon("containerd", binary, extra_handlers={}, cni_plugins=tmp_path).environment(
+        traces, {"GODEBUG": "x"}
+    )
     assert not {"HTTP_PROXY", "NOTIFY_SOCKET"} & environment.keys()
     assert environment["PATH"].startswith(f"{tmp_path}:")
     assert environment["CRITESTS_THROWAWAY"] == str(traces.state)

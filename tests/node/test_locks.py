@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from critests.node import locks, places
-from critests.node.locks import FileLock, LockHeld, ProcessIdentity, RunHold, is_held, known_runs, machine_lock, run_is_live
+from critests.node.locks import (
+    FileLock,
+    LockHeld,
+    ProcessIdentity,
+    RunHold,
+    is_held,
+    known_runs,
+    machine_lock,
+    run_is_live,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -62,10 +71,17 @@ def test_a_run_is_live_while_one_of_its_throwaway_runtimes_is() -> None:
 
 
 def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
-    held = "l = FileLock(Path(sys.argv[1])); l.acquire(seconds=1); print('held', flush=True); sys.stdin.read()"
+    held = (
+        "l = FileLock(Path(sys.argv[1])); l.acquire(seconds=1); print('held', flush=True); sys.stdin.read()"
+    )
     code = f"import sys; from pathlib import Path; from critests.node.locks import FileLock; {held}"
     root = Path(locks.__file__).parents[2]
-    process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "lock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path / "lock"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=root,
+    )
     with process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"

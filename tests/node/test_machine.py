@@ -19,7 +19,11 @@ from critests.node.snapshot import Change, MachineSnapshot, difference, mentioni
 
 ENDPOINT = "unix:///run/containerd/containerd.sock"
 OURS = {"io.kubernetes.pod.uid": "1", "critests.run": "1-abc"}
-THEIRS = {"io.kubernetes.pod.uid": "2", "io.kubernetes.pod.namespace": "kube-system", "io.kubernetes.pod.name": "dns"}
+THEIRS = {
+    "io.kubernetes.pod.uid": "2",
+    "io.kubernetes.pod.namespace": "kube-system",
+    "io.kubernetes.pod.name": "dns",
+}
 
 
 def test_the_fingerprint_is_json_and_does_not_name_the_machine() -> None:
@@ -60,7 +64,9 @@ def test_the_binary_behind_a_socket_is_found(tmp_path: Path) -> None:
     assert listener.version == f"Python {platform.python_version()}"
 
 
-def test_a_socket_that_is_not_there_is_an_error_and_a_process_that_is_not_there_is_unknown(tmp_path: Path) -> None:
+def test_a_socket_that_is_not_there_is_an_error_and_a_process_that_is_not_there_is_unknown(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(FileNotFoundError):
         binary_of_socket(tmp_path / "none")
     assert binary_of_process(2**22 + 1).binary == ""
@@ -87,23 +93,33 @@ def proc_with(directory: Path, processes: Mapping[int, tuple[str, list[str]]]) -
         ("python3", ["python3", "kubelet"], 0),
     ],
 )
-def test_a_kubelet_process_counts_where_it_uses_the_endpoint(tmp_path: Path, name: str, arguments: list[str], signs: int) -> None:
+def test_a_kubelet_process_counts_where_it_uses_the_endpoint(
+    tmp_path: Path, name: str, arguments: list[str], signs: int
+) -> None:
     assert len(live_kubelet(ENDPOINT, [], proc=proc_with(tmp_path / "proc", {7: (name, arguments)}))) == signs
 
 
 def test_the_kubelets_configuration_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/kubelet.yaml").write_text("containerRuntimeEndpoint: unix:///run/crio/crio.sock\n")
-    assert endpoint_of(["kubelet", "--config=/etc/kubelet.yaml"], proc_root=tmp_path) == "unix:///run/crio/crio.sock"
+    assert (
+        endpoint_of(["kubelet", "--config=/etc/kubelet.yaml"], proc_root=tmp_path)
+        == "unix:///run/crio/crio.sock"
+    )
     (tmp_path / "etc/kubelet.yaml").write_text("kind: KubeletConfiguration\n")
-    assert endpoint_of(["kubelet", "--config=/etc/kubelet.yaml"], proc_root=tmp_path) == kubelet.DEFAULT_ENDPOINT
+    assert (
+        endpoint_of(["kubelet", "--config=/etc/kubelet.yaml"], proc_root=tmp_path) == kubelet.DEFAULT_ENDPOINT
+    )
 
 
 def test_pods_with_our_label_are_no_kubelets(tmp_path: Path) -> None:
     proc = proc_with(tmp_path / "proc", {})
     assert live_kubelet(ENDPOINT, [OURS, {"app": "x"}], proc=proc) == []
     (sign,) = live_kubelet(ENDPOINT, [OURS, THEIRS, THEIRS], proc=proc)
-    assert sign.evidence == "the runtime has pods with the kubelet's labels that are not ours: kube-system/dns and 1 more"
+    assert (
+        sign.evidence
+        == "the runtime has pods with the kubelet's labels that are not ours: kube-system/dns and 1 more"
+    )
 
 
 def test_endpoints_are_compared_as_files(tmp_path: Path) -> None:

@@ -6,12 +6,25 @@ from pathlib import Path
 import pytest
 
 from critests.node import cni, firewall
-from critests.node.cni import NoFreeSubnet, NoPlugins, conflist, free_subnet, plugin_directory, unique_local_subnet
+from critests.node.cni import (
+    NoFreeSubnet,
+    NoPlugins,
+    conflist,
+    free_subnet,
+    plugin_directory,
+    unique_local_subnet,
+)
 from critests.node.locks import ProcessIdentity
 from critests.node.traces import Traces
 
 TRACES = Traces(
-    "containerd", "1-abc", "a1b2c3", Path("/run/x"), Path("/var/x"), ("10.192.0.0/20", "fdc7:a1b2:c300::/64"), ProcessIdentity(1, 1, "b")
+    "containerd",
+    "1-abc",
+    "a1b2c3",
+    Path("/run/x"),
+    Path("/var/x"),
+    ("10.192.0.0/20", "fdc7:a1b2:c300::/64"),
+    ProcessIdentity(1, 1, "b"),
 )
 
 
@@ -31,10 +44,17 @@ def test_the_subnet_chosen_overlaps_nothing(taken: list[str], chosen: str) -> No
 
 def test_no_subnet_left_is_said() -> None:
     with pytest.raises(NoFreeSubnet, match=r"no private /20 is free of this machine's routes \(10.0.0.0/8"):
-        free_subnet([ipaddress.IPv4Network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")])
+        free_subnet(
+            [
+                ipaddress.IPv4Network(text)
+                for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+            ]
+        )
 
 
-def test_routes_addresses_and_name_servers_are_in_use_and_default_routes_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_routes_addresses_and_name_servers_are_in_use_and_default_routes_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     answers: dict[str, list[dict[str, object]]] = {
         "route": [
             {"dst": "default"},
@@ -44,11 +64,20 @@ def test_routes_addresses_and_name_servers_are_in_use_and_default_routes_are_not
             {"dst": "fd00::/8"},
         ],
         "address": [
-            {"addr_info": [{"family": "inet", "local": "10.3.0.1", "prefixlen": 24}, {"family": "inet6", "local": "::1", "prefixlen": 128}]}
+            {
+                "addr_info": [
+                    {"family": "inet", "local": "10.3.0.1", "prefixlen": 24},
+                    {"family": "inet6", "local": "::1", "prefixlen": 128},
+                ]
+            }
         ],
     }
     monkeypatch.setattr(cni, "_ip", lambda *words: answers[words[0]])
-    assert {str(network) for network in cni.networks_in_use()} >= {"10.1.0.0/16", "10.2.0.1/32", "10.3.0.0/24"}
+    assert {str(network) for network in cni.networks_in_use()} >= {
+        "10.1.0.0/16",
+        "10.2.0.1/32",
+        "10.3.0.0/24",
+    }
     assert not [network for network in cni.networks_in_use() if network.prefixlen == 0]
 
 
@@ -77,7 +106,9 @@ def test_the_plugins_are_found_where_the_user_says(tmp_path: Path, monkeypatch: 
 def test_missing_plugins_are_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CNI_PATH", str(tmp_path))
     monkeypatch.setattr(cni, "PLUGIN_DIRECTORIES", ())
-    with pytest.raises(NoPlugins, match=rf"no directory holds the CNI plugins bridge, .*looked in {tmp_path}\. .*apt install"):
+    with pytest.raises(
+        NoPlugins, match=rf"no directory holds the CNI plugins bridge, .*looked in {tmp_path}\. .*apt install"
+    ):
         plugin_directory()
 
 
@@ -96,8 +127,10 @@ NAT = r"""*nat
 -A POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ
 -A POSTROUTING -s 10.192.0.2/32 -m comment --comment "name: \"critests-a1b2c3\" id: \"1\"" -j CNI-ours
 -A POSTROUTING -s 10.88.0.2/32 -m comment --comment "name: \"podman\" id: \"2\"" -j CNI-other
--A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"critests-a1b2c3\" id: \"1\"" -m multiport --dports 80 -j CNI-DN-ours
--A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"podman\" id: \"2\"" -m multiport --dports 81 -j CNI-DN-other
+-A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"critests-a1b2c3\" id: \"1\"" \
+-m multiport --dports 80 -j CNI-DN-ours
+-A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"podman\" id: \"2\"" \
+-m multiport --dports 81 -j CNI-DN-other
 -A CNI-HOSTPORT-MASQ -m mark --mark 0x2000/0x2000 -j MASQUERADE
 -A CNI-HOSTPORT-SETMARK -m comment --comment "CNI portfwd masquerade mark" -j MARK --set-xmark 0x2000/0x2000
 -A CNI-DN-ours -s 10.192.0.0/20 -p tcp -m tcp --dport 80 -j CNI-HOSTPORT-SETMARK
@@ -106,13 +139,16 @@ NAT = r"""*nat
 -A CNI-DN-other -p tcp -m tcp --dport 81 -j DNAT --to-destination 10.88.0.2:80
 -A CNI-ours -d 10.192.0.0/20 -m comment --comment "name: \"critests-a1b2c3\" id: \"1\"" -j ACCEPT
 -A CNI-other -d 10.88.0.0/16 -m comment --comment "name: \"podman\" id: \"2\"" -j ACCEPT
-COMMIT""".splitlines()
+COMMIT""".replace(" \\\n", " ").splitlines()
 
 
 def test_only_the_rules_of_our_network_are_removed() -> None:
     removal = firewall.removal_of(NAT, "critests-a1b2c3", ["10.192.0.0/20"])
     assert removal == [
-        r'-D POSTROUTING -s 10.192.0.2/32 -m comment --comment "name: \"critests-a1b2c3\" id: \"1\"" -j CNI-ours',
+        (
+            r'-D POSTROUTING -s 10.192.0.2/32 -m comment --comment "name: \"critests-a1b2c3\" id: \"1\"" -j'
+            r" CNI-ours"
+        ),
         NAT[15].replace("-A", "-D"),
         *("-F CNI-DN-lost", "-F CNI-DN-ours", "-F CNI-ours"),
         *("-X CNI-DN-lost", "-X CNI-DN-ours", "-X CNI-ours"),

@@ -16,13 +16,15 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespa
 def process(tmp_path: Path) -> Iterator[int]:
     """A process that sees other files below a directory than we do."""
     script = (
-        f"mount -t tmpfs none {tmp_path} && cd {tmp_path} && mkdir -p run/deep && echo theirs > run/file"
-        f" && ln -s {tmp_path}/run/file absolute && ln -s ../file run/deep/relative && ln -s run var && ln -s loop loop"
-        " && echo ready && exec sleep 60"
+        f"mount -t tmpfs none {tmp_path} && cd {tmp_path} && mkdir -p run/deep && echo theirs > run/file &&"
+        f" ln -s {tmp_path}/run/file absolute && ln -s ../file run/deep/relative && ln -s run var && ln -s"
+        " loop loop && echo ready && exec sleep 60"
     )
     (tmp_path / "run").mkdir()
     (tmp_path / "run/file").write_text("ours\n")
-    with subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True) as found:
+    with subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True
+    ) as found:
         assert found.stdout is not None
         assert found.stdout.readline() == "ready\n"
         yield found.pid

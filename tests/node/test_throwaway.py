@@ -34,7 +34,16 @@ def traces_in(directory: Path, *, name: str = "a1b2c3") -> Traces:
     state.mkdir(parents=True)
     root = directory / "lib/1-abc/node" / name
     root.mkdir(parents=True)
-    return Traces("containerd", "1-abc", token, state, root, ("10.192.0.0/20",), ProcessIdentity.of(os.getpid()), ("containerd",))
+    return Traces(
+        "containerd",
+        "1-abc",
+        token,
+        state,
+        root,
+        ("10.192.0.0/20",),
+        ProcessIdentity.of(os.getpid()),
+        ("containerd",),
+    )
 
 
 def test_traces_are_read_as_they_were_written(directories: Path) -> None:
@@ -152,7 +161,9 @@ def test_outside_the_main_thread_signals_are_left_alone() -> None:
 def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[throwaway.ThrowawayRuntime]:
     run_id = f"{os.getpid()}-abcdef"
     pause = "127.0.0.1:5010/critests/pause:1"
-    with start_throwaway(run_id=run_id, binary=request.param, log_file=tmp_path / "log", dual_stack=True, pause_image=pause) as runtime:
+    with start_throwaway(
+        run_id=run_id, binary=request.param, log_file=tmp_path / "log", dual_stack=True, pause_image=pause
+    ) as runtime:
         yield runtime
     assert not locks.run_is_live(run_id)
     assert not places.run_dir(run_id).exists()
@@ -187,7 +198,9 @@ def test_several_at_once_pull_from_our_registry_and_share_nothing(binary: Path) 
 
         def start(number: int) -> throwaway.ThrowawayRuntime:
             run_id = f"{os.getpid()}-{number}"
-            return start_throwaway(run_id=run_id, binary=binary, pause_image=pause, registry_addresses=[registry.address])
+            return start_throwaway(
+                run_id=run_id, binary=binary, pause_image=pause, registry_addresses=[registry.address]
+            )
 
         runtimes = [stack.enter_context(runtime) for runtime in pool.map(start, range(3))]
         addresses = list(pool.map(run_pod, runtimes))
@@ -199,12 +212,15 @@ def test_several_at_once_pull_from_our_registry_and_share_nothing(binary: Path) 
 
 def run_pod(runtime: throwaway.ThrowawayRuntime) -> str:
     config = cri.PodSandboxConfig(
-        metadata=cri.PodSandboxMetadata(name="pod", uid="1", namespace="critests"), linux=cri.LinuxPodSandboxConfig()
+        metadata=cri.PodSandboxMetadata(name="pod", uid="1", namespace="critests"),
+        linux=cri.LinuxPodSandboxConfig(),
     )
     with grpc.insecure_channel(runtime.endpoint) as channel:
         stub = cri_grpc.RuntimeServiceStub(channel)
         pod = stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config), timeout=30).pod_sandbox_id
-        return stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod), timeout=10).status.network.ip
+        return stub.PodSandboxStatus(
+            cri.PodSandboxStatusRequest(pod_sandbox_id=pod), timeout=10
+        ).status.network.ip
 
 
 @pytest.mark.runtime

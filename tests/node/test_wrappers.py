@@ -1,4 +1,6 @@
-"""The wrappers around small programs of ours, under each shell of this machine that a node may have as /bin/sh."""
+"""The wrappers around small programs of ours, under each shell of this machine that a node may have as
+/bin/sh.
+"""
 
 import json
 import os
@@ -16,7 +18,11 @@ from critests.node.wrappers.actions import ALL, Action, Delay, Edit, Fail, Recor
 from critests.node.wrappers.cost import own_cost
 from critests.node.wrappers.stand_in import CniWrapper, Invocation, OciWrapper, timer_list_tells_the_time
 
-SHELLS = [f"{shutil.which(name)}{rest}" for name, rest in (("dash", ""), ("busybox", " sh"), ("bash", " --posix")) if shutil.which(name)]
+SHELLS = [
+    f"{shutil.which(name)}{rest}"
+    for name, rest in (("dash", ""), ("busybox", " sh"), ("bash", " --posix"))
+    if shutil.which(name)
+]
 GLOBAL = ("--root", "/r", "--log", "create", "--log-format", "json", "--systemd-cgroup", "--rootless=true")
 ECHO = """#!/bin/sh
 for word in "$@"; do printf '<%s>' "$word"; done
@@ -45,7 +51,9 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def oci(tmp_path: Path, shell: str) -> OciWrapper:
-    return OciWrapper(tmp_path / "it's wrapped" / "oci", executable(tmp_path / "real dir" / "runc", ECHO), shell=shell)
+    return OciWrapper(
+        tmp_path / "it's wrapped" / "oci", executable(tmp_path / "real dir" / "runc", ECHO), shell=shell
+    )
 
 
 @pytest.fixture
@@ -57,10 +65,19 @@ def cni(tmp_path: Path, shell: str) -> CniWrapper:
 
 
 def call(path: Path, *arguments: str, text: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([path, *arguments], input=text, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+    return subprocess.run(
+        [path, *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
 
 
-def invoked(oci: OciWrapper, *arguments: str, plan: Mapping[str, Sequence[Action]] | None = None) -> Invocation:
+def invoked(
+    oci: OciWrapper, *arguments: str, plan: Mapping[str, Sequence[Action]] | None = None
+) -> Invocation:
     oci.plan(plan or {ALL: [Record()]})
     call(oci.path, *arguments)
     (invocation,) = oci.take()
@@ -69,7 +86,13 @@ def invoked(oci: OciWrapper, *arguments: str, plan: Mapping[str, Sequence[Action
 
 @pytest.mark.parametrize(
     "plan",
-    [{}, {ALL: [Record()]}, {"start": [Record(), Fail(1, "no")]}, {ALL: [Delay(0)]}, {"create": [Edit("old", "new")]}],
+    [
+        {},
+        {ALL: [Record()]},
+        {"start": [Record(), Fail(1, "no")]},
+        {ALL: [Delay(0)]},
+        {"create": [Edit("old", "new")]},
+    ],
     ids=["nothing", "recording", "other operation", "delaying", "editing"],
 )
 def test_an_oci_runtime_is_called_as_without(oci: OciWrapper, plan: Mapping[str, Sequence[Action]]) -> None:
@@ -111,7 +134,9 @@ def test_without_a_plan_file_the_program_runs(oci: OciWrapper) -> None:
     ],
     ids=" ".join,
 )
-def test_operation_and_id_are_found_behind_the_options(oci: OciWrapper, arguments: tuple[str, ...], operation: str, container: str) -> None:
+def test_operation_and_id_are_found_behind_the_options(
+    oci: OciWrapper, arguments: tuple[str, ...], operation: str, container: str
+) -> None:
     found = invoked(oci, *arguments)
     assert (found.program, found.operation, found.id, found.exit_code) == ("runc", operation, container, 7)
 
@@ -123,7 +148,9 @@ def test_a_record_is_on_the_clock_of_python(oci: OciWrapper) -> None:
     assert found.seconds >= 0.07
 
 
-def test_where_the_kernels_file_is_hidden_a_program_tells_the_time(tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_kernels_file_is_hidden_a_program_tells_the_time(
+    tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stand_in, "_TIMER_LIST", Path(os.devnull))
     assert not timer_list_tells_the_time()
     wrapper = OciWrapper(tmp_path / "oci", executable(tmp_path / "runc", ECHO), shell=shell)
@@ -133,7 +160,12 @@ def test_where_the_kernels_file_is_hidden_a_program_tells_the_time(tmp_path: Pat
 
 
 def test_a_plan_changes_between_invocations(oci: OciWrapper) -> None:
-    for plan, code in (({}, 7), ({"start": [Fail(3, "no")]}, 3), ({"runc/start": [Fail(4, "no")]}, 4), ({"crun/start": [Fail(5, "x")]}, 7)):
+    for plan, code in (
+        ({}, 7),
+        ({"start": [Fail(3, "no")]}, 3),
+        ({"runc/start": [Fail(4, "no")]}, 4),
+        ({"crun/start": [Fail(5, "x")]}, 7),
+    ):
         oci.plan(plan)
         assert call(oci.path, "start", "a").returncode == code
 
@@ -141,7 +173,10 @@ def test_a_plan_changes_between_invocations(oci: OciWrapper) -> None:
 def test_only_every_third_fails(oci: OciWrapper) -> None:
     plan: dict[str, list[Action]] = {"start": [Fail(3, "the third", every=3)], "kill": [Record()]}
     oci.plan(plan)
-    codes = [call(oci.path, operation, "abc").returncode for operation in ("start", "start", "kill", "start", "start", "start", "start")]
+    codes = [
+        call(oci.path, operation, "abc").returncode
+        for operation in ("start", "start", "kill", "start", "start", "start", "start")
+    ]
     assert codes == [7, 7, 7, 3, 7, 7, 3]
     oci.plan(plan)
     assert call(oci.path, "start", "abc").returncode == 7
@@ -183,7 +218,9 @@ def test_a_runtime_does_not_notice_that_it_cannot_be_recorded(oci: OciWrapper) -
         ((), None),
     ],
 )
-def test_a_failure_is_told_where_the_caller_looks(oci: OciWrapper, tmp_path: Path, options: tuple[str, ...], logged: str | None) -> None:
+def test_a_failure_is_told_where_the_caller_looks(
+    oci: OciWrapper, tmp_path: Path, options: tuple[str, ...], logged: str | None
+) -> None:
     oci.plan({"start": [Fail(9, "no space: é %s"), Record()]})
     log = tmp_path / "log"
     answer = call(oci.path, *(option.format(log=log) for option in options), "start", "abc")
@@ -197,31 +234,57 @@ def test_a_bundle_is_edited_literally(oci: OciWrapper, tmp_path: Path, text: str
     config = tmp_path / "config.json"
     config.write_text(f"{{{text} and {text}}}aXXb")
     new = r"n\e&w/'"
-    invocation = invoked(oci, "create", "--bundle", str(tmp_path), "abc", plan={"create": [Record(), Edit(text, new), Edit("absent", "x")]})
+    invocation = invoked(
+        oci,
+        "create",
+        "--bundle",
+        str(tmp_path),
+        "abc",
+        plan={"create": [Record(), Edit(text, new), Edit("absent", "x")]},
+    )
     assert config.read_text().rstrip("\n") == f"{{{new} and {new}}}aXXb"
     assert invocation.edits == 1
 
 
 def test_the_process_of_an_exec_is_edited(oci: OciWrapper, tmp_path: Path) -> None:
     (tmp_path / "process").write_text("old")
-    assert invoked(oci, "exec", "--process", str(tmp_path / "process"), "abc", plan={"exec": [Record(), Edit("old", "new")]}).edits == 1
+    assert (
+        invoked(
+            oci,
+            "exec",
+            "--process",
+            str(tmp_path / "process"),
+            "abc",
+            plan={"exec": [Record(), Edit("old", "new")]},
+        ).edits
+        == 1
+    )
     assert (tmp_path / "process").read_text().strip() == "new"
 
 
 def test_a_plugin_is_called_as_without(cni: CniWrapper) -> None:
     environment = {"CNI_COMMAND": "ADD", "CNI_CONTAINERID": "abc", "CNI_PATH": str(cni.plugins)}
     other = Fail(1, "no")
-    plans: list[dict[str, list[Action]]] = [{}, {ALL: [Record()]}, {"ADD": [Record(), Delay(0)]}, {"DEL": [other], "portmap/ADD": [other]}]
+    plans: list[dict[str, list[Action]]] = [
+        {},
+        {ALL: [Record()]},
+        {"ADD": [Record(), Delay(0)]},
+        {"DEL": [other], "portmap/ADD": [other]},
+    ]
     for plan in plans:
         cni.plan(plan)
         answer = call(cni.plugins / "bridge", text='{"x": 1}\n', **environment)
         assert answer.stdout == f'{{"ips": ["10.0.0.1"], "a/b": "{cni.real_plugins}", "config": {{"x": 1}}}}'
         assert answer.returncode == 0
-    assert [(one.program, one.operation, one.id, one.exit_code) for one in cni.take()] == [("bridge", "ADD", "abc", 0)] * 2
+    assert [(one.program, one.operation, one.id, one.exit_code) for one in cni.take()] == [
+        ("bridge", "ADD", "abc", 0)
+    ] * 2
 
 
 def test_a_plugins_result_is_edited(cni: CniWrapper) -> None:
-    cni.plan({"bridge/ADD": [Edit("10.0.0.1", "10.0.0.2"), Edit('"a/b"', '"c&d"'), Edit("absent", "x"), Record()]})
+    cni.plan(
+        {"bridge/ADD": [Edit("10.0.0.1", "10.0.0.2"), Edit('"a/b"', '"c&d"'), Edit("absent", "x"), Record()]}
+    )
     answer = json.loads(call(cni.plugins / "bridge", text="{}\n", CNI_COMMAND="ADD").stdout)
     assert (answer["ips"], list(answer)) == (["10.0.0.2"], ["ips", "c&d", "config"])
     assert [one.edits for one in cni.take()] == [2]
@@ -233,7 +296,10 @@ def test_a_plugins_result_is_edited(cni: CniWrapper) -> None:
 def test_a_plugin_fails_with_an_error_object(cni: CniWrapper) -> None:
     cni.plan({"ADD": [Fail(11, "try again later")]})
     answer = call(cni.plugins / "portmap", CNI_COMMAND="ADD")
-    assert (answer.returncode, json.loads(answer.stdout)) == (11, {"cniVersion": "1.0.0", "code": 11, "msg": "try again later"})
+    assert (answer.returncode, json.loads(answer.stdout)) == (
+        11,
+        {"cniVersion": "1.0.0", "code": 11, "msg": "try again later"},
+    )
 
 
 @pytest.mark.parametrize("operation", ["", "a b", "a\nb"])

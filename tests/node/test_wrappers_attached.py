@@ -17,22 +17,37 @@ def traces(tmp_path: Path) -> Traces:
     for name in ("state", "root", "plugins"):
         (tmp_path / name).mkdir()
     (tmp_path / "plugins/bridge").touch()
-    return Traces("crio", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", ("10.0.0.0/20",), ProcessIdentity.of(os.getpid()))
+    return Traces(
+        "crio",
+        "1-abc",
+        "a1b2c3",
+        tmp_path / "state",
+        tmp_path / "root",
+        ("10.0.0.0/20",),
+        ProcessIdentity.of(os.getpid()),
+    )
 
 
 def daemon_in(directory: Path, kind: str = "crio") -> Daemon:
     handlers = {"runc": Path("/usr/bin/runc"), "crun": Path("/usr/bin/crun")}
     helpers = {"conmon": Path("/usr/bin/conmon"), "pinns": Path("/usr/bin/pinns")}
-    return Daemon(kind, Path(f"/usr/bin/{kind}"), kind, (2, 1, 0), handlers, directory / "plugins", {}, helpers)
+    return Daemon(
+        kind, Path(f"/usr/bin/{kind}"), kind, (2, 1, 0), handlers, directory / "plugins", {}, helpers
+    )
 
 
 def test_both_daemons_are_configured_with_what_stands_in(traces: Traces, tmp_path: Path) -> None:
     daemon, oci, cni = attach(daemon_in(tmp_path), traces, oci=True, cni=True)
     assert oci is not None
     assert cni is not None
-    assert (oci.path, cni.plugins / "bridge") == (traces.state / "wrappers/oci/bin/runc", traces.state / "wrappers/cni/bin/bridge")
+    assert (oci.path, cni.plugins / "bridge") == (
+        traces.state / "wrappers/oci/bin/runc",
+        traces.state / "wrappers/cni/bin/bridge",
+    )
     assert daemon.binaries == daemon_in(tmp_path).binaries
-    settings = Settings(daemon.version, daemon.handlers, daemon.cni_plugins, "pause", (), helpers=daemon.helpers)
+    settings = Settings(
+        daemon.version, daemon.handlers, daemon.cni_plugins, "pause", (), helpers=daemon.helpers
+    )
     assert f'runtime_path = "{oci.path}"' in crio.configuration(traces, settings)
     assert f'plugin_dirs = ["{cni.plugins}/"]' in crio.configuration(traces, settings)
     assert 'runtime_path = "/usr/bin/crun"' in crio.configuration(traces, settings)
@@ -49,9 +64,13 @@ def test_one_of_them_leaves_the_other_as_it_is(traces: Traces, tmp_path: Path) -
     assert cni.real_plugins == plain.cni_plugins
 
 
-def test_scripts_lie_where_they_can_be_executed(traces: Traces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scripts_lie_where_they_can_be_executed(
+    traces: Traces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     closed = {traces.state}
-    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC if path in closed else 0))
+    monkeypatch.setattr(
+        os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC if path in closed else 0)
+    )
     _, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False)
     assert oci is not None
     assert oci.directory == traces.root / "wrappers/oci"

@@ -1,4 +1,6 @@
-"""Both wrappers below a real containerd of each version: what is planned is seen by a CRI client, and nothing is left."""
+"""Both wrappers below a real containerd of each version: what is planned is seen by a CRI client, and nothing
+is left.
+"""
 
 import os
 import time
@@ -37,8 +39,12 @@ class Pods:
 
     def configuration(self) -> cri.PodSandboxConfig:
         self.number += 1
-        metadata = cri.PodSandboxMetadata(name=f"pod{self.number}", uid=f"{self.number}", namespace="wrappers")
-        return cri.PodSandboxConfig(metadata=metadata, log_directory=str(self.logs), linux=cri.LinuxPodSandboxConfig())
+        metadata = cri.PodSandboxMetadata(
+            name=f"pod{self.number}", uid=f"{self.number}", namespace="wrappers"
+        )
+        return cri.PodSandboxConfig(
+            metadata=metadata, log_directory=str(self.logs), linux=cri.LinuxPodSandboxConfig()
+        )
 
     def run(self, config: cri.PodSandboxConfig) -> str:
         return self.connection.runtime.RunPodSandbox(cri.RunPodSandboxRequest(config=config)).pod_sandbox_id
@@ -124,7 +130,9 @@ def test_a_pods_life_is_recorded_and_its_time_divided(pods: Pods) -> None:
         operations = [one.operation for one in oci if one.id == owner]
         assert operations[:2] == ["create", "start"]
         assert {"kill", "delete"} <= set(operations)
-    of_run, of_create, of_start = (split(begin, seconds, cni=cni, oci=oci) for begin, seconds in (run, create, start))
+    of_run, of_create, of_start = (
+        split(begin, seconds, cni=cni, oci=oci) for begin, seconds in (run, create, start)
+    )
     assert_sensible(of_run, run[1])
     assert of_run.cni > 0
     assert of_create.cni == of_start.cni == 0
@@ -185,7 +193,9 @@ def test_sessions_and_their_exit_codes_pass_a_recording_wrapper(pods: Pods) -> N
     container = pods.create(pod, config, "exec sleep 100")
     pods.start(container)
     pods.oci.plan({"exec": [Record()]})
-    request = cri.ExecSyncRequest(container_id=container, cmd=["/bin/sh", "-c", "echo out; echo err >&2; exit 3"], timeout=10)
+    request = cri.ExecSyncRequest(
+        container_id=container, cmd=["/bin/sh", "-c", "echo out; echo err >&2; exit 3"], timeout=10
+    )
     answer = pods.connection.runtime.ExecSync(request)
     assert (answer.stdout, answer.stderr, answer.exit_code) == (b"out\n", b"err\n", 3)
     assert [(one.operation, one.id) for one in pods.oci.take()] == [("exec", container)]

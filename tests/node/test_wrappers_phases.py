@@ -12,7 +12,10 @@ def invocation(begin: float, end: float, container: str = "a") -> Invocation:
 
 def test_a_call_is_divided() -> None:
     phases = split(
-        10, 5, cni=[invocation(10.5, 11.5), invocation(11, 12)], oci=[invocation(12.5, 13), invocation(14.5, 17), invocation(0, 10)]
+        10,
+        5,
+        cni=[invocation(10.5, 11.5), invocation(11, 12)],
+        oci=[invocation(12.5, 13), invocation(14.5, 17), invocation(0, 10)],
     )
     assert (phases.cni, phases.oci, phases.rest) == pytest.approx((1.5, 1, 2.5))
     assert phases.total == pytest.approx(5)
@@ -30,8 +33,14 @@ def test_only_what_belongs_to_the_call_counts() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50))), st.integers(0, 50), st.integers(0, 20))
-def test_the_union_is_the_seconds_in_which_anything_ran(intervals: list[tuple[int, int]], begin: int, seconds: int) -> None:
-    assert covered(intervals) == sum(any(low <= second < high for low, high in intervals) for second in range(51))
+def test_the_union_is_the_seconds_in_which_anything_ran(
+    intervals: list[tuple[int, int]], begin: int, seconds: int
+) -> None:
+    assert covered(intervals) == sum(
+        any(low <= second < high for low, high in intervals) for second in range(51)
+    )
     phases = split(begin, seconds, oci=[invocation(low, high) for low, high in intervals])
-    inside = sum(any(low <= second < high for low, high in intervals) for second in range(begin, begin + seconds))
+    inside = sum(
+        any(low <= second < high for low, high in intervals) for second in range(begin, begin + seconds)
+    )
     assert (phases.oci, phases.rest) == (inside, seconds - inside)

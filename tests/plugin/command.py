@@ -12,19 +12,27 @@ SECONDS = 300
 
 def environment() -> dict[str, str]:
     """Return this process's environment without what would choose a runtime."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("CONTAINER_RUNTIME", "IMAGE_SERVICE", "PYTEST"))}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CONTAINER_RUNTIME", "IMAGE_SERVICE", "PYTEST"))
+    }
 
 
 def critests(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run it without a terminal, and wait for its end."""
     command = [sys.executable, "-m", "critests.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=cwd, env=environment(), check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=SECONDS, cwd=cwd, env=environment(), check=False
+    )
 
 
 def begin(*arguments: str) -> "subprocess.Popen[str]":
     """Start it without a terminal."""
     command = [sys.executable, "-m", "critests.cli", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
 
 
 def record_in(results: Path) -> dict[str, Any]:
@@ -36,4 +44,6 @@ def record_in(results: Path) -> dict[str, Any]:
 
 def verdicts_in(results: Path) -> dict[str, str]:
     """Return the outcomes of the only run below a folder, by test."""
-    return {test["id"]: test["outcome"] for test in record_in(results)["tests"] if test["outcome"] != "disabled"}
+    return {
+        test["id"]: test["outcome"] for test in record_in(results)["tests"] if test["outcome"] != "disabled"
+    }

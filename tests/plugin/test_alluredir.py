@@ -1,4 +1,6 @@
-"""The folder that allure-pytest writes while a run goes on says of every test what the run's own record says."""
+"""The folder that allure-pytest writes while a run goes on says of every test what the run's own record
+says.
+"""
 
 import json
 from pathlib import Path
@@ -26,7 +28,15 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     root: Path = tmp_path_factory.mktemp("run")
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
         ended = critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(root / "results"), "--allow-kubelet", *request.param),
+            *(
+                "run",
+                "--runtime-endpoint",
+                endpoint,
+                "--results",
+                str(root / "results"),
+                "--allow-kubelet",
+                *request.param,
+            ),
             *("--select", "SBX-01,SBX-02,CTA-18,RT-01", "--", f"--alluredir={root / 'allure'}"),
         )
     assert ended.returncode == 1, ended.stdout + ended.stderr
@@ -45,13 +55,23 @@ def test_every_test_is_there_with_its_requirement_and_outcome(run: tuple[Path, P
     allure = results_in(run[1])
 
     assert {test["outcome"] for test in record} >= {"passed", "failed"}
-    assert {test["name"]: VERDICT[test["outcome"]] for test in record} == {name: result["status"] for name, result in allure.items()}
+    assert {test["name"]: VERDICT[test["outcome"]] for test in record} == {
+        name: result["status"] for name, result in allure.items()
+    }
     for test in record:
         labels = [(label["name"], label["value"]) for label in allure[test["name"]]["labels"]]
-        wanted = {"epic": test["area"], "feature": test["group"], "story": test["requirement_id"], "level": test["level"]}
-        assert {*wanted.items(), ("aspect", test["requirement"]), ("outcome", test["outcome"]), ("thread", test["worker"])} - {
-            ("thread", "")
-        } <= set(labels)
+        wanted = {
+            "epic": test["area"],
+            "feature": test["group"],
+            "story": test["requirement_id"],
+            "level": test["level"],
+        }
+        assert {
+            *wanted.items(),
+            ("aspect", test["requirement"]),
+            ("outcome", test["outcome"]),
+            ("thread", test["worker"]),
+        } - {("thread", "")} <= set(labels)
         assert len(labels) == len(set(labels)), "a label stands there twice"
 
 
@@ -64,10 +84,17 @@ def test_calls_are_steps_and_evidence_is_attached(run: tuple[Path, Path]) -> Non
         attached = [each for step in result["steps"] for each in step.get("attachments", [])]
         assert bool(attached) == (record[name]["outcome"] == "failed")
         assert all((run[1] / each["source"]).is_file() for each in attached)
-        assert result["start"] - 2000 <= result["steps"][0]["start"] <= result["steps"][-1]["stop"] <= result["stop"] + 2000
+        assert (
+            result["start"] - 2000
+            <= result["steps"][0]["start"]
+            <= result["steps"][-1]["stop"]
+            <= result["stop"] + 2000
+        )
 
 
-def test_a_history_goes_on_in_the_folder_that_is_made_from_the_record(run: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_history_goes_on_in_the_folder_that_is_made_from_the_record(
+    run: tuple[Path, Path], tmp_path: Path
+) -> None:
     (file,) = run[0].rglob("run.json")
     made = critests("report", str(file.parent), "--format", "allure", "--output", str(tmp_path / "made"))
     assert made.returncode == 0, made.stderr

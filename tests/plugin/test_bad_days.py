@@ -1,4 +1,6 @@
-"""What a user sees when the runtime, the machine or the command line is not as it should be: one sentence and the right exit code."""
+"""What a user sees when the runtime, the machine or the command line is not as it should be: one sentence and
+the right exit code.
+"""
 
 import os
 import signal
@@ -18,7 +20,9 @@ from tests.plugin.command import SECONDS, critests, environment, record_in
 
 def run_on(endpoint: str, results: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """Validate an endpoint."""
-    return critests("run", "--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet", *more)
+    return critests(
+        "run", "--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet", *more
+    )
 
 
 def test_no_such_socket(tmp_path: Path) -> None:
@@ -43,7 +47,13 @@ def test_permission_denied() -> None:
                 "try: connection.greet()\n"
                 "except EndpointError as error: print(error)"
             )
-            ended = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=SECONDS, check=False)
+            ended = subprocess.run(
+                [sys.executable, "-c", code, str(path)],
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
         finally:
             path.unlink()
 
@@ -52,10 +62,16 @@ def test_permission_denied() -> None:
 
 @pytest.mark.parametrize(
     ("impostor", "sentence"),
-    [(not_grpc, "no CRI runtime answers there"), (hanging_up, "no CRI runtime answers there"), (silent, "did not answer Version")],
+    [
+        (not_grpc, "no CRI runtime answers there"),
+        (hanging_up, "no CRI runtime answers there"),
+        (silent, "did not answer Version"),
+    ],
     ids=["not gRPC", "hangs up", "never answers"],
 )
-def test_an_endpoint_that_is_no_runtime(impostor: Callable[[], object], sentence: str, tmp_path: Path) -> None:
+def test_an_endpoint_that_is_no_runtime(
+    impostor: Callable[[], object], sentence: str, tmp_path: Path
+) -> None:
     with impostor() as endpoint:  # type: ignore[attr-defined]  # a context manager, see impostors
         ended = run_on(endpoint, tmp_path, "--deadline-scale", "0.2")
 
@@ -88,9 +104,15 @@ def test_a_server_of_the_old_api_only(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_usage_ends_with_4_and_names_the_option(arguments: list[str], word: str, tmp_path: Path) -> None:
+def test_wrong_usage_ends_with_4_and_names_the_option(
+    arguments: list[str], word: str, tmp_path: Path
+) -> None:
     with serve(CriServer()) as endpoint:
-        given = arguments if {"--runtime-endpoint", "--node"} & set(arguments) else [*arguments, "--runtime-endpoint", endpoint]
+        given = (
+            arguments
+            if {"--runtime-endpoint", "--node"} & set(arguments)
+            else [*arguments, "--runtime-endpoint", endpoint]
+        )
         ended = critests("run", *given, "--results", str(tmp_path))
 
     assert ended.returncode == 4, ended.stdout + ended.stderr
@@ -114,7 +136,9 @@ def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(
     record = record_in(tmp_path)
     assert ended.returncode == 1, ended.stdout + ended.stderr
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
-    blocked = [test for test in record["tests"] if test["outcome"] == "blocked" and test["blocked_by"] == "SBX-02"]
+    blocked = [
+        test for test in record["tests"] if test["outcome"] == "blocked" and test["blocked_by"] == "SBX-02"
+    ]
     assert failed == {"SBX-02"}
     assert len(blocked) > 20
 
@@ -122,7 +146,8 @@ def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(
 def test_a_runtime_that_dies_in_the_middle_ends_the_run_as_not_tested(tmp_path: Path) -> None:
     socket_path = tmp_path / "cri.sock"
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.criserver", "--socket", str(socket_path), "--wrong", "dies-after=60"], stdout=subprocess.PIPE
+        [sys.executable, "-m", "tests.criserver", "--socket", str(socket_path), "--wrong", "dies-after=60"],
+        stdout=subprocess.PIPE,
     )
     try:
         assert server.stdout is not None
@@ -199,7 +224,18 @@ def test_the_plugin_is_inert_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text("def test_mine():\n    assert True\n", encoding="utf-8")
     environment = {**os.environ, "CONTAINER_RUNTIME_ENDPOINT": "unix:///no/such/socket"}
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "critests.plugin", "-p", "no:cacheprovider", "-p", "no:benchmark"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "critests.plugin",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:benchmark",
+        ],
         capture_output=True,
         text=True,
         cwd=tmp_path,
@@ -242,9 +278,27 @@ def test_a_test_that_hangs_is_lost_alone(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     with serve(CriServer()) as endpoint:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "critests.plugin", "-p", "no:cacheprovider", "--cri-allow-kubelet"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "critests.plugin",
+            "-p",
+            "no:cacheprovider",
+            "--cri-allow-kubelet",
+        ]
         command += ["--runtime-endpoint", endpoint, "--cri-results", str(tmp_path / "results")]
-        ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=SECONDS, check=False)
+        ended = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment(),
+            timeout=SECONDS,
+            check=False,
+        )
 
     assert ended.returncode == 3, ended.stdout + ended.stderr
     outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path / "results")["tests"]}

@@ -30,7 +30,10 @@ def runtime() -> Iterator[ThrowawayRuntime]:
     with RegistryServer(0) as registry:
         pause = registry.client().mint_pause().reference
         with start_throwaway(
-            "containerd", run_id=RunIdentity.new().id, pause_image=pause, registry_addresses=[registry.address]
+            "containerd",
+            run_id=RunIdentity.new().id,
+            pause_image=pause,
+            registry_addresses=[registry.address],
         ) as started:
             yield started
 
@@ -38,8 +41,13 @@ def runtime() -> Iterator[ThrowawayRuntime]:
 def left_on(endpoint: str) -> list[str]:
     """Return the names of everything that runs left on a runtime."""
     connection = connect(Endpoint.parse(endpoint))
-    pods = [item.metadata.name for item in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items]
-    containers = [item.metadata.name for item in connection.runtime.ListContainers(cri.ListContainersRequest()).containers]
+    pods = [
+        item.metadata.name for item in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    ]
+    containers = [
+        item.metadata.name
+        for item in connection.runtime.ListContainers(cri.ListContainersRequest()).containers
+    ]
     tags = [
         tag
         for image in connection.images.ListImages(cri.ListImagesRequest()).images
@@ -61,10 +69,28 @@ def until_running(run: "subprocess.Popen[str]") -> None:
 
 def test_two_runs_at_once_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     alone = critests(
-        "run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--deselect", EXCEPT, "--results", str(tmp_path / "alone")
+        "run",
+        "--runtime-endpoint",
+        runtime.endpoint,
+        "--select",
+        SOME,
+        "--deselect",
+        EXCEPT,
+        "--results",
+        str(tmp_path / "alone"),
     )
     both = [
-        begin("run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--deselect", EXCEPT, "--results", str(tmp_path / name))
+        begin(
+            "run",
+            "--runtime-endpoint",
+            runtime.endpoint,
+            "--select",
+            SOME,
+            "--deselect",
+            EXCEPT,
+            "--results",
+            str(tmp_path / name),
+        )
         for name in "ab"
     ]
     ended = [run.communicate(timeout=SECONDS) for run in both]
@@ -97,7 +123,17 @@ def test_two_workers_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_pat
 
 
 def test_a_runtime_that_is_killed_blocks_the_rest(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
-    run = begin("run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--deselect", EXCEPT, "--results", str(tmp_path))
+    run = begin(
+        "run",
+        "--runtime-endpoint",
+        runtime.endpoint,
+        "--select",
+        SOME,
+        "--deselect",
+        EXCEPT,
+        "--results",
+        str(tmp_path),
+    )
     until_running(run)
     time.sleep(2)  # in the middle of whichever test
     runtime.kill()
@@ -109,9 +145,19 @@ def test_a_runtime_that_is_killed_blocks_the_rest(runtime: ThrowawayRuntime, tmp
     assert not outcomes & {"failed", "error"}
 
 
-def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(
+    runtime: ThrowawayRuntime, tmp_path: Path
+) -> None:
     killed = begin(
-        "run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--deselect", EXCEPT, "--results", str(tmp_path / "killed")
+        "run",
+        "--runtime-endpoint",
+        runtime.endpoint,
+        "--select",
+        SOME,
+        "--deselect",
+        EXCEPT,
+        "--results",
+        str(tmp_path / "killed"),
     )
     until_running(killed)
     time.sleep(2)  # in the middle of whichever test
@@ -119,7 +165,17 @@ def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(runt
     killed.communicate()
     assert left_on(runtime.endpoint)
 
-    live = begin("run", "--runtime-endpoint", runtime.endpoint, "--select", SOME, "--deselect", EXCEPT, "--results", str(tmp_path / "live"))
+    live = begin(
+        "run",
+        "--runtime-endpoint",
+        runtime.endpoint,
+        "--select",
+        SOME,
+        "--deselect",
+        EXCEPT,
+        "--results",
+        str(tmp_path / "live"),
+    )
     until_running(live)
     cleaned = critests("clean", "--runtime-endpoint", runtime.endpoint)
     out, err = live.communicate(timeout=SECONDS)
@@ -133,7 +189,17 @@ def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(runt
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_run_leaves_the_machine_as_it_was(workers: str, tmp_path: Path) -> None:
     before = MachineSnapshot.take()
-    ended = critests("run", "--node", "containerd", "--select", "SBX,AUT,NET,RST", "-n", workers, "--results", str(tmp_path))
+    ended = critests(
+        "run",
+        "--node",
+        "containerd",
+        "--select",
+        "SBX,AUT,NET,RST",
+        "-n",
+        workers,
+        "--results",
+        str(tmp_path),
+    )
     after = MachineSnapshot.take()
 
     run = record_in(tmp_path)["run_id"]
@@ -142,7 +208,11 @@ def test_a_run_leaves_the_machine_as_it_was(workers: str, tmp_path: Path) -> Non
 
 
 def test_clean_removes_the_cgroups_of_a_dead_run() -> None:
-    left = [hierarchy / "critests" / "1000000000-abcdef" / "pod1" for hierarchy in cgroup_hierarchies() if os.access(hierarchy, os.W_OK)]
+    left = [
+        hierarchy / "critests" / "1000000000-abcdef" / "pod1"
+        for hierarchy in cgroup_hierarchies()
+        if os.access(hierarchy, os.W_OK)
+    ]
     for directory in left:
         directory.mkdir(parents=True)
 
@@ -154,7 +224,9 @@ def test_clean_removes_the_cgroups_of_a_dead_run() -> None:
 
 
 def test_a_throwaway_runtime_goes_when_its_run_is_interrupted(tmp_path: Path) -> None:
-    run = begin("run", "--node", "containerd", "--select", SOME, "--deselect", EXCEPT, "--results", str(tmp_path))
+    run = begin(
+        "run", "--node", "containerd", "--select", SOME, "--deselect", EXCEPT, "--results", str(tmp_path)
+    )
     until_running(run)
     time.sleep(1)  # in the middle of whichever test
     run.send_signal(signal.SIGINT)
@@ -171,8 +243,18 @@ def test_without_a_network_plugin_there_is_one_failure_and_its_followers(tmp_pat
     with RegistryServer(0) as registry:
         pause = registry.client().mint_pause().reference
         run = RunIdentity.new().id
-        with start_throwaway("containerd", run_id=run, pause_image=pause, registry_addresses=[registry.address], network=False) as started:
-            ended = critests("run", "--runtime-endpoint", started.endpoint, "--select", "RT,SBX,NET", "--results", str(tmp_path))
+        with start_throwaway(
+            "containerd", run_id=run, pause_image=pause, registry_addresses=[registry.address], network=False
+        ) as started:
+            ended = critests(
+                "run",
+                "--runtime-endpoint",
+                started.endpoint,
+                "--select",
+                "RT,SBX,NET",
+                "--results",
+                str(tmp_path),
+            )
 
     record = record_in(tmp_path)
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
@@ -183,7 +265,15 @@ def test_without_a_network_plugin_there_is_one_failure_and_its_followers(tmp_pat
 
 def test_an_unknown_handler_is_one_failure(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     ended = critests(
-        "run", "--runtime-endpoint", runtime.endpoint, "--runtime-handler", "nosuch", "--select", "SBX,CTR", "--results", str(tmp_path)
+        "run",
+        "--runtime-endpoint",
+        runtime.endpoint,
+        "--runtime-handler",
+        "nosuch",
+        "--select",
+        "SBX,CTR",
+        "--results",
+        str(tmp_path),
     )
 
     record = record_in(tmp_path)

@@ -70,7 +70,10 @@ def test_an_entry_speaks_only_of_what_it_names(tmp_path: Path, old: str, new: st
 def test_a_case_and_a_handler_can_be_named(tmp_path: Path) -> None:
     text = ENTRY.replace('"test_stop"', '"test_stop[a b]"').replace('["*"]', '["crun"]')
 
-    assert outcome_of(tmp_path, text, result(Outcome.WARNED, name="test_stop[a b]", handler="crun")).outcome is Outcome.KNOWN
+    assert (
+        outcome_of(tmp_path, text, result(Outcome.WARNED, name="test_stop[a b]", handler="crun")).outcome
+        is Outcome.KNOWN
+    )
 
 
 def test_an_expired_entry_does_not_apply_and_is_said(tmp_path: Path) -> None:
@@ -79,7 +82,9 @@ def test_an_expired_entry_does_not_apply_and_is_said(tmp_path: Path) -> None:
     applied = load(tmp_path / "x.toml").apply([result(Outcome.WARNED)], "1.6", dt.date(2027, 7, 1))
 
     assert applied.tests[0].outcome is Outcome.WARNED
-    assert applied.notes == ["x.toml:2: the entry for STP-09 (test_stop) expired on 2027-06-30 and does not apply"]
+    assert applied.notes == [
+        "x.toml:2: the entry for STP-09 (test_stop) expired on 2027-06-30 and does not apply"
+    ]
     assert load(tmp_path / "x.toml").apply([], "1.6", dt.date(2027, 6, 30)).notes == []
 
 
@@ -107,7 +112,9 @@ def test_a_runtime_without_a_file_has_no_known_failures(tmp_path: Path) -> None:
         ("# known failures\n", ENTRY, 12, "the same entry as on line 2"),
     ],
 )
-def test_a_malformed_file_is_named_with_its_line(tmp_path: Path, old: str, new: str, line: int, what: str) -> None:
+def test_a_malformed_file_is_named_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, what: str
+) -> None:
     path = tmp_path / "containerd.toml"
     path.write_text(ENTRY.replace(old, new, 1))
 

@@ -30,13 +30,17 @@ def test_a_record_is_read_as_it_was_written(record: RunRecord, tmp_path: Path) -
     assert to_json(again) == path.read_text()
 
 
-def test_the_published_schema_is_that_of_the_dataclasses_and_fits_the_file(record: RunRecord, tmp_path: Path) -> None:
+def test_the_published_schema_is_that_of_the_dataclasses_and_fits_the_file(
+    record: RunRecord, tmp_path: Path
+) -> None:
     published = json.loads(PUBLISHED.read_text())
 
     assert published == schema()
     jsonschema.Draft202012Validator.check_schema(published)
     jsonschema.validate(json.loads(write(record, tmp_path).read_text()), published)
-    assert published["$defs"]["TestResult"]["properties"]["handler"]["description"].startswith("Runtime handler")
+    assert published["$defs"]["TestResult"]["properties"]["handler"]["description"].startswith(
+        "Runtime handler"
+    )
 
 
 def test_the_schema_refuses_what_the_reader_refuses(record: RunRecord) -> None:
@@ -45,13 +49,17 @@ def test_the_schema_refuses_what_the_reader_refuses(record: RunRecord) -> None:
 
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data, json.loads(PUBLISHED.read_text()))
-    with pytest.raises(RecordUnreadable, match=r'tests\[3\]\.outcome should be one of passed, .* not "green"'):
+    with pytest.raises(
+        RecordUnreadable, match=r'tests\[3\]\.outcome should be one of passed, .* not "green"'
+    ):
         from_json(json.dumps(data))
 
 
 def test_a_thousand_tests_stay_under_two_megabytes(record: RunRecord) -> None:
     tests = [
-        dataclasses.replace(test, id=f"{test.id}{number}", detail="x" * 100_000 if number == 0 else test.detail)
+        dataclasses.replace(
+            test, id=f"{test.id}{number}", detail="x" * 100_000 if number == 0 else test.detail
+        )
         for number in range(8)
         for test in record.tests
     ]
@@ -124,7 +132,9 @@ def test_undecodable_output_does_not_stop_the_writing(record: RunRecord, tmp_pat
     assert read(tmp_path).tests[0].reason == "\x00\x1b"
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_nothing(record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(
+    record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(record, tmp_path)
     before = (tmp_path / "run.json").read_text()
 
@@ -132,7 +142,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(record: RunRecord, tmp_p
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("critests.record.files.os.fsync", full)
-    with pytest.raises(RecordNotWritten, match=r"cannot write .*run\.json: no space left on the disk") as caught:
+    with pytest.raises(
+        RecordNotWritten, match=r"cannot write .*run\.json: no space left on the disk"
+    ) as caught:
         write(dataclasses.replace(record, notes=["new"]), tmp_path)
 
     assert "\n" not in str(caught.value)

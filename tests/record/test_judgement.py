@@ -1,5 +1,6 @@
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,15 @@ SELINUX_ABSENT = CapabilityFact(name="SELinux", present=False, evidence="no /sys
 
 
 def result(name: str, requirement: str, outcome: Outcome = Outcome.PASSED, **more: object) -> TestResult:
-    return TestResult(id=f"a.py::{name}", name=name, requirement=requirement, area="containers", outcome=outcome, **more)  # type: ignore[arg-type]  # real fields only
+    fields: dict[str, Any] = more
+    return TestResult(
+        id=f"a.py::{name}",
+        name=name,
+        requirement=requirement,
+        area="containers",
+        outcome=outcome,
+        **fields,
+    )
 
 
 def judged(*tests: TestResult, **more: object) -> Judgement:
@@ -33,21 +42,34 @@ def test_a_follower_of_a_broken_rpc_is_blocked_by_its_judge() -> None:
         result("test_list", "SBA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox"),
     )
 
-    assert outcomes(found) == {"test_run": Outcome.FAILED, "test_other": Outcome.BLOCKED, "test_list": Outcome.BLOCKED}
+    assert outcomes(found) == {
+        "test_run": Outcome.FAILED,
+        "test_other": Outcome.BLOCKED,
+        "test_list": Outcome.BLOCKED,
+    }
     assert [test.blocked_by for test in found.tests] == ["", "SBX-01", "SBX-01"]
     (cause,) = found.root_causes
-    assert (cause.requirement, cause.rpc, cause.reason, len(cause.blocked)) == ("SBX-01", "RunPodSandbox", "it cannot", 2)
+    assert (cause.requirement, cause.rpc, cause.reason, len(cause.blocked)) == (
+        "SBX-01",
+        "RunPodSandbox",
+        "it cannot",
+        2,
+    )
     assert found.exit_code == 1
 
 
 def test_a_failure_by_an_rpc_whose_judge_passed_stays_a_failure() -> None:
-    found = judged(result("test_run", "SBX-01"), result("test_other", "SBX-09", Outcome.FAILED, raw_rpc="RunPodSandbox"))
+    found = judged(
+        result("test_run", "SBX-01"), result("test_other", "SBX-09", Outcome.FAILED, raw_rpc="RunPodSandbox")
+    )
 
     assert outcomes(found)["test_other"] is Outcome.FAILED
 
 
 def test_a_failure_by_assertion_stays_a_failure_beside_a_broken_rpc() -> None:
-    found = judged(result("test_run", "SBX-01", Outcome.FAILED), result("test_other", "SBX-09", Outcome.FAILED))
+    found = judged(
+        result("test_run", "SBX-01", Outcome.FAILED), result("test_other", "SBX-09", Outcome.FAILED)
+    )
 
     assert outcomes(found)["test_other"] is Outcome.FAILED
 
@@ -59,7 +81,11 @@ def test_a_judge_that_is_itself_only_a_follower_breaks_nothing() -> None:
         result("test_start", "CTR-02", Outcome.FAILED, raw_rpc="CreateContainer"),
     )
 
-    assert outcomes(found) == {"test_create": Outcome.BLOCKED, "test_run": Outcome.FAILED, "test_start": Outcome.FAILED}
+    assert outcomes(found) == {
+        "test_create": Outcome.BLOCKED,
+        "test_run": Outcome.FAILED,
+        "test_start": Outcome.FAILED,
+    }
 
 
 def test_failures_that_follow_each_other_in_a_circle_do_not_vanish() -> None:
@@ -74,19 +100,43 @@ def test_failures_that_follow_each_other_in_a_circle_do_not_vanish() -> None:
 def test_only_the_judging_aspect_blocks() -> None:
     followers = result("test_other", "LOG-01", Outcome.FAILED, raw_rpc="RemoveContainer")
 
-    assert outcomes(judged(result("test_code", "CTR-28/code", Outcome.FAILED), followers))["test_other"] is Outcome.FAILED
-    assert outcomes(judged(result("test_gone", "CTR-28/removed", Outcome.FAILED), followers))["test_other"] is Outcome.BLOCKED
+    assert (
+        outcomes(judged(result("test_code", "CTR-28/code", Outcome.FAILED), followers))["test_other"]
+        is Outcome.FAILED
+    )
+    assert (
+        outcomes(judged(result("test_gone", "CTR-28/removed", Outcome.FAILED), followers))["test_other"]
+        is Outcome.BLOCKED
+    )
 
 
 def test_the_first_failed_set_up_is_judged_where_the_judge_was_not_selected() -> None:
     found = judged(
-        result("test_a", "CTA-01", Outcome.BLOCKED, blocked_by="SBX-01", setup_rpc="RunPodSandbox", reason="RunPodSandbox: UNKNOWN"),
-        result("test_b", "CTA-02", Outcome.BLOCKED, blocked_by="SBX-01", setup_rpc="RunPodSandbox", reason="RunPodSandbox: UNKNOWN"),
+        result(
+            "test_a",
+            "CTA-01",
+            Outcome.BLOCKED,
+            blocked_by="SBX-01",
+            setup_rpc="RunPodSandbox",
+            reason="RunPodSandbox: UNKNOWN",
+        ),
+        result(
+            "test_b",
+            "CTA-02",
+            Outcome.BLOCKED,
+            blocked_by="SBX-01",
+            setup_rpc="RunPodSandbox",
+            reason="RunPodSandbox: UNKNOWN",
+        ),
     )
 
     synthesized = found.tests[-1]
     assert len(found.tests) == 3
-    assert (synthesized.requirement, synthesized.outcome, synthesized.reason) == ("SBX-01", Outcome.FAILED, "RunPodSandbox: UNKNOWN")
+    assert (synthesized.requirement, synthesized.outcome, synthesized.reason) == (
+        "SBX-01",
+        Outcome.FAILED,
+        "RunPodSandbox: UNKNOWN",
+    )
     assert synthesized.id == "<judged in set-up of a.py::test_a>"
     assert found.exit_code == 1
     assert len(found.root_causes[0].blocked) == 2
@@ -95,7 +145,12 @@ def test_the_first_failed_set_up_is_judged_where_the_judge_was_not_selected() ->
 def test_a_requirement_judged_in_set_up_has_its_own_level() -> None:
     blocked = result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox")
 
-    found = judge([blocked], Circumstances(judge_of=JUDGES.get, facts_of=lambda _: RequirementFacts(level=Level.SHOULD, area="sandboxes")))
+    found = judge(
+        [blocked],
+        Circumstances(
+            judge_of=JUDGES.get, facts_of=lambda _: RequirementFacts(level=Level.SHOULD, area="sandboxes")
+        ),
+    )
 
     assert found.tests[-1].outcome is Outcome.WARNED
     assert found.tests[-1].area == "sandboxes"
@@ -112,11 +167,14 @@ def test_the_catalogue_says_what_a_requirement_is() -> None:
 
 def test_a_set_up_that_fails_although_its_judge_passed_stays_blocked_and_is_noted() -> None:
     found = judged(
-        result("test_run", "SBX-01"), result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox", reason="UNAVAILABLE")
+        result("test_run", "SBX-01"),
+        result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox", reason="UNAVAILABLE"),
     )
 
     assert outcomes(found) == {"test_run": Outcome.PASSED, "test_a": Outcome.BLOCKED}
-    assert found.notes == ["SBX-01 passed its own test, yet RunPodSandbox failed in the set-up of one test: UNAVAILABLE"]
+    assert found.notes == [
+        "SBX-01 passed its own test, yet RunPodSandbox failed in the set-up of one test: UNAVAILABLE"
+    ]
     assert found.requirements["CTA-01"].outcome is Outcome.BLOCKED
 
 
@@ -159,7 +217,11 @@ def test_the_verdict_is_the_worst_of_the_tests_and_forms_are_kept() -> None:
 
     verdict = found.requirements["CTA-01"]
     assert verdict.outcome is Outcome.WARNED
-    assert verdict.aspects == {"CTA-01/error": Outcome.PASSED, "CTA-01/code": Outcome.WARNED, "CTA-01/form": Outcome.PASSED}
+    assert verdict.aspects == {
+        "CTA-01/error": Outcome.PASSED,
+        "CTA-01/code": Outcome.WARNED,
+        "CTA-01/form": Outcome.PASSED,
+    }
     assert verdict.forms == {"CTA-01/form": "an error / empty"}
     assert found.counts.outcomes == {"passed": 3, "warned": 1}
     assert found.counts.areas == {"containers": {"passed": 3, "warned": 1}}
@@ -192,7 +254,10 @@ def test_a_declared_capability_that_is_absent_fails() -> None:
         ],
     )
 
-    assert [test.id for test in found.tests[1:]] == ["<required capability: SELinux>", "<required capability: seccomp>"]
+    assert [test.id for test in found.tests[1:]] == [
+        "<required capability: SELinux>",
+        "<required capability: seccomp>",
+    ]
     assert found.tests[1].seen == "no /sys/fs/selinux"
     assert found.exit_code == 1
 
@@ -202,20 +267,30 @@ def test_a_declared_capability_that_is_absent_fails() -> None:
     [
         ([result("test_a", "A-01")], {}, 0),
         ([result("test_a", "A-01", Outcome.FAILED)], {}, 1),
-        ([result("test_a", "A-01", Outcome.FAILED)], {"interrupted": True, "harness_error": "x", "runtime_gone": "y"}, 2),
+        (
+            [result("test_a", "A-01", Outcome.FAILED)],
+            {"interrupted": True, "harness_error": "x", "runtime_gone": "y"},
+            2,
+        ),
         ([result("test_a", "A-01", Outcome.FAILED)], {"harness_error": "x", "runtime_gone": "y"}, 3),
         ([result("test_a", "A-01", Outcome.ERROR), result("test_b", "A-02", Outcome.FAILED)], {}, 3),
         ([result("test_a", "A-01", Outcome.FAILED)], {"runtime_gone": "y"}, 5),
         ([], {}, 5),
         ([result("test_a", "A-01", Outcome.BLOCKED, reason="r")], {}, 5),
-        ([result("test_a", "A-01", Outcome.UNSUPPORTED), result("test_b", "A-02", level=Level.SHOULD)], {}, 5),
+        (
+            [result("test_a", "A-01", Outcome.UNSUPPORTED), result("test_b", "A-02", level=Level.SHOULD)],
+            {},
+            5,
+        ),
         ([result("test_b", "A-02", level=Level.SHOULD)], {}, 0),
         ([result("test_a", "A-01"), result("test_b", "A-02", Outcome.WARNED)], {}, 0),
         ([result("test_a", "A-01"), result("test_b", "A-02", Outcome.WARNED)], {"strict": True}, 1),
         ([result("test_a", "A-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox")], {}, 1),
     ],
 )
-def test_the_exit_code_follows_its_precedence(tests: list[TestResult], more: dict[str, object], code: int) -> None:
+def test_the_exit_code_follows_its_precedence(
+    tests: list[TestResult], more: dict[str, object], code: int
+) -> None:
     found = judged(*tests, **more)
 
     assert found.exit_code == code
@@ -228,7 +303,9 @@ def test_the_exit_code_follows_its_precedence(tests: list[TestResult], more: dic
     ids=["a benchmark", "a validation"],
 )
 def test_what_could_not_run_is_called_by_its_name(area: str, reason: str) -> None:
-    blocked = dataclasses.replace(result("test_a", "A-01", Outcome.BLOCKED, reason="needs a throwaway runtime"), area=area)
+    blocked = dataclasses.replace(
+        result("test_a", "A-01", Outcome.BLOCKED, reason="needs a throwaway runtime"), area=area
+    )
 
     found = judged(blocked)
 

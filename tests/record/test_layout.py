@@ -55,4 +55,6 @@ def test_ids_that_differ_only_in_what_is_replaced_stay_apart() -> None:
     names = {safe_test_id(f"sandboxes/test_a.py::test_x[{param}]") for param in ("a/b", "a-b", "A-b", "a b")}
 
     assert len(names) == 4
-    assert evidence_name("sandboxes/test_a.py::test_x[not ready]").startswith("evidence/sandboxes.test_a.test_x-not-ready-")
+    assert evidence_name("sandboxes/test_a.py::test_x[not ready]").startswith(
+        "evidence/sandboxes.test_a.test_x-not-ready-"
+    )

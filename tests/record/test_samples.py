@@ -8,7 +8,9 @@ from critests.record.samples import Series, read_samples, write_samples
 
 
 def a_series() -> Series:
-    series = Series(scenario="B-06", operation="StartContainer", dimensions={"layers": "5"}, side="a", warm_up=1)
+    series = Series(
+        scenario="B-06", operation="StartContainer", dimensions={"layers": "5"}, side="a", warm_up=1
+    )
     series.add(0.9, 0.0, block=0)
     series.add(0.1234567891, 1.0, block=0)
     series.add(2.0, 2.0, code="UNAVAILABLE", block=1)
@@ -22,7 +24,12 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     (read,) = read_samples(tmp_path)
 
     assert read.value == [0.9, 0.123456789, 2.0, 0.2]
-    assert (read.key, read.side, read.codes, read.block) == (a_series().key, "a", {"2": "UNAVAILABLE"}, [0, 0, 1, 1])
+    assert (read.key, read.side, read.codes, read.block) == (
+        a_series().key,
+        "a",
+        {"2": "UNAVAILABLE"},
+        [0, 0, 1, 1],
+    )
 
 
 def test_steady_samples_are_those_after_the_warm_up_that_succeeded() -> None:
@@ -37,7 +44,12 @@ def test_without_a_folder_there_are_no_samples(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"no gzip", gzip.compress(b'{"scenario": 1}'), gzip.compress(b"{"), gzip.compress(b'{"scenario":"B","operation":"x"}\n')[:-9]],
+    [
+        b"no gzip",
+        gzip.compress(b'{"scenario": 1}'),
+        gzip.compress(b"{"),
+        gzip.compress(b'{"scenario":"B","operation":"x"}\n')[:-9],
+    ],
     ids=["not compressed", "another shape", "not JSON", "cut off"],
 )
 def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:

@@ -1,4 +1,6 @@
-"""A benchmark run that never took place: deterministic samples of every kind, and the record that belongs to them."""
+"""A benchmark run that never took place: deterministic samples of every kind, and the record that belongs to
+them.
+"""
 
 import dataclasses
 import math
@@ -16,7 +18,9 @@ from critests.record.samples import BYTES, BYTES_PER_SECOND, HIGHER, NEITHER, PE
 from critests.record.tally import count
 
 STARTED: Final = 1_795_000_000.25
-HOSTILE: Final = "<script>alert('x')</script> \x1b[31mred\x1b[0m \x00nul \u202egnirts\u202c ]]> &amp; \udc80 {{ 7*7 }} "
+HOSTILE: Final = (
+    "<script>alert('x')</script> \x1b[31mred\x1b[0m \x00nul \u202egnirts\u202c ]]> &amp; \udc80 {{ 7*7 }} "
+)
 SPEED: Final = {"": 1.0, "a": 1.0, "b": 1.25}
 """How much longer the calls of a side take."""
 
@@ -50,7 +54,9 @@ def sample_series(*, sides: bool = False, size: int = 1200) -> list[Series]:
     return [series for side in (("a", "b") if sides else ("",)) for series in _series(side, size)]
 
 
-def sample_benchmark(*, sides: bool = False, size: int = 1200, **changes: object) -> tuple[RunRecord, list[Series]]:
+def sample_benchmark(
+    *, sides: bool = False, size: int = 1200, **changes: object
+) -> tuple[RunRecord, list[Series]]:
     """Return a record and its series; `changes` replace fields of the record."""
     series = sample_series(sides=sides, size=size)
     tests = list(_tests())
@@ -73,7 +79,9 @@ def sample_benchmark(*, sides: bool = False, size: int = 1200, **changes: object
         tests=tests,
         counts=count(tests, {}),
         exit_code=1,
-        exit_reason="10 scenarios were measured; 1 could not be, because the runtime failed; 2 cannot be here",
+        exit_reason=(
+            "10 scenarios were measured; 1 could not be, because the runtime failed; 2 cannot be here"
+        ),
         notes=["the daemon was started for this run"],
         timing=Timing(startup_seconds=1.4, wall_seconds=871.4, harness_cpu_seconds=61.0),
         operations=[_result(each) for each in series],
@@ -92,11 +100,19 @@ def sample_benchmark(*, sides: bool = False, size: int = 1200, **changes: object
             steal_share=0.018,
         ),
     )
-    return dataclasses.replace(record, **changes), series  # type: ignore[arg-type]  # a test names real fields
+    # a test names real fields
+    return dataclasses.replace(record, **changes), series  # type: ignore[arg-type]  # see above
 
 
 def latencies(
-    name: str, middle: float, size: int, *, spread: float = 0.15, tail: float = 0.03, warm_up: int = 0, side: str = ""
+    name: str,
+    middle: float,
+    size: int,
+    *,
+    spread: float = 0.15,
+    tail: float = 0.03,
+    warm_up: int = 0,
+    side: str = "",
 ) -> list[float]:
     """Return durations in seconds: log-normal, a tail of slow ones, and slower ones at the start.
 
@@ -121,10 +137,14 @@ def latencies(
     return found
 
 
-def _filled(series: Series, values: list[float], *, start: float = 0.0, codes: dict[int, str] | None = None) -> Series:
+def _filled(
+    series: Series, values: list[float], *, start: float = 0.0, codes: dict[int, str] | None = None
+) -> Series:
     clock = start
     for index, value in enumerate(values):
-        series.add(value, clock, code=(codes or {}).get(index, "OK"), block=index // 20 if series.side else -1)
+        series.add(
+            value, clock, code=(codes or {}).get(index, "OK"), block=index // 20 if series.side else -1
+        )
         clock += value * 1.2 if series.unit == "s" else 1.0
     return series
 
@@ -136,7 +156,7 @@ def _series(side: str, size: int) -> Iterator[Series]:
         yield _timed("B-02", "RunPodSandbox", share, max(size // 4, 20), side, phase=phase)
     yield _timed("B-06", "CreateContainer", 0.031, size, side, warm_up=25)
     yield _timed("B-06", "StartContainer", 0.036, size, side, warm_up=25)
-    failing = {index: ("DEADLINE_EXCEEDED" if index % 2 else "UNKNOWN") for index in range(30, size, 97)}
+    failing = {index: "DEADLINE_EXCEEDED" if index % 2 else "UNKNOWN" for index in range(30, size, 97)}
     yield _filled(
         Series(scenario="B-09", operation="StopContainer", side=side, warm_up=5),
         latencies("stop", 0.012, size // 2, spread=0.5, side=side),
@@ -148,31 +168,71 @@ def _series(side: str, size: int) -> Iterator[Series]:
         yield _rate("B-13", "ExecSync", value, side, level)
         yield _timed("B-13", "ExecSync", level / value, max(size // 3, 20), side, concurrency=str(level))
     for number in (1, 10, 50, 100, 250, 500, 1000):
-        yield _timed("B-18", "ListContainers", 0.0009 + number * 2.3e-5, size if number < 500 else 60, side, containers=str(number))
-        yield _timed("B-18", "ListPodSandbox", 0.0008 + number * 1.1e-5, max(size // 4, 20), side, containers=str(number))
+        yield _timed(
+            "B-18",
+            "ListContainers",
+            0.0009 + number * 2.3e-5,
+            size if number < 500 else 60,
+            side,
+            containers=str(number),
+        )
+        yield _timed(
+            "B-18",
+            "ListPodSandbox",
+            0.0008 + number * 1.1e-5,
+            max(size // 4, 20),
+            side,
+            containers=str(number),
+        )
     chance = random.Random(f"pull {side}")  # noqa: S311 - samples, not secrets
     yield _filled(
-        Series(scenario="B-23", operation="PullImage", dimensions={"compression": "gzip"}, unit=BYTES_PER_SECOND, better=HIGHER, side=side),
+        Series(
+            scenario="B-23",
+            operation="PullImage",
+            dimensions={"compression": "gzip"},
+            unit=BYTES_PER_SECOND,
+            better=HIGHER,
+            side=side,
+        ),
         [41e6 * chance.uniform(0.9, 1.1) / SPEED[side] for _ in range(12)],
     )
     for part, size_of in (("daemon", 0.42e6), ("shim", 9.8e6), ("pause", 0.31e6)):
         yield _filled(
-            Series(scenario="B-26", operation="memory per pod", dimensions={"part": part}, unit=BYTES, side=side),
+            Series(
+                scenario="B-26", operation="memory per pod", dimensions={"part": part}, unit=BYTES, side=side
+            ),
             [size_of * chance.uniform(0.97, 1.03) for _ in range(8)],
         )
-    yield Series(scenario="B-26", operation="pods", unit="1", better=NEITHER, side=side, value=[110.0], at=[0.0])
+    yield Series(
+        scenario="B-26", operation="pods", unit="1", better=NEITHER, side=side, value=[110.0], at=[0.0]
+    )
     for level in (1, 2, 4, 8, 16, 32):
-        yield _rate("B-28", "pod cycle", 2.5 * level / (1 + 0.31 * (level - 1) + 0.004 * level * (level - 1)), side, level)
+        yield _rate(
+            "B-28",
+            "pod cycle",
+            2.5 * level / (1 + 0.31 * (level - 1) + 0.004 * level * (level - 1)),
+            side,
+            level,
+        )
 
 
-def _timed(scenario: str, operation: str, middle: float, size: int, side: str, *, warm_up: int = 0, **dimensions: str) -> Series:
+def _timed(
+    scenario: str, operation: str, middle: float, size: int, side: str, *, warm_up: int = 0, **dimensions: str
+) -> Series:
     series = Series(scenario=scenario, operation=operation, dimensions=dimensions, side=side, warm_up=warm_up)
-    return _filled(series, latencies(f"{scenario} {operation} {dimensions}", middle, size, warm_up=warm_up, side=side))
+    return _filled(
+        series, latencies(f"{scenario} {operation} {dimensions}", middle, size, warm_up=warm_up, side=side)
+    )
 
 
 def _rate(scenario: str, operation: str, value: float, side: str, level: int) -> Series:
     series = Series(
-        scenario=scenario, operation=operation, dimensions={"concurrency": str(level)}, unit=PER_SECOND, better=HIGHER, side=side
+        scenario=scenario,
+        operation=operation,
+        dimensions={"concurrency": str(level)},
+        unit=PER_SECOND,
+        better=HIGHER,
+        side=side,
     )
     chance = random.Random(f"{scenario} {level} {side}")  # noqa: S311 - samples, not secrets
     return _filled(series, [value / SPEED[side] * chance.uniform(0.97, 1.03) for _ in range(5)])
@@ -182,28 +242,61 @@ def _result(series: Series) -> OperationResult:
     found = summarised(series)
     timed = series.unit == "s" and "phase" not in series.dimensions
     middle = found.quantiles["0.5"].value if "0.5" in found.quantiles else math.inf
-    client = {"Version": 0.000212, "ListContainers": 0.000318, "ListPodSandbox": 0.00031}.get(series.operation, 0.00024) if timed else None
-    step = {"RunPodSandbox": "cycle", "CreateContainer": "create", "StartContainer": "start", "pod cycle": "cycle"}.get(series.operation)
+    client = (
+        {"Version": 0.000212, "ListContainers": 0.000318, "ListPodSandbox": 0.00031}.get(
+            series.operation, 0.00024
+        )
+        if timed
+        else None
+    )
+    step = {
+        "RunPodSandbox": "cycle",
+        "CreateContainer": "create",
+        "StartContainer": "start",
+        "pod cycle": "cycle",
+    }.get(series.operation)
     enough = found.count >= 100
     return dataclasses.replace(
         found,
         headline=series.scenario in {"B-02", "B-06", "B-11"} and "phase" not in series.dimensions,
         steadiness="steady" if series.warm_up else "too short to tell",
-        stopped="" if not timed else "the interval of the median is within 2 %" if enough else "the budget of 30 s was used up",
+        stopped=(
+            ""
+            if not timed
+            else "the interval of the median is within 2 %"
+            if enough
+            else "the budget of 30 s was used up"
+        ),
         client_seconds=client,
         client_bound=client is not None and client > middle / 3,
         over_reference=middle / REFERENCE[step] if step and timed else None,
-        resources={"daemon_cpu_seconds": middle * 0.21, "shim_cpu_seconds": middle * 0.4, "daemon_io_bytes": 61_440.0}
-        if series.operation in {"RunPodSandbox", "pod cycle"} and timed
-        else {},
-        note="the first 5 calls created the network's bridge" if series.operation == "RunPodSandbox" and timed else "",
+        resources=(
+            {
+                "daemon_cpu_seconds": middle * 0.21,
+                "shim_cpu_seconds": middle * 0.4,
+                "daemon_io_bytes": 61_440.0,
+            }
+            if series.operation in {"RunPodSandbox", "pod cycle"} and timed
+            else {}
+        ),
+        note=(
+            "the first 5 calls created the network's bridge"
+            if series.operation == "RunPodSandbox" and timed
+            else ""
+        ),
     )
 
 
 def _runtime(version: str) -> RuntimeIdentity:
     endpoint = "unix:///run/containerd/containerd.sock"
     return RuntimeIdentity(
-        name="containerd", version=version, api_version="v1", endpoint=endpoint, image_endpoint=endpoint, handlers=["", "crun"], pid=4242
+        name="containerd",
+        version=version,
+        api_version="v1",
+        endpoint=endpoint,
+        image_endpoint=endpoint,
+        handlers=["", "crun"],
+        pid=4242,
     )
 
 

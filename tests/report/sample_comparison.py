@@ -1,4 +1,6 @@
-"""Benchmark runs that tests of reports compare: series with known differences, and the record that belongs to them."""
+"""Benchmark runs that tests of reports compare: series with known differences, and the record that belongs to
+them.
+"""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +53,14 @@ def series(
 ) -> Series:
     """Return a series of log-normal samples around a typical value."""
     chance = random.Random(f"{scenario} {operation} {side} {seed}")  # noqa: S311 - samples, no secrets
-    found = Series(scenario=scenario, operation=operation, side=side, dimensions=dict(dimensions or {}), unit=unit, better=better)
+    found = Series(
+        scenario=scenario,
+        operation=operation,
+        side=side,
+        dimensions=dict(dimensions or {}),
+        unit=unit,
+        better=better,
+    )
     for index in range(count):
         block = index * blocks // count if blocks else -1
         code = "UNAVAILABLE" if fails(index) else "OK"
@@ -59,7 +68,8 @@ def series(
     return found
 
 
-def samples(factors: Mapping[str, float] | None = None, **options: Any) -> list[Series]:  # noqa: ANN401 - handed on to series
+# handed on to series
+def samples(factors: Mapping[str, float] | None = None, **options: Any) -> list[Series]:  # noqa: ANN401 - see above
     """Return a series for each operation; `factors` make some of them slower (above 1) or faster."""
     factors = factors or {}
     return [
@@ -99,10 +109,13 @@ def record(measured: Sequence[Series], **changes: Any) -> RunRecord:  # noqa: AN
     return RunRecord(**fields | changes)
 
 
-def store(folder: Path, measured: Sequence[Series], **changes: Any) -> Path:  # noqa: ANN401 - fields of the record
+# fields of the record
+def store(folder: Path, measured: Sequence[Series], **changes: Any) -> Path:  # noqa: ANN401 - see above
     """Write a run as it lies on disk and return its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     write(record(measured, **changes), folder)
     for scenario in dict.fromkeys(each.scenario for each in measured):
-        write_samples(RunFolder(folder).samples, scenario, [each for each in measured if each.scenario == scenario])
+        write_samples(
+            RunFolder(folder).samples, scenario, [each for each in measured if each.scenario == scenario]
+        )
     return folder

@@ -1,4 +1,6 @@
-"""A run record with everything a report must cope with: all outcomes, a root cause, hostile text, evidence on disk."""
+"""A run record with everything a report must cope with: all outcomes, a root cause, hostile text, evidence on
+disk.
+"""
 
 import dataclasses
 import gzip
@@ -15,7 +17,9 @@ from critests.record.results import TestResult
 from critests.record.run import ApiCoverage, ApiLevel, CapabilityFact, RunRecord, Timing
 
 STARTED = 1_795_000_000.25
-HOSTILE = "<script>alert('x')</script> \x1b[31mred\x1b[0m \x00nul \u202egnirts\u202c ]]> &amp; \udc80 {{ 7*7 }} "
+HOSTILE = (
+    "<script>alert('x')</script> \x1b[31mred\x1b[0m \x00nul \u202egnirts\u202c ]]> &amp; \udc80 {{ 7*7 }} "
+)
 JUDGES = {
     "RunPodSandbox": "SBX-01",
     "CreateContainer": "CTR-01",
@@ -33,7 +37,10 @@ PROMISES: dict[Area, dict[str, list[str]]] = {
             "The runtime's version MUST read as a semantic version",
             "Status MUST report the condition RuntimeReady",
         ],
-        "GEN": ["An unknown field in a request MUST be ignored", "An unknown method MUST be answered with Unimplemented"],
+        "GEN": [
+            "An unknown field in a request MUST be ignored",
+            "An unknown method MUST be answered with Unimplemented",
+        ],
     },
     Area.SANDBOXES: {
         "SBX": [
@@ -42,20 +49,42 @@ PROMISES: dict[Area, dict[str, list[str]]] = {
             "A sandbox without metadata MUST be refused",
             "The same metadata twice MUST be refused",
         ],
-        "SBA": ["PodSandboxStatus MUST return the requested id", "A filter with a state MUST return only sandboxes in that state"],
+        "SBA": [
+            "PodSandboxStatus MUST return the requested id",
+            "A filter with a state MUST return only sandboxes in that state",
+        ],
     },
     Area.CONTAINERS: {
-        "CTR": ["CreateContainer MUST return an id in state CREATED", "The process MUST NOT run before StartContainer"],
-        "STP": ["A graceful stop MUST deliver the stop signal", "A process that handles the signal MUST keep its own exit code"],
+        "CTR": [
+            "CreateContainer MUST return an id in state CREATED",
+            "The process MUST NOT run before StartContainer",
+        ],
+        "STP": [
+            "A graceful stop MUST deliver the stop signal",
+            "A process that handles the signal MUST keep its own exit code",
+        ],
         "LOG": ["Each line of the log MUST have a time stamp, a stream, a tag and a payload"],
-        "EXS": ["Exit codes MUST be returned without an error", "stdout and stderr MUST be returned separately"],
+        "EXS": [
+            "Exit codes MUST be returned without an error",
+            "stdout and stderr MUST be returned separately",
+        ],
     },
     Area.IMAGES: {
-        "IMG": ["A pull by tag MUST return a reference that ImageStatus finds", "A pull without a tag MUST mean latest"],
+        "IMG": [
+            "A pull by tag MUST return a reference that ImageStatus finds",
+            "A pull without a tag MUST mean latest",
+        ],
         "IMS": ["ImageStatus of an absent image MUST succeed without an image"],
     },
-    Area.STREAMING: {"EXE": ["stdout and stderr MUST be separate without a tty", "The exit status MUST arrive on the error channel"]},
-    Area.NETWORKING: {"NET": ["Servers, searches and options of dns_config MUST be in resolv.conf in the given order"]},
+    Area.STREAMING: {
+        "EXE": [
+            "stdout and stderr MUST be separate without a tty",
+            "The exit status MUST arrive on the error channel",
+        ]
+    },
+    Area.NETWORKING: {
+        "NET": ["Servers, searches and options of dns_config MUST be in resolv.conf in the given order"]
+    },
 }
 
 
@@ -67,7 +96,9 @@ def raw_tests(cases: int = 7) -> list[TestResult]:
         for group, titles in groups.items():
             for index, title in enumerate(titles, 1):
                 for case in range(cases if index > 1 else 3):
-                    name = f"test_{group.lower()}_{index:02d}_{'_'.join(title.lower().split()[:4])}[case {case}]"
+                    name = (
+                        f"test_{group.lower()}_{index:02d}_{'_'.join(title.lower().split()[:4])}[case {case}]"
+                    )
                     clock += 0.31
                     tests.append(
                         TestResult(
@@ -83,7 +114,10 @@ def raw_tests(cases: int = 7) -> list[TestResult]:
                             setup_seconds=0.06,
                             teardown_seconds=0.02,
                             worker=f"gw{case % 2}",
-                            repeat_command=f"critests run --select {group}-{index:02d} --runtime-endpoint unix:///run/containerd/containerd.sock",
+                            repeat_command=(
+                                f"critests run --select {group}-{index:02d} --runtime-endpoint"
+                                " unix:///run/containerd/containerd.sock"
+                            ),
                         )
                     )
     return _spoiled(tests)
@@ -97,9 +131,12 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
 
     def spoil(requirement: str, case: int, **changes: object) -> None:
         index = by_requirement[requirement][case]
-        test = dataclasses.replace(tests[index], **changes)  # type: ignore[arg-type]  # a test names real fields
+        # a test names real fields
+        test = dataclasses.replace(tests[index], **changes)  # type: ignore[arg-type]  # see above
         if test.outcome in {Outcome.FAILED, Outcome.ERROR}:
-            test = dataclasses.replace(test, evidence=evidence_name(test.id), phase_of_failure=test.phase_of_failure or "call")
+            test = dataclasses.replace(
+                test, evidence=evidence_name(test.id), phase_of_failure=test.phase_of_failure or "call"
+            )
         tests[index] = test
 
     spoil(
@@ -109,7 +146,10 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
         reason="the exit code of the process was replaced by 137",
         expected="exit_code == 7, the code that the process itself returned after SIGTERM",
         seen="exit_code == 137, reason == 'Error', 30.02 s after StopContainer",
-        detail="Traceback …\n    assert container.status().exit_code == 7\nE   assert 137 == 7\nE    +  where 137 = status().exit_code",
+        detail=(
+            "Traceback …\n    assert container.status().exit_code == 7\nE   assert 137 == 7\nE    +  where"
+            " 137 = status().exit_code"
+        ),
     )
     spoil(
         "SBA-02",
@@ -131,7 +171,13 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
             expected="a URL",
         )
     for case in range(7):
-        spoil("EXE-02", case, outcome=Outcome.FAILED, raw_rpc="Exec", reason="Exec: INTERNAL: stream server is not running")
+        spoil(
+            "EXE-02",
+            case,
+            outcome=Outcome.FAILED,
+            raw_rpc="Exec",
+            reason="Exec: INTERNAL: stream server is not running",
+        )
     for case in range(2):
         spoil(
             "LOG-01",
@@ -144,10 +190,28 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
         )
     for case in range(4):
         spoil("SBX-04", case, outcome=Outcome.BLOCKED, reason="needs --disruptive")
-    spoil("SBX-03", 1, outcome=Outcome.UNSUPPORTED, reason="user namespaces: Status lists no handler with the feature user_namespaces")
+    spoil(
+        "SBX-03",
+        1,
+        outcome=Outcome.UNSUPPORTED,
+        reason="user namespaces: Status lists no handler with the feature user_namespaces",
+    )
     spoil("SBX-03", 2, outcome=Outcome.FAILED, unproven_since="1.34", reason="the field was ignored")
-    spoil("IMG-02", 0, outcome=Outcome.ERROR, reason="the registry of the suite did not answer", detail=HOSTILE * 40)
-    spoil("NET-01", 0, outcome=Outcome.FAILED, reason="the options are missing", expected="ndots:2", seen="no line of options")
+    spoil(
+        "IMG-02",
+        0,
+        outcome=Outcome.ERROR,
+        reason="the registry of the suite did not answer",
+        detail=HOSTILE * 40,
+    )
+    spoil(
+        "NET-01",
+        0,
+        outcome=Outcome.FAILED,
+        reason="the options are missing",
+        expected="ndots:2",
+        seen="no line of options",
+    )
     spoil("EXS-01", 0, level=Level.DIV, form="an error for a missing binary")
     spoil("GEN-02", 3, outcome=Outcome.DISABLED)
     return tests
@@ -156,8 +220,7 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
 def expectations(folder: Path) -> Expectations:
     """Return expectations that know one of the failures."""
     path = folder / "containerd.toml"
-    path.write_text(
-        """[[known]]
+    path.write_text("""[[known]]
 requirement = "NET-01"
 test = "test_net_01_servers,_searches_and_options[case 0]"
 versions = "<2.0"
@@ -166,8 +229,7 @@ reason = "options are dropped"
 link = "https://example.org/issues/1"
 owner = "runtime"
 expires = 2099-06-30
-"""
-    )
+""")
     return load(path)
 
 
@@ -271,12 +333,17 @@ def write_evidence(record: RunRecord, run_dir: Path, *, log_bytes: int = 2000) -
                 "request": {"config": {"metadata": metadata, "labels": {"critests.run": "x"}}},
                 "response": {"pod_sandbox_id": "4f0c66a2d1"} if number < 4 else None,
             }
-            for number, rpc in enumerate(["RunPodSandbox", "CreateContainer", "StartContainer", "ContainerStatus", "StopContainer"])
+            for number, rpc in enumerate(
+                ["RunPodSandbox", "CreateContainer", "StartContainer", "ContainerStatus", "StopContainer"]
+            )
         ]
         (folder / "calls.jsonl").write_text("\n".join(json.dumps(call) for call in calls) + "\n{cut off")
         line = b"2026-11-20T10:42:00.000000000Z stdout F \x1b[31m<script>alert(1)</script>\x00\xff ]]>\n"
         (folder / "container.log").write_bytes(line * (log_bytes // len(line) + 1))
-        runtime_line = 'time="2026-11-20T10:42:00Z" level=error msg="StopContainer failed" error="context deadline exceeded"\n'
+        runtime_line = (
+            'time="2026-11-20T10:42:00Z" level=error msg="StopContainer failed" error="context deadline'
+            ' exceeded"\n'
+        )
         (folder / "runtime.log").write_text(runtime_line * 8)
     (run_dir / "calls").mkdir(exist_ok=True)
     with gzip.open(run_dir / "calls" / "gw0.jsonl.gz", "wt") as file:

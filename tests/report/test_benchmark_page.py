@@ -30,15 +30,22 @@ class SvgPage(Page):
 def stored(folder: Path, record: RunRecord, series: list[Series]) -> Path:
     """Write the samples of a run and return its folder."""
     for scenario in {each.scenario for each in series}:
-        write_samples(RunFolder(folder).samples, scenario, [each for each in series if each.scenario == scenario])
+        write_samples(
+            RunFolder(folder).samples, scenario, [each for each in series if each.scenario == scenario]
+        )
     del record
     return folder
 
 
 def small(**changes: object) -> OperationResult:
     """Return an operation; `changes` replace its fields."""
-    quantiles = {"0.5": QuantileEstimate(value=0.03, low=0.029, high=0.031), "0.99": QuantileEstimate(value=0.09)}
-    result = OperationResult(scenario="B-06", operation="CreateContainer", count=1200, mean=0.031, maximum=0.2, quantiles=quantiles)
+    quantiles = {
+        "0.5": QuantileEstimate(value=0.03, low=0.029, high=0.031),
+        "0.99": QuantileEstimate(value=0.09),
+    }
+    result = OperationResult(
+        scenario="B-06", operation="CreateContainer", count=1200, mean=0.031, maximum=0.2, quantiles=quantiles
+    )
     return dataclasses.replace(result, **changes)  # type: ignore[arg-type]  # a test names real fields
 
 
@@ -51,13 +58,21 @@ def test_the_page_nests_and_needs_nothing_from_elsewhere(tmp_path: Path, sides: 
     assert page.tags.count("svg") > 20
     assert page.tags.count("style") == 1
     assert not {"script", "link", "img", "iframe", "object", "form", "base", "use", "image"} & set(page.tags)
-    assert not [item for item in page.attributes if item[1].startswith("on") or item[1] in {"src", "action", "srcset", "xlink:href"}]
+    assert not [
+        item
+        for item in page.attributes
+        if item[1].startswith("on") or item[1] in {"src", "action", "srcset", "xlink:href"}
+    ]
     assert {value[0] for _, name, value in page.attributes if name == "href"} == {"#"}
     assert "url(" not in source
     assert "@import" not in source
     ids = [value for _, name, value in page.attributes if name == "id"]
     assert len(ids) == len(set(ids))
-    wanted = {value.lstrip("#") for _, name, value in page.attributes if name in {"href", "aria-labelledby", "aria-describedby"}}
+    wanted = {
+        value.lstrip("#")
+        for _, name, value in page.attributes
+        if name in {"href", "aria-labelledby", "aria-describedby"}
+    }
     assert wanted <= set(ids)
 
 
@@ -65,11 +80,19 @@ def test_hostile_text_is_text(tmp_path: Path) -> None:
     record, series = sample_benchmark(size=60)
     hostile = [
         dataclasses.replace(
-            each, operation=HOSTILE, dimensions={HOSTILE: HOSTILE}, note=HOSTILE, stopped=HOSTILE, errors={HOSTILE: 3}, side="a"
+            each,
+            operation=HOSTILE,
+            dimensions={HOSTILE: HOSTILE},
+            note=HOSTILE,
+            stopped=HOSTILE,
+            errors={HOSTILE: 3},
+            side="a",
         )
         for each in record.operations
     ]
-    record = dataclasses.replace(record, operations=hostile, notes=[HOSTILE], exit_reason=HOSTILE, arguments=[HOSTILE])
+    record = dataclasses.replace(
+        record, operations=hostile, notes=[HOSTILE], exit_reason=HOSTILE, arguments=[HOSTILE]
+    )
     for each in series:
         each.operation, each.dimensions = HOSTILE, {HOSTILE: HOSTILE, **each.dimensions}
     source = benchmark_to_html(record, tmp_path, series)
@@ -111,13 +134,22 @@ def test_no_latency_without_its_errors_and_no_percentile_that_the_count_does_not
 def test_the_client_s_cost_stands_beside_and_is_flagged() -> None:
     shown = row(small(client_seconds=0.012, client_bound=True, over_reference=1.456), {})
 
-    assert (shown.client, shown.client_share, shown.client_bound, shown.over) == ("12.0 ms", "40 %", True, "1.46\N{MULTIPLICATION SIGN}")
+    assert (shown.client, shown.client_share, shown.client_bound, shown.over) == (
+        "12.0 ms",
+        "40 %",
+        True,
+        "1.46\N{MULTIPLICATION SIGN}",
+    )
     page = benchmark_to_html(sample_benchmark(size=60)[0])
     assert page.count("client-bound") > 1
 
 
 def test_a_rate_has_its_low_end_as_its_tail() -> None:
-    quantiles = {"0.1": QuantileEstimate(value=38e6), "0.5": QuantileEstimate(value=41e6), "0.9": QuantileEstimate(value=44e6)}
+    quantiles = {
+        "0.1": QuantileEstimate(value=38e6),
+        "0.5": QuantileEstimate(value=41e6),
+        "0.9": QuantileEstimate(value=44e6),
+    }
     shown = row(small(unit="B/s", better="higher", quantiles=quantiles, client_seconds=0.001), {})
 
     assert (shown.median, shown.tail, shown.client_share) == ("41.0 MB/s", "p10 38.0 MB/s", "")
@@ -132,7 +164,11 @@ def test_every_scenario_has_its_outcome_and_reason() -> None:
     assert found["B-06"].title == "CreateContainer and StartContainer apart"
     assert [each.name for each in found["B-06"].rows] == ["CreateContainer", "StartContainer"]
     page = benchmark_to_html(record)
-    for text in ("GetContainerEvents is Unimplemented", "needs a throwaway runtime: --node", "every call failed: UNAVAILABLE"):
+    for text in (
+        "GetContainerEvents is Unimplemented",
+        "needs a throwaway runtime: --node",
+        "every call failed: UNAVAILABLE",
+    ):
         assert text in page
 
 
@@ -200,7 +236,9 @@ def test_a_page_of_too_many_plots_leaves_out_time_series_first(monkeypatch: pyte
 
 def test_nothing_measured_is_a_page_too() -> None:
     record, _ = sample_benchmark(size=60)
-    empty = dataclasses.replace(record, operations=[], tests=[], benchmark=None, exit_code=5, exit_reason="", machine={})
+    empty = dataclasses.replace(
+        record, operations=[], tests=[], benchmark=None, exit_code=5, exit_reason="", machine={}
+    )
 
     page = to_html(empty)
     assert "Could not be measured" in page

@@ -35,7 +35,11 @@ def test_an_operation_is_one_line_with_its_errors_and_its_tail() -> None:
     text = printed(record)
 
     assert "profile standard, seed 7" in text
-    rows = {line.strip().rsplit("  ", 99)[0].strip(): line.split() for line in text.splitlines() if line.startswith("  ")}
+    rows = {
+        line.strip().rsplit("  ", 99)[0].strip(): line.split()
+        for line in text.splitlines()
+        if line.startswith("  ")
+    }
     assert rows["CreateContainer"][1:9] == ["1,175", "none", "31.4", "ms", "1.1", "%", "p99", "67.0"]
     assert rows["StopContainer"][2:5] == ["6", "(1.0", "%)"]
     assert "34 % !" in text
@@ -56,26 +60,39 @@ def test_no_column_without_anything_in_it() -> None:
 
 def test_hostile_text_is_text_and_places_are_named(tmp_path: Path) -> None:
     record, _ = sample_benchmark(size=60)
-    hostile = [dataclasses.replace(each, operation=HOSTILE, dimensions={HOSTILE: HOSTILE}) for each in record.operations]
-    text = printed(dataclasses.replace(record, operations=hostile, notes=[HOSTILE], exit_reason=HOSTILE), tmp_path)
+    hostile = [
+        dataclasses.replace(each, operation=HOSTILE, dimensions={HOSTILE: HOSTILE})
+        for each in record.operations
+    ]
+    text = printed(
+        dataclasses.replace(record, operations=hostile, notes=[HOSTILE], exit_reason=HOSTILE), tmp_path
+    )
 
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert f"report: {tmp_path}/report.html" in text
-    assert max(len(line) for line in text.splitlines() if "<script>" in line and not line.startswith("exit")) <= 100
+    assert (
+        max(len(line) for line in text.splitlines() if "<script>" in line and not line.startswith("exit"))
+        <= 100
+    )
 
 
 def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     record, _ = sample_benchmark(size=60)
     monkeypatch.setenv("NO_COLOR", "1")
     out = io.StringIO()
-    print_benchmark(record, console=Console(file=out, force_terminal=True, width=100, markup=False, highlight=False))
+    print_benchmark(
+        record, console=Console(file=out, force_terminal=True, width=100, markup=False, highlight=False)
+    )
     assert "\x1b[3" not in out.getvalue()
 
     monkeypatch.delenv("NO_COLOR")
     out = io.StringIO()
     print_benchmark(
-        record, console=Console(file=out, force_terminal=True, color_system="standard", width=100, markup=False, highlight=False)
+        record,
+        console=Console(
+            file=out, force_terminal=True, color_system="standard", width=100, markup=False, highlight=False
+        ),
     )
     assert "\x1b[" in out.getvalue()
 

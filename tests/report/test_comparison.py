@@ -6,7 +6,15 @@ import pytest
 
 from critests.catalogue.words import Outcome
 from critests.record.errors import RecordUnreadable
-from critests.report.comparison import CompareSettings, NotComparable, Operation, RunComparison, compare_records, compare_sides, read_run
+from critests.report.comparison import (
+    CompareSettings,
+    NotComparable,
+    Operation,
+    RunComparison,
+    compare_records,
+    compare_sides,
+    read_run,
+)
 from critests.report.comparison.errors import fisher
 from critests.report.comparison.machines import compare_machines
 from critests.report.comparison.model import Group
@@ -67,7 +75,10 @@ def test_for_rates_less_is_slower() -> None:
 
 
 def test_what_is_neither_good_nor_bad_is_not_judged() -> None:
-    a, b = [series("B-26", "size", 20.0, unit="B", better="")], [series("B-26", "size", 40.0, unit="B", better="")]
+    a, b = (
+        [series("B-26", "size", 20.0, unit="B", better="")],
+        [series("B-26", "size", 40.0, unit="B", better="")],
+    )
 
     found = by_name(compare_records(record(a), record(b), a, b))["size"]
 
@@ -101,7 +112,10 @@ def test_every_third_call_failing_is_seen_beside_the_latency() -> None:
 def test_a_few_errors_are_no_evidence() -> None:
     a, b = samples(), samples(fails=lambda index: index == 7)
 
-    assert {operation.errors_verdict for operation in by_name(compare_records(record(a), record(b), a, b)).values()} == {""}
+    assert {
+        operation.errors_verdict
+        for operation in by_name(compare_records(record(a), record(b), a, b)).values()
+    } == {""}
 
 
 def test_a_side_without_samples_is_too_noisy_and_says_so() -> None:
@@ -126,7 +140,9 @@ def test_values_of_zero_are_no_ratio() -> None:
 def test_a_quantile_that_the_samples_do_not_support_is_not_stated() -> None:
     a = samples()
 
-    found = by_name(compare_records(record(a), record(a), a, a, CompareSettings(quantile=0.99)))["RunPodSandbox"]
+    found = by_name(compare_records(record(a), record(a), a, a, CompareSettings(quantile=0.99)))[
+        "RunPodSandbox"
+    ]
 
     assert found.verdict == Verdict.TOO_NOISY
     assert found.a.value is None
@@ -158,12 +174,18 @@ def test_machines_that_differ_are_not_compared_for_speed(change: dict[str, objec
     with pytest.raises(NotComparable, match=f"not alike \\({name}\\); --unlike-machines"):
         compare_records(record(a), record(a, machine=MACHINE | change), a, a)
 
-    anyway = compare_records(record(a), record(a, machine=MACHINE | change), a, a, CompareSettings(unlike_machines=True))
+    anyway = compare_records(
+        record(a), record(a, machine=MACHINE | change), a, a, CompareSettings(unlike_machines=True)
+    )
     assert any(name in note for note in anyway.notes)
 
 
 def test_another_boot_and_a_little_memory_make_no_other_machine() -> None:
-    other = MACHINE | {"boot_id": "x", "memory_bytes": int(MACHINE["memory_bytes"] * 0.99), "programs": {"runc": "2"}}
+    other = MACHINE | {
+        "boot_id": "x",
+        "memory_bytes": int(MACHINE["memory_bytes"] * 0.99),
+        "programs": {"runc": "2"},
+    }
 
     assert compare_machines(MACHINE, other).agree
     assert compare_machines(MACHINE | {"disk": "nvme"}, MACHINE).agree
@@ -175,8 +197,14 @@ def test_promises_that_differ_stand_in_their_groups(tmp_path: Path) -> None:
     conformance = compare_records(run_a(tmp_path), run_b(tmp_path)).conformance
 
     assert conformance is not None
-    grouped = {group: [each.requirement for each in members] for group, members in conformance.grouped().items()}
-    assert grouped == {Group.ONLY_A_KEEPS: ["LOG-01", "STP-02"], Group.ONLY_A_OFFERS: ["IMG-02"], Group.NOT_ON_B: ["SBX-04"]}
+    grouped = {
+        group: [each.requirement for each in members] for group, members in conformance.grouped().items()
+    }
+    assert grouped == {
+        Group.ONLY_A_KEEPS: ["LOG-01", "STP-02"],
+        Group.ONLY_A_OFFERS: ["IMG-02"],
+        Group.NOT_ON_B: ["SBX-04"],
+    }
     broken = conformance.grouped()[Group.ONLY_A_KEEPS][1]
     assert broken.aspects[0].why == "exit_code == 137"
     assert [(pair.aspect, pair.a, pair.b) for pair in conformance.forms if pair.differ] == [

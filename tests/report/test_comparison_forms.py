@@ -65,8 +65,17 @@ def hostile(folder: Path) -> RunComparison:
     runtime = RuntimeIdentity(name=HOSTILE, version="| <i>2</i>", handlers=["", HOSTILE])
     tests = changed(clean_tests(), "STP-02", outcome=Outcome.FAILED, seen=HOSTILE, reason=HOSTILE)
     tests = changed(tests, "EXS-01", form=HOSTILE)
-    left = dataclasses.replace(run_a(folder), kind="benchmark", operations=record(a).operations, machine=MACHINE)
-    right = rejudged(run_b(folder), tests, kind="benchmark", runtime=runtime, operations=record(b).operations, machine=MACHINE)
+    left = dataclasses.replace(
+        run_a(folder), kind="benchmark", operations=record(a).operations, machine=MACHINE
+    )
+    right = rejudged(
+        run_b(folder),
+        tests,
+        kind="benchmark",
+        runtime=runtime,
+        operations=record(b).operations,
+        machine=MACHINE,
+    )
     right = dataclasses.replace(right, machine=MACHINE | {"kernel": HOSTILE})
     return compare_records(left, right, a, b, CompareSettings(unlike_machines=True))
 
@@ -81,7 +90,9 @@ def test_the_page_is_inert_and_needs_nothing_from_elsewhere(comparison: RunCompa
     page = Page(source)
 
     assert not {"script", "link", "img", "iframe", "i", "object", "form", "base"} & set(page.tags)
-    assert not [item for item in page.attributes if item[1].startswith("on") or item[1] in {"src", "action", "srcset"}]
+    assert not [
+        item for item in page.attributes if item[1].startswith("on") or item[1] in {"src", "action", "srcset"}
+    ]
     assert {value[0] for _, name, value in page.attributes if name == "href"} == {"#"}
     assert "<script>alert" in page.text
     assert not re.search("[\x00-\x08\x0b\x0e-\x1f\u202e]", source)
@@ -99,7 +110,16 @@ def test_every_link_of_the_page_leads_somewhere(comparison: RunComparison) -> No
 def test_the_page_tells_both_stories(comparison: RunComparison) -> None:
     text = Page(comparison_to_html(comparison)).text
 
-    for part in ("B-06 RunPodSandbox", "slower", "A keeps, B breaks", "STP-02", "AppArmor", "Divergences", "80 of 240", "kernel"):
+    for part in (
+        "B-06 RunPodSandbox",
+        "slower",
+        "A keeps, B breaks",
+        "STP-02",
+        "AppArmor",
+        "Divergences",
+        "80 of 240",
+        "kernel",
+    ):
         assert part in text
 
 
@@ -122,7 +142,15 @@ def test_the_terminal_shows_both_halves_without_escapes(comparison: RunCompariso
     text = out.getvalue()
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 140
-    for part in ("Speed", "slower", "80 of 240 failed", "A keeps, B breaks (1)", "EXS-01", "AppArmor", "Machines"):
+    for part in (
+        "Speed",
+        "slower",
+        "80 of 240 failed",
+        "A keeps, B breaks (1)",
+        "EXS-01",
+        "AppArmor",
+        "Machines",
+    ):
         assert part in text
 
 
@@ -143,14 +171,48 @@ def test_json_has_its_documented_shape(comparison: RunComparison) -> None:
 
     assert (data["schema"], data["schema_version"]) == ("critests.comparison", 1)
     assert set(data) == {
-        *("schema", "schema_version", "counts", "a", "b", "live", "settings", "machines", "speed", "conformance", "notes"),
+        *(
+            "schema",
+            "schema_version",
+            "counts",
+            "a",
+            "b",
+            "live",
+            "settings",
+            "machines",
+            "speed",
+            "conformance",
+            "notes",
+        ),
     }
     assert set(data["speed"]) == {"operations", "only_a", "only_b", "refused"}
     assert set(data["speed"]["operations"][0]) == {
-        *("scenario", "operation", "dimensions", "unit", "better", "headline", "quantile", "a", "b", "ratio", "low", "high", "p"),
+        *(
+            "scenario",
+            "operation",
+            "dimensions",
+            "unit",
+            "better",
+            "headline",
+            "quantile",
+            "a",
+            "b",
+            "ratio",
+            "low",
+            "high",
+            "p",
+        ),
         *("verdict", "reason", "method", "errors_p", "errors_verdict"),
     }
-    assert set(data["speed"]["operations"][0]["a"]) == {"value", "low", "high", "count", "calls", "errors", "client_bound"}
+    assert set(data["speed"]["operations"][0]["a"]) == {
+        "value",
+        "low",
+        "high",
+        "count",
+        "calls",
+        "errors",
+        "client_bound",
+    }
     assert data["counts"]["requirements"]["A keeps, B breaks"] == 1
     assert data["conformance"]["differences"][0]["group"] == "A keeps, B breaks"
 
@@ -185,4 +247,10 @@ def test_shares_and_values_are_read() -> None:
             read_amount(wrong)
     with pytest.raises(ValueError, match="no share"):
         read_share("5 s")
-    assert [percent(share) for share in (0.995, 0.1, 0.005, 0.333333, 0)] == ["99.5 %", "10 %", "0.5 %", "33.3 %", "0 %"]
+    assert [percent(share) for share in (0.995, 0.1, 0.005, 0.333333, 0)] == [
+        "99.5 %",
+        "10 %",
+        "0.5 %",
+        "33.3 %",
+        "0 %",
+    ]

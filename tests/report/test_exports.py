@@ -11,7 +11,9 @@ def test_a_run_and_the_copies_that_were_asked_for_are_written(tmp_path: Path) ->
     run_dir = tmp_path / "run"
     record = sample_run(tmp_path)
 
-    files = export(record, run_dir, junit=tmp_path / "out" / "j.xml", html=tmp_path / "h.html", json=tmp_path / "r.json")
+    files = export(
+        record, run_dir, junit=tmp_path / "out" / "j.xml", html=tmp_path / "h.html", json=tmp_path / "r.json"
+    )
 
     assert files == [
         run_dir / "run.json",
@@ -35,4 +37,8 @@ def test_one_file_that_cannot_be_written_does_not_keep_the_others_away(tmp_path:
     with pytest.raises(RecordNotWritten, match=r"cannot write .*file/h\.html"):
         export(sample_run(tmp_path), tmp_path / "run", html=tmp_path / "file" / "h.html")
 
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["junit.xml", "report.html", "run.json"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "junit.xml",
+        "report.html",
+        "run.json",
+    ]

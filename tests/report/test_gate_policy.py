@@ -64,7 +64,12 @@ def test_a_whole_policy_is_read(tmp_path: Path) -> None:
     policy = policy_of(tmp_path, WHOLE)
 
     assert policy.levels == {"MUST", "SHOULD"}
-    assert (policy.max_blocked, policy.quantile, policy.max_regression, policy.max_error_rate) == (3, 0.9, 0.15, 0.01)
+    assert (policy.max_blocked, policy.quantile, policy.max_regression, policy.max_error_rate) == (
+        3,
+        0.9,
+        0.15,
+        0.01,
+    )
     assert policy.noisy_fails
     assert policy.unmeasured_fails
     assert [waiver.subject for waiver in policy.waivers] == ["STP-02", "B-18 *", "AppArmor"]
@@ -75,7 +80,13 @@ def test_a_whole_policy_is_read(tmp_path: Path) -> None:
     assert policy.waivers[1].covers_operation("B-18", "ListContainers", {"containers": "1000"})
     assert not policy.waivers[1].covers_operation("B-18", "ListContainers", {"containers": "10"})
     bound = policy.bounds[0]
-    assert (bound.at_most, bound.unit, bound.quantile, bound.max_regression, bound.max_error_rate) == (0.25, "s", 0.99, 0.05, 0.001)
+    assert (bound.at_most, bound.unit, bound.quantile, bound.max_regression, bound.max_error_rate) == (
+        0.25,
+        "s",
+        0.99,
+        0.05,
+        0.001,
+    )
     assert (policy.bounds[1].at_least, policy.bounds[1].unit) == (5, "1/s")
 
 
@@ -92,7 +103,11 @@ ENTRY = '[[waiver]]\nrequirement = "STP-02"\nreason = "r"\nowner = "o"\nexpires 
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ('levels = ["MUST"]\nmax_blocked = 3\n', 2, '"max_blocked" is not a key here; there are benchmark, levels, max-blocked'),
+        (
+            'levels = ["MUST"]\nmax_blocked = 3\n',
+            2,
+            '"max_blocked" is not a key here; there are benchmark, levels, max-blocked',
+        ),
         ('levels = ["MAY"]\n', 1, "levels: must be a list of MUST, SHOULD, JUDGEMENT"),
         ("max-blocked = -1\n", 1, "max-blocked: must be a whole number"),
         ("max-blocked = true\n", 1, "max-blocked: must be a whole number"),
@@ -105,14 +120,22 @@ ENTRY = '[[waiver]]\nrequirement = "STP-02"\nreason = "r"\nowner = "o"\nexpires 
         (ENTRY.replace('owner = "o"\n', ""), 1, 'the entry has no "owner"'),
         (ENTRY.replace('"o"', '" "'), 4, "owner: must be a text that is not empty"),
         (ENTRY.replace("2027-01-01", '"2027-01-01"'), 5, "expires: must be a day without quotes"),
-        (f'{ENTRY}capability = "AppArmor"\n', 6, 'a waiver names one of "requirement", "operation" and "capability"'),
+        (
+            f'{ENTRY}capability = "AppArmor"\n',
+            6,
+            'a waiver names one of "requirement", "operation" and "capability"',
+        ),
         (ENTRY.replace('requirement = "STP-02"\n', ""), 1, "a waiver names one of"),
         (f"{ENTRY}versions = 'new'\n", 6, "is no condition on versions"),
         (f'{ENTRY}{ENTRY}reasons = "x"\n', 11, '"reasons" is not a key here'),
         ('[[benchmark]]\noperation = "B-06 *"\nat-most = 5\n', 3, "at-most: must be a value with its unit"),
         ('[[benchmark]]\noperation = "B-06 *"\nat-most = "5 furlongs"\n', 3, "is no value with a unit"),
         ('[[benchmark]]\nat-most = "5 s"\n', 1, 'the entry has no "operation"'),
-        ('[[benchmark]]\noperation = "B"\nat-most = "5 s"\nat-least = "5 /s"\n', 4, "its unit is not that of at-most"),
+        (
+            '[[benchmark]]\noperation = "B"\nat-most = "5 s"\nat-least = "5 /s"\n',
+            4,
+            "its unit is not that of at-most",
+        ),
         ('[[benchmark]]\noperation = "B"\ndimensions = { n = 5 }\n', 3, "must be a table of texts"),
         ('waiver = "all"\n', 1, "must be written as an entry in double brackets"),
         ("[waivers]\na = 1\n", 1, '"waivers" is not a key here'),

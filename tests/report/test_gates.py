@@ -23,12 +23,19 @@ YESTERDAY = dt.date(2026, 11, 19)
 
 
 def waiver(**changes: object) -> Waiver:
-    fields: dict[str, object] = {"reason": "being fixed", "owner": "runtime team", "expires": NEXT_YEAR, "line": 7}
+    fields: dict[str, object] = {
+        "reason": "being fixed",
+        "owner": "runtime team",
+        "expires": NEXT_YEAR,
+        "line": 7,
+    }
     return Waiver(**fields | changes)  # type: ignore[arg-type]  # a test names real fields
 
 
 def judged(run: RunRecord, policy: Policy | None = None, baseline: RunRecord | None = None) -> GateReport:
-    return judge_run(StoredRun(run), policy or Policy(), StoredRun(baseline) if baseline else None, today=TODAY)
+    return judge_run(
+        StoredRun(run), policy or Policy(), StoredRun(baseline) if baseline else None, today=TODAY
+    )
 
 
 def subjects(report: GateReport) -> list[tuple[Kind, str]]:
@@ -71,14 +78,24 @@ def test_a_waiver_lets_a_breach_pass_until_it_expires(tmp_path: Path) -> None:
     assert living.exit_code == 0
     assert any(finding.kind is Kind.WAIVED for finding in living.remarks)
 
-    expired = judged(run_b(tmp_path), Policy(waivers=(waiver(requirement="STP-02", expires=YESTERDAY),), source="gate.toml"))
+    expired = judged(
+        run_b(tmp_path),
+        Policy(waivers=(waiver(requirement="STP-02", expires=YESTERDAY),), source="gate.toml"),
+    )
     assert subjects(expired) == [(Kind.BREACH, "STP-02"), (Kind.EXPIRED, "STP-02")]
-    assert expired.failing[1].sentence == ("the waiver for STP-02 (gate.toml:7) expired on 2026-11-19; owner runtime team: being fixed")
+    assert expired.failing[1].sentence == (
+        "the waiver for STP-02 (gate.toml:7) expired on 2026-11-19; owner runtime team: being fixed"
+    )
 
 
 def test_an_expired_waiver_fails_by_itself_and_its_last_day_counts(tmp_path: Path) -> None:
-    assert judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02", expires=YESTERDAY),))).exit_code == 1
-    assert judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02", expires=TODAY),))).exit_code == 0
+    assert (
+        judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02", expires=YESTERDAY),))).exit_code
+        == 1
+    )
+    assert (
+        judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02", expires=TODAY),))).exit_code == 0
+    )
 
 
 def test_a_waiver_holds_for_its_test_handler_and_runtime_only(tmp_path: Path) -> None:
@@ -102,7 +119,10 @@ def test_a_waiver_that_nothing_needs_is_named(tmp_path: Path) -> None:
 
 
 def test_more_blocked_than_allowed_fails(tmp_path: Path) -> None:
-    run = rejudged(sample_run(tmp_path), changed(clean_tests(), "SBX-04", outcome=Outcome.BLOCKED, reason="needs --disruptive"))
+    run = rejudged(
+        sample_run(tmp_path),
+        changed(clean_tests(), "SBX-04", outcome=Outcome.BLOCKED, reason="needs --disruptive"),
+    )
 
     assert judged(run, Policy(max_blocked=7)).exit_code == 0
     report = judged(run, Policy(max_blocked=6))
@@ -111,7 +131,11 @@ def test_more_blocked_than_allowed_fails(tmp_path: Path) -> None:
 
 def test_what_stands_in_the_way_of_most_comes_first(tmp_path: Path) -> None:
     report = judged(
-        sample_run(tmp_path, exit_code=1, tests=[test for test in sample_run(tmp_path).tests if test.outcome is not Outcome.ERROR])
+        sample_run(
+            tmp_path,
+            exit_code=1,
+            tests=[test for test in sample_run(tmp_path).tests if test.outcome is not Outcome.ERROR],
+        )
     )
 
     assert report.failing[0].subject == "EXE-01"
@@ -127,7 +151,9 @@ def test_what_stands_in_the_way_of_most_comes_first(tmp_path: Path) -> None:
         ({"tests": [], "requirements": {}}, "no results"),
     ],
 )
-def test_a_run_that_did_not_end_cannot_be_judged(tmp_path: Path, changes: dict[str, object], words: str) -> None:
+def test_a_run_that_did_not_end_cannot_be_judged(
+    tmp_path: Path, changes: dict[str, object], words: str
+) -> None:
     report = judged(dataclasses.replace(run_a(tmp_path), **changes))  # type: ignore[arg-type]  # real fields
 
     assert report.exit_code == 5
@@ -142,7 +168,9 @@ def test_a_breach_counts_though_the_run_did_not_end(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_harness_is_no_breach(tmp_path: Path) -> None:
-    run = rejudged(sample_run(tmp_path), changed(clean_tests(), "STP-02", outcome=Outcome.ERROR, reason="no registry"))
+    run = rejudged(
+        sample_run(tmp_path), changed(clean_tests(), "STP-02", outcome=Outcome.ERROR, reason="no registry")
+    )
 
     assert judged(run).exit_code == 5
 
@@ -154,14 +182,20 @@ def test_what_the_baseline_has_too_is_not_new(tmp_path: Path) -> None:
     report = judged(run_b(tmp_path), baseline=run_b(tmp_path))
 
     assert report.exit_code == 0
-    assert [finding.sentence for finding in report.remarks if finding.kind is Kind.OLD] == ["7 tests broken in the baseline too: STP-02"]
+    assert [finding.sentence for finding in report.remarks if finding.kind is Kind.OLD] == [
+        "7 tests broken in the baseline too: STP-02"
+    ]
 
 
 def test_a_new_case_of_an_old_breach_that_passed_before_is_new(tmp_path: Path) -> None:
     after = run_b(tmp_path)
     first = next(test.id for test in after.tests if test.requirement == "STP-02")
     before = dataclasses.replace(
-        after, tests=[dataclasses.replace(test, outcome=Outcome.PASSED) if test.id == first else test for test in after.tests]
+        after,
+        tests=[
+            dataclasses.replace(test, outcome=Outcome.PASSED) if test.id == first else test
+            for test in after.tests
+        ],
     )
 
     assert subjects(judged(after, baseline=before)) == [(Kind.BREACH, "STP-02")]
@@ -170,14 +204,24 @@ def test_a_new_case_of_an_old_breach_that_passed_before_is_new(tmp_path: Path) -
 def test_everything_that_is_gone_is_new(tmp_path: Path) -> None:
     report = judged(run_b(tmp_path), baseline=run_a(tmp_path))
 
-    assert subjects(report) == [(Kind.BREACH, "STP-02"), (Kind.CAPABILITY, "AppArmor"), (Kind.GONE, "IMG-02"), (Kind.GONE, "SBX-04")]
+    assert subjects(report) == [
+        (Kind.BREACH, "STP-02"),
+        (Kind.CAPABILITY, "AppArmor"),
+        (Kind.GONE, "IMG-02"),
+        (Kind.GONE, "SBX-04"),
+    ]
     sentences = [finding.sentence for finding in report.failing]
     assert sentences[1].startswith("AppArmor was there and is not there now")
     assert sentences[2] == "7 tests that passed are unsupported now (IMG-02): no default tag"
 
 
 def test_what_is_gone_can_be_waived(tmp_path: Path) -> None:
-    waivers = (waiver(requirement="STP-02"), waiver(requirement="IMG-02"), waiver(requirement="SBX-04"), waiver(capability="AppArmor"))
+    waivers = (
+        waiver(requirement="STP-02"),
+        waiver(requirement="IMG-02"),
+        waiver(requirement="SBX-04"),
+        waiver(capability="AppArmor"),
+    )
 
     assert judged(run_b(tmp_path), Policy(waivers=waivers), run_a(tmp_path)).exit_code == 0
 
@@ -185,7 +229,9 @@ def test_what_is_gone_can_be_waived(tmp_path: Path) -> None:
 def test_a_verdict_of_a_should_that_is_gone_blocks_where_shoulds_do(tmp_path: Path) -> None:
     weak = changed(clean_tests(), "LOG-01", level=Level.SHOULD)
     before = rejudged(sample_run(tmp_path), weak)
-    after = rejudged(sample_run(tmp_path), changed(weak, "LOG-01", outcome=Outcome.UNSUPPORTED, reason="not offered"))
+    after = rejudged(
+        sample_run(tmp_path), changed(weak, "LOG-01", outcome=Outcome.UNSUPPORTED, reason="not offered")
+    )
 
     assert judged(after, baseline=before).exit_code == 0
     assert judged(after, Policy(levels=frozenset({"MUST", SHOULD})), before).exit_code == 1
@@ -194,9 +240,16 @@ def test_a_verdict_of_a_should_that_is_gone_blocks_where_shoulds_do(tmp_path: Pa
 def test_a_verdict_that_is_gone_is_seen_though_its_tests_have_other_names(tmp_path: Path) -> None:
     before = run_a(tmp_path)
     gone = changed(clean_tests(), "IMG-02", outcome=Outcome.UNSUPPORTED, reason="no default tag")
-    renamed = [dataclasses.replace(test, id=f"{test.id}x", name=f"{test.name}x") if test.requirement == "IMG-02" else test for test in gone]
+    renamed = [
+        dataclasses.replace(test, id=f"{test.id}x", name=f"{test.name}x")
+        if test.requirement == "IMG-02"
+        else test
+        for test in gone
+    ]
 
-    report = judged(rejudged(sample_run(tmp_path), renamed, capabilities=before.capabilities), baseline=before)
+    report = judged(
+        rejudged(sample_run(tmp_path), renamed, capabilities=before.capabilities), baseline=before
+    )
 
     assert subjects(report) == [(Kind.GONE, "IMG-02")]
 
@@ -233,12 +286,19 @@ def test_a_baseline_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 def many(number: int) -> GateReport:
     findings = [
-        Finding(kind=Kind.BREACH if index % 2 else Kind.SLOWER, fails=True, subject=f"X-{index}", sentence=f"X-{index}\n{HOSTILE * 20}")
+        Finding(
+            kind=Kind.BREACH if index % 2 else Kind.SLOWER,
+            fails=True,
+            subject=f"X-{index}",
+            sentence=f"X-{index}\n{HOSTILE * 20}",
+        )
         for index in range(number)
     ]
     report = judge_run(measured())
     remarks = [Finding(kind=Kind.SAID, fails=False, subject="", sentence="said")] * 3
-    return dataclasses.replace(report, exit_code=1, sentence="fails: many", failing=findings, remarks=remarks, obstacles=["odd"])
+    return dataclasses.replace(
+        report, exit_code=1, sentence="fails: many", failing=findings, remarks=remarks, obstacles=["odd"]
+    )
 
 
 @pytest.mark.parametrize("number", [1, 5, 7, 8, 9, 40])
@@ -259,7 +319,18 @@ def test_json_has_its_documented_shape(tmp_path: Path) -> None:
 
     assert (data["schema"], data["schema_version"], data["exit_code"]) == ("critests.gate", 1, 1)
     assert set(data) == {
-        *("schema", "schema_version", "exit_code", "sentence", "failing", "obstacles", "remarks", "run", "baseline", "policy"),
+        *(
+            "schema",
+            "schema_version",
+            "exit_code",
+            "sentence",
+            "failing",
+            "obstacles",
+            "remarks",
+            "run",
+            "baseline",
+            "policy",
+        ),
     }
     assert set(data["failing"][0]) == {"kind", "fails", "subject", "sentence", "weight"}
 

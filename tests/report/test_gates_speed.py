@@ -19,12 +19,19 @@ YESTERDAY = dt.date(2026, 11, 19)
 
 
 def waiver(**changes: object) -> Waiver:
-    fields: dict[str, object] = {"reason": "being fixed", "owner": "runtime team", "expires": NEXT_YEAR, "line": 7}
+    fields: dict[str, object] = {
+        "reason": "being fixed",
+        "owner": "runtime team",
+        "expires": NEXT_YEAR,
+        "line": 7,
+    }
     return Waiver(**fields | changes)  # type: ignore[arg-type]  # a test names real fields
 
 
 def judged(run: RunRecord, policy: Policy | None = None, baseline: RunRecord | None = None) -> GateReport:
-    return judge_run(StoredRun(run), policy or Policy(), StoredRun(baseline) if baseline else None, today=TODAY)
+    return judge_run(
+        StoredRun(run), policy or Policy(), StoredRun(baseline) if baseline else None, today=TODAY
+    )
 
 
 def subjects(report: GateReport) -> list[tuple[Kind, str]]:
@@ -59,8 +66,14 @@ def test_a_regression_can_be_allowed_or_waived_for_one_operation() -> None:
 
     own = Policy(bounds=(Bound(operation="B-06 *", max_regression=0.3),))
     assert judge_run(after, own, before).exit_code == 0
-    assert judge_run(after, Policy(waivers=(waiver(operation="B-06 RunPod*"),)), before, today=TODAY).exit_code == 0
-    assert judge_run(after, Policy(bounds=(Bound(operation="B-08 *", max_regression=0.3),)), before).exit_code == 1
+    assert (
+        judge_run(after, Policy(waivers=(waiver(operation="B-06 RunPod*"),)), before, today=TODAY).exit_code
+        == 0
+    )
+    assert (
+        judge_run(after, Policy(bounds=(Bound(operation="B-08 *", max_regression=0.3),)), before).exit_code
+        == 1
+    )
 
 
 def test_what_is_too_noisy_fails_only_where_the_policy_says_so() -> None:
@@ -81,7 +94,9 @@ def test_side_a_of_a_live_comparison_is_the_baseline() -> None:
 
 def test_speed_on_another_machine_cannot_be_judged() -> None:
     before, after = measured(), measured(factors={"RunPodSandbox": 2}, seed=2)
-    other = dataclasses.replace(before, record=dataclasses.replace(before.record, machine=MACHINE | {"kernel": "5.4"}))
+    other = dataclasses.replace(
+        before, record=dataclasses.replace(before.record, machine=MACHINE | {"kernel": "5.4"})
+    )
 
     with pytest.raises(NotComparable, match="not alike"):
         judge_run(after, baseline=other)
@@ -91,7 +106,9 @@ def test_speed_on_another_machine_cannot_be_judged() -> None:
 def test_conformance_is_judged_though_speed_cannot_be(tmp_path: Path) -> None:
     before, after = measured(), measured(seed=2)
     kept = run_a(tmp_path)
-    left = dataclasses.replace(before.record, tests=kept.tests, requirements=kept.requirements, machine=MACHINE | {"kernel": "5.4"})
+    left = dataclasses.replace(
+        before.record, tests=kept.tests, requirements=kept.requirements, machine=MACHINE | {"kernel": "5.4"}
+    )
     right = dataclasses.replace(after.record, tests=kept.tests, requirements=kept.requirements)
 
     report = judge_run(StoredRun(right, after.samples), baseline=StoredRun(left, before.samples))
@@ -140,8 +157,16 @@ def test_a_lower_bound_is_for_rates() -> None:
 
 
 def test_a_bound_in_the_wrong_unit_is_an_error_of_the_policy() -> None:
-    with pytest.raises(PolicyMalformed, match=r"gate\.toml:3: the bound is in B and B-06 RunPodSandbox is measured in s"):
-        judge_run(measured(), Policy(bounds=(Bound(operation="B-06 RunPodSandbox", at_most=5, unit="B", line=3),), source="gate.toml"))
+    with pytest.raises(
+        PolicyMalformed, match=r"gate\.toml:3: the bound is in B and B-06 RunPodSandbox is measured in s"
+    ):
+        judge_run(
+            measured(),
+            Policy(
+                bounds=(Bound(operation="B-06 RunPodSandbox", at_most=5, unit="B", line=3),),
+                source="gate.toml",
+            ),
+        )
 
 
 def test_a_bound_that_matches_nothing_is_said_or_fails() -> None:

@@ -66,7 +66,9 @@ def test_every_link_of_the_page_leads_somewhere(record: RunRecord, tmp_path: Pat
     page = Page(to_html(record, tmp_path))
 
     ids = [value for _, name, value in page.attributes if name == "id"]
-    targets = {value.lstrip("#") for _, name, value in page.attributes if name in {"href", "for", "aria-labelledby"}}
+    targets = {
+        value.lstrip("#") for _, name, value in page.attributes if name in {"href", "for", "aria-labelledby"}
+    }
     assert len(ids) == len(set(ids))
     assert targets <= set(ids)
 
@@ -96,14 +98,28 @@ def test_every_requirement_and_capability_is_there(record: RunRecord, tmp_path: 
 
 def test_hostile_output_is_inert_and_bounded(record: RunRecord, tmp_path: Path) -> None:
     write_evidence(record, tmp_path, log_bytes=10 * 1024 * 1024)
-    one = dataclasses.replace(record.tests[0], outcome=Outcome.FAILED, name=HOSTILE, title=HOSTILE, reason=HOSTILE, seen=HOSTILE * 9000)
+    one = dataclasses.replace(
+        record.tests[0],
+        outcome=Outcome.FAILED,
+        name=HOSTILE,
+        title=HOSTILE,
+        reason=HOSTILE,
+        seen=HOSTILE * 9000,
+    )
     hostile = [dataclasses.replace(one, id=f"{HOSTILE}{number}") for number in range(300)]
 
-    source = to_html(dataclasses.replace(record, tests=[*record.tests, *hostile], notes=[HOSTILE], machine={HOSTILE: HOSTILE}), tmp_path)
+    source = to_html(
+        dataclasses.replace(
+            record, tests=[*record.tests, *hostile], notes=[HOSTILE], machine={HOSTILE: HOSTILE}
+        ),
+        tmp_path,
+    )
 
     assert Page(source).tags.count("script") == 1
     assert len(source) < 15_000_000
-    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", source)
+    assert not re.search(
+        "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", source
+    )
     assert "bytes are left out here; all of it is in container.log" in source
     source.encode()
 
@@ -111,13 +127,23 @@ def test_hostile_output_is_inert_and_bounded(record: RunRecord, tmp_path: Path) 
 def test_the_page_forbids_what_it_does_not_use(record: RunRecord) -> None:
     source = to_html(record)
 
-    policy = next(value for tag, name, value in Page(source).attributes if tag == "meta" and name == "content" and "default-src" in value)
+    policy = next(
+        value
+        for tag, name, value in Page(source).attributes
+        if tag == "meta" and name == "content" and "default-src" in value
+    )
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-")
 
 
 @pytest.mark.parametrize(
     ("code", "word"),
-    [(0, "Conforms"), (1, "Does not conform"), (2, "Interrupted"), (5, "Could not be tested"), (77, "Exit code 77")],
+    [
+        (0, "Conforms"),
+        (1, "Does not conform"),
+        (2, "Interrupted"),
+        (5, "Could not be tested"),
+        (77, "Exit code 77"),
+    ],
 )
 def test_the_headline_says_the_verdict(record: RunRecord, code: int, word: str) -> None:
     assert f"</span>{word}</p>" in to_html(dataclasses.replace(record, exit_code=code))
@@ -125,7 +151,11 @@ def test_the_headline_says_the_verdict(record: RunRecord, code: int, word: str) 
 
 def test_a_run_without_tests_still_is_a_page(record: RunRecord) -> None:
     empty = RunRecord(
-        run_id="r", suite_version="1", started=1.0, finished=1.0, runtime=dataclasses.replace(record.runtime, name="", handlers=[])
+        run_id="r",
+        suite_version="1",
+        started=1.0,
+        finished=1.0,
+        runtime=dataclasses.replace(record.runtime, name="", handlers=[]),
     )
 
     assert "unknown runtime" in to_html(empty)
@@ -160,7 +190,10 @@ def luminance(colour: str) -> float:
 
 
 def mixed(colour: str, ground: str, share: float) -> str:
-    parts = [round(int(colour[at : at + 2], 16) * share + int(ground[at : at + 2], 16) * (1 - share)) for at in (1, 3, 5)]
+    parts = [
+        round(int(colour[at : at + 2], 16) * share + int(ground[at : at + 2], 16) * (1 - share))
+        for at in (1, 3, 5)
+    ]
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 

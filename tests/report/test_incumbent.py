@@ -75,7 +75,9 @@ def test_operations_get_the_names_of_rpcs_and_the_order_of_sample_indices(tmp_pa
     ],
 )
 def test_what_a_file_holds_is_told_by_its_operations(tmp_path: Path, names: list[str], scenario: str) -> None:
-    _, series = read_incumbent([written(tmp_path, document(names), "renamed.json")], runtime="cri-o", version="1.31")
+    _, series = read_incumbent(
+        [written(tmp_path, document(names), "renamed.json")], runtime="cri-o", version="1.31"
+    )
 
     assert {each.scenario for each in series} == {scenario}
     assert len(series) == len(names)
@@ -91,13 +93,25 @@ def test_what_was_imported_is_written_as_it_was(tmp_path: Path) -> None:
     assert path.name == "container_benchmark_data.json"
     assert (again["operationsNames"], again["numParallel"]) == (CONTAINER, 2)
     points = sorted(original["datapoints"], key=lambda point: int(point["sampleIndex"]))
-    assert [point["operationsDurationsNs"] for point in again["datapoints"]] == [point["operationsDurationsNs"] for point in points]
-    assert [point["startTime"] for point in again["datapoints"]] == pytest.approx([point["startTime"] for point in points], abs=1000)
-    assert set(again["datapoints"][0]) == {"sampleIndex", "startTime", "endTime", "operationsDurationsNs", "metaInfo"}
+    assert [point["operationsDurationsNs"] for point in again["datapoints"]] == [
+        point["operationsDurationsNs"] for point in points
+    ]
+    assert [point["startTime"] for point in again["datapoints"]] == pytest.approx(
+        [point["startTime"] for point in points], abs=1000
+    )
+    assert set(again["datapoints"][0]) == {
+        "sampleIndex",
+        "startTime",
+        "endTime",
+        "operationsDurationsNs",
+        "metaInfo",
+    }
 
 
 def test_only_whole_cycles_of_our_own_runs_are_written(tmp_path: Path) -> None:
-    create, start = (Series(scenario="B-06", operation=name) for name in ("CreateContainer", "StartContainer"))
+    create, start = (
+        Series(scenario="B-06", operation=name) for name in ("CreateContainer", "StartContainer")
+    )
     for index in range(6):
         create.add(0.03, float(index), code="UNKNOWN" if index == 2 else "OK")
         if index != 2:
@@ -115,7 +129,11 @@ def test_sides_of_a_comparison_are_written_apart(tmp_path: Path) -> None:
 
     found = {str(path.relative_to(tmp_path)) for path in write_incumbent(record, series, tmp_path)}
 
-    assert {"a/container_benchmark_data.json", "b/container_benchmark_data.json", "a/pod_benchmark_data.json"} <= found
+    assert {
+        "a/container_benchmark_data.json",
+        "b/container_benchmark_data.json",
+        "a/pod_benchmark_data.json",
+    } <= found
 
 
 def test_the_arrays_of_early_2022_are_read(tmp_path: Path) -> None:
@@ -150,14 +168,26 @@ def test_oddities_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
         ('{"datapoints": [1,}', ":1: not JSON"),
         ("[1, 2]", "it holds no JSON object"),
         ({"schema": "critests.run"}, "it has no operationsNames and no datapoints"),
-        (document(["Boot", "Halt"]), "of its operations (Boot, Halt) none is one of critest's (CreateContainer, "),
+        (
+            document(["Boot", "Halt"]),
+            "of its operations (Boot, Halt) none is one of critest's (CreateContainer, ",
+        ),
         ({"operationsNames": [], "numParallel": 1, "datapoints": []}, "operationsNames is no list of names"),
         ({"operationsNames": CONTAINER, "numParallel": 1, "datapoints": {}}, "datapoints is no list"),
-        ({"operationsNames": CONTAINER, "numParallel": 1, "datapoints": [7]}, "datapoints[0] has no operationsDurationsNs"),
-        ({"operationsNames": CONTAINER, "numParallel": "two", "datapoints": []}, 'numParallel holds "two", which is no whole number'),
+        (
+            {"operationsNames": CONTAINER, "numParallel": 1, "datapoints": [7]},
+            "datapoints[0] has no operationsDurationsNs",
+        ),
+        (
+            {"operationsNames": CONTAINER, "numParallel": "two", "datapoints": []},
+            'numParallel holds "two", which is no whole number',
+        ),
         ({"CreateContainer": [1.5]}, "CreateContainer holds 1.5, which is no whole number"),
         ({"CreateContainer": [1 << 70]}, "a number that no clock shows"),
-        ({"operationsNames": CONTAINER, "numParallel": 1, "datapoints": []}, "there is not one sample to import"),
+        (
+            {"operationsNames": CONTAINER, "numParallel": 1, "datapoints": []},
+            "there is not one sample to import",
+        ),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
@@ -176,7 +206,15 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_the_command_makes_a_run_with_its_samples(tmp_path: Path) -> None:
     path = written(tmp_path, document(CONTAINER))
-    arguments = [str(path), "--runtime", "containerd", "--version", "1.7.1", "--results", str(tmp_path / "results")]
+    arguments = [
+        str(path),
+        "--runtime",
+        "containerd",
+        "--version",
+        "1.7.1",
+        "--results",
+        str(tmp_path / "results"),
+    ]
 
     done = CliRunner().invoke(import_, arguments)
 
@@ -190,7 +228,10 @@ def test_the_command_makes_a_run_with_its_samples(tmp_path: Path) -> None:
 def test_the_command_refuses_what_is_cut_off(tmp_path: Path) -> None:
     path = written(tmp_path, '{"operationsNames": [')
 
-    done = CliRunner().invoke(import_, [str(path), "--runtime", "containerd", "--version", "1.7.1", "--results", str(tmp_path / "results")])
+    done = CliRunner().invoke(
+        import_,
+        [str(path), "--runtime", "containerd", "--version", "1.7.1", "--results", str(tmp_path / "results")],
+    )
 
     assert done.exit_code == 5
     assert "is cut off after 21 characters" in done.output

@@ -16,7 +16,8 @@ from critests.record.run import CapabilityFact, RunRecord
 from critests.report.junit import to_junit
 from tests.report.sample_run import HOSTILE, sample_run
 
-# What the published schema of this dialect allows: element to (attributes that must be there, attributes that may, children in order).
+# What the published schema of this dialect allows: element to (attributes that must be there, attributes that
+# may, children in order).
 SHAPE: dict[str, tuple[set[str], set[str], tuple[str, ...]]] = {
     "testsuites": (set(), {"name", "time", "tests", "failures", "errors"}, ("testsuite",)),
     "testsuite": (
@@ -84,13 +85,19 @@ def test_names_are_unique_without_their_module(record: RunRecord) -> None:
 
     document = to_junit(dataclasses.replace(record, tests=[*record.tests, *twins]))
 
-    names = Counter(case.get("name") for case in ET.fromstring(document).iter("testcase"))  # noqa: S314 - our own document
+    # our own document
+    names = Counter(case.get("name") for case in ET.fromstring(document).iter("testcase"))  # noqa: S314 - see above
     assert set(names.values()) == {1}
     assert {"test_twin (images.a)", "test_twin (images.b)", "test_twin (images.b) #2"} <= set(names)
 
 
 def test_skipped_cases_say_why(record: RunRecord) -> None:
-    messages = {message for case in cases(record).values() for element in case.iter("skipped") if (message := element.get("message"))}
+    messages = {
+        message
+        for case in cases(record).values()
+        for element in case.iter("skipped")
+        if (message := element.get("message"))
+    }
 
     assert "blocked: needs --disruptive" in messages
     assert "blocked: EXE-01 (Exec) stood in the way: Exec: INTERNAL: stream server is not running" in messages
@@ -118,7 +125,12 @@ def test_a_failure_starts_with_its_requirement_and_says_how_to_repeat_it(record:
 
 def test_hostile_output_is_cleaned_and_bounded(record: RunRecord) -> None:
     hostile = dataclasses.replace(
-        record.tests[0], outcome=Outcome.FAILED, reason=HOSTILE, seen=HOSTILE * 200_000, detail=HOSTILE, name=f"test_x[{HOSTILE}]"
+        record.tests[0],
+        outcome=Outcome.FAILED,
+        reason=HOSTILE,
+        seen=HOSTILE * 200_000,
+        detail=HOSTILE,
+        name=f"test_x[{HOSTILE}]",
     )
 
     document = to_junit(dataclasses.replace(record, tests=[hostile]))
@@ -135,7 +147,16 @@ def test_hostile_output_is_cleaned_and_bounded(record: RunRecord) -> None:
 @given(st.text(st.characters(codec=None, exclude_categories=())))
 @settings(max_examples=60)
 def test_any_text_gives_a_document_that_parses(text: str) -> None:
-    test = TestResult(id=text, name=text, outcome=Outcome.FAILED, reason=text, seen=text, detail=text, requirement=text, handler=text)
+    test = TestResult(
+        id=text,
+        name=text,
+        outcome=Outcome.FAILED,
+        reason=text,
+        seen=text,
+        detail=text,
+        requirement=text,
+        handler=text,
+    )
     record = RunRecord(
         run_id=text,
         suite_version=text,
@@ -145,7 +166,17 @@ def test_any_text_gives_a_document_that_parses(text: str) -> None:
         machine={"hostname": text},
         capabilities=[CapabilityFact(name=text, present=None)],
         tests=[test],
-        operations=[OperationResult(scenario=text, operation=text, dimensions={text: text}, unit=text, count=1, mean=1.0, note=text)],
+        operations=[
+            OperationResult(
+                scenario=text,
+                operation=text,
+                dimensions={text: text},
+                unit=text,
+                count=1,
+                mean=1.0,
+                note=text,
+            )
+        ],
     )
 
     ET.fromstring(to_junit(record).encode())  # noqa: S314 - our own document

@@ -43,12 +43,23 @@ def texts(svg: str) -> list[str]:
 def every_plot() -> list[str]:
     """Return a plot of each kind, of hostile names and many samples."""
     values = latencies("many", 0.03, 10_000, tail=0.05)
-    law = {level: [400 * level / (1 + 0.1 * (level - 1) + 0.001 * level * (level - 1))] for level in (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)}
+    law = {
+        level: [400 * level / (1 + 0.1 * (level - 1) + 0.001 * level * (level - 1))]
+        for level in (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+    }
     return [
         distribution([Sample(HOSTILE, values), Sample("b" * 300, values[:500])], title=HOSTILE),
-        against_number([(HOSTILE, [Level(1, 0.1, 0.09, 0.11, 0.2), Level(100, 0.3)])], of=HOSTILE, title=HOSTILE),
+        against_number(
+            [(HOSTILE, [Level(1, 0.1, 0.09, 0.11, 0.2), Level(100, 0.3)])], of=HOSTILE, title=HOSTILE
+        ),
         throughput([(HOSTILE, law)], title=HOSTILE),
-        timeline(values, [index * 0.05 for index in range(10_000)], title=HOSTILE, warm_up=200, failed=list(range(0, 10_000, 3))),
+        timeline(
+            values,
+            [index * 0.05 for index in range(10_000)],
+            title=HOSTILE,
+            warm_up=200,
+            failed=list(range(0, 10_000, 3)),
+        ),
         phase_split([(HOSTILE, {"cni": 0.08, HOSTILE: 0.02})], title=HOSTILE),
     ]
 
@@ -58,19 +69,34 @@ def test_a_plot_is_harmless_small_and_named_for_those_who_do_not_see_it(svg: str
     root = parsed(svg)
 
     assert len(svg) < BOUND
-    assert not {element.tag for element in root.iter()} & {f"{SVG}script", f"{SVG}image", f"{SVG}a", f"{SVG}foreignObject", f"{SVG}style"}
-    assert not any(name.startswith("on") or "href" in name for element in root.iter() for name in element.attrib)
+    assert not {element.tag for element in root.iter()} & {
+        f"{SVG}script",
+        f"{SVG}image",
+        f"{SVG}a",
+        f"{SVG}foreignObject",
+        f"{SVG}style",
+    }
+    assert not any(
+        name.startswith("on") or "href" in name for element in root.iter() for name in element.attrib
+    )
     assert "\x1b" not in svg
     assert root.get("role") == "img"
     title, description = root[0], root[1]
     assert (title.tag, description.tag) == (f"{SVG}title", f"{SVG}desc")
-    assert (root.get("aria-labelledby"), root.get("aria-describedby")) == (title.get("id"), description.get("id"))
+    assert (root.get("aria-labelledby"), root.get("aria-describedby")) == (
+        title.get("id"),
+        description.get("id"),
+    )
     assert "<script>alert" in (title.text or "")
     assert description.text
 
 
 @pytest.mark.parametrize(
-    "svg", [*every_plot(), *(figure.svg for figure in figures(sample_series(sides=True, size=300), {"a": "old", "b": "new"}))]
+    "svg",
+    [
+        *every_plot(),
+        *(figure.svg for figure in figures(sample_series(sides=True, size=300), {"a": "old", "b": "new"})),
+    ],
 )
 def test_labels_stay_on_the_sheet_and_do_not_touch_each_other(svg: str) -> None:
     rows: dict[float, list[tuple[float, float]]] = {}
@@ -100,7 +126,9 @@ def contrast(one: str, other: str) -> float:
 
     def luminance(colour: str) -> float:
         parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        red, green, blue = (
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
@@ -110,7 +138,9 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize(("part", "ground"), [(0, "#ffffff"), (1, "#171b22")])
 def test_colours_stand_out_from_the_ground_and_carry_lettering(part: int, ground: str) -> None:
     block = STYLE.split("@media")[part]
-    colours = re.findall(r"--(?:p\d|bad): (#[0-9a-f]{6})", block) + re.findall(r"--p-(?:ink|soft): var\(--\w+, (#[0-9a-f]{6})\)", block)
+    colours = re.findall(r"--(?:p\d|bad): (#[0-9a-f]{6})", block) + re.findall(
+        r"--p-(?:ink|soft): var\(--\w+, (#[0-9a-f]{6})\)", block
+    )
 
     assert len(colours) == 9
     assert min(contrast(colour, ground) for colour in colours) >= 4.5
@@ -137,7 +167,14 @@ def test_odd_samples_are_drawn_all_the_same(values: list[float]) -> None:
     assert parsed(distribution([Sample("x", values)], title="t")) is not None
     if len(values) > 1:
         assert parsed(timeline(values, [float(index) for index in range(len(values))], title="t")) is not None
-        assert parsed(timeline(values, [7.0] * len(values), title="t", warm_up=len(values), failed=range(len(values)))) is not None
+        assert (
+            parsed(
+                timeline(
+                    values, [7.0] * len(values), title="t", warm_up=len(values), failed=range(len(values))
+                )
+            )
+            is not None
+        )
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
@@ -172,17 +209,25 @@ def test_warm_up_is_shaded_and_errors_are_crossed() -> None:
     assert "warm-up (5)" in texts(svg)
     assert "errors (2)" in texts(svg)
     shade = next(
-        element for element in parsed(svg).iter(f"{SVG}rect") if element.get("class") == "shade" and float(element.get("height", 0)) > 50
+        element
+        for element in parsed(svg).iter(f"{SVG}rect")
+        if element.get("class") == "shade" and float(element.get("height", 0)) > 50
     )
     assert float(shade.get("width", 0)) == pytest.approx((WIDTH - 66 - 16) * 5 / 20, abs=1)
-    crosses = [element.get("d", "") for element in parsed(svg).iter(f"{SVG}path") if element.get("class") == "cross"]
+    crosses = [
+        element.get("d", "") for element in parsed(svg).iter(f"{SVG}path") if element.get("class") == "cross"
+    ]
     assert [drawn.count("M") for drawn in crosses] == [1, 2]  # the legend's, and the others
 
 
 def test_phases_are_in_their_order_and_their_lettering_fits() -> None:
     svg = phase_split([("RunPodSandbox", {"rest": 0.03, "oci": 0.0004, "cni": 0.08})], title="t")
 
-    assert [text for text in texts(svg) if text in {"CNI", "OCI runtime", "rest"}] == ["CNI", "OCI runtime", "rest"]
+    assert [text for text in texts(svg) if text in {"CNI", "OCI runtime", "rest"}] == [
+        "CNI",
+        "OCI runtime",
+        "rest",
+    ]
     assert "RunPodSandbox: 110 ms" in texts(svg)
     assert "80.0 (72%)" in texts(svg)
     assert not any(text.startswith("0.4 (") or text == "0.4" for text in texts(svg))
@@ -223,7 +268,14 @@ def test_a_plot_stands_alone_as_a_file(tmp_path: Path) -> None:
 
 def test_units_of_throughput_are_those_of_the_samples() -> None:
     series = [
-        Series(scenario="B-24", operation="PullImage", dimensions={"parallel": str(level)}, unit="B/s", value=[level * 4e7], at=[0.0])
+        Series(
+            scenario="B-24",
+            operation="PullImage",
+            dimensions={"parallel": str(level)},
+            unit="B/s",
+            value=[level * 4e7],
+            at=[0.0],
+        )
         for level in (1, 2, 4)
     ]
 
@@ -232,7 +284,10 @@ def test_units_of_throughput_are_those_of_the_samples() -> None:
     assert PER_SECOND not in texts(figure.svg)
 
 
-@pytest.mark.parametrize(("rough", "nice"), [(1.0, 1.0), (1.1, 2.0), (2.1, 2.5), (2.6, 5.0), (5.1, 10.0), (0.03, 0.05), (77.0, 100.0)])
+@pytest.mark.parametrize(
+    ("rough", "nice"),
+    [(1.0, 1.0), (1.1, 2.0), (2.1, 2.5), (2.6, 5.0), (5.1, 10.0), (0.03, 0.05), (77.0, 100.0)],
+)
 def test_steps_are_round(rough: float, nice: float) -> None:
     assert nice_step(rough) == pytest.approx(nice)
 

@@ -8,7 +8,12 @@ import pytest
 from pytest_benchmark.stats import Stats
 
 from critests.record.samples import PER_SECOND, Series
-from critests.report.pytest_benchmark import full_name, statistics_of, to_pytest_benchmark, write_pytest_benchmark
+from critests.report.pytest_benchmark import (
+    full_name,
+    statistics_of,
+    to_pytest_benchmark,
+    write_pytest_benchmark,
+)
 from tests.report.sample_benchmark import latencies, sample_benchmark
 
 
@@ -65,14 +70,25 @@ def test_what_was_measured_twice_under_one_name_is_numbered() -> None:
 
     entries = to_pytest_benchmark(record, [create, create])["benchmarks"]
 
-    assert [entry["fullname"].partition("::")[2] for entry in entries] == ["CreateContainer", "CreateContainer#2"]
+    assert [entry["fullname"].partition("::")[2] for entry in entries] == [
+        "CreateContainer",
+        "CreateContainer#2",
+    ]
 
 
 def test_pytest_benchmark_compares_two_files(tmp_path: Path) -> None:
     record, series = sample_benchmark(size=40)
     files = [write_pytest_benchmark(record, series, tmp_path / f"{name}.json") for name in ("old", "new")]
 
-    command = [sys.executable, "-m", "pytest_benchmark", "compare", *map(str, files), "--columns=median,rounds", "--group-by=fullname"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest_benchmark",
+        "compare",
+        *map(str, files),
+        "--columns=median,rounds",
+        "--group-by=fullname",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)
 
     assert done.returncode == 0, done.stderr

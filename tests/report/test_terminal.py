@@ -28,7 +28,10 @@ def test_a_person_finds_everything_about_a_failure(tmp_path: Path) -> None:
     assert "expected exit_code == 7" in text
     assert "seen     exit_code == 137" in text
     assert f"evidence {tmp_path}/evidence/containers.test_stp" in text
-    assert "repeat   critests run --select STP-02 --runtime-endpoint unix:///run/containerd/containerd.sock\n" in text
+    assert (
+        "repeat   critests run --select STP-02 --runtime-endpoint unix:///run/containerd/containerd.sock\n"
+        in text
+    )
 
 
 def test_root_causes_come_first_and_blocked_tests_are_grouped(tmp_path: Path) -> None:
@@ -45,7 +48,11 @@ def test_root_causes_come_first_and_blocked_tests_are_grouped(tmp_path: Path) ->
 def test_output_of_containers_cannot_steer_the_terminal(tmp_path: Path) -> None:
     text = summary(sample_run(tmp_path))
 
-    assert not {char for char in text if (ord(char) < 32 and char != "\n") or 0x7F <= ord(char) < 0xA0 or 0xD800 <= ord(char) < 0xE000}
+    assert not {
+        char
+        for char in text
+        if (ord(char) < 32 and char != "\n") or 0x7F <= ord(char) < 0xA0 or 0xD800 <= ord(char) < 0xE000
+    }
     assert "\u202e" not in text
     assert "\\u202e" in text
 
@@ -53,7 +60,9 @@ def test_output_of_containers_cannot_steer_the_terminal(tmp_path: Path) -> None:
 def test_a_run_of_failures_stays_readable(tmp_path: Path) -> None:
     record = sample_run(tmp_path)
     failed = [
-        dataclasses.replace(test, outcome=Outcome.FAILED, seen="x" * 100_000, detail="y" * 100_000, requirement=f"A-{number}")
+        dataclasses.replace(
+            test, outcome=Outcome.FAILED, seen="x" * 100_000, detail="y" * 100_000, requirement=f"A-{number}"
+        )
         for number, test in enumerate(record.tests * 8)
     ]
 
@@ -63,19 +72,27 @@ def test_a_run_of_failures_stays_readable(tmp_path: Path) -> None:
     assert len(text) < 20_000
 
 
-def test_text_that_is_no_terminal_is_plain_and_of_a_sane_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_is_no_terminal_is_plain_and_of_a_sane_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
     text = summary(sample_run(tmp_path))
 
     assert "\x1b" not in text
-    free = [line for line in text.splitlines() if not line.strip().startswith(("evidence", "repeat", "record", "exit"))]
+    free = [
+        line
+        for line in text.splitlines()
+        if not line.strip().startswith(("evidence", "repeat", "record", "exit"))
+    ]
     assert max(len(line) for line in free) <= 110
 
 
 def test_a_green_run_says_so_in_a_line(tmp_path: Path) -> None:
     record = sample_run(tmp_path)
-    green = dataclasses.replace(record, tests=[], root_causes=[], exit_code=0, exit_reason="every MUST that could be tested is kept")
+    green = dataclasses.replace(
+        record, tests=[], root_causes=[], exit_code=0, exit_reason="every MUST that could be tested is kept"
+    )
 
     assert "exit 0: every MUST that could be tested is kept" in summary(green)
     assert "Failures" not in summary(green)
@@ -97,7 +114,14 @@ def test_progress_without_a_terminal_is_a_line_now_and_then() -> None:
         clock.now += 0.2
         outcome = Outcome.FAILED if number == 7 else Outcome.PASSED
         progress.test(
-            TestResult(id=f"t{number}", name=f"t{number}", outcome=outcome, area="images", reason="no\x1b[31m", requirement="A-1")
+            TestResult(
+                id=f"t{number}",
+                name=f"t{number}",
+                outcome=outcome,
+                area="images",
+                reason="no\x1b[31m",
+                requirement="A-1",
+            )
         )
     progress.finished()
     progress.finished()

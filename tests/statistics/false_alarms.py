@@ -1,6 +1,8 @@
-"""How often a comparison of equals gives another verdict than "no evidence", and how often a difference is seen.
+"""How often a comparison of equals gives another verdict than "no evidence", and how often a difference is
+seen.
 
-`python -m tests.statistics.false_alarms 2000` prints the shares over that many seeded experiments per line; the tests run fewer.
+`python -m tests.statistics.false_alarms 2000` prints the shares over that many seeded experiments per line;
+the tests run fewer.
 """
 
 import sys
@@ -14,20 +16,31 @@ Experiment = Callable[[int], Evidence]
 
 
 def in_blocks(
-    count: int, size: int, *, memory: float = 0.6, spread: float = 0.2, ratio: float = 1.0, settings: Settings | None = None
+    count: int,
+    size: int,
+    *,
+    memory: float = 0.6,
+    spread: float = 0.2,
+    ratio: float = 1.0,
+    settings: Settings | None = None,
 ) -> Experiment:
     """An experiment in blocks on a machine that drifts by half."""
-    return lambda seed: compare_blocks(blocks(seed, count, size, memory=memory, spread=spread, ratio=ratio), settings or Settings())
+    return lambda seed: compare_blocks(
+        blocks(seed, count, size, memory=memory, spread=spread, ratio=ratio), settings or Settings()
+    )
 
 
 def in_runs(count: int, *, memory: float, ratio: float = 1.0) -> Experiment:
     """An experiment with two separate runs."""
     return lambda seed: compare_runs(
-        latencies(2 * seed, count, memory=memory), latencies(2 * seed + 1, count, memory=memory, median=0.05 * ratio)
+        latencies(2 * seed, count, memory=memory),
+        latencies(2 * seed + 1, count, memory=memory, median=0.05 * ratio),
     )
 
 
-def tally(experiment: Experiment, experiments: int, *, operations: int = 1, first_seed: int = 0) -> Counter[Verdict]:
+def tally(
+    experiment: Experiment, experiments: int, *, operations: int = 1, first_seed: int = 0
+) -> Counter[Verdict]:
     """Count the verdicts of so many comparisons of so many operations each."""
     found: Counter[Verdict] = Counter()
     for number in range(experiments):
@@ -46,7 +59,10 @@ EXPERIMENTS: dict[str, tuple[Experiment, int]] = {
     "equal, 2 runs of 100, memory 0.3": (in_runs(100, memory=0.3), 1),
     "equal, 2 runs of 500, memory 0.8": (in_runs(500, memory=0.8), 1),
     "10 % slower, 1 operation, 60 blocks of 1": (in_blocks(60, 1, ratio=1.1), 1),
-    "10 % slower, 8 operations, 70 blocks of 1, spread an eighth": (in_blocks(70, 1, ratio=1.1, spread=0.125), 8),
+    "10 % slower, 8 operations, 70 blocks of 1, spread an eighth": (
+        in_blocks(70, 1, ratio=1.1, spread=0.125),
+        8,
+    ),
     "10 % slower, 8 operations, 200 blocks of 1": (in_blocks(200, 1, ratio=1.1), 8),
     "10 % slower, 2 runs of 1000, memory 0.5": (in_runs(1000, memory=0.5, ratio=1.1), 1),
 }

@@ -1,4 +1,6 @@
-"""Synthetic latencies, seeded: lognormal, with neighbours that resemble each other, drift and outliers, as a busy machine gives them."""
+"""Synthetic latencies, seeded: lognormal, with neighbours that resemble each other, drift and outliers, as a
+busy machine gives them.
+"""
 
 import math
 import random
@@ -7,16 +9,29 @@ from collections.abc import Iterator
 from critests.statistics.comparison import Block
 
 
-def latencies(seed: int, count: int, *, memory: float = 0.0, spread: float = 0.2, median: float = 0.05) -> list[float]:
-    """A stationary lognormal series whose logarithms are autoregressive: each keeps the share `memory` of its neighbour's deviation."""
+def latencies(
+    seed: int, count: int, *, memory: float = 0.0, spread: float = 0.2, median: float = 0.05
+) -> list[float]:
+    """A stationary lognormal series whose logarithms are autoregressive: each keeps the share `memory` of its
+    neighbour's deviation.
+    """
     steps = _deviations(random.Random(seed), memory, spread)  # noqa: S311 - repeatable, not secret
     return [median * math.exp(next(steps)) for _ in range(count)]
 
 
 def blocks(
-    seed: int, count: int, size: int, *, memory: float = 0.6, spread: float = 0.2, ratio: float = 1.0, drift: float = 0.5
+    seed: int,
+    count: int,
+    size: int,
+    *,
+    memory: float = 0.6,
+    spread: float = 0.2,
+    ratio: float = 1.0,
+    drift: float = 0.5,
 ) -> list[Block]:
-    """Blocks with the sides in random order on a machine that drifts by `drift` over the whole; B takes `ratio` times as long as A."""
+    """Blocks with the sides in random order on a machine that drifts by `drift` over the whole; B takes
+    `ratio` times as long as A.
+    """
     source = random.Random(seed)  # noqa: S311 - repeatable, not secret
     steps = _deviations(source, memory, spread)
     made = []

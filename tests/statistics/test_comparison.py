@@ -1,4 +1,6 @@
-"""Verdicts on synthetic latencies whose truth is known: equals, a slower side, a tail, and too little to tell."""
+"""Verdicts on synthetic latencies whose truth is known: equals, a slower side, a tail, and too little to
+tell.
+"""
 
 import math
 from dataclasses import replace
@@ -7,7 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from critests.statistics import Block, Comparison, Correction, Evidence, Interval, Settings, Verdict, compare_blocks, compare_runs, verdicts
+from critests.statistics import (
+    Block,
+    Comparison,
+    Correction,
+    Evidence,
+    Interval,
+    Settings,
+    Verdict,
+    compare_blocks,
+    compare_runs,
+    verdicts,
+)
 from tests.statistics.false_alarms import in_blocks, in_runs, tally
 from tests.statistics.synthetic import blocks, latencies
 
@@ -23,8 +36,12 @@ def alone(evidence: Evidence, chosen: Settings | None = None) -> Comparison:
     [(30, 1, 0.6, 1), (30, 3, 0.95, 1), (20, 1, 0.6, 8)],
     ids=["one operation", "strong memory", "eight operations"],
 )
-def test_equals_in_blocks_are_told_apart_at_most_once_in_a_hundred(count: int, size: int, memory: float, operations: int) -> None:
-    found = tally(in_blocks(count, size, memory=memory), 600 // operations, operations=operations, first_seed=1000)
+def test_equals_in_blocks_are_told_apart_at_most_once_in_a_hundred(
+    count: int, size: int, memory: float, operations: int
+) -> None:
+    found = tally(
+        in_blocks(count, size, memory=memory), 600 // operations, operations=operations, first_seed=1000
+    )
 
     assert found.total() - found[Verdict.NO_EVIDENCE] <= 0.01 * found.total()
 
@@ -39,7 +56,9 @@ def test_equal_runs_are_told_apart_at_most_once_in_a_hundred(count: int, memory:
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.1, Verdict.SLOWER), (1 / 1.1, Verdict.FASTER)])
 def test_a_tenth_is_seen_among_eight_operations(ratio: float, verdict: Verdict) -> None:
-    """A minute holds about 70 pod cycles of each side; the deviations are those of a start of a container, about an eighth."""
+    """A minute holds about 70 pod cycles of each side; the deviations are those of a start of a container,
+    about an eighth.
+    """
     found = tally(in_blocks(70, 1, ratio=ratio, spread=0.125), 6, operations=8)
 
     assert found[verdict] >= 0.9 * found.total()
@@ -60,7 +79,10 @@ def test_the_interval_holds_the_true_ratio() -> None:
 
 
 def test_a_slower_tail_is_seen_while_the_median_is_equal() -> None:
-    made = [Block(block.a, [value * (3 if number % 40 == 0 else 1) for number, value in enumerate(block.b)]) for block in blocks(8, 40, 80)]
+    made = [
+        Block(block.a, [value * (3 if number % 40 == 0 else 1) for number, value in enumerate(block.b)])
+        for block in blocks(8, 40, 80)
+    ]
 
     assert alone(compare_blocks(made)).verdict is Verdict.NO_EVIDENCE
     tail = alone(compare_blocks(made, P99), P99)
@@ -72,7 +94,10 @@ def test_a_slower_tail_is_seen_while_the_median_is_equal() -> None:
 
 @pytest.mark.parametrize("equal_sizes", [True, False])
 def test_equal_tails_are_not_told_apart(equal_sizes: bool) -> None:
-    made = [[Block(b.a, b.b[: 80 if equal_sizes else 70]) for b in blocks(seed, 40, 80, memory=0.2, drift=0.0)] for seed in range(20)]
+    made = [
+        [Block(b.a, b.b[: 80 if equal_sizes else 70]) for b in blocks(seed, 40, 80, memory=0.2, drift=0.0)]
+        for seed in range(20)
+    ]
 
     found = [alone(compare_blocks(sides, P99), P99).verdict for sides in made]
 
@@ -122,7 +147,10 @@ def test_for_a_rate_more_is_faster() -> None:
 
 def test_a_correction_can_take_a_verdict_back() -> None:
     evidence = Evidence(1.1, Interval(1.01, 1.2, 0.995), 0.004, 1e-9, "made up", (50, 50), 50)
-    many = {str(number): evidence if number == 0 else replace(evidence, p_value=0.9, ratio=1.0) for number in range(10)}
+    many = {
+        str(number): evidence if number == 0 else replace(evidence, p_value=0.9, ratio=1.0)
+        for number in range(10)
+    }
 
     assert alone(evidence).verdict is Verdict.SLOWER
     assert verdicts(many)["0"].verdict is Verdict.NO_EVIDENCE
@@ -160,8 +188,11 @@ def test_what_has_no_logarithm_is_refused(bad: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "significance", "effect", "resolution"), [(1, 0.01, 0, 1), (0.5, 0, 0, 1), (0.5, 0.01, -1, 1), (0.5, 0.01, 0, 0)]
+    ("at", "significance", "effect", "resolution"),
+    [(1, 0.01, 0, 1), (0.5, 0, 0, 1), (0.5, 0.01, -1, 1), (0.5, 0.01, 0, 0)],
 )
-def test_settings_out_of_range_are_refused(at: float, significance: float, effect: float, resolution: float) -> None:
+def test_settings_out_of_range_are_refused(
+    at: float, significance: float, effect: float, resolution: float
+) -> None:
     with pytest.raises(ValueError, match="quantile and significance"):
         Settings(quantile=at, significance=significance, smallest_effect=effect, resolution=resolution)

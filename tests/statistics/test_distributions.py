@@ -27,7 +27,9 @@ from critests.statistics.distributions import (
         (10, 10, 0.3, 1.0),
     ],
 )
-def test_binomial_cdf_is_that_of_scipy(successes: int, trials: int, probability: float, expected: float) -> None:
+def test_binomial_cdf_is_that_of_scipy(
+    successes: int, trials: int, probability: float, expected: float
+) -> None:
     assert binomial_cdf(successes, trials, probability) == pytest.approx(expected, rel=1e-9)
 
 
@@ -45,7 +47,8 @@ def test_binomial_cdf_refuses_what_is_no_distribution(trials: int, probability: 
 @given(st.lists(st.integers(-6, 6), max_size=8))
 def test_sign_flips_are_counted_as_by_hand(differences: list[int]) -> None:
     sums = [
-        sum(sign * value for sign, value in zip(signs, differences, strict=True)) for signs in product((-1, 1), repeat=len(differences))
+        sum(sign * value for sign, value in zip(signs, differences, strict=True))
+        for signs in product((-1, 1), repeat=len(differences))
     ]
     seen = sum(differences)
 
@@ -74,8 +77,12 @@ def test_signed_rank_critical_values_are_those_of_the_tables(count: int, largest
     assert signed_rank_critical(count, 0.025) == largest_rejected + 1
 
 
-@pytest.mark.parametrize(("first", "second", "largest_rejected"), [(3, 3, -1), (5, 5, 2), (8, 10, 17), (10, 10, 23), (20, 20, 127)])
-def test_rank_sum_critical_values_are_those_of_the_tables(first: int, second: int, largest_rejected: int) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "largest_rejected"), [(3, 3, -1), (5, 5, 2), (8, 10, 17), (10, 10, 23), (20, 20, 127)]
+)
+def test_rank_sum_critical_values_are_those_of_the_tables(
+    first: int, second: int, largest_rejected: int
+) -> None:
     """Two-sided 5 % (Mann and Whitney's table)."""
     assert rank_sum_critical(first, second, 0.025) == largest_rejected + 1
 

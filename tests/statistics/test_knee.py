@@ -19,14 +19,20 @@ def made(contention: float, coherency: float) -> dict[float, float]:
 def test_the_law_is_recovered(contention: float, coherency: float) -> None:
     found = fit_scalability(made(contention, coherency))
 
-    assert (found.rate, found.contention, found.coherency) == pytest.approx((25.0, contention, coherency), abs=1e-6)
+    assert (found.rate, found.contention, found.coherency) == pytest.approx(
+        (25.0, contention, coherency), abs=1e-6
+    )
     assert found.determination == pytest.approx(1.0)
     assert found.peak == pytest.approx(math.sqrt((1 - contention) / coherency), rel=1e-3)
 
 
 def test_the_law_is_recovered_under_noise() -> None:
     source = random.Random(1)  # noqa: S311 - repeatable, not secret
-    points = [(level, value * source.lognormvariate(0, 0.03)) for level, value in made(0.05, 0.002).items() for _ in range(3)]
+    points = [
+        (level, value * source.lognormvariate(0, 0.03))
+        for level, value in made(0.05, 0.002).items()
+        for _ in range(3)
+    ]
 
     found = fit_scalability(points)
 

@@ -24,7 +24,9 @@ from tests.statistics.synthetic import latencies
 
 def test_quantiles_are_those_of_numpy() -> None:
     """numpy.quantile([3, 1, 4, 1, 5, 9, 2, 6], [0.1, 0.5, 0.9]) of numpy 2."""
-    assert [quantile([3, 1, 4, 1, 5, 9, 2, 6], at) for at in (0.1, 0.5, 0.9)] == pytest.approx([1.0, 3.5, 6.9])
+    assert [quantile([3, 1, 4, 1, 5, 9, 2, 6], at) for at in (0.1, 0.5, 0.9)] == pytest.approx(
+        [1.0, 3.5, 6.9]
+    )
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30))
@@ -46,7 +48,9 @@ def test_a_quantile_of_nothing_or_nowhere_is_refused(samples: list[float], at: f
 
 
 def test_the_interval_of_the_median_of_ten_is_the_textbook_one() -> None:
-    """The second to the ninth of ten cover the median with probability 1 - 22/1024 (David and Nagaraja, 7.1)."""
+    """The second to the ninth of ten cover the median with probability 1 - 22/1024 (David and Nagaraja,
+    7.1).
+    """
     interval = quantile_interval(range(1, 11), 0.5)
 
     assert interval is not None
@@ -77,7 +81,10 @@ def test_dependence_between_neighbours_widens_the_interval() -> None:
     assert honest.low < plain.low < plain.high < honest.high
 
 
-@pytest.mark.parametrize(("at", "count"), [(0.5, 6), (0.75, 13), (0.1, 100), (0.9, 100), (0.95, 200), (0.99, 1000), (0.999, 10_000)])
+@pytest.mark.parametrize(
+    ("at", "count"),
+    [(0.5, 6), (0.75, 13), (0.1, 100), (0.9, 100), (0.95, 200), (0.99, 1000), (0.999, 10_000)],
+)
 def test_samples_needed(at: float, count: int) -> None:
     assert samples_needed(at) == count
     assert supports(count, at)
@@ -114,7 +121,13 @@ def test_inefficiency_of_a_constant_is_one() -> None:
 def test_a_summary_says_what_it_knows() -> None:
     summary = summarise([3.0, 1.0, 2.0, 5.0, 4.0, 6.0, 7.0])
 
-    assert (summary.count, summary.minimum, summary.maximum, summary.mean, summary.mad) == (7, 1.0, 7.0, 4.0, 2.0)
+    assert (summary.count, summary.minimum, summary.maximum, summary.mean, summary.mad) == (
+        7,
+        1.0,
+        7.0,
+        4.0,
+        2.0,
+    )
     assert summary.quantiles[0.5].value == 4.0
     assert summary.quantiles[0.5].interval == Interval(1.0, 7.0, 1 - 2 / 128)
 

@@ -1,4 +1,6 @@
-"""Warm-up, stopping, change points and trends: on series whose truth is known, and against scipy 1.16 (theilslopes, kendalltau)."""
+"""Warm-up, stopping, change points and trends: on series whose truth is known, and against scipy 1.16
+(theilslopes, kendalltau).
+"""
 
 import itertools
 import math
@@ -8,7 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from critests.statistics import Plan, Steadiness, Stop, change_points, collect, decide, mann_kendall, trend, warm_up
+from critests.statistics import (
+    Plan,
+    Steadiness,
+    Stop,
+    change_points,
+    collect,
+    decide,
+    mann_kendall,
+    trend,
+    warm_up,
+)
 from critests.statistics.change_points import best_split
 from tests.statistics.synthetic import latencies
 
@@ -26,7 +38,10 @@ def test_a_steady_series_has_hardly_a_warm_up() -> None:
 
 
 def test_the_end_of_a_decaying_warm_up_is_found() -> None:
-    found = [warm_up([value * (1 + 2 * math.exp(-index / 20)) for index, value in enumerate(latencies(seed, 400))]) for seed in range(30)]
+    found = [
+        warm_up([value * (1 + 2 * math.exp(-index / 20)) for index, value in enumerate(latencies(seed, 400))])
+        for seed in range(30)
+    ]
 
     assert all(30 <= item.samples <= 200 for item in found)
     assert sum(item.steadiness is Steadiness.STEADY for item in found) >= 27
@@ -39,9 +54,16 @@ def test_the_end_of_a_step_is_found() -> None:
     assert 60 <= found.samples <= 75
 
 
-@pytest.mark.parametrize("shape", [lambda index: 1 + index / 200, lambda index: 1.5 if index > 300 else 1], ids=["grows", "late step"])
+@pytest.mark.parametrize(
+    "shape",
+    [lambda index: 1 + index / 200, lambda index: 1.5 if index > 300 else 1],
+    ids=["grows", "late step"],
+)
 def test_what_never_becomes_steady_is_called_so(shape: Callable[[int], float]) -> None:
-    found = [warm_up([value * shape(index) for index, value in enumerate(latencies(seed, 400))]) for seed in range(20)]
+    found = [
+        warm_up([value * shape(index) for index, value in enumerate(latencies(seed, 400))])
+        for seed in range(20)
+    ]
 
     assert sum(item.steadiness is Steadiness.NEVER_STEADY for item in found) >= 18
 
@@ -71,7 +93,9 @@ def test_sampling_stops_once_the_median_is_sharp() -> None:
 def test_the_time_budget_ends_sampling_and_is_named() -> None:
     clock = itertools.count()
 
-    samples, decision = collect(lambda: 1.0 + len(str(next(clock))), Plan(seconds=9), clock=lambda: float(next(clock)))
+    samples, decision = collect(
+        lambda: 1.0 + len(str(next(clock))), Plan(seconds=9), clock=lambda: float(next(clock))
+    )
 
     assert decision.stop is Stop.OUT_OF_TIME
     assert decision.estimate is None
@@ -141,7 +165,9 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     assert change_points(series, seed=7) == change_points(series, seed=7)
 
 
-@pytest.mark.parametrize("series", [[], [1.0], [1.0] * 30, [0.0] * 15], ids=["nothing", "one", "constant", "zeros"])
+@pytest.mark.parametrize(
+    "series", [[], [1.0], [1.0] * 30, [0.0] * 15], ids=["nothing", "one", "constant", "zeros"]
+)
 def test_series_without_a_change(series: list[float]) -> None:
     assert change_points(series, seed=1) == []
 
@@ -170,7 +196,12 @@ def test_the_split_is_that_of_the_definition(values: list[int]) -> None:
 
     def scaled(index: int) -> float:
         left, right = values[:index], values[index:]
-        return (2 * mean_distance(left, right) - within(left) - within(right)) * len(left) * len(right) / len(values)
+        return (
+            (2 * mean_distance(left, right) - within(left) - within(right))
+            * len(left)
+            * len(right)
+            / len(values)
+        )
 
     index, distance = best_split(values)
 
@@ -194,7 +225,9 @@ def test_slope_and_interval_are_those_of_scipy() -> None:
 
 
 def test_the_kendall_score_is_the_textbook_one() -> None:
-    """tau = 35/45 as scipy.stats.kendalltau; variance n (n - 1) (2 n + 5) / 18 = 125; p by the normal with continuity correction."""
+    """tau = 35/45 as scipy.stats.kendalltau; variance n (n - 1) (2 n + 5) / 18 = 125; p by the normal with
+    continuity correction.
+    """
     found = mann_kendall([2.0, 2.4, 1.9, 3.1, 3.0, 3.6, 3.3, 4.4, 9.0, 4.6], autocorrelated=False)
 
     assert found.score == 35

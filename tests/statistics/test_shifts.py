@@ -1,4 +1,6 @@
-"""Hodges-Lehmann shifts and corrections against scipy 1.16 (wilcoxon, mannwhitneyu, false_discovery_control)."""
+"""Hodges-Lehmann shifts and corrections against scipy 1.16 (wilcoxon, mannwhitneyu,
+false_discovery_control).
+"""
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +18,9 @@ EARLY = [1.15, 0.88, 0.90, 0.74, 1.21]
 
 def test_the_paired_shift_is_the_textbook_one() -> None:
     """p from scipy; estimate and interval as in Hollander and Wolfe, examples 3.1 to 3.3."""
-    shift = paired_shift([after - before for before, after in zip(BEFORE, AFTER, strict=True)], confidence=0.95)
+    shift = paired_shift(
+        [after - before for before, after in zip(BEFORE, AFTER, strict=True)], confidence=0.95
+    )
 
     assert shift.p_value == pytest.approx(0.0390625)
     assert shift.estimate == pytest.approx(-0.46)
@@ -56,7 +60,9 @@ def test_a_shift_of_nothing_is_refused() -> None:
 
 
 def test_corrections() -> None:
-    """Benjamini-Hochberg from scipy; Holm by hand: 4 x 0.005, 3 x 0.01, 2 x 0.03, and never below the one before."""
+    """Benjamini-Hochberg from scipy; Holm by hand: 4 x 0.005, 3 x 0.01, 2 x 0.03, and never below the one
+    before.
+    """
     p_values = {"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}
 
     assert benjamini_hochberg(p_values) == pytest.approx({"a": 0.02, "b": 0.04, "c": 0.04, "d": 0.02})

@@ -1,4 +1,6 @@
-"""The search for the highest rate at which a latency stays under a bound, and the judgement of one step of it."""
+"""The search for the highest rate at which a latency stays under a bound, and the judgement of one step of
+it.
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -24,13 +26,16 @@ class Decision(StrEnum):
     HELD = "held"
     EXCEEDED = "exceeded"
     UNDECIDED = "undecided"
-    """Too few samples in the time that a step may take. Above a rate that held it counts as exceeded; else the search ends there."""
+    """Too few samples in the time that a step may take. Above a rate that held it counts as exceeded; else
+    the search ends there.
+    """
 
 
 def decide(count: int, above: int, *, last: bool = False) -> Decision:
     """Judge whether p99 is under the bound, by an exact binomial test on the share above it.
 
-    459 samples with none above the bound are enough to say that it held; 3 above it among the first 40 that it did not.
+    459 samples with none above the bound are enough to say that it held; 3 above it among the first 40 that
+    it did not.
 
     Args:
         count: samples of the step so far, failed cycles and those that are overdue included.
@@ -105,10 +110,17 @@ class Search:
             return f"no rate was tried for {limit}"
         if self._hopeless:
             tried = f"{self.steps[-1][0]:.3g} per second"
-            return f"{tried} had too few samples to say whether it kept {limit}: let a step take longer (--duration)"
+            return (
+                f"{tried} had too few samples to say whether it kept {limit}: let a step take longer"
+                " (--duration)"
+            )
         if not self.held:
             return f"even {min(rate for rate, _ in self.steps):.3g} per second did not keep {limit}"
         if self.exceeded is None:
             return f"{self.held:.3g} per second kept {limit}, and no rate was found that did not"
-        how = "did not" if dict(self.steps)[self.exceeded] is Decision.EXCEEDED else "could not be decided in the time of a step"
+        how = (
+            "did not"
+            if dict(self.steps)[self.exceeded] is Decision.EXCEEDED
+            else "could not be decided in the time of a step"
+        )
         return f"{self.held:.3g} per second kept {limit}, {self.exceeded:.3g} per second {how}"

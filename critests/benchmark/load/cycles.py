@@ -1,4 +1,6 @@
-"""What one arrival does, on stubs that record nothing: requests built beforehand, each answer looked at after its time was taken."""
+"""What one arrival does, on stubs that record nothing: requests built beforehand, each answer looked at after
+its time was taken.
+"""
 
 import contextlib
 import secrets
@@ -27,7 +29,9 @@ TRUE = ("/bin/true",)
 
 Prepared = TypeVar("Prepared")
 Timed = Callable[..., Any]
-"""`timed(rpc, method, request, right=…)` makes a call and takes its time; raises `StepFailed` where the call or its answer is wrong."""
+"""`timed(rpc, method, request, right=…)` makes a call and takes its time; raises `StepFailed` where the call
+or its answer is wrong.
+"""
 
 
 class StepFailed(Exception):
@@ -52,7 +56,8 @@ class Site:
     handler: str
     deadlines: Deadlines
 
-    def call(self, rpc: str, request: Any) -> Any:  # noqa: ANN401 - grpcio's stubs are typed per method, this takes any
+    # grpcio's stubs are typed per method, this takes any
+    def call(self, rpc: str, request: Any) -> Any:  # noqa: ANN401 - see above
         """Make a call outside every timed window."""
         return getattr(self.plain.runtime, rpc)(request, timeout=self.deadlines.seconds(rpc, request))
 
@@ -60,8 +65,8 @@ class Site:
     def _pod(self) -> cri.PodSandboxConfig:
         """What all pods have in common.
 
-        They share a cgroup, as nobody here would remove thousands of them one by one, and a log directory, as making one may wait for the
-        disk, and everything else in this process with it.
+        They share a cgroup, as nobody here would remove thousands of them one by one, and a log directory, as
+        making one may wait for the disk, and everything else in this process with it.
         """
         config = self.requests.sandbox("load")
         config.linux.cgroup_parent = self.requests.cgroups.of_pod("load")
@@ -81,7 +86,9 @@ class Site:
 
     def container(self, sandbox_id: str, pod: cri.RunPodSandboxRequest) -> cri.CreateContainerRequest:
         """Return the request for a container that waits."""
-        request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=self._container, sandbox_config=pod.config)
+        request = cri.CreateContainerRequest(
+            pod_sandbox_id=sandbox_id, config=self._container, sandbox_config=pod.config
+        )
         name = f"container-{secrets.token_hex(8)}"
         request.config.metadata.name, request.config.log_path = name, f"{name}.log"
         return request
@@ -141,12 +148,25 @@ class PodWork(Work[Pod]):
     def run(self, prepared: Pod, timed: Timed) -> None:
         """Lead the life of one pod."""
         runtime = self.site.plain.runtime
-        made = timed("RunPodSandbox", runtime.RunPodSandbox, prepared.sandbox, right=lambda answer: answer.pod_sandbox_id)
+        made = timed(
+            "RunPodSandbox",
+            runtime.RunPodSandbox,
+            prepared.sandbox,
+            right=lambda answer: answer.pod_sandbox_id,
+        )
         prepared.left = made.pod_sandbox_id
         prepared.container.pod_sandbox_id = made.pod_sandbox_id
         lead_container(runtime, prepared.container, timed)
-        timed("StopPodSandbox", runtime.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=made.pod_sandbox_id))
-        timed("RemovePodSandbox", runtime.RemovePodSandbox, cri.RemovePodSandboxRequest(pod_sandbox_id=made.pod_sandbox_id))
+        timed(
+            "StopPodSandbox",
+            runtime.StopPodSandbox,
+            cri.StopPodSandboxRequest(pod_sandbox_id=made.pod_sandbox_id),
+        )
+        timed(
+            "RemovePodSandbox",
+            runtime.RemovePodSandbox,
+            cri.RemovePodSandboxRequest(pod_sandbox_id=made.pod_sandbox_id),
+        )
         prepared.left = ""
 
     def tidy(self, prepared: Pod) -> None:
@@ -184,7 +204,9 @@ class StandingWork(Work[Prepared]):
             request = self.site.pod()
             pod = Standing(request, self.site.call("RunPodSandbox", request).pod_sandbox_id)
             if self.with_container:
-                pod.container = self.site.call("CreateContainer", self.site.container(pod.sandbox, request)).container_id
+                pod.container = self.site.call(
+                    "CreateContainer", self.site.container(pod.sandbox, request)
+                ).container_id
                 self.site.call("StartContainer", cri.StartContainerRequest(container_id=pod.container))
             self.standing.append(pod)
         self._next = cycle(self.standing)
@@ -236,7 +258,9 @@ class ExecWork(StandingWork[cri.ExecSyncRequest]):
 
     def run(self, prepared: cri.ExecSyncRequest, timed: Timed) -> None:
         """Run the command."""
-        timed("ExecSync", self.site.plain.runtime.ExecSync, prepared, right=lambda answer: answer.exit_code == 0)
+        timed(
+            "ExecSync", self.site.plain.runtime.ExecSync, prepared, right=lambda answer: answer.exit_code == 0
+        )
 
 
 class ListWork(StandingWork[tuple[cri.ListPodSandboxRequest, cri.ListContainersRequest]]):
@@ -246,11 +270,23 @@ class ListWork(StandingWork[tuple[cri.ListPodSandboxRequest, cri.ListContainersR
         """Build both requests."""
         return cri.ListPodSandboxRequest(), cri.ListContainersRequest()
 
-    def run(self, prepared: tuple[cri.ListPodSandboxRequest, cri.ListContainersRequest], timed: Timed) -> None:
+    def run(
+        self, prepared: tuple[cri.ListPodSandboxRequest, cri.ListContainersRequest], timed: Timed
+    ) -> None:
         """Ask for both lists; the pods that stand must be in them."""
         runtime, expected = self.site.plain.runtime, len(self.standing)
-        timed("ListPodSandbox", runtime.ListPodSandbox, prepared[0], right=lambda answer: len(answer.items) >= expected)
-        timed("ListContainers", runtime.ListContainers, prepared[1], right=lambda answer: len(answer.containers) >= expected)
+        timed(
+            "ListPodSandbox",
+            runtime.ListPodSandbox,
+            prepared[0],
+            right=lambda answer: len(answer.items) >= expected,
+        )
+        timed(
+            "ListContainers",
+            runtime.ListContainers,
+            prepared[1],
+            right=lambda answer: len(answer.containers) >= expected,
+        )
 
 
 def log_of(request: cri.CreateContainerRequest) -> Path:
@@ -258,9 +294,16 @@ def log_of(request: cri.CreateContainerRequest) -> Path:
     return Path(request.sandbox_config.log_directory, request.config.log_path)
 
 
-def lead_container(runtime: Any, request: cri.CreateContainerRequest, timed: Timed, left: list[str] | None = None) -> None:  # noqa: ANN401 - the stub's class is generated without a base
+def lead_container(
+    runtime: Any,  # noqa: ANN401 - the stub's class is generated without a base
+    request: cri.CreateContainerRequest,
+    timed: Timed,
+    left: list[str] | None = None,
+) -> None:
     """Create, start, look at, kill and remove a container."""
-    made = timed("CreateContainer", runtime.CreateContainer, request, right=lambda answer: answer.container_id).container_id
+    made = timed(
+        "CreateContainer", runtime.CreateContainer, request, right=lambda answer: answer.container_id
+    ).container_id
     if left is not None:
         left.append(made)
     timed("StartContainer", runtime.StartContainer, cri.StartContainerRequest(container_id=made))
@@ -278,5 +321,10 @@ def lead_container(runtime: Any, request: cri.CreateContainerRequest, timed: Tim
 
 def work_for(mix: Mix, site: Site, pods: int) -> Work[Any]:
     """Return the work of a mix."""
-    kinds: dict[Mix, type[Work[Any]]] = {Mix.POD: PodWork, Mix.CONTAINER: ContainerWork, Mix.EXEC: ExecWork, Mix.LIST: ListWork}
+    kinds: dict[Mix, type[Work[Any]]] = {
+        Mix.POD: PodWork,
+        Mix.CONTAINER: ContainerWork,
+        Mix.EXEC: ExecWork,
+        Mix.LIST: ListWork,
+    }
     return kinds[mix](site, pods)

@@ -69,7 +69,15 @@ def print_load(record: RunRecord, folder: Path, console: Console) -> None:
     runtime = record.runtime
     console.print(Text(f"{runtime.name} {runtime.version} at {runtime.endpoint}", "bold"), soft_wrap=True)
     if any(operation.operation == CAPACITY for operation in record.operations):
-        console.print(_steps([operation for operation in record.operations if operation.headline and operation.operation != CAPACITY]))
+        console.print(
+            _steps(
+                [
+                    operation
+                    for operation in record.operations
+                    if operation.headline and operation.operation != CAPACITY
+                ]
+            )
+        )
     else:
         console.print(Text(_heading(record.operations), "bold"), soft_wrap=True)
         console.print(_table(record.operations))
@@ -149,4 +157,7 @@ def _progress(facts: dict[str, Any]) -> str:
     rate = f"{facts['rate']:.3g} per second, " if facts["rate"] else ""
     median = f", median {_milliseconds(facts['median'])} ms" if facts["median"] is not None else ""
     late = f", {facts['late']} late" if facts["late"] else ""
-    return f"load {rate}{phase}: {facts['ended']} cycles over, {facts['errors']} failed, {facts['under_way']} under way{late}{median}"
+    return (
+        f"load {rate}{phase}: {facts['ended']} cycles over, {facts['errors']} failed, {facts['under_way']}"
+        f" under way{late}{median}"
+    )

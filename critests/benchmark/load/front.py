@@ -1,4 +1,6 @@
-"""The process that the user started: begins the run, starts the processes that put load on, and cleans up. It never imports Locust."""
+"""The process that the user started: begins the run, starts the processes that put load on, and cleans up. It
+never imports Locust.
+"""
 
 import contextlib
 import json
@@ -35,7 +37,9 @@ STOP_SECONDS = 30.0
 LEAVE_SECONDS = 20.0
 POLL_SECONDS = 0.2
 LATE_COMERS_SECONDS = 2.0
-"""What was under way when a process was killed may still come into being at the runtime; it is looked for again after this."""
+"""What was under way when a process was killed may still come into being at the runtime; it is looked for
+again after this.
+"""
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -95,7 +99,9 @@ def run_load(settings: Settings, load: Load, role: Role, say: Say, arguments: li
         EndpointError: the endpoint cannot be used.
         RecordError: the results cannot be written.
     """
-    with tempfile.TemporaryDirectory(prefix="critests-load-") if role.master else contextlib.nullcontext("") as directory:
+    with (
+        tempfile.TemporaryDirectory(prefix="critests-load-") if role.master else contextlib.nullcontext("")
+    ) as directory:
         front = _Front(settings, load, role, say, Path(directory))
         with front.signals():
             return front.run(arguments)
@@ -151,7 +157,9 @@ class _Front:
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self._interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {
+            number: signal.signal(number, self._interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+        }
         try:
             yield
         finally:
@@ -242,7 +250,9 @@ class _Front:
             return read_plan(LoadResult, self.directory / "result.json")
         except (OSError, ValueError):
             words = processes.last_words(self.directory / "master.err")
-            return LoadResult(problem=f"the master process wrote no result ({words or 'and said nothing'})", harness=True)
+            return LoadResult(
+                problem=f"the master process wrote no result ({words or 'and said nothing'})", harness=True
+            )
 
     def _why_workers_ended(self) -> tuple[int, str]:
         if self.interrupted:
@@ -251,7 +261,13 @@ class _Front:
         if failed:
             words = processes.last_words(self.directory / f"worker-{failed[0]}.err")
             return 3, f"a worker process failed: {words or 'it said nothing'}"
-        return 0, f"worked for the master at {self.role.master_host}:{self.role.master_port}; the results are there"
+        return (
+            0,
+            (
+                f"worked for the master at {self.role.master_host}:{self.role.master_port}; the results are"
+                " there"
+            ),
+        )
 
     def _end_processes(self) -> None:
         if self.master is not None and self.master.poll() is None:
@@ -267,7 +283,9 @@ class _Front:
             time.sleep(LATE_COMERS_SECONDS)
         return self.context.end()
 
-    def _record(self, result: LoadResult, outcome: Outcome, problems: list[str], arguments: list[str]) -> tuple[RunRecord, RunFolder]:
+    def _record(
+        self, result: LoadResult, outcome: Outcome, problems: list[str], arguments: list[str]
+    ) -> tuple[RunRecord, RunFolder]:
         if self.context is not None and self.identity is not None:
             folder, run, runtime = self.context.folder, self.context.run, self.identity
         else:
@@ -292,17 +310,27 @@ class _Front:
             workers=len(result.identities),
             timing=Timing(
                 wall_seconds=round(finished - self.begun, 3),
-                harness_cpu_seconds=round(used.user + used.system + used.children_user + used.children_system, 3),
+                harness_cpu_seconds=round(
+                    used.user + used.system + used.children_user + used.children_system, 3
+                ),
             ),
             operations=operations_of(result),
-            benchmark=BenchmarkFacts(profile="load", seed=self.load.seed, budget_seconds=self.load.warm_up + self.load.duration, sides={}),
+            benchmark=BenchmarkFacts(
+                profile="load",
+                seed=self.load.seed,
+                budget_seconds=self.load.warm_up + self.load.duration,
+                sides={},
+            ),
         )
         return record, folder
 
 
 def _identity_of(workers: list[dict[str, str]]) -> RuntimeIdentity:
     """Return what the runtimes of workers elsewhere are called together."""
-    joined = {key: "+".join(sorted({worker.get(key, "") for worker in workers})) for key in ("name", "version", "api_version", "endpoint")}
+    joined = {
+        key: "+".join(sorted({worker.get(key, "") for worker in workers}))
+        for key in ("name", "version", "api_version", "endpoint")
+    }
     return RuntimeIdentity(
         name=joined["name"] or "unknown",
         version=joined["version"] or "unknown",

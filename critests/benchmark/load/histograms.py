@@ -1,4 +1,6 @@
-"""Latencies in an HDR histogram: microseconds to an hour, three significant digits, mergeable, in the encoding that other tools read."""
+"""Latencies in an HDR histogram: microseconds to an hour, three significant digits, mergeable, in the
+encoding that other tools read.
+"""
 
 from collections.abc import Iterable
 
@@ -18,7 +20,9 @@ class Latencies:
 
     @classmethod
     def merged(cls, encoded: Iterable[str]) -> "Latencies":
-        """Return the histogram of all values of several encoded ones; empty texts stand for empty histograms."""
+        """Return the histogram of all values of several encoded ones; empty texts stand for empty
+        histograms.
+        """
         total = cls()
         for text in encoded:
             if text:
@@ -27,7 +31,9 @@ class Latencies:
 
     def record(self, seconds: float) -> None:
         """Add a duration; below a microsecond counts as one, above an hour as an hour."""
-        self._histogram.record_value(min(max(round(seconds / MICRO), LOWEST_MICROSECONDS), HIGHEST_MICROSECONDS))
+        self._histogram.record_value(
+            min(max(round(seconds / MICRO), LOWEST_MICROSECONDS), HIGHEST_MICROSECONDS)
+        )
 
     def encode(self) -> str:
         """Return it in the compressed base64 form of HdrHistogram (V2); empty where it is empty."""
@@ -65,5 +71,7 @@ class Latencies:
         """Return how many are above a duration, as far as three digits tell."""
         limit = self._histogram.get_highest_equivalent_value(round(seconds / MICRO))
         return sum(
-            int(item.count_added_in_this_iter_step) for item in self._histogram.get_recorded_iterator() if item.value_iterated_to > limit
+            int(item.count_added_in_this_iter_step)
+            for item in self._histogram.get_recorded_iterator()
+            if item.value_iterated_to > limit
         )

@@ -1,6 +1,8 @@
-"""The master process: `python -m critests.benchmark.load.master PLAN`. It orders steps, adds up what workers report, and writes the result.
+"""The master process: `python -m critests.benchmark.load.master PLAN`. It orders steps, adds up what workers
+report, and writes the result.
 
-It touches no runtime. What it says on standard output is one JSON object a line, for the process that started it.
+It touches no runtime. What it says on standard output is one JSON object a line, for the process that started
+it.
 """
 
 import locust.runners
@@ -70,8 +72,10 @@ class Master:
         self.runner.register_message(LISTENING, self._listening)
         self.runner.register_message(PREPARED, self._prepared)
         self.runner.register_message(DONE, self._done)
-        self.environment.events.worker_report.add_listener(self._reported)  # type: ignore[no-untyped-call]  # Locust leaves its events untyped
-        self.environment.events.test_stopping.add_listener(lambda **_: self.stop.set())  # type: ignore[no-untyped-call]  # likewise
+        # Locust leaves its events untyped
+        self.environment.events.worker_report.add_listener(self._reported)  # type: ignore[no-untyped-call]  # see above
+        # likewise
+        self.environment.events.test_stopping.add_listener(lambda **_: self.stop.set())  # type: ignore[no-untyped-call]  # see above
         self._can_hear: set[str] = set()
         self._ready: dict[str, str] = {}
         self._over: set[str] = set()
@@ -102,7 +106,10 @@ class Master:
 
     def _gather_workers(self) -> None:
         begin = time.monotonic()
-        while len(here := self._can_hear & {client.id for client in self.runner.clients.ready}) < self.plan.workers:
+        while (
+            len(here := self._can_hear & {client.id for client in self.runner.clients.ready})
+            < self.plan.workers
+        ):
             self._tell("waiting", workers=len(here), wanted=self.plan.workers)
             if self.plan.patience and time.monotonic() - begin > self.plan.patience:
                 self.result.harness = True
@@ -113,7 +120,8 @@ class Master:
 
     def _prepare(self, load: Load) -> None:
         for part in self._parts:
-            self.runner.send_message(PREPARE, to_plain(load), client_id=part)  # type: ignore[arg-type]  # msgpack takes any plain data
+            # msgpack takes any plain data
+            self.runner.send_message(PREPARE, to_plain(load), client_id=part)  # type: ignore[arg-type]  # see above
         begin = time.monotonic()
         while len(self._ready) < len(self._parts):
             self._tell("preparing", workers=len(self._ready), wanted=len(self._parts))
@@ -133,7 +141,9 @@ class Master:
                 rate = search.rate
                 longest = load.duration or max(30.0, 1100 / rate)
                 in_flight = max(load.in_flight, min(math.ceil(rate * 5), 2000))
-                step = dataclasses.replace(load, rate=rate, duration=longest, in_flight=in_flight, seed=load.seed + len(search.steps))
+                step = dataclasses.replace(
+                    load, rate=rate, duration=longest, in_flight=in_flight, seed=load.seed + len(search.steps)
+                )
                 result = self._step(len(search.steps) + 1, step)
                 self.result.steps.append(result)
                 if self.stop.is_set() or result.gone:
@@ -142,7 +152,10 @@ class Master:
                 gevent.sleep(SETTLE_SECONDS)
         finally:
             self.result.capacity = Capacity(
-                bound=self.plan.bound, held=search.held, exceeded=search.exceeded, sentence=search.sentence(self.plan.bound)
+                bound=self.plan.bound,
+                held=search.held,
+                exceeded=search.exceeded,
+                sentence=search.sentence(self.plan.bound),
             )
 
     def _step(self, number: int, load: Load) -> StepResult:
@@ -150,7 +163,13 @@ class Master:
         self._over.clear()
         total = self._total = Total(number, load, len(self._parts))
         for part, client in enumerate(self._parts):
-            order = {"number": number, "load": to_plain(load), "part": part, "parts": len(self._parts), "bound": self.plan.bound}
+            order = {
+                "number": number,
+                "load": to_plain(load),
+                "part": part,
+                "parts": len(self._parts),
+                "bound": self.plan.bound,
+            }
             self.runner.send_message(STEP, order, client_id=client)
         begin, halted, decision = time.monotonic(), False, Decision.UNDECIDED
         limit = load.warm_up + load.duration + load.drain + HALTED_SECONDS
@@ -166,14 +185,17 @@ class Master:
                     limit = time.monotonic() - begin + 2 * HALTED_SECONDS
                 drain = HALTED_SECONDS if self.stop.is_set() else load.drain
                 for client in self._parts:
-                    self.runner.send_message(HALT, drain, client_id=client)  # type: ignore[arg-type]  # msgpack takes any plain data
+                    # msgpack takes any plain data
+                    self.runner.send_message(HALT, drain, client_id=client)  # type: ignore[arg-type]  # see above
             if time.monotonic() - begin > limit:
                 self.result.harness = True
                 self.result.problem = "a worker did not report the end of its step in time"
                 break
         result = total.result()
         if self.plan.bound:
-            result.decision = str(self._decide(total, last=True) if decision is Decision.UNDECIDED else decision)
+            result.decision = str(
+                self._decide(total, last=True) if decision is Decision.UNDECIDED else decision
+            )
         return result
 
     def _decide(self, total: Total, *, last: bool = False) -> Decision:

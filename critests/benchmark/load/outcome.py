@@ -1,4 +1,6 @@
-"""What a load run says in numbers: the operations of its record, its samples and histograms, and its exit code."""
+"""What a load run says in numbers: the operations of its record, its samples and histograms, and its exit
+code.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -96,9 +98,13 @@ def outcome_of(result: LoadResult, *, interrupted: bool) -> Outcome:
     if gone:
         return Outcome(ExitCode.NOT_TESTED, gone, notes)
     if result.problem:
-        return Outcome(ExitCode.HARNESS_ERROR if result.harness else ExitCode.NOT_TESTED, result.problem, notes)
+        return Outcome(
+            ExitCode.HARNESS_ERROR if result.harness else ExitCode.NOT_TESTED, result.problem, notes
+        )
     if not succeeded:
-        return Outcome(ExitCode.NOT_TESTED, f"not one cycle succeeded in the measured time{_why_none(headlines)}", notes)
+        return Outcome(
+            ExitCode.NOT_TESTED, f"not one cycle succeeded in the measured time{_why_none(headlines)}", notes
+        )
     capacity = result.capacity
     if capacity is not None:
         return Outcome(ExitCode.CONFORMS if capacity.held else ExitCode.NOT_TESTED, capacity.sentence, notes)
@@ -131,8 +137,12 @@ def _operations(step: StepResult) -> list[OperationResult]:
     for name, tally in sorted(step.operations.items(), key=lambda item: item[0] != headline):
         is_headline = name == headline
         if is_headline and load.open:
-            found.append(_operation(scenario, name, {**dimensions, MEASURED: INTENDED}, tally, tally.latency, step))
-        found.append(_operation(scenario, name, {**dimensions, MEASURED: SERVICE}, tally, tally.service, step))
+            found.append(
+                _operation(scenario, name, {**dimensions, MEASURED: INTENDED}, tally, tally.latency, step)
+            )
+        found.append(
+            _operation(scenario, name, {**dimensions, MEASURED: SERVICE}, tally, tally.service, step)
+        )
     done = Latencies.merged([step.operations.get(headline, OperationTally()).latency]).count
     if done and step.seconds:
         found.append(
@@ -150,7 +160,12 @@ def _operations(step: StepResult) -> list[OperationResult]:
 
 
 def _operation(
-    scenario: str, name: str, dimensions: dict[str, str], tally: OperationTally, encoded: str, step: StepResult
+    scenario: str,
+    name: str,
+    dimensions: dict[str, str],
+    tally: OperationTally,
+    encoded: str,
+    step: StepResult,
 ) -> OperationResult:
     histogram = Latencies.merged([encoded])
     count = histogram.count
@@ -166,7 +181,11 @@ def _operation(
         minimum=histogram.minimum if count else None,
         maximum=histogram.maximum if count else None,
         mean=histogram.mean if count else None,
-        quantiles={f"{at:g}": _estimate(histogram, at) for at in supported_quantiles(count, STANDARD_QUANTILES)} if count else {},
+        quantiles=(
+            {f"{at:g}": _estimate(histogram, at) for at in supported_quantiles(count, STANDARD_QUANTILES)}
+            if count
+            else {}
+        ),
         stopped="stopped early" if step.halted else "the time was over",
         late_share=step.late / step.started if whole_cycle and step.load.open and step.started else None,
         note=_DECISIONS[Decision(step.decision)] if step.decision and whole_cycle else "",
@@ -174,7 +193,9 @@ def _operation(
 
 
 def _estimate(histogram: Latencies, at: float) -> QuantileEstimate:
-    """Return a quantile and its interval: the order statistics at the ranks that an interval over the ranks themselves has."""
+    """Return a quantile and its interval: the order statistics at the ranks that an interval over the ranks
+    themselves has.
+    """
     ranks = interval_of_sorted(range(1, histogram.count + 1), at)
     low, high = (histogram.at_rank(ranks.low), histogram.at_rank(ranks.high)) if ranks else (None, None)
     return QuantileEstimate(value=histogram.quantile(at), low=low, high=high)
@@ -189,7 +210,9 @@ def _series(step: StepResult) -> list[Series]:
             continue
         intended = name == headline and step.load.open
         series = Series(
-            scenario=f"LOAD-{step.load.mix}", operation=name, dimensions={**dimensions, MEASURED: INTENDED if intended else SERVICE}
+            scenario=f"LOAD-{step.load.mix}",
+            operation=name,
+            dimensions={**dimensions, MEASURED: INTENDED if intended else SERVICE},
         )
         for index in samples.order():
             late = samples.late[index] if intended else None
@@ -205,12 +228,13 @@ def _notes(step: StepResult) -> list[str]:
     late = max(0, step.late - step.held_back)
     if step.started and late > step.started * LATE_SHARE_TOLD:
         notes.append(
-            f"{which}{late} of {step.started} cycles began more than 10 ms late because the client was slow or the machine busy; "
-            "latencies from the intended start include that"
+            f"{which}{late} of {step.started} cycles began more than 10 ms late because the client was slow"
+            " or the machine busy; latencies from the intended start include that"
         )
     if step.held_back:
         notes.append(
-            f"{which}{step.held_back} cycles waited because {step.load.in_flight} were under way already; they count as late (--in-flight)"
+            f"{which}{step.held_back} cycles waited because {step.load.in_flight} were under way already;"
+            " they count as late (--in-flight)"
         )
     if step.halted and not step.decision:
         notes.append(f"{which}the step ended early, after {step.seconds:.0f} of {step.load.duration:.0f} s")

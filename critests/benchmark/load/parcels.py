@@ -97,7 +97,11 @@ class Tally:
             "held_back": self._held_back,
             "ended": self._ended,
             "under_way": len(self.under_way),
-            "overdue": sum(1 for begin in self.under_way.values() if bound and begin >= self._load.warm_up and now - begin > bound),
+            "overdue": sum(
+                1
+                for begin in self.under_way.values()
+                if bound and begin >= self._load.warm_up and now - begin > bound
+            ),
             "halted": self.halted,
             "gone": self.gone,
             "seconds": self.seconds,
@@ -128,7 +132,9 @@ class Total:
         self._latest[worker] = parcel
 
     def number_of(self, what: str) -> int:
-        """Return a count summed over the workers: `started`, `late`, `held_back`, `ended`, `under_way` or `overdue`."""
+        """Return a count summed over the workers: `started`, `late`, `held_back`, `ended`, `under_way` or
+        `overdue`.
+        """
         return sum(int(parcel[what]) for parcel in self._latest.values())
 
     def errors(self, name: str) -> dict[str, int]:
@@ -140,7 +146,9 @@ class Total:
 
     def histogram(self, name: str, kind: str = "latency") -> Latencies:
         """Return the merged histogram of an operation."""
-        return Latencies.merged(parcel["operations"].get(name, {}).get(kind, "") for parcel in self._latest.values())
+        return Latencies.merged(
+            parcel["operations"].get(name, {}).get(kind, "") for parcel in self._latest.values()
+        )
 
     @property
     def gone(self) -> str:
@@ -154,7 +162,9 @@ class Total:
         operations = {}
         for name in sorted(names):
             samples = self._samples.get(name, Samples())
-            cut = len(samples) >= SAMPLES_KEPT or any(parcel["operations"].get(name, {}).get("cut") for parcel in self._latest.values())
+            cut = len(samples) >= SAMPLES_KEPT or any(
+                parcel["operations"].get(name, {}).get("cut") for parcel in self._latest.values()
+            )
             operations[name] = OperationTally(
                 latency=self.histogram(name).encode(),
                 service=self.histogram(name, "service").encode(),

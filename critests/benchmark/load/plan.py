@@ -10,10 +10,20 @@ from critests.benchmark.load.schedule import Arrivals
 from critests.record.codec import from_plain, to_plain
 
 T = TypeVar("T")
-PREPARE, PREPARED, STEP, DONE, HALT = "critests_prepare", "critests_prepared", "critests_step", "critests_done", "critests_halt"
+PREPARE, PREPARED, STEP, DONE, HALT = (
+    "critests_prepare",
+    "critests_prepared",
+    "critests_step",
+    "critests_done",
+    "critests_halt",
+)
 LISTENING = "critests_listening"
-"""A worker can hear orders. It says so itself: Locust calls it ready as soon as it has connected, and loses what it cannot hear yet."""
-"""Messages between master and workers: make what stands, it stands (or why not), put load on, the load is over, stop early."""
+"""A worker can hear orders. It says so itself: Locust calls it ready as soon as it has connected, and loses
+what it cannot hear yet.
+"""
+"""Messages between master and workers: make what stands, it stands (or why not), put load on, the load is
+over, stop early.
+"""
 PARCEL = "critests"
 """Key of our own data in a worker's report to the master."""
 SAMPLES_KEPT = 100_000
@@ -32,7 +42,9 @@ class Mix(StrEnum):
     @property
     def headline(self) -> str:
         """What one arrival is called."""
-        return {Mix.POD: "pod cycle", Mix.CONTAINER: "container cycle", Mix.EXEC: "exec", Mix.LIST: "relist"}[self]
+        return {Mix.POD: "pod cycle", Mix.CONTAINER: "container cycle", Mix.EXEC: "exec", Mix.LIST: "relist"}[
+            self
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +146,8 @@ class Samples:
     """Single samples of one operation, in columns of equal length.
 
     Attributes:
-        at: intended start of a cycle in an open loop, else the real start; seconds from the beginning of the step.
+        at: intended start of a cycle in an open loop, else the real start; seconds from the beginning of the
+            step.
         value: seconds from there to the end.
         late: seconds from there to the real start.
         code: gRPC status code, or a word of ours.
@@ -176,7 +189,8 @@ class OperationTally:
     """One operation of one step, added up over all workers.
 
     Attributes:
-        latency: from the intended start, encoded histogram of the steady successes; empty where there were none.
+        latency: from the intended start, encoded histogram of the steady successes; empty where there were
+            none.
         service: from the real start, likewise.
         errors: code to number of steady failures.
         samples: every single one, warm-up included; empty where there were too many.

@@ -11,12 +11,15 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent dies, however that dies: nobody would remove what it makes."""
+    """Ask the kernel to kill this process when its parent dies, however that dies: nobody would remove what
+    it makes.
+    """
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def start(module: str, plan: Path, errors: Path) -> subprocess.Popen[str]:
-    """Start a module of this package as a program in a session of its own, so that Ctrl-C reaches only the process that decides.
+    """Start a module of this package as a program in a session of its own, so that Ctrl-C reaches only the
+    process that decides.
 
     Args:
         module: its last name.
@@ -46,7 +49,11 @@ def end(process: subprocess.Popen[str], seconds: float) -> None:
 def last_words(errors: Path) -> str:
     """Return the last line that a process wrote to its standard error; empty where there is none."""
     try:
-        lines = [line.strip() for line in errors.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+        lines = [
+            line.strip()
+            for line in errors.read_text(encoding="utf-8", errors="replace").splitlines()
+            if line.strip()
+        ]
     except OSError:
         return ""
     return lines[-1][:300] if lines else ""

@@ -1,4 +1,6 @@
-"""When work is meant to begin: fixed in advance by rate, distribution and seed, so that a slow runtime cannot slow the arrivals down."""
+"""When work is meant to begin: fixed in advance by rate, distribution and seed, so that a slow runtime cannot
+slow the arrivals down.
+"""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -16,11 +18,14 @@ class Arrivals(StrEnum):
     CONSTANT = "constant"
     """The same time between any two."""
     POISSON = "poisson"
-    """Independent of each other, as requests of many users are: exponentially distributed times between them."""
+    """Independent of each other, as requests of many users are: exponentially distributed times between
+    them.
+    """
 
 
 def intended_starts(rate: float, arrivals: Arrivals, seconds: float, seed: int) -> Iterator[float]:
-    """Yield the intended starts, in seconds from the beginning, ascending; the same arguments give the same starts.
+    """Yield the intended starts, in seconds from the beginning, ascending; the same arguments give the same
+    starts.
 
     Args:
         rate: starts per second on average.
@@ -34,11 +39,16 @@ def intended_starts(rate: float, arrivals: Arrivals, seconds: float, seed: int) 
     if rate <= 0:
         msg = f"a rate is above 0, not {rate}"
         raise ValueError(msg)
-    return takewhile(lambda start: start < seconds, _constant(rate) if arrivals is Arrivals.CONSTANT else _poisson(rate, seed))
+    return takewhile(
+        lambda start: start < seconds,
+        _constant(rate) if arrivals is Arrivals.CONSTANT else _poisson(rate, seed),
+    )
 
 
 def share(starts: Iterable[float], part: int, parts: int) -> Iterator[float]:
-    """Yield one of several workers' share of the starts: every `parts`-th, beginning with number `part`, counted from 0."""
+    """Yield one of several workers' share of the starts: every `parts`-th, beginning with number `part`,
+    counted from 0.
+    """
     return islice(starts, part, None, parts)
 
 

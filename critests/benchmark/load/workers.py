@@ -1,4 +1,6 @@
-"""A worker process, `python -m critests.benchmark.load.workers PLAN`: puts its share of the load on the runtime and tells the master."""
+"""A worker process, `python -m critests.benchmark.load.workers PLAN`: puts its share of the load on the
+runtime and tells the master.
+"""
 
 import locust
 
@@ -24,7 +26,19 @@ from locust.env import Environment
 
 from critests.benchmark.load.cycles import WRONG_ANSWER, Site, StepFailed, Work, work_for
 from critests.benchmark.load.parcels import OK, Tally
-from critests.benchmark.load.plan import DONE, HALT, LISTENING, PARCEL, PREPARE, PREPARED, STEP, Load, Mix, WorkerPlan, read_plan
+from critests.benchmark.load.plan import (
+    DONE,
+    HALT,
+    LISTENING,
+    PARCEL,
+    PREPARE,
+    PREPARED,
+    STEP,
+    Load,
+    Mix,
+    WorkerPlan,
+    read_plan,
+)
 from critests.benchmark.load.processes import die_with_parent
 from critests.benchmark.load.schedule import LATE_SECONDS, intended_starts, share
 from critests.client.deadlines import Deadlines
@@ -40,13 +54,17 @@ REPORT_SECONDS = 1.0
 LEAD_SECONDS = 0.5
 """From the order to begin to the first intended start."""
 EARLY_SECONDS = 0.001
-"""The event loop's timers are up to a millisecond late; the rest of the time is waited for in turns with the other cycles."""
+"""The event loop's timers are up to a millisecond late; the rest of the time is waited for in turns with the
+other cycles.
+"""
 HALTED_SECONDS = 10.0
 """How long what is under way may take when the user stops the run."""
 GONE_SECONDS, GONE_CALLS = 5.0, 5
 """The runtime is believed to be gone after this long, and this many calls in a row, with UNAVAILABLE."""
 UNFINISHED, NOT_STARTED, CLIENT_ERROR = "UNFINISHED", "NOT_STARTED", "CLIENT_ERROR"
-"""Stand among the codes: still under way when the wait was over; never begun because too many were under way; our own mistake."""
+"""Stand among the codes: still under way when the wait was over; never begun because too many were under way;
+our own mistake.
+"""
 
 
 class Step:
@@ -101,7 +119,9 @@ class Worker:
                 Endpoint.parse(plan.image_endpoint),
                 TlsFiles(*(Path(file) if file else None for file in plan.tls)),
             ),
-            RequestBuilder(run, run.data_directory / "logs", CgroupParents(run, CgroupDriver(plan.cgroup_driver))),
+            RequestBuilder(
+                run, run.data_directory / "logs", CgroupParents(run, CgroupDriver(plan.cgroup_driver))
+            ),
             ImageName(plan.image, plan.image_written),
             plan.handler,
             Deadlines(plan.deadline_scale),
@@ -129,7 +149,10 @@ class Worker:
             self.work = work_for(load.mix, self.site, load.pods)
             self.work.stand()
         except grpc.RpcError as error:
-            problem = f"what should stand during the load could not be made on {self.plan.endpoint}: {error.code().name}: {error.details()}"
+            problem = (
+                f"what should stand during the load could not be made on {self.plan.endpoint}:"
+                f" {error.code().name}: {error.details()}"
+            )
         self.runner.send_message(PREPARED, {"problem": problem, "identity": self.plan.identity})
 
     def begin(self, environment: Environment, msg: Any) -> None:  # noqa: ANN401 - Locust's message
@@ -154,7 +177,8 @@ class Worker:
         if step is not None and not step.over.is_set():
             step.halt(HALTED_SECONDS)
             step.over.wait(HALTED_SECONDS + 2)
-        self.environment.events.quitting.fire(environment=self.environment, reverse=True)  # type: ignore[no-untyped-call]  # Locust leaves its events untyped
+        # Locust leaves its events untyped
+        self.environment.events.quitting.fire(environment=self.environment, reverse=True)  # type: ignore[no-untyped-call]  # see above
         self.runner.quit()
 
     def report(self, client_id: str, data: dict[str, Any]) -> None:
@@ -194,7 +218,9 @@ class Worker:
         """Open loop: begin a cycle at each intended start, whatever became of the others."""
         assert self.work is not None
         load, held_back = step.load, False
-        for start in share(intended_starts(load.rate, load.arrivals, step.end, load.seed), step.part, step.parts):
+        for start in share(
+            intended_starts(load.rate, load.arrivals, step.end, load.seed), step.part, step.parts
+        ):
             prepared = self.work.prepare()
             wait = start - step.now - EARLY_SECONDS
             if wait > 0:
@@ -211,11 +237,14 @@ class Worker:
             if step.pool.full():
                 self.work.tidy(prepared)
                 step.tally.start(step.now - start, warm=start < load.warm_up, held_back=True)
-                step.tally.cycle(start, step.now - start, step.now - start, NOT_STARTED, warm=start < load.warm_up)
+                step.tally.cycle(
+                    start, step.now - start, step.now - start, NOT_STARTED, warm=start < load.warm_up
+                )
                 continue
             step.pool.spawn(self._cycle, step, prepared, start, held_back=held_back)
 
-    def _cycle(self, step: Step, prepared: Any, start: float, *, held_back: bool) -> None:  # noqa: ANN401 - each mix has its own
+    # each mix has its own
+    def _cycle(self, step: Step, prepared: Any, start: float, *, held_back: bool) -> None:  # noqa: ANN401 - see above
         """Do one cycle and count it."""
         assert self.work is not None
         warm = start < step.load.warm_up
@@ -245,7 +274,8 @@ class Worker:
         """Return what makes the calls of one cycle."""
         deadlines = self.site.deadlines
 
-        def call(rpc: str, method: Any, request: Any, right: Callable[[Any], object] | None = None) -> Any:  # noqa: ANN401 - the stubs' methods have no common type
+        # the stubs' methods have no common type
+        def call(rpc: str, method: Any, request: Any, right: Callable[[Any], object] | None = None) -> Any:  # noqa: ANN401 - see above
             timeout = deadlines.seconds(rpc, request)
             code, answer = OK, None
             at = step.now
@@ -267,7 +297,8 @@ class Worker:
         return call
 
     def _tell_locust(self, kind: str, name: str, seconds: float, code: str) -> None:
-        self.environment.events.request.fire(  # type: ignore[no-untyped-call]  # Locust leaves its events untyped
+        # Locust leaves its events untyped
+        self.environment.events.request.fire(  # type: ignore[no-untyped-call]  # see above
             request_type=kind,
             name=name,
             response_time=seconds * 1000,
@@ -284,9 +315,15 @@ class Worker:
         self._refused += 1
         if self._refused == 1:
             self._refused_since = step.now
-        if self._refused >= GONE_CALLS and step.now - self._refused_since >= GONE_SECONDS and not step.tally.gone:
+        if (
+            self._refused >= GONE_CALLS
+            and step.now - self._refused_since >= GONE_SECONDS
+            and not step.tally.gone
+        ):
             when = max(0.0, self._refused_since)
-            step.tally.gone = f"the runtime at {self.plan.endpoint} stopped answering {when:.0f} s after the load began"
+            step.tally.gone = (
+                f"the runtime at {self.plan.endpoint} stopped answering {when:.0f} s after the load began"
+            )
             step.halt(HALTED_SECONDS)
 
     def _conclude(self, step: Step) -> None:
@@ -311,7 +348,9 @@ class Worker:
 
 
 class Caller(locust.User):
-    """A user as Locust counts them: in a closed loop each leads cycles, in an open loop one per worker begins them on schedule."""
+    """A user as Locust counts them: in a closed loop each leads cycles, in an open loop one per worker begins
+    them on schedule.
+    """
 
     wait_time = locust.constant(0)
     worker: Worker | None = None
@@ -334,7 +373,8 @@ def main() -> None:
     environment = Environment(user_classes=[Caller])
     worker = Worker(plan, environment)
     Caller.worker = worker
-    environment.events.report_to_master.add_listener(worker.report)  # type: ignore[no-untyped-call]  # Locust leaves its events untyped
+    # Locust leaves its events untyped
+    environment.events.report_to_master.add_listener(worker.report)  # type: ignore[no-untyped-call]  # see above
     try:
         runner = environment.create_worker_runner(plan.master_host, plan.master_port)
     except ConnectionError as error:

@@ -1,7 +1,9 @@
-"""What a runtime that does nothing answers: bytes prepared beforehand, into which an id is put where the answer needs one.
+"""What a runtime that does nothing answers: bytes prepared beforehand, into which an id is put where the
+answer needs one.
 
-It remembers which sandboxes and containers there are and their states, so that a lifecycle runs through it and a look at
-its result is satisfied. Filters of lists are obeyed; anything else in a request is taken as it comes.
+It remembers which sandboxes and containers there are and their states, so that a lifecycle runs through it
+and a look at its result is satisfied. Filters of lists are obeyed; anything else in a request is taken as it
+comes.
 """
 
 import itertools
@@ -22,7 +24,12 @@ Stream: TypeAlias = Callable[[bytes], Iterable[bytes]]
 _UID_HEADER_BYTES: Final = 2
 
 
-_EVENTS: Final = (cri.CONTAINER_CREATED_EVENT, cri.CONTAINER_STARTED_EVENT, cri.CONTAINER_STOPPED_EVENT, cri.CONTAINER_DELETED_EVENT)
+_EVENTS: Final = (
+    cri.CONTAINER_CREATED_EVENT,
+    cri.CONTAINER_STARTED_EVENT,
+    cri.CONTAINER_STOPPED_EVENT,
+    cri.CONTAINER_DELETED_EVENT,
+)
 
 
 class Refused(Exception):
@@ -59,7 +66,8 @@ class NullAnswers:
     """The state of a runtime that does nothing, and its answer to each RPC.
 
     Attributes:
-        unary: RPC to its answer, from the bytes of a request to those of the response. Each may raise `Refused`.
+        unary: RPC to its answer, from the bytes of a request to those of the response. Each may raise
+            `Refused`.
         streams: RPC to the messages of its answer; GetContainerEvents is not among them.
         listeners: called with the bytes of every container event.
     """
@@ -68,7 +76,8 @@ class NullAnswers:
         """Prepare the answers.
 
         Args:
-            entries: how many sandboxes, containers (with their stats) and images there are from the beginning.
+            entries: how many sandboxes, containers (with their stats) and images there are from the
+                beginning.
             exec_bytes: how much ExecSync gives on standard output.
         """
         self.listeners: list[Callable[[bytes], None]] = []
@@ -81,9 +90,15 @@ class NullAnswers:
         self._prepare_states()
         for number in range(entries):
             self._hold(number)
-        self._stats: list[Message] = [messages.container_stats(identity.decode()) for identity in self._containers]
-        self._pod_stats: list[Message] = [messages.pod_stats(identity.decode()) for identity in self._sandboxes]
-        self._pod_metrics: list[Message] = [messages.pod_metrics(identity.decode()) for identity in self._sandboxes]
+        self._stats: list[Message] = [
+            messages.container_stats(identity.decode()) for identity in self._containers
+        ]
+        self._pod_stats: list[Message] = [
+            messages.pod_stats(identity.decode()) for identity in self._sandboxes
+        ]
+        self._pod_metrics: list[Message] = [
+            messages.pod_metrics(identity.decode()) for identity in self._sandboxes
+        ]
         self.unary: dict[str, Answer] = {
             **self._about_the_runtime(exec_bytes),
             **self._about_sandboxes(),
@@ -106,27 +121,43 @@ class NullAnswers:
         }
         states = (cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED)
         self._container_status: dict[int, _Template] = {
-            state: _Template(cri.ContainerStatusResponse(status=messages.container_status(state))) for state in states
+            state: _Template(cri.ContainerStatusResponse(status=messages.container_status(state)))
+            for state in states
         }
         self._events = {kind: _Template(messages.event(kind)) for kind in _EVENTS}
 
     def _hold(self, number: int) -> None:
         """Put in a sandbox, a container and an image."""
         labels, text, name = {"critests.null": str(number)}, f"held-{number}", f"example.test/held:{number}"
-        pod = cri.PodSandboxConfig(metadata=cri.PodSandboxMetadata(name=text, uid=text, namespace=messages.NAME), labels=labels)
+        pod = cri.PodSandboxConfig(
+            metadata=cri.PodSandboxMetadata(name=text, uid=text, namespace=messages.NAME), labels=labels
+        )
         sandbox = self._run(cri.RunPodSandboxRequest(config=pod).SerializeToString())
-        container = cri.ContainerConfig(metadata=cri.ContainerMetadata(name=text), image=cri.ImageSpec(image=name), labels=labels)
-        identity = self._create(cri.CreateContainerRequest(pod_sandbox_id=sandbox.decode(), config=container).SerializeToString())
+        container = cri.ContainerConfig(
+            metadata=cri.ContainerMetadata(name=text), image=cri.ImageSpec(image=name), labels=labels
+        )
+        identity = self._create(
+            cri.CreateContainerRequest(pod_sandbox_id=sandbox.decode(), config=container).SerializeToString()
+        )
         self._containers[identity].state = cri.CONTAINER_RUNNING
         self._images[name] = messages.image(name)
 
     def _about_the_runtime(self, exec_bytes: int) -> dict[str, Answer]:
-        conditions = [cri.RuntimeCondition(type=name, status=True) for name in ("RuntimeReady", "NetworkReady")]
+        conditions = [
+            cri.RuntimeCondition(type=name, status=True) for name in ("RuntimeReady", "NetworkReady")
+        ]
         url = "http://127.0.0.1:1/{}/token"
         plain: dict[str, Message] = {
-            "Version": cri.VersionResponse(version="0.1.0", runtime_name=messages.NAME, runtime_version="1.0.0", runtime_api_version="v1"),
-            "Status": cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions), runtime_handlers=[cri.RuntimeHandler(name="")]),
-            "RuntimeConfig": cri.RuntimeConfigResponse(linux=cri.LinuxRuntimeConfiguration(cgroup_driver=cri.CGROUPFS)),
+            "Version": cri.VersionResponse(
+                version="0.1.0", runtime_name=messages.NAME, runtime_version="1.0.0", runtime_api_version="v1"
+            ),
+            "Status": cri.StatusResponse(
+                status=cri.RuntimeStatus(conditions=conditions),
+                runtime_handlers=[cri.RuntimeHandler(name="")],
+            ),
+            "RuntimeConfig": cri.RuntimeConfigResponse(
+                linux=cri.LinuxRuntimeConfiguration(cgroup_driver=cri.CGROUPFS)
+            ),
             "UpdateRuntimeConfig": cri.UpdateRuntimeConfigResponse(),
             "ExecSync": cri.ExecSyncResponse(stdout=b"x" * exec_bytes),
             "Exec": cri.ExecResponse(url=url.format("exec")),
@@ -137,7 +168,9 @@ class NullAnswers:
             "ReopenContainerLog": cri.ReopenContainerLogResponse(),
             "CheckpointContainer": cri.CheckpointContainerResponse(),
             "CheckpointPod": cri.CheckpointPodResponse(),
-            "ListMetricDescriptors": cri.ListMetricDescriptorsResponse(descriptors=[cri.MetricDescriptor(name="held")]),
+            "ListMetricDescriptors": cri.ListMetricDescriptorsResponse(
+                descriptors=[cri.MetricDescriptor(name="held")]
+            ),
             "ImageFsInfo": cri.ImageFsInfoResponse(image_filesystems=[messages.filesystem()]),
         }
         return {name: _always(message) for name, message in plain.items()}
@@ -187,7 +220,9 @@ class NullAnswers:
         return self._prefix + b"%016x" % next(self._numbers)
 
     def _list(self, kind: str, items: Callable[[bytes], list[Message]], raw: bytes) -> bytes:
-        return b"".join(self._stream(kind, items, raw))  # messages of a field that repeats can be put one behind the other
+        return b"".join(
+            self._stream(kind, items, raw)
+        )  # messages of a field that repeats can be put one behind the other
 
     def _stream(self, kind: str, items: Callable[[bytes], list[Message]], raw: bytes) -> list[bytes]:
         """Return the messages of a list; without a filter they are kept until something changes."""
@@ -337,10 +372,14 @@ class NullAnswers:
         return cri.PullImageResponse(image_ref=image.id).SerializeToString()
 
     def _find_image(self, name: str) -> cri.Image | None:
-        return self._images.get(name) or next((image for image in self._images.values() if image.id == name), None)
+        return self._images.get(name) or next(
+            (image for image in self._images.values() if image.id == name), None
+        )
 
     def _status_of_image(self, raw: bytes) -> bytes:
-        return cri.ImageStatusResponse(image=self._find_image(cri.ImageStatusRequest.FromString(raw).image.image)).SerializeToString()
+        return cri.ImageStatusResponse(
+            image=self._find_image(cri.ImageStatusRequest.FromString(raw).image.image)
+        ).SerializeToString()
 
     def _remove_image(self, raw: bytes) -> bytes:
         image = self._find_image(cri.RemoveImageRequest.FromString(raw).image.image)
@@ -356,7 +395,9 @@ class NullAnswers:
 
 
 def _identity(raw: bytes) -> bytes:
-    """Return the first field of a request, which is the id in every request that names a sandbox or container."""
+    """Return the first field of a request, which is the id in every request that names a sandbox or
+    container.
+    """
     if raw[:1] != bytes([messages.FIRST_FIELD]) or raw[1] > messages.LONGEST_SHORT:
         return b""
     return raw[_UID_HEADER_BYTES : _UID_HEADER_BYTES + raw[1]]
@@ -372,9 +413,15 @@ def _always_stream(items: list[Message]) -> Stream:
     return lambda _: answer
 
 
-def _passes(wanted: "cri.PodSandboxFilter | cri.ContainerFilter", identity: bytes, state: int, labels: "cri.PodSandbox | object") -> bool:
+def _passes(
+    wanted: "cri.PodSandboxFilter | cri.ContainerFilter",
+    identity: bytes,
+    state: int,
+    labels: "cri.PodSandbox | object",
+) -> bool:
     if wanted.id and not identity.startswith(wanted.id.encode()):
         return False
     if wanted.HasField("state") and wanted.state.state != state:
         return False
-    return all(labels.get(key) == value for key, value in wanted.label_selector.items())  # type: ignore[union-attr]  # a map of texts
+    # a map of texts
+    return all(labels.get(key) == value for key, value in wanted.label_selector.items())  # type: ignore[union-attr]  # see above

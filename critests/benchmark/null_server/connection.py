@@ -1,6 +1,8 @@
-"""One HTTP/2 connection of the null server: frames in, frames out, with as little between them as Python allows.
+"""One HTTP/2 connection of the null server: frames in, frames out, with as little between them as Python
+allows.
 
-It is written by hand because gRPC's own server costs more than its client: what is measured against it would be the server.
+It is written by hand because gRPC's own server costs more than its client: what is measured against it would
+be the server.
 Sources: RFC 9113 (frames, flow control), gRPC over HTTP/2 (length-prefixed messages, trailers).
 """
 
@@ -32,7 +34,16 @@ _WINDOW: Final = 65_535
 _LARGEST_WINDOW: Final = (1 << 31) - 1
 _FRAME_BYTES: Final = 16_384
 
-_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _WINDOW_UPDATE, _CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
+_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _WINDOW_UPDATE, _CONTINUATION = (
+    0,
+    1,
+    3,
+    4,
+    6,
+    7,
+    8,
+    9,
+)
 _END_STREAM, _ACK, _END_HEADERS, _PADDED, _PRIORITY = 0x1, 0x1, 0x4, 0x8, 0x20
 _SET_INITIAL_WINDOW, _SET_FRAME_BYTES = 4, 5
 _PRIORITY_BYTES: Final = 5
@@ -150,7 +161,9 @@ class NullConnection:
         if kind == _DATA:
             self._data(flags, number, content)
         elif kind == _HEADERS:
-            self._headers_begin(flags, number, _without_padding(flags, content)[_PRIORITY_BYTES if flags & _PRIORITY else 0 :])
+            self._headers_begin(
+                flags, number, _without_padding(flags, content)[_PRIORITY_BYTES if flags & _PRIORITY else 0 :]
+            )
         elif kind == _CONTINUATION and self._headers:
             self._headers[2].extend(content)
             self._headers_end(flags)
@@ -226,9 +239,12 @@ class NullConnection:
 
     def _respond(self, number: int, call: _Call, messages: Iterable[bytes]) -> None:
         """Send messages and the end of the call, in one piece where the windows allow it."""
-        call.waiting.extend(memoryview(_MESSAGE_HEADER.pack(0, len(message)) + message) for message in messages)
+        call.waiting.extend(
+            memoryview(_MESSAGE_HEADER.pack(0, len(message)) + message) for message in messages
+        )
         if not self._taught and sum(map(len, call.waiting)) <= min(call.window, self._window):
-            # headers and trailers leave together, so what they teach the client is known to it before the next call's
+            # headers and trailers leave together, so what they teach the client is known to it before the
+            # next call's
             (before, call.trailers), self._taught = TEACHING_HEADERS, True
         else:
             before, call.trailers = TAUGHT_HEADERS if self._taught else PLAIN_HEADERS

@@ -1,6 +1,8 @@
-"""The header compression of HTTP/2 as far as the null server needs it: to learn the path of a call, and to answer in few bytes.
+"""The header compression of HTTP/2 as far as the null server needs it: to learn the path of a call, and to
+answer in few bytes.
 
-Source: RFC 7541. Strings must come as they are: gRPC's C core, which is below its Python, never sends a path in Huffman code.
+Source: RFC 7541. Strings must come as they are: gRPC's C core, which is below its Python, never sends a path
+in Huffman code.
 """
 
 from collections import deque
@@ -69,7 +71,9 @@ vary
 via
 www-authenticate
 """
-_STATIC: Final = tuple(tuple(part.encode() for part in line.partition(" ")[::2]) for line in _STATIC_TEXT.split("\n")[1:-1])
+_STATIC: Final = tuple(
+    tuple(part.encode() for part in line.partition(" ")[::2]) for line in _STATIC_TEXT.split("\n")[1:-1]
+)
 _TABLE_BYTES: Final = 4096
 _ENTRY_BYTES: Final = 32
 """What an entry costs beside its name and value."""
@@ -170,12 +174,16 @@ class PathReader:
 def failure_headers(code: int, details: str) -> bytes:
     """Return the header block of a call that fails at once."""
     fields = {"content-type": "application/grpc", "grpc-status": str(code), "grpc-message": _percent(details)}
-    return b"\x88" + b"".join(b"\0" + _as_string(name.encode()) + _as_string(value.encode()) for name, value in fields.items())
+    return b"\x88" + b"".join(
+        b"\0" + _as_string(name.encode()) + _as_string(value.encode()) for name, value in fields.items()
+    )
 
 
 def _percent(text: str) -> str:
     """Return a text as gRPC puts it into a header: printable ASCII, all else by its bytes in hexadecimal."""
-    return "".join(chr(byte) if 0x20 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}" for byte in text.encode())
+    return "".join(
+        chr(byte) if 0x20 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}" for byte in text.encode()
+    )
 
 
 def _as_string(content: bytes) -> bytes:

@@ -29,7 +29,9 @@ def sandbox_status(state: "cri.PodSandboxState") -> cri.PodSandboxStatus:
         state=state,
         created_at=CREATED_AT,
         network=cri.PodSandboxNetworkStatus(ip="192.0.2.1"),
-        linux=cri.LinuxPodSandboxStatus(namespaces=cri.Namespace(options=cri.NamespaceOption(pid=cri.CONTAINER))),
+        linux=cri.LinuxPodSandboxStatus(
+            namespaces=cri.Namespace(options=cri.NamespaceOption(pid=cri.CONTAINER))
+        ),
     )
 
 
@@ -56,14 +58,19 @@ def filesystem() -> cri.FilesystemUsage:
     """Return the usage of a file system."""
     number = cri.UInt64Value(value=1_000_000)
     return cri.FilesystemUsage(
-        timestamp=CREATED_AT, fs_id=cri.FilesystemIdentifier(mountpoint="/var/lib/null"), used_bytes=number, inodes_used=number
+        timestamp=CREATED_AT,
+        fs_id=cri.FilesystemIdentifier(mountpoint="/var/lib/null"),
+        used_bytes=number,
+        inodes_used=number,
     )
 
 
 def _cpu_and_memory() -> tuple[cri.CpuUsage, cri.MemoryUsage]:
     number = cri.UInt64Value(value=1_000_000)
     cpu = cri.CpuUsage(timestamp=CREATED_AT, usage_core_nano_seconds=number, usage_nano_cores=number)
-    return cpu, cri.MemoryUsage(timestamp=CREATED_AT, working_set_bytes=number, usage_bytes=number, rss_bytes=number)
+    return cpu, cri.MemoryUsage(
+        timestamp=CREATED_AT, working_set_bytes=number, usage_bytes=number, rss_bytes=number
+    )
 
 
 def container_stats(identity: str) -> cri.ContainerStats:
@@ -78,26 +85,38 @@ def pod_stats(identity: str) -> cri.PodSandboxStats:
     cpu, memory = _cpu_and_memory()
     metadata = cri.PodSandboxMetadata(name=NAME, uid=NAME, namespace=NAME)
     return cri.PodSandboxStats(
-        attributes=cri.PodSandboxAttributes(id=identity, metadata=metadata), linux=cri.LinuxPodSandboxStats(cpu=cpu, memory=memory)
+        attributes=cri.PodSandboxAttributes(id=identity, metadata=metadata),
+        linux=cri.LinuxPodSandboxStats(cpu=cpu, memory=memory),
     )
 
 
 def pod_metrics(identity: str) -> cri.PodSandboxMetrics:
     """Return the metrics of a sandbox."""
     value = cri.UInt64Value(value=1)
-    return cri.PodSandboxMetrics(pod_sandbox_id=identity, metrics=[cri.Metric(name="held", timestamp=CREATED_AT, value=value)])
+    return cri.PodSandboxMetrics(
+        pod_sandbox_id=identity, metrics=[cri.Metric(name="held", timestamp=CREATED_AT, value=value)]
+    )
 
 
 def event(kind: "cri.ContainerEventType") -> cri.ContainerEventResponse:
     """Return an event, with a placeholder for the id of its container."""
-    return cri.ContainerEventResponse(container_id=PLACEHOLDER, container_event_type=kind, created_at=CREATED_AT)
+    return cri.ContainerEventResponse(
+        container_id=PLACEHOLDER, container_event_type=kind, created_at=CREATED_AT
+    )
 
 
 def image(name: str) -> cri.Image:
     """Return an image of that name, with an id of its own."""
-    identity, repository = f"sha256:{hashlib.sha256(name.encode()).hexdigest()}", name.rpartition(":")[0] or name
+    identity, repository = (
+        f"sha256:{hashlib.sha256(name.encode()).hexdigest()}",
+        name.rpartition(":")[0] or name,
+    )
     return cri.Image(
-        id=identity, repo_tags=[name], repo_digests=[f"{repository}@{identity}"], size=1_000_000, spec=cri.ImageSpec(image=name)
+        id=identity,
+        repo_tags=[name],
+        repo_digests=[f"{repository}@{identity}"],
+        size=1_000_000,
+        spec=cri.ImageSpec(image=name),
     )
 
 

@@ -1,8 +1,10 @@
-"""A CRI server in a process of its own that does nothing, as fast as it can: what it takes to be asked is what asking costs.
+"""A CRI server in a process of its own that does nothing, as fast as it can: what it takes to be asked is
+what asking costs.
 
     python -m critests.benchmark.null_server --socket PATH [--entries N] [--exec-bytes N]
 
-It ends when its standard input ends, so that it never outlives the process that started it, and takes its socket with it.
+It ends when its standard input ends, so that it never outlives the process that started it, and takes its
+socket with it.
 """
 
 import argparse
@@ -70,19 +72,23 @@ class NullServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
 
-def start_null_server(directory: Path, *, entries: int = 0, exec_bytes: int = 0, awake: bool = False) -> NullServer:
+def start_null_server(
+    directory: Path, *, entries: int = 0, exec_bytes: int = 0, awake: bool = False
+) -> NullServer:
     """Start a null server and wait until it listens.
 
     Args:
         directory: where its socket goes; short enough for the path of a unix socket (107 bytes).
         entries: how many sandboxes, containers and images it holds from the beginning.
         exec_bytes: how much its ExecSync gives on standard output.
-        awake: whether it stays awake between calls that follow each other closely, so that nobody has to wait until it was woken. It
-            then takes a processor of its own; with only one it sleeps all the same.
+        awake: whether it stays awake between calls that follow each other closely, so that nobody has to wait
+            until it was woken. It then takes a processor of its own; with only one it sleeps all the same.
 
     Raises:
         NullServerFailed: it did not start.
@@ -91,7 +97,15 @@ def start_null_server(directory: Path, *, entries: int = 0, exec_bytes: int = 0,
     command = [sys.executable, "-m", "critests.benchmark.null_server", "--socket", str(path)]
     package = str(Path(__file__).resolve().parents[2])
     process = subprocess.Popen(
-        [*command, "--entries", str(entries), "--exec-bytes", str(exec_bytes), "--until-stdin-ends", *(["--awake"] if awake else [])],
+        [
+            *command,
+            "--entries",
+            str(entries),
+            "--exec-bytes",
+            str(exec_bytes),
+            "--until-stdin-ends",
+            *(["--awake"] if awake else []),
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -119,7 +133,9 @@ def start_null_server(directory: Path, *, entries: int = 0, exec_bytes: int = 0,
     return server
 
 
-def serve(listener: socket.socket, answers: NullAnswers, until: "int | None" = None, *, awake: bool = False) -> None:
+def serve(
+    listener: socket.socket, answers: NullAnswers, until: "int | None" = None, *, awake: bool = False
+) -> None:
     """Answer every connection, in this thread, until a file descriptor has nothing more to read.
 
     Args:
@@ -156,9 +172,13 @@ def serve(listener: socket.socket, answers: NullAnswers, until: "int | None" = N
                     selector.modify(number, wanted)
 
 
-def _serve_connection(selector: selectors.BaseSelector, connections: dict[int, NullConnection], number: int, events: int) -> None:
+def _serve_connection(
+    selector: selectors.BaseSelector, connections: dict[int, NullConnection], number: int, events: int
+) -> None:
     connection = connections[number]
-    alive = (not events & selectors.EVENT_WRITE or connection.flush()) and (not events & selectors.EVENT_READ or connection.readable())
+    alive = (not events & selectors.EVENT_WRITE or connection.flush()) and (
+        not events & selectors.EVENT_READ or connection.readable()
+    )
     if not alive:
         del connections[number]
         selector.unregister(number)
@@ -171,12 +191,25 @@ def _end(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of
 
 def main() -> None:
     """Serve until SIGTERM or SIGINT, or until the standard input ends where that was asked for."""
-    parser = argparse.ArgumentParser(prog="python -m critests.benchmark.null_server", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m critests.benchmark.null_server", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--socket", type=Path, required=True, help="where to listen")
-    parser.add_argument("--entries", type=int, default=0, help="sandboxes, containers and images that there are from the beginning")
+    parser.add_argument(
+        "--entries",
+        type=int,
+        default=0,
+        help="sandboxes, containers and images that there are from the beginning",
+    )
     parser.add_argument("--exec-bytes", type=int, default=0, help="what ExecSync gives on standard output")
-    parser.add_argument("--until-stdin-ends", action="store_true", help="end with the standard input, so with the process at its other end")
-    parser.add_argument("--awake", action="store_true", help="do not sleep between calls that follow each other closely")
+    parser.add_argument(
+        "--until-stdin-ends",
+        action="store_true",
+        help="end with the standard input, so with the process at its other end",
+    )
+    parser.add_argument(
+        "--awake", action="store_true", help="do not sleep between calls that follow each other closely"
+    )
     chosen = parser.parse_args()
     answers = NullAnswers(entries=chosen.entries, exec_bytes=chosen.exec_bytes)
     for number in (signal.SIGTERM, signal.SIGINT):

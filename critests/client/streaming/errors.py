@@ -30,7 +30,10 @@ class UpgradeRefused(StreamError):
     """
 
     def __init__(self, status: int, reason: str, headers: Mapping[str, str], body: bytes) -> None:
-        super().__init__(f"the streaming server did not switch protocols but answered HTTP {status} {reason}: {shown(body.strip())}")
+        super().__init__(
+            f"the streaming server did not switch protocols but answered HTTP {status} {reason}:"
+            f" {shown(body.strip())}"
+        )
         self.status = status
         self.reason = reason
         self.headers = dict(headers)

@@ -24,7 +24,8 @@ class Ledger:
 
     Args:
         keep_bytes: budget for the output of all channels together, in bytes.
-        is_error: says which channels are error channels, which have a small budget of their own so that a status is never crowded out.
+        is_error: says which channels are error channels, which have a small budget of their own so that a
+            status is never crowded out.
         sink: called for every frame.
     """
 
@@ -99,7 +100,8 @@ class Ledger:
             wanted: bytes, or a condition on everything not taken yet.
 
         Returns:
-            The bytes up to and including the wanted ones (for a condition: all of them), which are then taken. None if they are not there.
+            The bytes up to and including the wanted ones (for a condition: all of them), which are then
+            taken. None if they are not there.
 
         Raises:
             OutputTooLarge: they are not there, and later output was dropped.
@@ -115,13 +117,16 @@ class Ledger:
             self._read[channel] = end
             return bytes(kept[start:end])
         if self.totals.get(channel, 0) > len(kept):
-            raise OutputTooLarge(f"{channel_name(channel)} gave {self.totals[channel]} bytes; only {len(kept)} are kept")
+            raise OutputTooLarge(
+                f"{channel_name(channel)} gave {self.totals[channel]} bytes; only {len(kept)} are kept"
+            )
         return None
 
     def describe(self) -> str:
         """Return in one line what has arrived so far, for error messages."""
         parts = [
-            f"{channel_name(channel)} {total} bytes" + (f" ending {shown(bytes(self._kept[channel][-100:]))}" if total else "")
+            f"{channel_name(channel)} {total} bytes"
+            + (f" ending {shown(bytes(self._kept[channel][-100:]))}" if total else "")
             for channel, total in sorted(self.totals.items())
         ]
         if self.frames:

@@ -5,16 +5,18 @@
         connection.write(request)
         page = connection.finish(10).data
 
-Each connection has a data and an error channel. Over SPDY (`portforward.k8s.io`) they are two streams with the headers `streamtype`
-(`data` or `error`), `port` and `requestid`, opened per connection, as many as one likes. Over WebSocket (`v4.channel.k8s.io`) they are the
-channels 2i and 2i+1 of the i-th port of the request, there from the start, once per port; on each the server first sends the port as a
-little-endian 16-bit number, which is taken away here.
+Each connection has a data and an error channel. Over SPDY (`portforward.k8s.io`) they are two streams with
+the headers `streamtype` (`data` or `error`), `port` and `requestid`, opened per connection, as many as one
+likes. Over WebSocket (`v4.channel.k8s.io`) they are the channels 2i and 2i+1 of the i-th port of the request,
+there from the start, once per port; on each the server first sends the port as a little-endian 16-bit number,
+which is taken away here.
 """
 
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation, StreamError
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
@@ -66,7 +68,9 @@ class PortConnection:
         self._transport.send(self._data, data, deadline_seconds)
 
     def close_write(self, deadline_seconds: float = 10.0) -> None:
-        """Say that no more data will be sent, and keep reading; raises HalfCloseUnsupported over WebSocket."""
+        """Say that no more data will be sent, and keep reading; raises HalfCloseUnsupported over
+        WebSocket.
+        """
         self._transport.half_close(self._data, deadline_seconds)
 
     def read_until(self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
@@ -75,12 +79,16 @@ class PortConnection:
 
     def read_error_until(self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
         """Wait until something came on the error channel; the same as `RemoteCommand.read_until`."""
-        return self._transport.take(self._error, wanted, f"the error channel of port {self.port}", deadline_seconds)
+        return self._transport.take(
+            self._error, wanted, f"the error channel of port {self.port}", deadline_seconds
+        )
 
     @property
     def ended(self) -> bool:
         """Whether the runtime, as far as it was read, has finished both channels or the session."""
-        return self._ledger.ended_by is not None or self._ledger.finished.issuperset({self._data, self._error})
+        return self._ledger.ended_by is not None or self._ledger.finished.issuperset(
+            {self._data, self._error}
+        )
 
     def finish(self, deadline_seconds: float) -> Forwarded:
         """Read until the runtime has finished the connection.
@@ -88,7 +96,9 @@ class PortConnection:
         Raises:
             StreamTimeout: it did not in time; `received` still tells what came.
         """
-        self._transport.await_(lambda: self.ended, f"the end of the connection to port {self.port}", deadline_seconds)
+        self._transport.await_(
+            lambda: self.ended, f"the end of the connection to port {self.port}", deadline_seconds
+        )
         return self.received()
 
     def received(self) -> Forwarded:
@@ -107,7 +117,8 @@ class PortConnection:
         )
 
     def close(self) -> None:
-        """End this connection in both directions and forget what it gave. Over WebSocket it ends with the session only.
+        """End this connection in both directions and forget what it gave. Over WebSocket it ends with the
+        session only.
 
         Raises:
             HalfCloseUnsupported: over WebSocket.
@@ -142,7 +153,8 @@ class PortForward(Session):
         Args:
             port: the port in the pod. Over WebSocket one of the session's ports, once each.
             deadline_seconds: how long the runtime may take to accept it.
-            data_headers: instead of those of a proper data stream (SPDY only): for tests of what a server does with violations.
+            data_headers: instead of those of a proper data stream (SPDY only): for tests of what a server
+                does with violations.
             error_headers: the same for the error stream, which is opened first.
 
         Raises:
@@ -159,8 +171,14 @@ class PortForward(Session):
         channel, request = 2 * self._next, str(self._next)
         self._next += 1
         headers = {"port": str(port), "requestid": request}
-        self._transport.start_stream(channel + 1, {"streamtype": "error", **headers} if error_headers is None else error_headers, fin=True)
-        self._transport.start_stream(channel, {"streamtype": "data", **headers} if data_headers is None else data_headers)
+        self._transport.start_stream(
+            channel + 1,
+            {"streamtype": "error", **headers} if error_headers is None else error_headers,
+            fin=True,
+        )
+        self._transport.start_stream(
+            channel, {"streamtype": "data", **headers} if data_headers is None else data_headers
+        )
         try:
             self._transport.await_streams({channel + 1: "error", channel: "data"}, deadline_seconds)
         except StreamError:
@@ -172,12 +190,14 @@ class PortForward(Session):
     def _connect_channels(self, transport: WebSocketTransport, port: int, seconds: float) -> PortConnection:
         index = next((index for index, unused in self._unused if unused == port), None)
         if index is None:
-            raise ValueError(f"over WebSocket each of the ports {self._ports} can be connected to once; {port} is not left")
+            raise ValueError(
+                f"over WebSocket each of the ports {self._ports} can be connected to once; {port} is not left"
+            )
         self._unused.remove((index, port))
         until = time.monotonic() + seconds
         for channel in (2 * index, 2 * index + 1):
             awaited = f"the port at the beginning of channel {channel}"
-            transport.await_(lambda channel=channel: transport.ledger.totals.get(channel, 0) >= PORT_BYTES, awaited, seconds, until)  # type: ignore[misc] # mypy cannot type a lambda's default
+            transport.await_(partial(_has_begun, transport, channel), awaited, seconds, until)
             begun = int.from_bytes(transport.ledger.received(channel)[:PORT_BYTES], "little")
             if begun != port:
                 raise ProtocolViolation(f"channel {channel} begins with port {begun}, not {port}")
@@ -206,7 +226,8 @@ def open_port_forward(
         deadline_seconds: for connecting and the upgrade together.
         subprotocols: what to offer; None offers the one that the protocol has for port-forward.
         method: of the upgrade to SPDY, POST or GET.
-        tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign their own.
+        tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign
+            their own.
         keep_bytes: how many bytes of data to keep, over all connections; what comes after is counted only.
         sink: called with channel and payload of each frame as it is read.
 
@@ -226,8 +247,15 @@ def open_port_forward(
             transport = open_websocket(wire, url, offered, ledger, seconds=deadline_seconds, until=until)
         else:
             offered = (SPDY_SUBPROTOCOL,) if subprotocols is None else subprotocols
-            transport = open_spdy(wire, url, offered, ledger, method=method, seconds=deadline_seconds, until=until)
+            transport = open_spdy(
+                wire, url, offered, ledger, method=method, seconds=deadline_seconds, until=until
+            )
     except BaseException:
         wire.close()
         raise
     return PortForward(transport, ports)
+
+
+def _has_begun(transport: WebSocketTransport, channel: int) -> bool:
+    """Say whether the port at the beginning of a channel has arrived."""
+    return transport.ledger.totals.get(channel, 0) >= PORT_BYTES

@@ -1,4 +1,6 @@
-"""Does a streaming server take WebSocket at all? Asked with the standard library's HTTP client, which the sessions do not use."""
+"""Does a streaming server take WebSocket at all? Asked with the standard library's HTTP client, which the
+sessions do not use.
+"""
 
 import base64
 import http.client
@@ -18,7 +20,9 @@ class WebSocketFinding:
     """What the server answered, in one sentence; it may quote the server's prose."""
 
 
-def websocket_works(url: str, *, subprotocol: str = "v4.channel.k8s.io", deadline_seconds: float = 10.0) -> WebSocketFinding:
+def websocket_works(
+    url: str, *, subprotocol: str = "v4.channel.k8s.io", deadline_seconds: float = 10.0
+) -> WebSocketFinding:
     """Find out whether a streaming server upgrades to WebSocket.
 
     Args:
@@ -52,8 +56,14 @@ def websocket_works(url: str, *, subprotocol: str = "v4.channel.k8s.io", deadlin
         connection.close()
     if answer.status != 101:
         return WebSocketFinding(
-            works=False, evidence=f"{subprotocol} was refused with HTTP {answer.status}: {body.decode(errors='replace').strip()}"
+            works=False,
+            evidence=(
+                f"{subprotocol} was refused with HTTP {answer.status}:"
+                f" {body.decode(errors='replace').strip()}"
+            ),
         )
     if chosen != subprotocol:
-        return WebSocketFinding(works=False, evidence=f"{subprotocol} was offered, the server chose {chosen or 'none'}")
+        return WebSocketFinding(
+            works=False, evidence=f"{subprotocol} was offered, the server chose {chosen or 'none'}"
+        )
     return WebSocketFinding(works=True, evidence=f"the server switched to WebSocket with {chosen}")

@@ -7,7 +7,9 @@ from critests.client.streaming.streams import EndedBy
 from critests.client.streaming.transport import Transport
 
 V4 = "v4.channel.k8s.io"
-"""The WebSocket sub-protocol that every server of today speaks: the error stream of exec and attach carries the status as JSON."""
+"""The WebSocket sub-protocol that every server of today speaks: the error stream of exec and attach carries
+the status as JSON.
+"""
 
 CLOSE_SECONDS = 2.0
 """How long leaving a session waits for the server's good-bye."""
@@ -45,7 +47,9 @@ class Session:
 
     def await_end(self, deadline_seconds: float) -> EndedBy:
         """Read until the server ends the session, and say how it did; raises StreamTimeout."""
-        self._transport.await_(lambda: self._ledger.ended_by is not None, "the end of the session", deadline_seconds)
+        self._transport.await_(
+            lambda: self._ledger.ended_by is not None, "the end of the session", deadline_seconds
+        )
         return self._ledger.ended_by or EndedBy.CLOSED_HERE
 
     def close(self, deadline_seconds: float = CLOSE_SECONDS) -> None:
@@ -59,5 +63,7 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()

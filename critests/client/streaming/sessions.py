@@ -1,6 +1,7 @@
 """Exec and attach sessions, over either protocol.
 
-with open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=10) as session:
+with open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=10) as
+session:
     finished = session.finish(10)
 finished.status.exit_code, finished.stdout
 """
@@ -68,14 +69,19 @@ class RemoteCommand(Session):
 
     def resize(self, width: int, height: int, deadline_seconds: float = 10.0) -> None:
         """Set the size of the command's terminal, in characters."""
-        self._transport.send(Stream.RESIZE, json.dumps({"Width": width, "Height": height}).encode(), deadline_seconds)
+        self._transport.send(
+            Stream.RESIZE, json.dumps({"Width": width, "Height": height}).encode(), deadline_seconds
+        )
 
-    def read_until(self, stream: Stream, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
+    def read_until(
+        self, stream: Stream, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float
+    ) -> bytes:
         """Wait until something came on a stream.
 
         Args:
             stream: the stream.
-            wanted: bytes that must come, or a condition on all bytes of the stream that no earlier call returned.
+            wanted: bytes that must come, or a condition on all bytes of the stream that no earlier call
+                returned.
             deadline_seconds: how long to wait.
 
         Returns:
@@ -98,12 +104,16 @@ class RemoteCommand(Session):
         return self.received()
 
     def received(self) -> Finished:
-        """Return what has come so far; of a session that goes on, `ended_by` reads as if it were closed now."""
+        """Return what has come so far; of a session that goes on, `ended_by` reads as if it were closed
+        now.
+        """
         ledger = self._ledger
         return Finished(
             stdout=ledger.received(Stream.STDOUT),
             stderr=ledger.received(Stream.STDERR),
-            status=parse_status(ledger.received(Stream.ERROR), structured=self.subprotocol.startswith(("v4.", "v5."))),
+            status=parse_status(
+                ledger.received(Stream.ERROR), structured=self.subprotocol.startswith(("v4.", "v5."))
+            ),
             frames=tuple(ledger.frames),
             totals=dict(ledger.totals),
             truncated=ledger.truncated,
@@ -134,7 +144,8 @@ def open_remote_command(
 
     Args:
         url: the URL of the response.
-        stdin: whether the request asked for standard input; with SPDY the client opens one stream per true flag.
+        stdin: whether the request asked for standard input; with SPDY the client opens one stream per true
+            flag.
         stdout: the same for standard output.
         stderr: the same for standard error.
         tty: the same for a terminal, which has a stream for its size.
@@ -142,9 +153,11 @@ def open_remote_command(
         deadline_seconds: for connecting, the upgrade, and opening the streams together.
         subprotocols: what to offer, the best first; without any the header is not sent.
         method: of the upgrade to SPDY, POST or GET; a WebSocket handshake is always GET.
-        tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign their own.
+        tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign
+            their own.
         keep_bytes: how many bytes of output to keep; what comes after is counted only.
-        sink: called with channel and payload of each frame as it is read, for output larger than what is kept.
+        sink: called with channel and payload of each frame as it is read, for output larger than what is
+            kept.
 
     Raises:
         CannotConnect: nobody answers at the URL.
@@ -158,10 +171,20 @@ def open_remote_command(
     wire = connect(url, tls, until)
     try:
         if protocol is Protocol.WEBSOCKET:
-            transport: Transport = open_websocket(wire, url, subprotocols, ledger, seconds=deadline_seconds, until=until)
+            transport: Transport = open_websocket(
+                wire, url, subprotocols, ledger, seconds=deadline_seconds, until=until
+            )
         else:
-            spdy = transport = open_spdy(wire, url, subprotocols, ledger, method=method, seconds=deadline_seconds, until=until)
-            wanted = {Stream.ERROR: True, Stream.STDIN: stdin, Stream.STDOUT: stdout, Stream.STDERR: stderr, Stream.RESIZE: tty}
+            spdy = transport = open_spdy(
+                wire, url, subprotocols, ledger, method=method, seconds=deadline_seconds, until=until
+            )
+            wanted = {
+                Stream.ERROR: True,
+                Stream.STDIN: stdin,
+                Stream.STDOUT: stdout,
+                Stream.STDERR: stderr,
+                Stream.RESIZE: tty,
+            }
             names = {int(stream): stream.name.lower() for stream, is_wanted in wanted.items() if is_wanted}
             for channel, name in names.items():
                 spdy.start_stream(channel, {"streamtype": name})

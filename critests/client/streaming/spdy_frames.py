@@ -1,7 +1,9 @@
-"""Frames and header compression of SPDY/3.1 (SPDY draft 3, sections 2.2 and 2.6), as far as streaming sessions need them.
+"""Frames and header compression of SPDY/3.1 (SPDY draft 3, sections 2.2 and 2.6), as far as streaming
+sessions need them.
 
-A control frame is `1|version(15)|type(16)|flags(8)|length(24)`, a data frame `0|stream(31)|flags(8)|length(24)`. Header blocks of one
-direction share one zlib stream, which begins with a dictionary that the protocol fixes and is flushed at the end of each block.
+A control frame is `1|version(15)|type(16)|flags(8)|length(24)`, a data frame
+`0|stream(31)|flags(8)|length(24)`. Header blocks of one direction share one zlib stream, which begins with a
+dictionary that the protocol fixes and is flushed at the end of each block.
 """
 
 import base64
@@ -64,7 +66,9 @@ class ControlFrame(NamedTuple):
     def number(self, offset: int = 0) -> int:
         """Return the 32-bit number at an offset of the body, without its top bit, which is reserved."""
         if len(self.body) < offset + 4:
-            raise ProtocolViolation(f"a SPDY control frame of type {self.kind} with only {len(self.body)} bytes")
+            raise ProtocolViolation(
+                f"a SPDY control frame of type {self.kind} with only {len(self.body)} bytes"
+            )
         return int.from_bytes(self.body[offset : offset + 4], "big") & 0x7FFFFFFF
 
 
@@ -86,7 +90,11 @@ class FrameReader:
                 return
             body = bytes(self._buffer[8:end])
             del self._buffer[:end]
-            yield ControlFrame(first & 0xFFFF, flags, body) if first >> 31 else DataFrame(first, bool(flags & FLAG_FIN), body)
+            yield (
+                ControlFrame(first & 0xFFFF, flags, body)
+                if first >> 31
+                else DataFrame(first, bool(flags & FLAG_FIN), body)
+            )
 
 
 class HeaderWriter:
@@ -163,7 +171,9 @@ def data_frame(stream: int, data: bytes, *, fin: bool = False) -> bytes:
 
 
 def syn_stream(stream: int, block: bytes, *, fin: bool = False) -> bytes:
-    """Return the frame that opens a stream, of highest priority and with nothing to do with another stream."""
+    """Return the frame that opens a stream, of highest priority and with nothing to do with another
+    stream.
+    """
     return control_frame(Kind.SYN_STREAM, struct.pack("!IIH", stream, 0, 0) + block, FLAG_FIN if fin else 0)
 
 

@@ -37,7 +37,8 @@ class SpdyTransport(Transport):
 
     Attributes:
         goaway: the status of the server's GOAWAY frame, or None while none came.
-        awaited: the channels whose end is the end of the session; without any only the end of the connection is.
+        awaited: the channels whose end is the end of the session; without any only the end of the connection
+            is.
     """
 
     ENDS_WRITING = True
@@ -57,7 +58,9 @@ class SpdyTransport(Transport):
         self._pongs: set[int] = set()
 
     def start_stream(self, channel: int, headers: Mapping[str, str], *, fin: bool = False) -> None:
-        """Queue the opening of a stream that is to carry a channel; `fin` half-closes it at once. See `await_streams`."""
+        """Queue the opening of a stream that is to carry a channel; `fin` half-closes it at once. See
+        `await_streams`.
+        """
         stream, self._next_stream = self._next_stream, self._next_stream + 2
         self._streams[channel], self._channels[stream] = stream, channel
         self._wire.queue += syn_stream(stream, self._our_headers.block(headers), fin=fin)
@@ -82,7 +85,9 @@ class SpdyTransport(Transport):
                     raise StreamRefused(name, self.ledger.resets[channel])
             return self._accepted.issuperset(channels)
 
-        self.await_(answered, f"the server to accept the streams {', '.join(channels.values())}", seconds, until)
+        self.await_(
+            answered, f"the server to accept the streams {', '.join(channels.values())}", seconds, until
+        )
 
     def reset_stream(self, channel: int) -> None:
         """Queue the end of a channel in both directions, and forget what is kept of it."""
@@ -163,7 +168,14 @@ class SpdyTransport(Transport):
 
 
 def open_spdy(
-    wire: Wire, url: str, subprotocols: Sequence[str], ledger: Ledger, *, method: str, seconds: float, until: float
+    wire: Wire,
+    url: str,
+    subprotocols: Sequence[str],
+    ledger: Ledger,
+    *,
+    method: str,
+    seconds: float,
+    until: float,
 ) -> SpdyTransport:
     """Upgrade a connection to SPDY/3.1; no stream is opened yet.
 
@@ -180,7 +192,11 @@ def open_spdy(
         UpgradeRefused: the server does not switch protocols.
         ProtocolViolation: it does, but not to SPDY/3.1, or with a sub-protocol that was not offered.
     """
-    headers = [("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"), *((VERSION_HEADER, name) for name in subprotocols)]
+    headers = [
+        ("Connection", "Upgrade"),
+        ("Upgrade", "SPDY/3.1"),
+        *((VERSION_HEADER, name) for name in subprotocols),
+    ]
     if method != "GET":
         headers.append(("Content-Length", "0"))
     answer = upgrade(wire, url, method=method, headers=headers, seconds=seconds, until=until)
@@ -188,5 +204,7 @@ def open_spdy(
         raise ProtocolViolation(f"the server switched protocols, but not to SPDY/3.1: {dict(answer.headers)}")
     chosen = answer.headers.get(VERSION_HEADER.lower(), "")
     if chosen and chosen not in subprotocols:
-        raise ProtocolViolation(f"the server chose the sub-protocol {chosen!r}, which was not offered ({', '.join(subprotocols)})")
+        raise ProtocolViolation(
+            f"the server chose the sub-protocol {chosen!r}, which was not offered ({', '.join(subprotocols)})"
+        )
     return SpdyTransport(wire, chosen, ledger)

@@ -1,8 +1,9 @@
 """The status that ends an exec or attach session.
 
-Since `v4.channel.k8s.io` the error stream carries one `metav1.Status` of Kubernetes as JSON: `status` is `Success` or `Failure`; an exit
-code other than 0 has `reason` `NonZeroExitCode` and a cause with reason `ExitCode` whose message is the number. Earlier sub-protocols
-write prose to it on failure, and nothing on success.
+Since `v4.channel.k8s.io` the error stream carries one `metav1.Status` of Kubernetes as JSON: `status` is
+`Success` or `Failure`; an exit code other than 0 has `reason` `NonZeroExitCode` and a cause with reason
+`ExitCode` whose message is the number. Earlier sub-protocols write prose to it on failure, and nothing on
+success.
 """
 
 import json
@@ -48,12 +49,16 @@ def parse_status(raw: bytes, *, structured: bool) -> Status | None:
         return _malformed(raw, f"not JSON: {error}")
     document = document if isinstance(document, dict) else {}
     verdict = document.get("status")
-    reason, message = (text if isinstance(text := document.get(key, ""), str) else "" for key in ("reason", "message"))
+    reason, message = (
+        text if isinstance(text := document.get(key, ""), str) else "" for key in ("reason", "message")
+    )
     if verdict == "Success":
         return Status(success=True, exit_code=0, reason=reason, message=message, raw=raw)
     if verdict != "Failure":
         return _malformed(raw, f"its status is {verdict!r}, neither Success nor Failure")
-    return Status(success=False, exit_code=_exit_code(document.get("details")), reason=reason, message=message, raw=raw)
+    return Status(
+        success=False, exit_code=_exit_code(document.get("details")), reason=reason, message=message, raw=raw
+    )
 
 
 def _malformed(raw: bytes, problem: str) -> Status:

@@ -27,7 +27,9 @@ class Transport(ABC):
     """
 
     ENDS_WRITING: ClassVar[bool]
-    """Whether `close` half-closes the connection after the farewell; if not, the server is to close it by itself."""
+    """Whether `close` half-closes the connection after the farewell; if not, the server is to close it by
+    itself.
+    """
 
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         self.subprotocol = subprotocol
@@ -41,7 +43,9 @@ class Transport(ABC):
 
     @abstractmethod
     def _feed(self, data: bytes) -> None:
-        """Take bytes of the server apart and note them in the ledger; raise ProtocolViolation on what is not allowed."""
+        """Take bytes of the server apart and note them in the ledger; raise ProtocolViolation on what is not
+        allowed.
+        """
 
     @abstractmethod
     def _encode(self, channel: int, data: bytes) -> bytes:
@@ -60,7 +64,9 @@ class Transport(ABC):
         """Return the frame that announces the end of the connection."""
 
     def pump(self, until: float) -> None:
-        """Wait until something came, was sent, or ended, or the monotonic time `until` has come; then take what is there."""
+        """Wait until something came, was sent, or ended, or the monotonic time `until` has come; then take
+        what is there.
+        """
         try:
             data = self._wire.turn(until)
             if data is None:
@@ -73,11 +79,13 @@ class Transport(ABC):
             self.ledger.end(EndedBy.VIOLATION, reason=str(error))
 
     def take(self, channel: int, wanted: bytes | Callable[[bytes], bool], name: str, seconds: float) -> bytes:
-        """Wait until something came on a channel, and return what came since the last call, up to and including it.
+        """Wait until something came on a channel, and return what came since the last call, up to and
+        including it.
 
         Args:
             channel: the channel.
-            wanted: bytes that must come, or a condition on all bytes of the channel that no earlier call returned.
+            wanted: bytes that must come, or a condition on all bytes of the channel that no earlier call
+                returned.
             name: what people call the channel, such as `stdout`.
             seconds: how long to wait.
 
@@ -99,7 +107,9 @@ class Transport(ABC):
         self.await_(came, awaited, seconds)
         return taken or b""
 
-    def await_(self, done: Callable[[], bool], awaited: str, seconds: float, until: float | None = None) -> None:
+    def await_(
+        self, done: Callable[[], bool], awaited: str, seconds: float, until: float | None = None
+    ) -> None:
         """Move bytes until a condition holds.
 
         Args:
@@ -148,7 +158,9 @@ class Transport(ABC):
         self.await_(sent, f"the server to take {total} bytes", seconds, until)
 
     def close(self, seconds: float) -> None:
-        """Say good-bye, give the server a moment to answer, and close the connection; never raises for what the server does."""
+        """Say good-bye, give the server a moment to answer, and close the connection; never raises for what
+        the server does.
+        """
         if self._wire.closed:
             return
         try:

@@ -22,11 +22,14 @@ class Answer:
     """Names in lower case; of a repeated header the values joined with commas."""
 
 
-def upgrade(wire: Wire, url: str, *, method: str, headers: Sequence[tuple[str, str]], seconds: float, until: float) -> Answer:
+def upgrade(
+    wire: Wire, url: str, *, method: str, headers: Sequence[tuple[str, str]], seconds: float, until: float
+) -> Answer:
     """Ask the server to switch protocols, and wait for its answer.
 
     Args:
-        wire: the connection, of which nothing was used yet; bytes that come after the answer's head stay in it.
+        wire: the connection, of which nothing was used yet; bytes that come after the answer's head stay in
+            it.
         url: the session's URL; path and query are sent as they are.
         method: GET or POST.
         headers: the request's headers beside Host, in order; a name may come more than once.
@@ -49,7 +52,9 @@ def upgrade(wire: Wire, url: str, *, method: str, headers: Sequence[tuple[str, s
     head, rest = _read_head(wire, seconds, until)
     answer = _parse_head(head)
     if answer.status != 101:
-        raise UpgradeRefused(answer.status, answer.reason, answer.headers, _read_body(wire, rest, answer.headers, until))
+        raise UpgradeRefused(
+            answer.status, answer.reason, answer.headers, _read_body(wire, rest, answer.headers, until)
+        )
     wire.push_back(rest)
     return answer
 
@@ -58,16 +63,22 @@ def _read_head(wire: Wire, seconds: float, until: float) -> tuple[bytes, bytes]:
     seen = b""
     while (end := seen.find(b"\r\n\r\n")) < 0:
         if len(seen) > HEAD_BYTES:
-            raise ProtocolViolation(f"the answer to the upgrade has no end after {len(seen)} bytes: {shown(seen)}")
+            raise ProtocolViolation(
+                f"the answer to the upgrade has no end after {len(seen)} bytes: {shown(seen)}"
+            )
         try:
             data = wire.turn(until)
         except ConnectionError as error:
             raise ProtocolViolation(f"the connection failed during the upgrade: {error}") from error
         if data is None or wire.broken:
-            raise ProtocolViolation(f"the server closed the connection instead of answering the upgrade; it said {shown(seen)}")
+            raise ProtocolViolation(
+                f"the server closed the connection instead of answering the upgrade; it said {shown(seen)}"
+            )
         seen += data
         if time.monotonic() >= until and b"\r\n\r\n" not in seen:
-            raise StreamTimeout("the answer to the upgrade request", shown(seen) if seen else "nothing yet", seconds)
+            raise StreamTimeout(
+                "the answer to the upgrade request", shown(seen) if seen else "nothing yet", seconds
+            )
     return seen[:end], seen[end + 4 :]
 
 
@@ -88,7 +99,11 @@ def _parse_head(head: bytes) -> Answer:
 def _read_body(wire: Wire, body: bytes, headers: Mapping[str, str], until: float) -> bytes:
     """Read what there is of a refusal's body; that it is cut short changes nothing about the refusal."""
     length = headers.get("content-length", "")
-    wanted = min(int(length), BODY_BYTES) if length.isascii() and length.isdecimal() and len(length) < 12 else BODY_BYTES
+    wanted = (
+        min(int(length), BODY_BYTES)
+        if length.isascii() and length.isdecimal() and len(length) < 12
+        else BODY_BYTES
+    )
     while len(body) < wanted and time.monotonic() < until:
         try:
             data = wire.turn(until)

@@ -1,8 +1,10 @@
-"""Channels over WebSocket: the sub-protocols `v5.`, `v4.` and unversioned `channel.k8s.io`, and their base64 twins.
+"""Channels over WebSocket: the sub-protocols `v5.`, `v4.` and unversioned `channel.k8s.io`, and their base64
+twins.
 
-Each message begins with a byte that names its channel: the number itself, or its digit in the base64 sub-protocols, where the rest of the
-message is base64. `v5.channel.k8s.io` adds channel 255, on which the number of a channel means that this channel will get no more data.
-Framing is that of the `websocket` library, fed from our own socket so that a deadline never cuts a frame in two.
+Each message begins with a byte that names its channel: the number itself, or its digit in the base64
+sub-protocols, where the rest of the message is base64. `v5.channel.k8s.io` adds channel 255, on which the
+number of a channel means that this channel will get no more data. Framing is that of the `websocket` library,
+fed from our own socket so that a deadline never cuts a frame in two.
 """
 
 import base64
@@ -118,7 +120,10 @@ class WebSocketTransport(Transport):
             HalfCloseUnsupported: the sub-protocol has no message for it, as all before v5.
         """
         if not self.subprotocol.startswith("v5."):
-            raise HalfCloseUnsupported(f"the sub-protocol {self.subprotocol or '(none)'!s} cannot close one direction; v5 and SPDY can")
+            raise HalfCloseUnsupported(
+                f"the sub-protocol {self.subprotocol or '(none)'!s} cannot close one direction; v5 and"
+                " SPDY can"
+            )
         self.send(CLOSE_CHANNEL, bytes([channel]), seconds)
 
     def ping(self, seconds: float) -> float:
@@ -151,17 +156,32 @@ def open_websocket(
 
     Raises:
         UpgradeRefused: the server does not switch protocols.
-        ProtocolViolation: it does, but not in the way of RFC 6455, or with a sub-protocol that was not offered.
+        ProtocolViolation: it does, but not in the way of RFC 6455, or with a sub-protocol that was not
+            offered.
     """
     key = base64.b64encode(os.urandom(16)).decode()
-    headers = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", key)]
+    headers = [
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", key),
+    ]
     if subprotocols:
         headers.append(("Sec-WebSocket-Protocol", ", ".join(subprotocols)))
     answer = upgrade(wire, url, method="GET", headers=headers, seconds=seconds, until=until)
-    expected = base64.b64encode(hashlib.sha1((key + ACCEPT_SUFFIX).encode(), usedforsecurity=False).digest()).decode()
-    if answer.headers.get("upgrade", "").lower() != "websocket" or answer.headers.get("sec-websocket-accept") != expected:
-        raise ProtocolViolation(f"the server switched protocols, but not to this WebSocket: {dict(answer.headers)}")
+    expected = base64.b64encode(
+        hashlib.sha1((key + ACCEPT_SUFFIX).encode(), usedforsecurity=False).digest()
+    ).decode()
+    if (
+        answer.headers.get("upgrade", "").lower() != "websocket"
+        or answer.headers.get("sec-websocket-accept") != expected
+    ):
+        raise ProtocolViolation(
+            f"the server switched protocols, but not to this WebSocket: {dict(answer.headers)}"
+        )
     chosen = answer.headers.get("sec-websocket-protocol", "")
     if chosen and chosen not in subprotocols:
-        raise ProtocolViolation(f"the server chose the sub-protocol {chosen!r}, which was not offered ({', '.join(subprotocols)})")
+        raise ProtocolViolation(
+            f"the server chose the sub-protocol {chosen!r}, which was not offered ({', '.join(subprotocols)})"
+        )
     return WebSocketTransport(wire, chosen, ledger)

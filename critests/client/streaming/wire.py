@@ -1,6 +1,8 @@
-"""The socket below a session: TCP or TLS, never blocking longer than a deadline, writing and reading in the same round.
+"""The socket below a session: TCP or TLS, never blocking longer than a deadline, writing and reading in the
+same round.
 
-Reading while writing matters: a command that echoes its input stops taking more of it when nobody takes its output.
+Reading while writing matters: a command that echoes its input stops taking more of it when nobody takes its
+output.
 """
 
 import contextlib
@@ -23,7 +25,8 @@ class Wire:
     Attributes:
         queue: what is still to be sent.
         broken: whether the peer takes no more bytes; the queue is dropped then.
-        last: whether what is queued is the last; the peer is then told the end of writing (not over TLS, which has no half-close).
+        last: whether what is queued is the last; the peer is then told the end of writing (not over TLS,
+            which has no half-close).
     """
 
     def __init__(self, connected: socket.socket) -> None:
@@ -49,7 +52,8 @@ class Wire:
         """Send from the queue and read, whichever is possible first.
 
         Args:
-            until: the monotonic time at which to give up; one in the past takes what is there and does not wait.
+            until: the monotonic time at which to give up; one in the past takes what is there and does not
+                wait.
 
         Returns:
             What was read; empty if bytes were sent or time is up; None if the peer closed the connection.
@@ -114,7 +118,8 @@ def connect(url: str, tls: ssl.SSLContext | None, until: float) -> Wire:
 
     Args:
         url: an `http:`, `https:`, `ws:` or `wss:` URL.
-        tls: how to check an encrypted server; None accepts every certificate, since streaming servers sign their own.
+        tls: how to check an encrypted server; None accepts every certificate, since streaming servers sign
+            their own.
         until: the monotonic time at which to give up.
 
     Raises:

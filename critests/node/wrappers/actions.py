@@ -1,7 +1,8 @@
 """What a wrapper can be told to do at an operation, and the plan file that tells it.
 
-The plan is text, one action per line: `OPERATION ACTION ARGUMENTS`. `*` stands for every operation, `bridge/ADD` for one
-of one CNI plugin. Within an operation the order is always: edit, delay, fail; what is recorded includes all of them.
+The plan is text, one action per line: `OPERATION ACTION ARGUMENTS`. `*` stands for every operation,
+`bridge/ADD` for one of one CNI plugin. Within an operation the order is always: edit, delay, fail; what is
+recorded includes all of them.
 """
 
 import hashlib
@@ -42,8 +43,8 @@ class Fail:
     An OCI runtime's message goes to its log file and stderr, a CNI plugin's as an error object to stdout.
 
     Raises:
-        ValueError: the code is not one of 1 to 255, or the message is not one plain line without quotes and backslashes,
-            or `every` is less than 1.
+        ValueError: the code is not one of 1 to 255, or the message is not one plain line without quotes and
+            backslashes, or `every` is less than 1.
     """
 
     exit_code: int
@@ -57,15 +58,19 @@ class Fail:
         if not 1 <= self.exit_code <= 255:
             raise ValueError(f"{self.exit_code} is not the exit code of a failure")
         if not _MESSAGE.fullmatch(self.message):
-            raise ValueError(f"{self.message!r} is not one line of text without quotes, backslashes and spaces around it")
+            raise ValueError(
+                f"{self.message!r} is not one line of text without quotes, backslashes and spaces around it"
+            )
 
 
 @dataclass(frozen=True)
 class Edit:
-    """Replace a text, everywhere, in what is handed over: literally, as it stands in the file (JSON has its own escapes).
+    """Replace a text, everywhere, in what is handed over: literally, as it stands in the file (JSON has its
+    own escapes).
 
-    Of an OCI runtime that is the bundle's `config.json` (create, run), the process file (exec) or the resources file
-    (update), before the program begins; of a CNI plugin the result. `Invocation.edits` counts the edits whose text was there.
+    Of an OCI runtime that is the bundle's `config.json` (create, run), the process file (exec) or the
+    resources file (update), before the program begins; of a CNI plugin the result. `Invocation.edits` counts
+    the edits whose text was there.
 
     Raises:
         ValueError: a text spans lines, or there is nothing to look for.
@@ -76,11 +81,16 @@ class Edit:
 
     def __post_init__(self) -> None:
         if not self.old or any(character in text for text in (self.old, self.new) for character in "\n\0"):
-            raise ValueError(f"{self.old!r} cannot be replaced by {self.new!r}: both must be on one line, and the first not empty")
+            raise ValueError(
+                f"{self.old!r} cannot be replaced by {self.new!r}: both must be on one line, and the first"
+                " not empty"
+            )
 
     @property
     def name(self) -> str:
-        """Return the name of the edit's files: the same for the same edit, so that a plan can change while it is read."""
+        """Return the name of the edit's files: the same for the same edit, so that a plan can change while it
+        is read.
+        """
         return hashlib.sha256(f"{self.old}\0{self.new}".encode()).hexdigest()[:16]
 
     def write(self, directory: Path) -> None:

@@ -9,14 +9,18 @@ from critests.node.traces import Traces
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 
 
-def attach(daemon: Daemon, traces: Traces, *, oci: bool, cni: bool) -> tuple[Daemon, OciWrapper | None, CniWrapper | None]:
+def attach(
+    daemon: Daemon, traces: Traces, *, oci: bool, cni: bool
+) -> tuple[Daemon, OciWrapper | None, CniWrapper | None]:
     """Write the wrappers that are wanted into the runtime's own directories, with which they go.
 
     Returns:
-        The daemon with the wrappers in place of the default handler's OCI runtime and of the CNI plugins, and the wrappers.
+        The daemon with the wrappers in place of the default handler's OCI runtime and of the CNI plugins, and
+        the wrappers.
 
     Raises:
-        PermissionError: neither the state directory nor the root directory is on a file system that programs run from.
+        PermissionError: neither the state directory nor the root directory is on a file system that programs
+            run from.
     """
     if not oci and not cni:
         return daemon, None, None
@@ -33,8 +37,13 @@ def attach(daemon: Daemon, traces: Traces, *, oci: bool, cni: bool) -> tuple[Dae
 
 
 def _executable(traces: Traces) -> Path:
-    """Return the state directory, or the root directory where /run is mounted noexec, as some distributions do."""
+    """Return the state directory, or the root directory where /run is mounted noexec, as some distributions
+    do.
+    """
     for directory in (traces.state, traces.root):
         if not os.statvfs(directory).f_flag & os.ST_NOEXEC:
             return directory
-    raise PermissionError(f"no wrapper can be executed: {traces.state} and {traces.root} are both on file systems mounted noexec")
+    raise PermissionError(
+        f"no wrapper can be executed: {traces.state} and {traces.root} are both on file systems mounted"
+        " noexec"
+    )

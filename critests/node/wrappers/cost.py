@@ -1,7 +1,8 @@
 """What the wrappers cost themselves: `python -m critests.node.wrappers.cost` prints it.
 
-Each wrapper stands in for a program that does nothing at all and is called in turn with that program alone; the cost is
-the difference of the medians. It is part of whatever is measured through a wrapper, and is subtracted nowhere.
+Each wrapper stands in for a program that does nothing at all and is called in turn with that program alone;
+the cost is the difference of the medians. It is part of whatever is measured through a wrapper, and is
+subtracted nowhere.
 """
 
 import gc
@@ -21,7 +22,20 @@ from critests.node.wrappers.stand_in import SHELL, CniWrapper, OciWrapper, timer
 CALLS = 50
 """How many times each is called."""
 
-_ARGUMENTS = ("--root", "/r", "--log", "/l", "--log-format", "json", "create", "--bundle", "{bundle}", "--pid-file", "/p", "id")
+_ARGUMENTS = (
+    "--root",
+    "/r",
+    "--log",
+    "/l",
+    "--log-format",
+    "json",
+    "create",
+    "--bundle",
+    "{bundle}",
+    "--pid-file",
+    "/p",
+    "id",
+)
 _CONFIG_BYTES = 16384  # about what containerd's config.json of a container is
 
 
@@ -49,7 +63,8 @@ def own_cost(kind: str, *, calls: int = CALLS, directory: Path | None = None, sh
     Args:
         kind: `oci` or `cni`.
         calls: how many invocations each median is of.
-        directory: where to write the wrappers, for a while; programs must be executable there. None for the usual place.
+        directory: where to write the wrappers, for a while; programs must be executable there. None for the
+            usual place.
         shell: what runs the scripts.
 
     Raises:
@@ -81,14 +96,19 @@ def main() -> None:
     """Print the cost of both wrappers in milliseconds; the first argument may be another shell."""
     shell = " ".join(sys.argv[1:]) or SHELL
     clock = "/proc/timer_list" if timer_list_tells_the_time() else "a program of ours"
-    print(f"cost of a wrapper itself per invocation, in ms (run by {shell}, time from {clock}, {CALLS} calls each)")
+    print(
+        f"cost of a wrapper itself per invocation, in ms (run by {shell}, time from {clock}, {CALLS} calls"
+        " each)"
+    )
     for kind in ("oci", "cni"):
         cost = own_cost(kind, shell=shell)
         told = {name: getattr(cost, name) for name in ("empty", "other", "record", "delay", "edit")}
         print(f"{kind}: " + ", ".join(f"{name} {seconds * 1e3:.2f}" for name, seconds in told.items()))
 
 
-def _write_wrapper(kind: str, directory: Path, true: Path, actions: Mapping[str, Sequence[Action]], shell: str) -> Path:
+def _write_wrapper(
+    kind: str, directory: Path, true: Path, actions: Mapping[str, Sequence[Action]], shell: str
+) -> Path:
     if kind == "oci":
         oci = OciWrapper(directory / "wrapper", true, shell=shell)
         oci.plan(actions)

@@ -27,16 +27,23 @@ class Phases:
 
 
 def split(
-    begin: float, seconds: float, *, cni: Iterable[Invocation] = (), oci: Iterable[Invocation] = (), ids: Collection[str] | None = None
+    begin: float,
+    seconds: float,
+    *,
+    cni: Iterable[Invocation] = (),
+    oci: Iterable[Invocation] = (),
+    ids: Collection[str] | None = None,
 ) -> Phases:
     """Divide the time of one call, such as RunPodSandbox, CreateContainer or StartContainer.
 
     Args:
         begin: when the client began the call, in seconds of `time.monotonic`.
         seconds: how long the client waited.
-        cni: invocations of CNI plugins, of this and of other calls; what lies outside the call does not count.
+        cni: invocations of CNI plugins, of this and of other calls; what lies outside the call does not
+            count.
         oci: invocations of the OCI runtime, likewise.
-        ids: the sandbox and container that the call is about, where several calls go on at once; None for all.
+        ids: the sandbox and container that the call is about, where several calls go on at once; None for
+            all.
     """
     window = (begin, begin + seconds)
     plugins = [_clipped(invocation, window) for invocation in cni if ids is None or invocation.id in ids]
@@ -45,7 +52,9 @@ def split(
 
 
 def covered(intervals: Iterable[tuple[float, float]]) -> float:
-    """Return the length of the union of intervals, each a begin and an end; one that ends before it begins is empty."""
+    """Return the length of the union of intervals, each a begin and an end; one that ends before it begins is
+    empty.
+    """
     length, reached = 0.0, float("-inf")
     for begin, end in sorted(intervals):
         length += max(0.0, end - max(begin, reached))

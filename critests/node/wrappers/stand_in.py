@@ -65,8 +65,8 @@ class Wrapper:
         """Plan what happens from now on at which operation, instead of what was planned before.
 
         Args:
-            actions: by operation (`create`, `ADD`), by plugin and operation (`bridge/ADD`), or for all (`*`); what several
-                of them say of one operation adds up.
+            actions: by operation (`create`, `ADD`), by plugin and operation (`bridge/ADD`), or for all (`*`);
+                what several of them say of one operation adds up.
 
         Raises:
             ValueError: the name of an operation has spaces in it, or is empty.
@@ -112,12 +112,17 @@ class Wrapper:
             **settings,
         }
         lines = [f"critests_{key}={shlex.quote(str(value))}\n" for key, value in everything.items()]
-        texts = [resources.files(__package__).joinpath(part).read_text(encoding="utf-8") for part in ("plan.sh", name)]
+        texts = [
+            resources.files(__package__).joinpath(part).read_text(encoding="utf-8")
+            for part in ("plan.sh", name)
+        ]
         path.write_text("".join([f"#!{shell}\n", *lines, *texts]), encoding="utf-8")
         path.chmod(0o755)
 
     def _clock(self) -> Path | str:
-        """Return a program that prints the time, where the kernel's own file does not tell it; else an empty text."""
+        """Return a program that prints the time, where the kernel's own file does not tell it; else an empty
+        text.
+        """
         if timer_list_tells_the_time():
             return ""
         clock = self.directory / "clock"
@@ -129,11 +134,14 @@ class Wrapper:
 class OciWrapper(Wrapper):
     """Stands in for an OCI runtime (runc, crun): `path` is to be configured instead of `real`.
 
-    A wrapper that is killed while it records leaves the real runtime running; one that records nothing becomes it.
+    A wrapper that is killed while it records leaves the real runtime running; one that records nothing
+    becomes it.
     """
 
     def __init__(self, directory: Path, real: Path, *, shell: str = SHELL) -> None:
-        """Write the script, which has the name of the real program, into a directory that does not exist yet."""
+        """Write the script, which has the name of the real program, into a directory that does not exist
+        yet.
+        """
         super().__init__(directory)
         self.real = real
         self.path = directory / "bin" / real.name
@@ -161,11 +169,16 @@ class CniWrapper(Wrapper):
 
 
 def timer_list_tells_the_time() -> bool:
-    """Tell whether /proc/timer_list can be read here and agrees with Python's clock (it may be hidden, as in a container)."""
+    """Tell whether /proc/timer_list can be read here and agrees with Python's clock (it may be hidden, as in
+    a container).
+    """
     try:
         with _TIMER_LIST.open(encoding="ascii", errors="replace") as file:
             told = [line.strip() for _, line in zip(range(5), file, strict=False) if line.startswith(_PREFIX)]
-        return abs(int(told[0].removeprefix(_PREFIX).removesuffix(_SUFFIX)) - time.monotonic_ns()) < _AGREE_NANOSECONDS
+        return (
+            abs(int(told[0].removeprefix(_PREFIX).removesuffix(_SUFFIX)) - time.monotonic_ns())
+            < _AGREE_NANOSECONDS
+        )
     except (OSError, IndexError, ValueError):
         return False
 

@@ -1,6 +1,7 @@
 """The published JSON schema of the run record, derived from its dataclasses.
 
-`run-2.json` beside this file is the published form; a test keeps the two equal. `python -m critests.record.schema` prints it.
+`run-2.json` beside this file is the published form; a test keeps the two equal. `python -m
+critests.record.schema` prints it.
 """
 
 import dataclasses
@@ -19,7 +20,9 @@ _SCALARS: Final = {str: "string", int: "integer", float: "number", bool: "boolea
 
 
 def schema() -> dict[str, Json]:
-    """Return the schema (JSON Schema, draft 2020-12). Unknown properties are allowed: a minor version may add some."""
+    """Return the schema (JSON Schema, draft 2020-12). Unknown properties are allowed: a minor version may add
+    some.
+    """
     definitions: dict[str, Json] = {}
     root = _object(RunRecord, definitions)
     properties = root["properties"]

@@ -1,7 +1,8 @@
 """Two runs, or the two sides of one, beside each other: speed, errors, conformance, capabilities.
 
-`compare_records` weighs two stored runs and `compare_sides` a live comparison; both give a `RunComparison`, which `plain`, `terminal`,
-`markdown` and `html` show. A comparison informs; what fails on it is decided by `critests.report.gates`.
+`compare_records` weighs two stored runs and `compare_sides` a live comparison; both give a `RunComparison`,
+which `plain`, `terminal`, `markdown` and `html` show. A comparison informs; what fails on it is decided by
+`critests.report.gates`.
 """
 
 from critests.report.comparison.compare import NotComparable, compare_records, compare_sides

@@ -8,7 +8,14 @@ from critests.record.run import RunRecord
 from critests.record.samples import Series
 from critests.report.comparison.conformance import compare_conformance
 from critests.report.comparison.machines import compare_machines
-from critests.report.comparison.model import CompareSettings, Conformance, Machines, RunComparison, SideFacts, Speed
+from critests.report.comparison.model import (
+    CompareSettings,
+    Conformance,
+    Machines,
+    RunComparison,
+    SideFacts,
+    Speed,
+)
 from critests.report.comparison.speed import QuantileOf, compare_speed, measured
 
 DEFAULT: Final = CompareSettings()
@@ -29,7 +36,8 @@ def compare_records(
 ) -> RunComparison:
     """Compare two stored runs.
 
-    Their speed is compared only where their machines agree, or with `settings.unlike_machines`; their promises always.
+    Their speed is compared only where their machines agree, or with `settings.unlike_machines`; their
+    promises always.
 
     Args:
         a: The run that the other is compared with.
@@ -64,7 +72,11 @@ def compare_records(
 
 
 def compare_sides(
-    record: RunRecord, samples: Sequence[Series], settings: CompareSettings = DEFAULT, *, quantile_of: QuantileOf | None = None
+    record: RunRecord,
+    samples: Sequence[Series],
+    settings: CompareSettings = DEFAULT,
+    *,
+    quantile_of: QuantileOf | None = None,
 ) -> RunComparison:
     """Compare the two sides of a live comparison, which were measured in interleaved blocks on one machine.
 
@@ -84,7 +96,10 @@ def compare_sides(
         raise NotComparable(msg)
     speed = compare_speed(sides[0], sides[1], settings, live=True, quantile_of=quantile_of)
     if not speed.operations:
-        msg = f"run {record.run_id} has no operation on both sides: {len(speed.only_a)} on A only, {len(speed.only_b)} on B only"
+        msg = (
+            f"run {record.run_id} has no operation on both sides: {len(speed.only_a)} on A only,"
+            f" {len(speed.only_b)} on B only"
+        )
         raise NotComparable(msg)
     identities = record.benchmark.sides if record.benchmark else {}
     return RunComparison(
@@ -122,10 +137,16 @@ def side_facts(label: str, record: RunRecord, runtime: RuntimeIdentity | None = 
 
 def _check(label: str, record: RunRecord, samples: Sequence[Series]) -> None:
     if record.kind == "audit":
-        msg = f"{label} ({record.run_id}) is an audit of the suite, with faults made on purpose: it says nothing about a runtime"
+        msg = (
+            f"{label} ({record.run_id}) is an audit of the suite, with faults made on purpose: it says"
+            " nothing about a runtime"
+        )
         raise NotComparable(msg)
     if any(series.side for series in samples) or any(operation.side for operation in record.operations):
-        msg = f"{label} ({record.run_id}) is itself a live comparison of two sides; give it alone to see its result"
+        msg = (
+            f"{label} ({record.run_id}) is itself a live comparison of two sides; give it alone to see its"
+            " result"
+        )
         raise NotComparable(msg)
 
 
@@ -145,15 +166,17 @@ def _speed(
         return Speed(refused=f"side {'A' if not sides[0] else 'B'} has measured nothing")
     if not machines.agree and not settings.unlike_machines:
         names = ", ".join(difference.name for difference in machines.differences)
-        return Speed(refused=f"the machines are not alike ({names}); --unlike-machines compares them all the same")
+        return Speed(
+            refused=f"the machines are not alike ({names}); --unlike-machines compares them all the same"
+        )
     return compare_speed(sides[0], sides[1], settings, live=False, quantile_of=quantile_of)
 
 
 def _nothing_in_common(a: RunRecord, b: RunRecord, speed: Speed | None) -> str:
     if a.kind != b.kind:
         return (
-            f"A ({a.run_id}) is a {a.kind} run and B ({b.run_id}) a {b.kind} run: they have nothing in common; "
-            "compare a run with one of its own kind"
+            f"A ({a.run_id}) is a {a.kind} run and B ({b.run_id}) a {b.kind} run: they have nothing in"
+            " common; compare a run with one of its own kind"
         )
     if speed is None:
         what = "measured nothing" if "benchmark" in {a.kind, b.kind} else "judged no requirement"
@@ -161,21 +184,33 @@ def _nothing_in_common(a: RunRecord, b: RunRecord, speed: Speed | None) -> str:
         return f"side {' and side '.join(sides) or 'A'} {what}: there is nothing to compare"
     if speed.refused:
         return f"speed is not compared: {speed.refused}"
-    return f"the runs have no operation in common: {len(speed.only_a)} on A only, {len(speed.only_b)} on B only"
+    return (
+        f"the runs have no operation in common: {len(speed.only_a)} on A only, {len(speed.only_b)} on B only"
+    )
 
 
 def _notes(
-    a: RunRecord, b: RunRecord, machines: Machines, speed: Speed | None, conformance: Conformance | None, settings: CompareSettings
+    a: RunRecord,
+    b: RunRecord,
+    machines: Machines,
+    speed: Speed | None,
+    conformance: Conformance | None,
+    settings: CompareSettings,
 ) -> list[str]:
     notes = []
     if speed is not None and speed.operations and not machines.agree and settings.unlike_machines:
         names = ", ".join(difference.name for difference in machines.differences)
-        notes.append(f"the machines are not alike ({names}): what differs in speed may be the machines and not the runtimes")
+        notes.append(
+            f"the machines are not alike ({names}): what differs in speed may be the machines and not the"
+            " runtimes"
+        )
     if a.run_id == b.run_id:
         notes.append("both are the same run")
     if conformance is not None and a.catalogue_revision != b.catalogue_revision:
         notes.append("the runs were judged by different revisions of the catalogue of requirements")
     if a.suite_version != b.suite_version:
-        notes.append(f"the runs were made by different versions of critests: {a.suite_version} and {b.suite_version}")
+        notes.append(
+            f"the runs were made by different versions of critests: {a.suite_version} and {b.suite_version}"
+        )
     notes += [f"run {label} was interrupted" for label, record in (("A", a), ("B", b)) if record.interrupted]
     return notes

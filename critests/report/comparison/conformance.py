@@ -1,4 +1,6 @@
-"""The promises of two runs: which verdicts differ, what each does where the API is silent, what each offers."""
+"""The promises of two runs: which verdicts differ, what each does where the API is silent, what each
+offers.
+"""
 
 from typing import Final
 
@@ -38,7 +40,9 @@ def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
             continue
         group = _group(left, right) if left != right else _group(aspects[0].a, aspects[0].b)
         differences.append(
-            RequirementDifference(requirement=identity, title=title_of(identity), group=group, a=left, b=right, aspects=aspects)
+            RequirementDifference(
+                requirement=identity, title=title_of(identity), group=group, a=left, b=right, aspects=aspects
+            )
         )
     order = list(Group)
     ids = {test.id for test in a.tests}, {test.id for test in b.tests}
@@ -73,7 +77,10 @@ def _verdict(record: RunRecord, identity: str) -> str:
 
 
 def _aspects(
-    identity: str, a: RunRecord, b: RunRecord, tests: tuple[dict[str, list[TestResult]], dict[str, list[TestResult]]]
+    identity: str,
+    a: RunRecord,
+    b: RunRecord,
+    tests: tuple[dict[str, list[TestResult]], dict[str, list[TestResult]]],
 ) -> list[AspectDifference]:
     """Return the aspects that differ, those that bind most first."""
     left = a.requirements[identity].aspects if identity in a.requirements else {}
@@ -94,7 +101,9 @@ def _aspects(
                 judgement=known.judgement if known else False,
                 a=words[0],
                 b=words[1],
-                why=one_line(losing.seen or losing.reason, _WHY_LIMIT) if losing and losing.outcome is not Outcome.PASSED else "",
+                why=one_line(losing.seen or losing.reason, _WHY_LIMIT)
+                if losing and losing.outcome is not Outcome.PASSED
+                else "",
             )
         )
     order = [group.value for group in Group]
@@ -124,7 +133,12 @@ def _forms(a: RunRecord, b: RunRecord) -> list[FormPair]:
         for verdict in record.requirements.values():
             forms.update(verdict.forms)
     pairs = [
-        FormPair(aspect=name, title=title_of(name.partition("/")[0]), a=sides[0].get(name, ""), b=sides[1].get(name, ""))
+        FormPair(
+            aspect=name,
+            title=title_of(name.partition("/")[0]),
+            a=sides[0].get(name, ""),
+            b=sides[1].get(name, ""),
+        )
         for name in _ordered({*sides[0], *sides[1]})
     ]
     return sorted(pairs, key=lambda pair: (not pair.differ, not (pair.a and pair.b)))
@@ -134,7 +148,13 @@ def _capabilities(a: RunRecord, b: RunRecord) -> list[Capability]:
     """Return those that both looked for and did not find alike; a run looks only for what its tests need."""
     other = {fact.name: fact for fact in b.capabilities}
     return [
-        Capability(name=left.name, a=left.present, b=right.present, evidence_a=left.evidence, evidence_b=right.evidence)
+        Capability(
+            name=left.name,
+            a=left.present,
+            b=right.present,
+            evidence_a=left.evidence,
+            evidence_b=right.evidence,
+        )
         for left in a.capabilities
         if (right := other.get(left.name)) is not None and left.present is not right.present
     ]

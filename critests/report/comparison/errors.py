@@ -1,4 +1,6 @@
-"""Do the calls of one side fail more often? Fisher's exact test, with failures taken as independent of each other."""
+"""Do the calls of one side fail more often? Fisher's exact test, with failures taken as independent of each
+other.
+"""
 
 import math
 from collections.abc import Hashable, Mapping
@@ -12,8 +14,8 @@ _TIES = 1e-9
 def fisher(failed_a: int, calls_a: int, failed_b: int, calls_b: int) -> float:
     """Return the two-sided p-value of equal failure rates; 1 where there is nothing to compare.
 
-    Source: R. A. Fisher, "Statistical Methods for Research Workers", section 21.02; two-sided as the sum of all tables that are at most
-    as likely as the one seen.
+    Source: R. A. Fisher, "Statistical Methods for Research Workers", section 21.02; two-sided as the sum of
+    all tables that are at most as likely as the one seen.
     """
     failed = failed_a + failed_b
     if not failed or not calls_a or not calls_b or failed == calls_a + calls_b:

@@ -7,14 +7,28 @@ from markupsafe import Markup
 
 from critests.report.comparison.model import Operation, RunComparison
 from critests.report.comparison.summary import conformance_sentence, method_sentence, speed_sentence, why
-from critests.report.comparison.wording import amount, error_words, interval, operation_label, percent, ratio, verdict_word
+from critests.report.comparison.wording import (
+    amount,
+    error_words,
+    interval,
+    operation_label,
+    percent,
+    ratio,
+    verdict_word,
+)
 from critests.report.templating import SYMBOLS, environment, source
 from critests.statistics import Verdict
 
 TESTS_LISTED: Final = 300
-TONES: Final = {Verdict.SLOWER.value: "failed", Verdict.FASTER.value: "passed", Verdict.TOO_NOISY.value: "warned"}
+TONES: Final = {
+    Verdict.SLOWER.value: "failed",
+    Verdict.FASTER.value: "passed",
+    Verdict.TOO_NOISY.value: "warned",
+}
 WIDEST: Final = 2.0
-"""The picture of a ratio reaches from one over this to this, on a logarithmic scale; what lies beyond ends in an arrow."""
+"""The picture of a ratio reaches from one over this to this, on a logarithmic scale; what lies beyond ends in
+an arrow.
+"""
 WIDTH: Final = 110
 _HEIGHT: Final = 18
 
@@ -53,13 +67,20 @@ def picture(operation: Operation) -> Markup:
         return Markup()
     low, high = operation.low or operation.ratio, operation.high or operation.ratio
     middle, x1, x2, dot = _HEIGHT / 2, _place(low), _place(high), _place(operation.ratio)
-    said = f"{ratio(operation.ratio)}" + (f", {interval(operation.low, operation.high)}" if operation.low else "")
+    said = f"{ratio(operation.ratio)}" + (
+        f", {interval(operation.low, operation.high)}" if operation.low else ""
+    )
     parts = [
-        f'<svg class="ratio" role="img" aria-label="ratio {said}" viewBox="0 0 {WIDTH} {_HEIGHT}" width="{WIDTH}" height="{_HEIGHT}">',
+        (
+            f'<svg class="ratio" role="img" aria-label="ratio {said}" viewBox="0 0 {WIDTH} {_HEIGHT}"'
+            f' width="{WIDTH}" height="{_HEIGHT}">'
+        ),
         f'<line class="one" x1="{WIDTH / 2:g}" x2="{WIDTH / 2:g}" y1="0" y2="{_HEIGHT}"/>',
     ]
     if operation.low is not None:
-        parts.append(f'<line class="reach" x1="{x1:.1f}" x2="{max(x2, x1 + 1):.1f}" y1="{middle:g}" y2="{middle:g}"/>')
+        parts.append(
+            f'<line class="reach" x1="{x1:.1f}" x2="{max(x2, x1 + 1):.1f}" y1="{middle:g}" y2="{middle:g}"/>'
+        )
     if _beyond(operation.ratio):
         tip, back = (WIDTH - 1, WIDTH - 9) if operation.ratio > 1 else (1, 9)
         parts.append(f'<path class="dot" d="M{tip} {middle:g}L{back} {middle - 5:g}V{middle + 5:g}Z"/>')

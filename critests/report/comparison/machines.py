@@ -33,7 +33,8 @@ _ABSENT: Final = "not recorded"
 
 
 def compare_machines(a: Mapping[str, Any], b: Mapping[str, Any]) -> Machines:
-    """Compare two fingerprints; what does not bear on speed (the boot, the runtime's own version) is not looked at.
+    """Compare two fingerprints; what does not bear on speed (the boot, the runtime's own version) is not
+    looked at.
 
     A fact that only one record has, or neither, cannot be said to agree.
     """

@@ -5,7 +5,14 @@ from typing import Final
 
 from critests.report.comparison.model import Conformance, Operation, RunComparison, SideFacts, Speed
 from critests.report.comparison.summary import conformance_sentence, method_sentence, speed_sentence, why
-from critests.report.comparison.wording import amount, error_words, interval, operation_label, ratio, verdict_word
+from critests.report.comparison.wording import (
+    amount,
+    error_words,
+    interval,
+    operation_label,
+    ratio,
+    verdict_word,
+)
 from critests.report.texts import moment, one_line
 from critests.statistics import Verdict
 
@@ -24,7 +31,10 @@ def comparison_to_markdown(comparison: RunComparison) -> str:
     for name, a, b in _facts(comparison.a, comparison.b):
         lines.append(f"| {name} | {text(a)} | {text(b)} |")
     if comparison.speed is not None:
-        lines += [f"| {text(each.name)} | {text(each.a)} | {text(each.b)} |" for each in comparison.machines.differences]
+        lines += [
+            f"| {text(each.name)} | {text(each.a)} | {text(each.b)} |"
+            for each in comparison.machines.differences
+        ]
     if comparison.speed is not None and not comparison.speed.refused:
         lines += _speed(comparison, comparison.speed)
     if comparison.conformance is not None:
@@ -47,12 +57,18 @@ def _facts(a: SideFacts, b: SideFacts) -> list[tuple[str, str, str]]:
 
 def _speed(comparison: RunComparison, speed: Speed) -> list[str]:
     lines = ["", "### Speed", "", text(method_sentence(comparison), 600), ""]
-    lines += ["| operation | A | B | B / A | interval | verdict | failed calls A | failed calls B |", "|---|--:|--:|--:|--:|---|---|---|"]
+    lines += [
+        "| operation | A | B | B / A | interval | verdict | failed calls A | failed calls B |",
+        "|---|--:|--:|--:|--:|---|---|---|",
+    ]
     lines += [_row(operation) for operation in speed.operations[:LISTED]]
     lines += _more(len(speed.operations) - LISTED)
     for label, unpaired in (("A", speed.only_a), ("B", speed.only_b)):
         if unpaired:
-            names = [text(operation_label(each.scenario, each.operation, each.dimensions)) for each in unpaired[:LISTED]]
+            names = [
+                text(operation_label(each.scenario, each.operation, each.dimensions))
+                for each in unpaired[:LISTED]
+            ]
             lines += ["", f"Measured on {label} only: {', '.join(names)}", *_more(len(unpaired) - LISTED)]
     return lines
 
@@ -79,7 +95,11 @@ def _conformance(conformance: Conformance) -> list[str]:
     for group, members in conformance.grouped().items():
         lines += ["", f"### {group.value[0].upper()}{group.value[1:]} ({len(members)})", ""]
         told = [each for each in members if not each.not_run]
-        lines += [f"{len(members) - len(told)} not tested there.", *([""] if told else [])] if len(told) < len(members) else []
+        lines += (
+            [f"{len(members) - len(told)} not tested there.", *([""] if told else [])]
+            if len(told) < len(members)
+            else []
+        )
         lines += ["| requirement | A | B | promise | seen |", "|---|---|---|---|---|"] if told else []
         for each in told[:LISTED]:
             seen = next((aspect.why for aspect in each.aspects if aspect.why), "")
@@ -88,14 +108,31 @@ def _conformance(conformance: Conformance) -> list[str]:
         lines += _more(len(told) - LISTED)
     differing = [pair for pair in conformance.forms if pair.differ]
     if differing:
-        lines += ["", f"### Where the API is silent they differ ({len(differing)})", "", "| aspect | A | B |", "|---|---|---|"]
+        lines += [
+            "",
+            f"### Where the API is silent they differ ({len(differing)})",
+            "",
+            "| aspect | A | B |",
+            "|---|---|---|",
+        ]
         for pair in differing[:LISTED]:
-            lines.append(f"| {text(pair.aspect)} | {text(pair.a) or 'not recorded'} | {text(pair.b) or 'not recorded'} |")
+            lines.append(
+                f"| {text(pair.aspect)} | {text(pair.a) or 'not recorded'} |"
+                f" {text(pair.b) or 'not recorded'} |"
+            )
         lines += _more(len(differing) - LISTED)
     if conformance.capabilities:
         words = {True: "yes", False: "no", None: "not known"}
-        lines += ["", f"### Capabilities ({len(conformance.capabilities)})", "", "| capability | A | B |", "|---|---|---|"]
-        lines += [f"| {text(each.name)} | {words[each.a]} | {words[each.b]} |" for each in conformance.capabilities]
+        lines += [
+            "",
+            f"### Capabilities ({len(conformance.capabilities)})",
+            "",
+            "| capability | A | B |",
+            "|---|---|---|",
+        ]
+        lines += [
+            f"| {text(each.name)} | {words[each.a]} | {words[each.b]} |" for each in conformance.capabilities
+        ]
     for label, tests in (("A", conformance.tests_only_a), ("B", conformance.tests_only_b)):
         if tests:
             lines += ["", f"{len(tests)} tests that {label} alone has."]

@@ -9,10 +9,12 @@ from critests.statistics import Settings, Verdict
 
 LIVE_FLOOR: Final = 0.02
 STORED_FLOOR: Final = 0.05
-"""Two starts of one daemon differ by more than the samples of one run show, so the noise floor is wider between runs."""
+"""Two starts of one daemon differ by more than the samples of one run show, so the noise floor is wider
+between runs.
+"""
 TIME_FLOOR: Final = 0.0001
-"""Seconds. Two processes of one daemon differ by some ten microseconds a call for as long as they live: where their memory lies, which
-core they run on. Blocks cannot average that out."""
+"""Seconds. Two processes of one daemon differ by some ten microseconds a call for as long as they live: where
+their memory lies, which core they run on. Blocks cannot average that out."""
 NOT_JUDGED: Final = "not judged"
 """The verdict on an operation of which neither more nor less is better."""
 UNTESTED: Final = "untested"
@@ -26,7 +28,8 @@ class CompareSettings:
     Attributes:
         quantile: The quantile that is compared, 0.5 for the median.
         significance: Accepted chance of any false alarm among all operations of the comparison.
-        noise_floor: Share below which a difference is never called faster or slower; None for 2 % live and 5 % between runs.
+        noise_floor: Share below which a difference is never called faster or slower; None for 2 % live and 5
+            % between runs.
         time_floor: Seconds below which a difference of durations is never called faster or slower.
         unlike_machines: Compare the speed of stored runs although their machines differ.
     """
@@ -75,7 +78,9 @@ class SideFacts:
     def name(self) -> str:
         """`containerd 2.1.9 (crun)`."""
         handlers = ", ".join(handler or "default" for handler in self.handlers)
-        return f"{self.runtime or 'unknown runtime'} {self.version}".strip() + (f" ({handlers})" if any(self.handlers) else "")
+        return f"{self.runtime or 'unknown runtime'} {self.version}".strip() + (
+            f" ({handlers})" if any(self.handlers) else ""
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +189,9 @@ class Operation:
 
     @property
     def worse(self) -> tuple[float, float, float] | None:
-        """By which factor B is worse, with the ends of its interval; below 1 where it is better. None where that is not known."""
+        """By which factor B is worse, with the ends of its interval; below 1 where it is better. None where
+        that is not known.
+        """
         if self.ratio is None or self.low is None or self.high is None or not self.better:
             return None
         if self.better == "higher":
@@ -282,13 +289,19 @@ class RequirementDifference:
     @property
     def not_run(self) -> bool:
         """It differs only because one side did not run its tests."""
-        words = {self.a, self.b} if self.a != self.b else {word for aspect in self.aspects for word in (aspect.a, aspect.b)}
+        words = (
+            {self.a, self.b}
+            if self.a != self.b
+            else {word for aspect in self.aspects for word in (aspect.a, aspect.b)}
+        )
         return bool(words & {UNTESTED, Outcome.DISABLED.value})
 
 
 @dataclass(frozen=True, kw_only=True)
 class FormPair:
-    """What each side does where the API is silent (an aspect of level DIV). An empty form was not recorded."""
+    """What each side does where the API is silent (an aspect of level DIV). An empty form was not
+    recorded.
+    """
 
     aspect: str
     title: str

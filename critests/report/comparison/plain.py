@@ -1,4 +1,6 @@
-"""A comparison as JSON. Its shape is described in `docs/comparing.md`; a change that breaks readers raises `schema_version`."""
+"""A comparison as JSON. Its shape is described in `docs/comparing.md`; a change that breaks readers raises
+`schema_version`.
+"""
 
 import json
 from typing import Final
@@ -16,7 +18,9 @@ def comparison_to_json(comparison: RunComparison) -> str:
     assert isinstance(body, dict)
     counts = {
         "verdicts": dict(sorted(comparison.speed.counts().items())) if comparison.speed else {},
-        "requirements": {group.value: len(members) for group, members in comparison.conformance.grouped().items()}
+        "requirements": {
+            group.value: len(members) for group, members in comparison.conformance.grouped().items()
+        }
         if comparison.conformance
         else {},
     }

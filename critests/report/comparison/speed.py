@@ -9,7 +9,14 @@ from typing import Final, TypeAlias
 from critests.record.operations import OperationResult
 from critests.record.samples import SECONDS, Series
 from critests.report.comparison.errors import corrected, fisher
-from critests.report.comparison.model import NOT_JUDGED, CompareSettings, Operation, OperationSide, Speed, Unpaired
+from critests.report.comparison.model import (
+    NOT_JUDGED,
+    CompareSettings,
+    Operation,
+    OperationSide,
+    Speed,
+    Unpaired,
+)
 from critests.statistics import (
     Block,
     Comparison,
@@ -26,7 +33,13 @@ from critests.statistics import (
 
 Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
 QuantileOf: TypeAlias = Callable[[Key], float]
-_ORDER: Final = {Verdict.SLOWER.value: 0, Verdict.FASTER.value: 1, Verdict.TOO_NOISY.value: 2, Verdict.NO_EVIDENCE.value: 3, NOT_JUDGED: 4}
+_ORDER: Final = {
+    Verdict.SLOWER.value: 0,
+    Verdict.FASTER.value: 1,
+    Verdict.TOO_NOISY.value: 2,
+    Verdict.NO_EVIDENCE.value: 3,
+    NOT_JUDGED: 4,
+}
 _CONFIDENCE: Final = 0.95
 
 
@@ -42,7 +55,9 @@ class Measured:
         return [value for series in self.series for value in series.steady()]
 
 
-def measured(operations: Iterable[OperationResult], samples: Iterable[Series], side: str = "") -> dict[Key, Measured]:
+def measured(
+    operations: Iterable[OperationResult], samples: Iterable[Series], side: str = ""
+) -> dict[Key, Measured]:
     """Collect what a side has, by what pairs it.
 
     Args:
@@ -61,7 +76,12 @@ def measured(operations: Iterable[OperationResult], samples: Iterable[Series], s
 
 
 def compare_speed(
-    a: dict[Key, Measured], b: dict[Key, Measured], settings: CompareSettings, *, live: bool, quantile_of: QuantileOf | None = None
+    a: dict[Key, Measured],
+    b: dict[Key, Measured],
+    settings: CompareSettings,
+    *,
+    live: bool,
+    quantile_of: QuantileOf | None = None,
 ) -> Speed:
     """Compare all operations that both sides have; the correction is for all of them together.
 
@@ -74,18 +94,33 @@ def compare_speed(
     """
     pairs = [key for key in a if key in b]
     quantiles = {key: quantile_of(key) if quantile_of else settings.quantile for key in pairs}
-    evidence = {key: _with_floor(_evidence(a[key], b[key], settings, quantiles[key], live=live), a[key], b[key], settings) for key in pairs}
+    evidence = {
+        key: _with_floor(
+            _evidence(a[key], b[key], settings, quantiles[key], live=live), a[key], b[key], settings
+        )
+        for key in pairs
+    }
     names = {str(index): key for index, key in enumerate(key for key in pairs if _better(a[key], b[key]))}
-    judged = verdicts({name: evidence[key] for name, key in names.items()}, settings.statistics(settings.quantile, live=live))
+    judged = verdicts(
+        {name: evidence[key] for name, key in names.items()},
+        settings.statistics(settings.quantile, live=live),
+    )
     comparisons = {names[name]: comparison for name, comparison in judged.items()}
     sides = {key: (side_of(a[key], quantiles[key]), side_of(b[key], quantiles[key])) for key in pairs}
-    error_p = corrected({key: fisher(left.failed, left.calls, right.failed, right.calls) for key, (left, right) in sides.items()})
+    error_p = corrected(
+        {
+            key: fisher(left.failed, left.calls, right.failed, right.calls)
+            for key, (left, right) in sides.items()
+        }
+    )
     operations = []
     for key in pairs:
         row = _operation(key, a[key], b[key], sides[key], evidence[key], comparisons.get(key))
         row = dataclasses.replace(row, quantile=quantiles[key], errors_p=error_p[key])
         if error_p[key] <= settings.significance:
-            row = dataclasses.replace(row, errors_verdict="more" if row.b.error_rate > row.a.error_rate else "fewer")
+            row = dataclasses.replace(
+                row, errors_verdict="more" if row.b.error_rate > row.a.error_rate else "fewer"
+            )
         operations.append(row)
     return Speed(
         operations=sorted(operations, key=_rank),
@@ -119,11 +154,15 @@ def _evidence(a: Measured, b: Measured, settings: CompareSettings, at: float, *,
 
 
 def _with_floor(evidence: Evidence, a: Measured, b: Measured, settings: CompareSettings) -> Evidence:
-    """Give durations a noise floor that is a time: a large share of a short call, and by so much two processes of one daemon differ."""
+    """Give durations a noise floor that is a time: a large share of a short call, and by so much two
+    processes of one daemon differ.
+    """
     values = a.steady(), b.steady()
     if _unit(a, b) != SECONDS or not all(values):
         return evidence
-    return dataclasses.replace(evidence, floor=settings.time_floor / min(quantile(side, 0.5) for side in values))
+    return dataclasses.replace(
+        evidence, floor=settings.time_floor / min(quantile(side, 0.5) for side in values)
+    )
 
 
 def _blocks(found: Measured) -> dict[int, list[float]]:
@@ -135,14 +174,22 @@ def _blocks(found: Measured) -> dict[int, list[float]]:
 
 
 def _operation(
-    key: Key, a: Measured, b: Measured, sides: tuple[OperationSide, OperationSide], evidence: Evidence, judged: Comparison | None
+    key: Key,
+    a: Measured,
+    b: Measured,
+    sides: tuple[OperationSide, OperationSide],
+    evidence: Evidence,
+    judged: Comparison | None,
 ) -> Operation:
     better = _better(a, b)
     verdict, reason, p = NOT_JUDGED, evidence.obstacle or "neither more nor less of it is better", 1.0
     if judged is not None:
         verdict, reason, p = judged.verdict.value, judged.reason, judged.corrected_p
         if better == "higher":
-            verdict = {Verdict.SLOWER.value: Verdict.FASTER.value, Verdict.FASTER.value: Verdict.SLOWER.value}.get(verdict, verdict)
+            verdict = {
+                Verdict.SLOWER.value: Verdict.FASTER.value,
+                Verdict.FASTER.value: Verdict.SLOWER.value,
+            }.get(verdict, verdict)
     return Operation(
         scenario=key[0],
         operation=key[1],
@@ -163,7 +210,9 @@ def _operation(
 
 
 def side_of(found: Measured, at: float, *, confidence: float = _CONFIDENCE) -> OperationSide:
-    """Return what one side says about a quantile; without samples what its record says, whose confidence is 95 %."""
+    """Return what one side says about a quantile; without samples what its record says, whose confidence is
+    95 %.
+    """
     steady, result = found.steady(), found.result
     bound = result is not None and result.client_bound
     if found.series:
@@ -173,7 +222,9 @@ def side_of(found: Measured, at: float, *, confidence: float = _CONFIDENCE) -> O
                 errors[code] = errors.get(code, 0) + number
         value, low, high = _estimate(steady, at, confidence)
         calls = sum(len(series.value) for series in found.series)
-        return OperationSide(value=value, low=low, high=high, count=len(steady), calls=calls, errors=errors, client_bound=bound)
+        return OperationSide(
+            value=value, low=low, high=high, count=len(steady), calls=calls, errors=errors, client_bound=bound
+        )
     if result is None:
         return OperationSide()
     stated = result.quantiles.get(f"{at:g}")
@@ -188,11 +239,15 @@ def side_of(found: Measured, at: float, *, confidence: float = _CONFIDENCE) -> O
     )
 
 
-def _estimate(steady: Sequence[float], at: float, confidence: float) -> tuple[float | None, float | None, float | None]:
+def _estimate(
+    steady: Sequence[float], at: float, confidence: float
+) -> tuple[float | None, float | None, float | None]:
     """A quantile that the samples do not support is not stated."""
     if not steady or not (supports(len(steady), at) or at == 0.5):
         return None, None, None
-    bounds = quantile_interval(steady, at, confidence=confidence, inefficiency=max(1.0, inefficiency(steady, at)))
+    bounds = quantile_interval(
+        steady, at, confidence=confidence, inefficiency=max(1.0, inefficiency(steady, at))
+    )
     return quantile(steady, at), bounds.low if bounds else None, bounds.high if bounds else None
 
 
@@ -222,4 +277,9 @@ def _rank(operation: Operation) -> tuple[int, float, bool, Key]:
     """Slower ones and those that fail more often first, the largest difference at the top."""
     proven = operation.verdict in {Verdict.SLOWER, Verdict.FASTER}
     size = abs(math.log(operation.ratio)) if operation.ratio and proven else 0.0
-    return 0 if operation.errors_verdict == "more" else _ORDER[operation.verdict], -size, not operation.headline, operation.key
+    return (
+        0 if operation.errors_verdict == "more" else _ORDER[operation.verdict],
+        -size,
+        not operation.headline,
+        operation.key,
+    )

@@ -29,17 +29,23 @@ class StoredRun:
     @property
     def two_sided(self) -> bool:
         """Whether it is a live comparison of two sides."""
-        return any(series.side for series in self.samples) or any(operation.side for operation in self.record.operations)
+        return any(series.side for series in self.samples) or any(
+            operation.side for operation in self.record.operations
+        )
 
 
 def read_run(path: Path) -> StoredRun:
     """Read a run from its folder or from its `run.json`.
 
     Raises:
-        RecordUnreadable: the record or its samples are missing, cut off, or of a version that this critests does not read.
+        RecordUnreadable: the record or its samples are missing, cut off, or of a version that this critests
+            does not read.
     """
     if path.is_dir() and not (path / RUN_FILE).exists():
-        runs = sorted((found.parent for found in path.glob(f"**/{RUN_FILE}")), key=lambda folder: (folder.name.isdigit(), folder.name))
+        runs = sorted(
+            (found.parent for found in path.glob(f"**/{RUN_FILE}")),
+            key=lambda folder: (folder.name.isdigit(), folder.name),
+        )
         below = f"; the newest run below it is {runs[-1]}" if runs else ""
         msg = f"{path} is not the folder of a run: it has no {RUN_FILE}{below}"
         raise RecordUnreadable(msg)

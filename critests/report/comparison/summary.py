@@ -22,7 +22,10 @@ def speed_sentence(comparison: RunComparison) -> str:
         parts.append(f"{len(more)} fail more often")
     failed = any(operation.a.failed or operation.b.failed for operation in speed.operations)
     clean = "" if failed else " No call failed on either side."
-    return f"Of {plural(len(speed.operations), 'operation')}, B beside A: {', '.join(parts) or 'none judged'}.{clean}"
+    return (
+        f"Of {plural(len(speed.operations), 'operation')}, B beside A:"
+        f" {', '.join(parts) or 'none judged'}.{clean}"
+    )
 
 
 def conformance_sentence(comparison: RunComparison) -> str:
@@ -45,17 +48,23 @@ def method_sentence(comparison: RunComparison) -> str:
     settings = comparison.settings
     how = "measured in interleaved random blocks" if comparison.live else "measured in two separate runs"
     floor = settings.statistics(settings.quantile, live=comparison.live).smallest_effect
-    floors = f"differences below {percent(floor)}, and of durations below {amount(settings.time_floor, 's')}, are not called"
+    floors = (
+        f"differences below {percent(floor)}, and of durations below {amount(settings.time_floor, 's')}, are"
+        " not called"
+    )
     return (
-        f"Ratio of the {quantile_name(settings.quantile)}, B over A, with its {percent(1 - settings.significance)} confidence interval; "
-        f"{how}; {floors}; corrected for all operations together, so that the chance of any false alarm is at most "
-        f"{percent(settings.significance)}."
+        f"Ratio of the {quantile_name(settings.quantile)}, B over A, with its"
+        f" {percent(1 - settings.significance)} confidence interval; {how}; {floors}; corrected for all"
+        " operations together, so that the chance of any false alarm is at most"
+        f" {percent(settings.significance)}."
     )
 
 
 def noise(speed: Speed) -> dict[str, int]:
     """Return why operations are too noisy, each reason with the number of operations, the commonest first."""
-    reasons = Counter(operation.reason for operation in speed.operations if operation.verdict == Verdict.TOO_NOISY)
+    reasons = Counter(
+        operation.reason for operation in speed.operations if operation.verdict == Verdict.TOO_NOISY
+    )
     return dict(reasons.most_common())
 
 

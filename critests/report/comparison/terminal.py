@@ -9,9 +9,30 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from critests.report.comparison.model import Conformance, Operation, OperationSide, RequirementDifference, RunComparison, Speed
-from critests.report.comparison.summary import conformance_sentence, method_sentence, noise, speed_sentence, why
-from critests.report.comparison.wording import amount, error_words, interval, operation_label, percent, ratio, verdict_word
+from critests.report.comparison.model import (
+    Conformance,
+    Operation,
+    OperationSide,
+    RequirementDifference,
+    RunComparison,
+    Speed,
+)
+from critests.report.comparison.summary import (
+    conformance_sentence,
+    method_sentence,
+    noise,
+    speed_sentence,
+    why,
+)
+from critests.report.comparison.wording import (
+    amount,
+    error_words,
+    interval,
+    operation_label,
+    percent,
+    ratio,
+    verdict_word,
+)
 from critests.report.terminal import STYLES, new_console
 from critests.report.texts import moment, one_line, plural
 from critests.statistics import Verdict
@@ -37,7 +58,11 @@ def print_comparison(comparison: RunComparison, console: Console | None = None) 
     out = console or new_console()
     for side in (comparison.a, comparison.b):
         when = f"{side.kind} run {one_line(side.run_id, 60)}, {moment(side.started)}"
-        out.print(Text.assemble((f"{side.label}  ", "bold"), (one_line(side.name, 120), "bold"), (f"  {when}", "dim")))
+        out.print(
+            Text.assemble(
+                (f"{side.label}  ", "bold"), (one_line(side.name, 120), "bold"), (f"  {when}", "dim")
+            )
+        )
     out.print()
     for sentence in (speed_sentence(comparison), conformance_sentence(comparison), *comparison.notes):
         if sentence:
@@ -74,7 +99,9 @@ def _print_speed(comparison: RunComparison, speed: Speed, out: Console) -> None:
         if unpaired:
             names = [operation_label(each.scenario, each.operation, each.dimensions) for each in unpaired]
             _lines(out, f"Measured on {label} only ({len(names)})", [Text(one_line(name)) for name in names])
-    lines = [Text(one_line(f"{_label(each)}: A {_errors(each.a)}; B {_errors(each.b)}", 400)) for each in failing]
+    lines = [
+        Text(one_line(f"{_label(each)}: A {_errors(each.a)}; B {_errors(each.b)}", 400)) for each in failing
+    ]
     _lines(out, f"Calls that failed ({plural(len(failing), 'operation')})", lines)
 
 
@@ -92,7 +119,10 @@ def _cells(operation: Operation) -> list[Text]:
         Text(ratio(operation.ratio), style),
         Text(bounds or "·", "" if bounds else "dim"),
         Text(verdict_word(operation.verdict, operation.unit), style),
-        Text(f"{percent(operation.a.error_rate)}, {percent(operation.b.error_rate)}", "bold red" if operation.errors_verdict else ""),
+        Text(
+            f"{percent(operation.a.error_rate)}, {percent(operation.b.error_rate)}",
+            "bold red" if operation.errors_verdict else "",
+        ),
     ]
 
 
@@ -113,14 +143,21 @@ def _print_conformance(conformance: Conformance, out: Console) -> None:
         _more(out, len(told) - LISTED)
         names = [each.requirement for each in members if each.not_run]
         if names:
-            text = f"not tested there: {', '.join(names[:NAMED])}" + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+            text = f"not tested there: {', '.join(names[:NAMED])}" + (
+                f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            )
             out.print(Padding(Text(one_line(text, 600), "dim"), (0, 0, 0, 2), expand=False))
     differing = [pair for pair in conformance.forms if pair.differ]
     if differing:
         _title(out, f"Where the API is silent they differ ({len(differing)} of {len(conformance.forms)})")
         table = _table("aspect", "A", "B")
         for pair in differing[:LISTED]:
-            table.add_row(*(Text(one_line(text, 120)) for text in (pair.aspect, pair.a or "not recorded", pair.b or "not recorded")))
+            table.add_row(
+                *(
+                    Text(one_line(text, 120))
+                    for text in (pair.aspect, pair.a or "not recorded", pair.b or "not recorded")
+                )
+            )
         out.print(table)
         _more(out, len(differing) - LISTED)
     if conformance.capabilities:
@@ -129,10 +166,17 @@ def _print_conformance(conformance: Conformance, out: Console) -> None:
         words = {True: Text("yes", "green"), False: Text("no", "yellow"), None: Text("?", "dim")}
         for each in conformance.capabilities:
             seen = each.evidence_a if each.b else each.evidence_b
-            table.add_row(Text(one_line(each.name, 60)), words[each.a], words[each.b], Text(one_line(seen, 120), "dim"))
+            table.add_row(
+                Text(one_line(each.name, 60)), words[each.a], words[each.b], Text(one_line(seen, 120), "dim")
+            )
         out.print(table)
     for label, tests in (("A", conformance.tests_only_a), ("B", conformance.tests_only_b)):
-        _lines(out, f"Tests that {label} alone has ({len(tests)})", [Text(one_line(test, 160)) for test in tests], limit=5)
+        _lines(
+            out,
+            f"Tests that {label} alone has ({len(tests)})",
+            [Text(one_line(test, 160)) for test in tests],
+            limit=5,
+        )
 
 
 def _print_difference(difference: RequirementDifference, out: Console) -> None:
@@ -148,7 +192,9 @@ def _print_difference(difference: RequirementDifference, out: Console) -> None:
         if aspect.aspect == difference.requirement and not aspect.why:
             continue
         level = f"{aspect.level}{' †' if aspect.judgement else ''}"
-        line = Text.assemble((f"{one_line(aspect.aspect, 60)} {level}: ", "dim"), _outcome(aspect.a), " / ", _outcome(aspect.b))
+        line = Text.assemble(
+            (f"{one_line(aspect.aspect, 60)} {level}: ", "dim"), _outcome(aspect.a), " / ", _outcome(aspect.b)
+        )
         line.append(f"  {one_line(aspect.why, 200)}" if aspect.why else "", "dim")
         out.print(Padding(line, (0, 0, 0, 6), expand=False))
 
@@ -160,7 +206,9 @@ def _outcome(word: str) -> Text:
 def _table(*names: str, numbers: Sequence[int] = ()) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for index, name in enumerate(names):
-        table.add_column(name, justify="right" if index in numbers else "left", no_wrap=index in numbers, overflow="fold")
+        table.add_column(
+            name, justify="right" if index in numbers else "left", no_wrap=index in numbers, overflow="fold"
+        )
     return table
 
 

@@ -10,7 +10,11 @@ from critests.statistics import Verdict
 
 _READ: Final = {
     **{name: (size, unit) for unit, steps in STEPS.items() for size, name in steps},
-    **{f"{name}B{each}": (2.0**power, f"B{each}") for power, name in ((10, "Ki"), (20, "Mi"), (30, "Gi")) for each in ("", "/s")},
+    **{
+        f"{name}B{each}": (2.0**power, f"B{each}")
+        for power, name in ((10, "Ki"), (20, "Mi"), (30, "Gi"))
+        for each in ("", "/s")
+    },
     "ns": (1e-9, "s"),
     "us": (1e-6, "s"),
     "min": (60.0, "s"),
@@ -66,7 +70,9 @@ def error_words(failed: int, calls: int, codes: Mapping[str, int]) -> str:
         return "no calls"
     if not failed:
         return f"none of {calls:,} failed"
-    named = ", ".join(f"{code} {number:,}" for code, number in sorted(codes.items(), key=lambda item: -item[1]))
+    named = ", ".join(
+        f"{code} {number:,}" for code, number in sorted(codes.items(), key=lambda item: -item[1])
+    )
     return f"{failed:,} of {calls:,} failed ({percent(failed / calls)}): {named}"
 
 

@@ -1,4 +1,6 @@
-"""A static site over all runs: grids of requirements and runs, benchmark series, and runtimes side by side."""
+"""A static site over all runs: grids of requirements and runs, benchmark series, and runtimes side by
+side.
+"""
 
 from critests.report.dashboard.site import Built, Options, SiteNotWritten, build
 

@@ -1,4 +1,6 @@
-"""Two runtimes, or two versions of one, side by side: what one keeps and the other does not, divergences, capabilities, operations."""
+"""Two runtimes, or two versions of one, side by side: what one keeps and the other does not, divergences,
+capabilities, operations.
+"""
 
 import itertools
 from collections.abc import Sequence
@@ -43,7 +45,8 @@ class Ratio:
         right: The same of the other.
         ratio: Right as a multiple of left, or None.
         apart: Whether their intervals do not overlap.
-        tone: `passed` where the right one is better, `failed` where it is worse, `untested` where nothing can be said.
+        tone: `passed` where the right one is better, `failed` where it is worse, `untested` where nothing can
+            be said.
     """
 
     scenario: str
@@ -81,7 +84,9 @@ class SideBySide:
 
 
 def pairs(lines: Sequence[Line], wished: Sequence[tuple[Line, Line]] = ()) -> list[Pair]:
-    """Choose what is compared: what was wished, the newest versions of any two runtimes, and neighbouring versions of each."""
+    """Choose what is compared: what was wished, the newest versions of any two runtimes, and neighbouring
+    versions of each.
+    """
     newest: dict[str, Line] = {}
     for line in lines:
         newest.setdefault(line.runtime, line)
@@ -140,7 +145,11 @@ def _facts(index: Index, line: Line) -> dict[str, dict[str, Any]]:
 
 
 def _differing(left: dict[str, Any], right: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    return [(name, left[name], right[name]) for name in sorted(left.keys() & right.keys()) if left[name] != right[name]]
+    return [
+        (name, left[name], right[name])
+        for name in sorted(left.keys() & right.keys())
+        if left[name] != right[name]
+    ]
 
 
 def _operations(index: Index, pair: Pair) -> list[Ratio]:
@@ -150,12 +159,18 @@ def _operations(index: Index, pair: Pair) -> list[Ratio]:
     for number in left.keys() & right.keys():
         each, ours, theirs = series[number], left[number], right[number]
         ratio = theirs.median / ours.median if ours.median else None
-        apart = None not in {ours.low, ours.high, theirs.low, theirs.high} and (_above(ours, theirs) or _above(theirs, ours))
+        apart = None not in {ours.low, ours.high, theirs.low, theirs.high} and (
+            _above(ours, theirs) or _above(theirs, ours)
+        )
         better = (theirs.median < ours.median) == (each.better == "lower")
         tone = "untested" if not apart or not each.better else "passed" if better else "failed"
         title = " · ".join(filter(None, [each.operation, described(each.dimensions)]))
-        found.append(Ratio(each.scenario, title, _said(ours, each.unit), _said(theirs, each.unit), ratio, apart, tone))
-    return sorted(found, key=lambda each: (not each.apart, -abs((each.ratio or 1.0) - 1), each.scenario, each.title))
+        found.append(
+            Ratio(each.scenario, title, _said(ours, each.unit), _said(theirs, each.unit), ratio, apart, tone)
+        )
+    return sorted(
+        found, key=lambda each: (not each.apart, -abs((each.ratio or 1.0) - 1), each.scenario, each.title)
+    )
 
 
 def _newest_points(index: Index, line: Line) -> dict[int, Point]:
@@ -172,5 +187,9 @@ def _above(one: Point, other: Point) -> bool:
 
 
 def _said(point: Point, unit: str) -> str:
-    interval = f" ({amount(point.low, unit)} to {amount(point.high, unit)})" if point.low is not None and point.high is not None else ""
+    interval = (
+        f" ({amount(point.low, unit)} to {amount(point.high, unit)})"
+        if point.low is not None and point.high is not None
+        else ""
+    )
     return amount(point.median, unit) + interval

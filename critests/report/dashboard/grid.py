@@ -1,7 +1,7 @@
 """Grids of bands, assembled from escaped pieces: a template engine would need a minute for them.
 
-Columns with equal verdicts side by side are one cell. That keeps a page of 900 requirements and 80 columns small and quick, and a screen
-reader says `✓` once and not eighty times.
+Columns with equal verdicts side by side are one cell. That keeps a page of 900 requirements and 80 columns
+small and quick, and a screen reader says `✓` once and not eighty times.
 """
 
 from collections.abc import Sequence
@@ -55,14 +55,17 @@ def grid_body(line: Line, promises: Sequence[Promise], wanted: Sequence[Column])
         if promise.group != group:
             parts.append("</tbody>" if group else "")
             group = promise.group
-            parts.append(f'<tbody><tr class="group"><th colspan="{width}" scope="rowgroup">{safe(group)}</th></tr>')
+            parts.append(
+                f'<tbody><tr class="group"><th colspan="{width}" scope="rowgroup">{safe(group)}</th></tr>'
+            )
         kinds = "q" + (" dev" if now.deviating else "") + (" chg" if now.changed else "")
         letters = line.shown[promise.place][: len(wanted)]
         cells, titled = cells_of(letters, wanted, titled)
         title = safe(promise.title, TITLE_LENGTH)
         parts.append(
-            f'<tr class="{kinds}"><th scope="row"><a href="../requirements/{promise.page}.html">{safe(promise.id, 40)}</a> '
-            f"<span>{title}</span></th>{cells}</tr>\n"
+            f'<tr class="{kinds}"><th scope="row"><a'
+            f' href="../requirements/{promise.page}.html">{safe(promise.id, 40)}</a>'
+            f" <span>{title}</span></th>{cells}</tr>\n"
         )
     parts.append("</tbody>" if group else "")
     return Markup("".join(parts))  # noqa: S704 - every text in it went through `safe`
@@ -83,7 +86,9 @@ def cells_of(letters: str, wanted: Sequence[Column], titled: int) -> tuple[str, 
 
 
 def row_cells(line: Line, place: int) -> Markup:
-    """Return the cells of one requirement's row on its own page: the newest runs, then weeks from a fixed place on."""
+    """Return the cells of one requirement's row on its own page: the newest runs, then weeks from a fixed
+    place on.
+    """
     wanted = line.columns
     recent = line.recent
     letters = line.shown[place]

@@ -1,4 +1,5 @@
-"""The history of verdicts of a runtime and version: columns of runs and weeks, and what each requirement's history says.
+"""The history of verdicts of a runtime and version: columns of runs and weeks, and what each requirement's
+history says.
 
 A history is a text with a letter for each run, the newest first (see `critests.report.store.letters`).
 """
@@ -105,7 +106,10 @@ def histories(runs: Sequence[RunEntry], count: int) -> list[str]:
     """
     if not runs:
         return [""] * count
-    return ["".join(letters) for letters in zip(*(entry.letters.ljust(count, UNTESTED)[:count] for entry in runs), strict=True)]
+    return [
+        "".join(letters)
+        for letters in zip(*(entry.letters.ljust(count, UNTESTED)[:count] for entry in runs), strict=True)
+    ]
 
 
 def shown(history: str, wanted: Sequence[Column]) -> str:
@@ -146,8 +150,14 @@ def state(history: str, versions: Sequence[str] = ()) -> State:
 
 
 def changes(history: str, versions: Sequence[str] = ()) -> int:
-    """Count how often the verdict on the runtime changed while its version did not; runs without a verdict are passed over."""
-    judged = [(letter, versions[place] if versions else "") for place, letter in enumerate(history) if letter in JUDGED]
+    """Count how often the verdict on the runtime changed while its version did not; runs without a verdict
+    are passed over.
+    """
+    judged = [
+        (letter, versions[place] if versions else "")
+        for place, letter in enumerate(history)
+        if letter in JUDGED
+    ]
     return sum(left[0] != right[0] and left[1] == right[1] for left, right in itertools.pairwise(judged))
 
 
@@ -170,5 +180,7 @@ def _date(epoch_seconds: float) -> dt.datetime:
 
 
 def _kind(letter: str) -> str:
-    """Whatever deviates is one spell: a failure that was then listed as known is not newer than the failure."""
+    """Whatever deviates is one spell: a failure that was then listed as known is not newer than the
+    failure.
+    """
     return "deviating" if letter in DEVIATING else letter

@@ -118,13 +118,22 @@ class Line:
     def numbers(self, promises: Iterable[Promise]) -> dict[str, int]:
         """Count these requirements by their newest verdict, the worst first; untested ones are left out."""
         counted = Counter(self.states[promise.place].letter for promise in promises)
-        return {letter: counted[letter] for letter in sorted(counted, key=RANK.__getitem__) if letter != UNTESTED}
+        return {
+            letter: counted[letter] for letter in sorted(counted, key=RANK.__getitem__) if letter != UNTESTED
+        }
 
     def worth_a_look(self, promises: Sequence[Promise]) -> list[tuple[Promise, State]]:
         """Return what deviates or changed: failures first, then flaky ones, then by how new the change is."""
         found = [(promise, self.states[promise.place]) for promise in promises]
-        found = [(promise, now) for promise, now in found if now.deviating or now.changed or (now.before and now.since < RECENT)]
-        return sorted(found, key=lambda item: (item[1].letter != "F", not item[1].flaky, item[1].since, RANK[item[1].letter]))
+        found = [
+            (promise, now)
+            for promise, now in found
+            if now.deviating or now.changed or (now.before and now.since < RECENT)
+        ]
+        return sorted(
+            found,
+            key=lambda item: (item[1].letter != "F", not item[1].flaky, item[1].since, RANK[item[1].letter]),
+        )
 
 
 def promises(names: Sequence[str]) -> list[Promise]:
@@ -136,13 +145,27 @@ def promises(names: Sequence[str]) -> list[Promise]:
         for entry in group.requirements:
             if entry.id in places:
                 title = f"{group.prefix} · {group.title}"
-                found.append(Promise(entry.id, places.pop(entry.id), _unique(entry.id, used), title, entry.area.value, entry))
-    found += [Promise(name, place, _unique(name, used), "Other requirements", OTHER, None) for name, place in places.items()]
+                found.append(
+                    Promise(
+                        entry.id,
+                        places.pop(entry.id),
+                        _unique(entry.id, used),
+                        title,
+                        entry.area.value,
+                        entry,
+                    )
+                )
+    found += [
+        Promise(name, place, _unique(name, used), "Other requirements", OTHER, None)
+        for name, place in places.items()
+    ]
     return found
 
 
 def all_versions(index: Index, known: Sequence[Line]) -> list[Line]:
-    """Return a line of the newest validation runs, of whatever version, of each runtime that was tested in several, by name."""
+    """Return a line of the newest validation runs, of whatever version, of each runtime that was tested in
+    several, by name.
+    """
     used = {line.slug.lower() for line in known}
     found = []
     for runtime in sorted({line.runtime for line in known}):

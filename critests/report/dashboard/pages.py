@@ -75,18 +75,30 @@ class Site:
 
     def overview(self) -> str:
         """Return the page of all runtimes and areas."""
-        rows = [(line, self._end(line.runs[0]) if line.runs else "untested", self._areas(line)) for line in self.lines]
+        rows = [
+            (line, self._end(line.runs[0]) if line.runs else "untested", self._areas(line))
+            for line in self.lines
+        ]
         look = [(line, *found) for line in self.lines for found in line.worth_a_look(self.promises)]
         lately = [(line, promise, state) for line, promise, state in look if state.changed]
         lately.sort(key=lambda item: -item[0].runs[item[2].since].started)
-        return self._render("overview.html.j2", rows=rows, areas=self.areas, lately=lately[:LATELY_LIMIT], more=len(lately) - LATELY_LIMIT)
+        return self._render(
+            "overview.html.j2",
+            rows=rows,
+            areas=self.areas,
+            lately=lately[:LATELY_LIMIT],
+            more=len(lately) - LATELY_LIMIT,
+        )
 
     def requirements(self) -> str:
         """Return the page that lists all requirements with how many runtimes keep them."""
         rows = []
         for promise in self.promises:
             letters = [line.states[promise.place].letter for line in self.lines if line.runs]
-            numbers = [(letter, letters.count(letter)) for letter in sorted(set(letters) - {UNTESTED}, key=RANK.__getitem__)]
+            numbers = [
+                (letter, letters.count(letter))
+                for letter in sorted(set(letters) - {UNTESTED}, key=RANK.__getitem__)
+            ]
             rows.append((promise, numbers, any(line.states[promise.place].flaky for line in self.lines)))
         return self._render("requirements.html.j2", rows=rows)
 
@@ -117,7 +129,13 @@ class Site:
     def benchmarks(self, line: Line) -> str:
         """Return the benchmark series of one runtime and version."""
         found = series.series_of(self.index, line)
-        return self._render("benchmarks.html.j2", line=line, series=found, limit=series.SERIES_LIMIT, judged=series.JUDGED_RUNS)
+        return self._render(
+            "benchmarks.html.j2",
+            line=line,
+            series=found,
+            limit=series.SERIES_LIMIT,
+            judged=series.JUDGED_RUNS,
+        )
 
     def requirement(self, promise: Promise) -> str:
         """Return the history of one requirement over all runtimes."""
@@ -126,7 +144,15 @@ class Site:
             state = line.states[promise.place]
             if state.letter != UNTESTED:
                 at = line.runs[state.at]
-                rows.append((line, state, grid.row_cells(line, promise.place), at.reasons.get(promise.id, ""), self._forms(at, promise)))
+                rows.append(
+                    (
+                        line,
+                        state,
+                        grid.row_cells(line, promise.place),
+                        at.reasons.get(promise.id, ""),
+                        self._forms(at, promise),
+                    )
+                )
         weeks = max((sum(column.week for column in line.columns) for line, *_ in rows), default=0)
         telling = [row for row in rows if row[1].letter != "P" or row[1].before or row[4]]
         return self._render("requirement.html.j2", promise=promise, rows=rows, weeks=weeks, telling=telling)
@@ -149,7 +175,9 @@ class Site:
         return f"{seconds / 3600:.0f} h" if seconds >= 2 * 3600 else f"{seconds / 60:.0f} min"
 
     def link(self, entry: RunEntry, root: str) -> str:
-        """Return the address of a run's own report, or nothing; `root` is the way from the page to the folder of the site."""
+        """Return the address of a run's own report, or nothing; `root` is the way from the page to the folder
+        of the site.
+        """
         if not self.run_links or not entry.report:
             return ""
         away = "" if "://" in self.run_links or self.run_links.startswith("/") else root
@@ -165,7 +193,9 @@ class Site:
 
     def _forms(self, entry: RunEntry, promise: Promise) -> list[tuple[str, str]]:
         forms = self._facts(entry.facts)["forms"]
-        return [(aspect, str(form)) for aspect, form in forms.items() if aspect.partition("/")[0] == promise.id]
+        return [
+            (aspect, str(form)) for aspect, form in forms.items() if aspect.partition("/")[0] == promise.id
+        ]
 
     def _facts(self, number: int) -> dict[str, dict[str, Any]]:
         if number not in self._known_facts:
@@ -177,14 +207,21 @@ class Site:
         return {}
 
     def _end(self, entry: RunEntry) -> str:
-        return ENDS.get(ExitCode(entry.exit_code), "untested") if entry.exit_code in set(ExitCode) else "untested"
+        return (
+            ENDS.get(ExitCode(entry.exit_code), "untested")
+            if entry.exit_code in set(ExitCode)
+            else "untested"
+        )
 
     def _render(self, template: str, **values: object) -> str:
         return (
             _environment()
             .get_template(template)
             .render(
-                site=self, root="" if template in {"overview.html.j2", "requirements.html.j2"} else "../", end_words=END_WORDS, **values
+                site=self,
+                root="" if template in {"overview.html.j2", "requirements.html.j2"} else "../",
+                end_words=END_WORDS,
+                **values,
             )
         )
 
@@ -213,7 +250,12 @@ def spell(line: Line, state: State) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader("critests.report.dashboard", "templates"), PackageLoader("critests.report", "templates")]),
+        loader=ChoiceLoader(
+            [
+                PackageLoader("critests.report.dashboard", "templates"),
+                PackageLoader("critests.report", "templates"),
+            ]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_harmless,

@@ -21,7 +21,13 @@ SERIES_LIMIT: Final = 120
 """Series on one page; those that a scenario is about come first."""
 WIDTH, HEIGHT, TOP, BOTTOM = 640, 132, 10, 14
 _MEBI: Final = 1024 * 1024
-_UNITS: Final = {"s": (1000.0, "ms"), "1/s": (1.0, "/s"), "B": (1 / _MEBI, "MiB"), "B/s": (1 / _MEBI, "MiB/s"), "1": (1.0, "")}
+_UNITS: Final = {
+    "s": (1000.0, "ms"),
+    "1/s": (1.0, "/s"),
+    "B": (1 / _MEBI, "MiB"),
+    "B/s": (1 / _MEBI, "MiB/s"),
+    "1": (1.0, ""),
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,8 @@ class Change:
         when: The first run of the new level.
         before: The median of the old level, in words.
         after: The median of the new one.
-        ratio: The new level in percent of the old one, with sign, such as `+12 %`; empty where the old one is 0.
+        ratio: The new level in percent of the old one, with sign, such as `+12 %`; empty where the old one is
+            0.
         tone: `failed` where it became worse, `passed` where better, else `untested`.
     """
 
@@ -81,11 +88,15 @@ class History:
 
 
 def series_of(index: Index, line: Line) -> list[History]:
-    """Return the series of a line by scenario, those that a scenario is about first; at most `SERIES_LIMIT`."""
+    """Return the series of a line by scenario, those that a scenario is about first; at most
+    `SERIES_LIMIT`.
+    """
     runs = line.benchmarks
     points = index.points([entry.number for entry in runs])
     known = index.series()
-    found = sorted((known[number] for number in points), key=lambda each: (not each.headline, _place(each)))[:SERIES_LIMIT]
+    found = sorted((known[number] for number in points), key=lambda each: (not each.headline, _place(each)))[
+        :SERIES_LIMIT
+    ]
     found.sort(key=lambda each: (each.scenario, not each.headline, _place(each)))
     return [_history(line, each, points[each.number]) for each in found]
 
@@ -131,14 +142,21 @@ def _history(line: Line, series: Series, points: dict[int, Point]) -> History:
         changes=[_change(each, stamp(runs[place].started), series) for place, each in sorted(found.items())],
         picture=picture(series, [_of_column(column, values) for column in wanted], wanted, sorted(found)),
         table=[
-            (stamp(entry.started), amount(point.median, unit), _interval(point.low, point.high, unit), _tail(point, unit))
+            (
+                stamp(entry.started),
+                amount(point.median, unit),
+                _interval(point.low, point.high, unit),
+                _tail(point, unit),
+            )
             for entry, point in itertools.islice(zip(runs, values, strict=True), 10)
         ],
     )
 
 
 def _changes(values: Sequence[Point], wanted: Sequence[Column]) -> dict[int, ChangePoint]:
-    """Find the changes of level by the place of their first run: night by night among the newest runs, by week before them."""
+    """Find the changes of level by the place of their first run: night by night among the newest runs, by
+    week before them.
+    """
     nights = [point.median for point in values[:JUDGED_RUNS]][::-1]
     found = {len(nights) - 1 - each.index: each for each in change_points(nights, seed=SEED)}
     weeks = [column for column in wanted if column.week][::-1]
@@ -163,8 +181,15 @@ def _of_column(column: Column, values: Sequence[Point]) -> tuple[float, float, f
     return middle, min(low, middle), max(high, middle)
 
 
-def picture(series: Series, newest_first: Sequence[tuple[float, float, float]], wanted: Sequence[Column], places: Sequence[int]) -> Markup:
-    """Draw medians as a line, their intervals as a band and changes of level as upright lines; the oldest is left."""
+def picture(
+    series: Series,
+    newest_first: Sequence[tuple[float, float, float]],
+    wanted: Sequence[Column],
+    places: Sequence[int],
+) -> Markup:
+    """Draw medians as a line, their intervals as a band and changes of level as upright lines; the oldest is
+    left.
+    """
     values = list(newest_first)[::-1]
     shown = list(wanted)[::-1]
     least, most = min(low for _, low, _ in values), max(high for _, _, high in values)
@@ -189,7 +214,9 @@ def picture(series: Series, newest_first: Sequence[tuple[float, float, float]], 
     for run in places:
         place = next((place for place, column in enumerate(shown) if column.first <= run < column.last), None)
         if place is not None:
-            marks.append(f'<line class="change" x1="{x(place)}" x2="{x(place)}" y1="0" y2="{HEIGHT - BOTTOM}"/>')
+            marks.append(
+                f'<line class="change" x1="{x(place)}" x2="{x(place)}" y1="0" y2="{HEIGHT - BOTTOM}"/>'
+            )
     nightly = sum(column.week for column in shown)
     if 0 < nightly < len(shown):
         marks.append(f'<line class="seam" x1="{x(nightly)}" x2="{x(nightly)}" y1="0" y2="{HEIGHT}"/>')
@@ -197,9 +224,11 @@ def picture(series: Series, newest_first: Sequence[tuple[float, float, float]], 
     first, last = amount(values[0][0], series.unit), amount(values[-1][0], series.unit)
     label = f"{name}: median from {first} ({shown[0].label}) to {last} ({shown[-1].label})"
     return Markup(  # noqa: S704 - numbers, and texts that were escaped
-        f'<svg viewBox="-6 0 {WIDTH + 12} {HEIGHT}" role="img" aria-label="{label}" preserveAspectRatio="none">'
+        f'<svg viewBox="-6 0 {WIDTH + 12} {HEIGHT}" role="img" aria-label="{label}"'
+        ' preserveAspectRatio="none">'
         f'<polygon points="{high} {low}"/>{"".join(marks)}<polyline points="{middle}"/></svg>'
-        f'<p class="axis"><span>{shown[0].label}</span><span>{_interval(least + room, most - room, series.unit)}</span>'
+        f'<p class="axis"><span>{shown[0].label}</span>'
+        f"<span>{_interval(least + room, most - room, series.unit)}</span>"
         f"<span>{shown[-1].label}</span></p>"
     )
 

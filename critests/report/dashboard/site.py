@@ -14,7 +14,9 @@ from critests.report.store import Index
 
 MANIFEST: Final = "critests-site.json"
 LINES_LIMIT: Final = 60
-"""Versions of runtimes with pages of their own, those with the newest runs; the others are in the grids of all versions."""
+"""Versions of runtimes with pages of their own, those with the newest runs; the others are in the grids of
+all versions.
+"""
 
 
 class SiteNotWritten(RecordError):
@@ -29,7 +31,8 @@ class Options:
         title: Heading of the overview.
         now: Time of generation, seconds since the epoch; ages are relative to it.
         run_links: Prefix of links to the folders of runs, such as `../results/`; empty for no links.
-        compare: Further pairs that get a page, each as two names: `runtime/version`, or `runtime` for its newest version.
+        compare: Further pairs that get a page, each as two names: `runtime/version`, or `runtime` for its
+            newest version.
     """
 
     title: str = "CRI runtimes, night by night"
@@ -90,7 +93,9 @@ class _Writer:
         self.written += 1
 
 
-def build(index: Index, folder: Path, options: Options, progress: Callable[[str], None] | None = None) -> Built:
+def build(
+    index: Index, folder: Path, options: Options, progress: Callable[[str], None] | None = None
+) -> Built:
     """Build the site of all runs of an index.
 
     Args:
@@ -100,14 +105,17 @@ def build(index: Index, folder: Path, options: Options, progress: Callable[[str]
         progress: Is told what is being built.
 
     Raises:
-        SiteNotWritten: the folder holds something else, or cannot be written; or a pair names no runtime of the index.
+        SiteNotWritten: the folder holds something else, or cannot be written; or a pair names no runtime of
+            the index.
     """
     earlier = _claim(folder)
     writer = _Writer(folder)
     for name, content in _contents(index, options, progress or (lambda _: None)):
         writer.write(name, content)
     removed = _remove(folder, set(earlier) - set(writer.names))
-    writer.write(MANIFEST, json.dumps({"schema": "critests.site", "files": sorted(writer.names)}, indent=0) + "\n")
+    writer.write(
+        MANIFEST, json.dumps({"schema": "critests.site", "files": sorted(writer.names)}, indent=0) + "\n"
+    )
     largest = max(((size, name) for name, size in writer.sizes.items()), default=(0, ""))
     return Built(len(writer.sizes), writer.written, removed, largest)
 
@@ -117,7 +125,9 @@ def _contents(index: Index, options: Options, progress: Callable[[str], None]) -
     newest = {line.slug for line in sorted(everything, key=lambda line: -line.newest)[:LINES_LIMIT]}
     all_lines = [line for line in everything if line.slug in newest]
     mixed = all_versions(index, everything)
-    tested = [promise for promise in known if any(line.states[promise.place].letter != "." for line in all_lines)]
+    tested = [
+        promise for promise in known if any(line.states[promise.place].letter != "." for line in all_lines)
+    ]
     site = pages.Site(
         index=index,
         title=options.title,

@@ -1,7 +1,7 @@
 """What others read: each module derives one format from a run record, and can do so again at any time.
 
-`registry` names the formats. A format is text (one file) or a tree (a folder of files); all of it is bounded, and hostile output of
-containers and runtimes is inert in it.
+`registry` names the formats. A format is text (one file) or a tree (a folder of files); all of it is bounded,
+and hostile output of containers and runtimes is inert in it.
 """
 
 from critests.report.formats.registry import FORMATS, Format

@@ -1,9 +1,10 @@
 """The run as a folder of Allure results, which Allure 2 and Allure 3 render.
 
-Everything comes from the record and the evidence beside it, so that the folder can be made again at any time. A test's history belongs
-to its name and parameters. The runtime and its version are labels, the version is an excluded parameter too: the history survives an
-update. Two runtimes belong into two folders, or into two environments of Allure 3, which tells them apart by those labels. Facts: Allure's
-pages on its result, categories, environment and executor files; the model of a result is `allure_commons`'.
+Everything comes from the record and the evidence beside it, so that the folder can be made again at any time.
+A test's history belongs to its name and parameters. The runtime and its version are labels, the version is an
+excluded parameter too: the history survives an update. Two runtimes belong into two folders, or into two
+environments of Allure 3, which tells them apart by those labels. Facts: Allure's pages on its result,
+categories, environment and executor files; the model of a result is `allure_commons`'.
 """
 
 import hashlib
@@ -15,7 +16,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from allure_commons.model2 import Attachment, Label, Link, Parameter, Status, StatusDetails, TestResult, TestStepResult
+from allure_commons.model2 import (
+    Attachment,
+    Label,
+    Link,
+    Parameter,
+    Status,
+    StatusDetails,
+    TestResult,
+    TestStepResult,
+)
 from attr import asdict
 
 from critests import catalogue
@@ -54,8 +64,16 @@ CATEGORIES: Final = [
     {"name": "The suite itself failed", "matchedStatuses": ["broken"]},
     {"name": "A SHOULD is not kept", "matchedStatuses": ["passed"], "messageRegex": ".*warned: .*"},
     {"name": "Known failure of the runtime", "matchedStatuses": ["skipped"], "messageRegex": "known: .*"},
-    {"name": "Blocked by a broken requirement", "matchedStatuses": ["skipped"], "messageRegex": "blocked: .* stood in the way: .*"},
-    {"name": "Blocked: something is missing here", "matchedStatuses": ["skipped"], "messageRegex": "blocked: .*"},
+    {
+        "name": "Blocked by a broken requirement",
+        "matchedStatuses": ["skipped"],
+        "messageRegex": "blocked: .* stood in the way: .*",
+    },
+    {
+        "name": "Blocked: something is missing here",
+        "matchedStatuses": ["skipped"],
+        "messageRegex": "blocked: .*",
+    },
     {"name": "Not offered by the runtime", "matchedStatuses": ["skipped"], "messageRegex": "unsupported: .*"},
 ]
 Files = dict[str, str]
@@ -75,7 +93,11 @@ def write_tree(source: Source, root: Path) -> list[Path]:
     files: Files = {}
     for test in record.tests:
         if test.outcome is not Outcome.DISABLED:
-            evidence = read_evidence(source.folder, test.evidence, budget) if source.folder and test.evidence else Evidence()
+            evidence = (
+                read_evidence(source.folder, test.evidence, budget)
+                if source.folder and test.evidence
+                else Evidence()
+            )
             _add(files, result_of(source, test, evidence, files))
     for operation in record.operations:
         _add(files, _operation_result(record, operation))
@@ -88,7 +110,9 @@ def write_run_files(source: Source, root: Path) -> list[Path]:
         root,
         {
             "categories.json": _json(CATEGORIES),
-            "environment.properties": "".join(f"{name}={_property(value)}\n" for name, value in run_facts(source.record).items()),
+            "environment.properties": "".join(
+                f"{name}={_property(value)}\n" for name, value in run_facts(source.record).items()
+            ),
             "executor.json": _json(_executor(source)),
         },
     )
@@ -147,7 +171,9 @@ def _step(identity: str, number: int, call: CallView, after: int, files: Files) 
     step = TestStepResult(
         name=one_line(call.rpc if passed else f"{call.rpc}: {call.code}", 200),
         status=Status.PASSED if passed else Status.BROKEN,
-        statusDetails=StatusDetails(message=cut(visible(call.details), MESSAGE_LIMIT)) if call.details else None,
+        statusDetails=StatusDetails(message=cut(visible(call.details), MESSAGE_LIMIT))
+        if call.details
+        else None,
         stage="finished",
         start=start,
         stop=stop,
@@ -155,7 +181,9 @@ def _step(identity: str, number: int, call: CallView, after: int, files: Files) 
     )
     messages = "\n\n".join(text for text in (call.request, call.response) if text)
     if messages:
-        step.attachments.append(_attach(files, f"{identity} call {number}", "request and response", "txt", messages))
+        step.attachments.append(
+            _attach(files, f"{identity} call {number}", "request and response", "txt", messages)
+        )
     return step, stop
 
 
@@ -164,13 +192,38 @@ def _operation_result(record: RunRecord, operation: OperationResult) -> TestResu
     name = one_line(row_name(operation), 300)
     full_name = f"critests.benchmark#{name}"
     middle, worst = median(operation), tail(operation)
-    rows = [(percentile(str(at)), quantity(estimate.value, operation.unit)) for at, estimate in quantiles(operation)]
-    rows += [("samples", f"{operation.count:,}"), *((f"errors {code}", str(number)) for code, number in sorted(operation.errors.items()))]
+    rows = [
+        (percentile(str(at)), quantity(estimate.value, operation.unit))
+        for at, estimate in quantiles(operation)
+    ]
+    rows += [
+        ("samples", f"{operation.count:,}"),
+        *((f"errors {code}", str(number)) for code, number in sorted(operation.errors.items())),
+    ]
     failed = not operation.count and bool(operation.errors)
-    lines = ["| | |", "| --- | ---: |", *(f"| {prose(left, 60)} | {prose(right, 60)} |" for left, right in rows)]
-    message = worst.text(operation.unit) if worst else "no call succeeded" if failed else "blocked: there are no samples"
-    labels = [("epic", "benchmark"), ("feature", operation.scenario), ("story", operation.operation), ("parentSuite", "benchmark")]
-    labels += [("suite", operation.scenario), ("scenario", operation.scenario), *_common_labels(record, runtime_of(record, operation))]
+    lines = [
+        "| | |",
+        "| --- | ---: |",
+        *(f"| {prose(left, 60)} | {prose(right, 60)} |" for left, right in rows),
+    ]
+    message = (
+        worst.text(operation.unit)
+        if worst
+        else "no call succeeded"
+        if failed
+        else "blocked: there are no samples"
+    )
+    labels = [
+        ("epic", "benchmark"),
+        ("feature", operation.scenario),
+        ("story", operation.operation),
+        ("parentSuite", "benchmark"),
+    ]
+    labels += [
+        ("suite", operation.scenario),
+        ("scenario", operation.scenario),
+        *_common_labels(record, runtime_of(record, operation)),
+    ]
     start = int(record.started * 1000)
     return TestResult(
         uuid=_identity(record, name),
@@ -191,7 +244,9 @@ def _operation_result(record: RunRecord, operation: OperationResult) -> TestResu
 
 
 def _case(test: Result) -> dict[str, str]:
-    """Return what tells this case from others of its function: Allure takes two that differ in nothing for two attempts at one."""
+    """Return what tells this case from others of its function: Allure takes two that differ in nothing for
+    two attempts at one.
+    """
     found = dict(test.params) | ({"handler": test.handler} if test.handler else {})
     _, bracket, case = test.name.partition("[")
     return found or ({"case": case.removesuffix("]")} if bracket else {})
@@ -199,7 +254,10 @@ def _case(test: Result) -> dict[str, str]:
 
 def _parameters(runtime: RuntimeIdentity, values: dict[str, str]) -> list[Parameter]:
     """Return parameters; one that is excluded plays no part in the history."""
-    shown = [Parameter(name=one_line(name, 100), value=one_line(value, 200)) for name, value in sorted(values.items())]
+    shown = [
+        Parameter(name=one_line(name, 100), value=one_line(value, 200))
+        for name, value in sorted(values.items())
+    ]
     return [*shown, Parameter(name="runtime version", value=one_line(runtime.version, 100), excluded=True)]
 
 
@@ -240,7 +298,11 @@ def _links(source: Source, test: Result) -> Iterator[Link]:
         anchor = re.sub(r"[^\w\- ]", "", f"{group.prefix}: {group.title}".lower()).replace(" ", "-")
         yield Link(type="tms", name=requirement.id, url=f"{base}#{anchor}")
     if _is_address(test.expectation):
-        yield Link(type="issue", name=one_line(test.expectation.rpartition("/")[2] or "issue", 60), url=one_line(test.expectation, 500))
+        yield Link(
+            type="issue",
+            name=one_line(test.expectation.rpartition("/")[2] or "issue", 60),
+            url=one_line(test.expectation, 500),
+        )
 
 
 def _is_address(text: str) -> bool:
@@ -271,7 +333,9 @@ def _details(test: Result) -> StatusDetails | None:
         message = skip_message(test)
     else:
         message = f"{head}{'warned: ' if test.outcome is Outcome.WARNED else ''}{test.reason or test.title}"
-    return StatusDetails(known=test.outcome is Outcome.KNOWN, message=one_line(message, MESSAGE_LIMIT), trace=description(test))
+    return StatusDetails(
+        known=test.outcome is Outcome.KNOWN, message=one_line(message, MESSAGE_LIMIT), trace=description(test)
+    )
 
 
 def _attach(files: Files, key: str, name: str, suffix: str, text: str) -> Attachment:

@@ -1,7 +1,7 @@
 """What is different between two runs, for formats that show what is new first.
 
-Whether a difference in speed is real is the business of `critests compare`, which looks at the samples. Here an operation is shown as
-changed when the 95 % confidence intervals of the two medians do not even touch.
+Whether a difference in speed is real is the business of `critests compare`, which looks at the samples. Here
+an operation is shown as changed when the 95 % confidence intervals of the two medians do not even touch.
 """
 
 import dataclasses
@@ -92,7 +92,9 @@ def changes(baseline: RunRecord, record: RunRecord) -> Changes:
         change = TestChange(before.get(identity), now.get(identity))
         _sort_in(found, change)
     operations, compared = _operations(baseline, record)
-    return dataclasses.replace(found, capabilities=_capabilities(baseline, record), operations=operations, compared=compared)
+    return dataclasses.replace(
+        found, capabilities=_capabilities(baseline, record), operations=operations, compared=compared
+    )
 
 
 def _sort_in(found: Changes, change: TestChange) -> None:
@@ -125,7 +127,9 @@ def _capabilities(baseline: RunRecord, record: RunRecord) -> list[tuple[str, boo
 
 
 def _operations(baseline: RunRecord, record: RunRecord) -> tuple[list[OperationChange], int]:
-    before = {(*operation.key, operation.unit, operation.side): operation for operation in baseline.operations}
+    before = {
+        (*operation.key, operation.unit, operation.side): operation for operation in baseline.operations
+    }
     found, compared = [], 0
     for now in record.operations:
         then = before.get((*now.key, now.unit, now.side))

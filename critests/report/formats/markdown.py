@@ -1,6 +1,7 @@
 """Markdown as GitHub reads it, made of text that nobody vouches for, and bounded in bytes.
 
-What a runtime or a container said stands in code spans: no HTML, no link, no `@mention` and no `#reference` comes to life in one.
+What a runtime or a container said stands in code spans: no HTML, no link, no `@mention` and no `#reference`
+comes to life in one.
 """
 
 import re
@@ -24,9 +25,16 @@ def code(text: str, limit: int = 300) -> str:
 
 
 def prose(text: str, limit: int = 300) -> str:
-    """Return text as running words in which nothing is markup; an empty comment keeps mentions and references from forming."""
+    """Return text as running words in which nothing is markup; an empty comment keeps mentions and references
+    from forming.
+    """
     escaped = _PUNCTUATION.sub(r"\\\1", one_line(text, limit))
-    return escaped.replace("\\@", "@<!-- -->").replace("\\#", "#<!-- -->").replace("\\<", "&lt;").replace("\\&", "&amp;")
+    return (
+        escaped.replace("\\@", "@<!-- -->")
+        .replace("\\#", "#<!-- -->")
+        .replace("\\<", "&lt;")
+        .replace("\\&", "&amp;")
+    )
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: int = 0) -> list[str]:

@@ -1,7 +1,8 @@
 """The run as metrics: OpenMetrics text with the time of the run, or Prometheus text without.
 
-The first is what `promtool tsdb create-blocks-from openmetrics` fills a history with; the second what node_exporter's textfile collector
-reads, which refuses a file with times. Units are base units. Formats: the OpenMetrics 1.0 and Prometheus text exposition documents.
+The first is what `promtool tsdb create-blocks-from openmetrics` fills a history with; the second what
+node_exporter's textfile collector reads, which refuses a file with times. Units are base units. Formats: the
+OpenMetrics 1.0 and Prometheus text exposition documents.
 """
 
 import math
@@ -16,7 +17,12 @@ from critests.report.formats.run_facts import runtime_of
 from critests.report.formats.source import Source
 from critests.report.texts import one_line
 
-FAMILIES: Final = {"s": ("seconds", "seconds"), "B": ("bytes", "bytes"), "B/s": ("bytes_per_second", ""), "1/s": ("per_second", "")}
+FAMILIES: Final = {
+    "s": ("seconds", "seconds"),
+    "B": ("bytes", "bytes"),
+    "B/s": ("bytes_per_second", ""),
+    "1/s": ("per_second", ""),
+}
 """Unit of an operation to the end of its family's name, and the unit that OpenMetrics knows it by."""
 VALUE_LIMIT: Final = 200
 _Labels = dict[str, str]
@@ -68,7 +74,9 @@ def _written(record: RunRecord, *, stamp: str, strict: bool) -> str:
         seen = set()  # a collector refuses a file in which two samples have the same labels
         for suffix, labels, value in family.samples:
             ending = "_info" if family.kind == "info" else suffix
-            texts = ",".join(f'{key}="{_escaped(text, quotes=True)}"' for key, text in (common | labels).items())
+            texts = ",".join(
+                f'{key}="{_escaped(text, quotes=True)}"' for key, text in (common | labels).items()
+            )
             series = f"{family.name}{ending}{{{texts}}}"
             if series not in seen:
                 seen.add(series)
@@ -89,9 +97,15 @@ def _families(record: RunRecord) -> list[Family]:
         kernel=str(record.machine.get("kernel") or ""),
         profile=record.benchmark.profile if record.benchmark else "",
     )
-    code = Family("critests_exit_code", "gauge", "Exit code: 0 conforms, 1 broken, 2 interrupted, 3 the suite failed, 5 not tested.")
+    code = Family(
+        "critests_exit_code",
+        "gauge",
+        "Exit code: 0 conforms, 1 broken, 2 interrupted, 3 the suite failed, 5 not tested.",
+    )
     code.add(record.exit_code)
-    began = Family("critests_run_start_time_seconds", "gauge", "Start of the run, since the epoch.", "seconds")
+    began = Family(
+        "critests_run_start_time_seconds", "gauge", "Start of the run, since the epoch.", "seconds"
+    )
     began.add(record.started)
     took = Family("critests_run_duration_seconds", "gauge", "How long the run took.", "seconds")
     took.add(max(record.finished - record.started, 0))
@@ -103,12 +117,18 @@ def _families(record: RunRecord) -> list[Family]:
     for requirement, verdict in sorted(record.requirements.items()):
         results.add(1, requirement=requirement, outcome=verdict.outcome.value)
     capabilities = Family(
-        "critests_capability", "gauge", "1 where the capability is offered, 0 where it is not; unknown ones are left out."
+        "critests_capability",
+        "gauge",
+        "1 where the capability is offered, 0 where it is not; unknown ones are left out.",
     )
     for fact in record.capabilities:
         if fact.present is not None:
             capabilities.add(int(fact.present), capability=fact.name)
-    return [each for each in (run, code, began, took, tests, results, capabilities, *_operations(record)) if each.samples]
+    return [
+        each
+        for each in (run, code, began, took, tests, results, capabilities, *_operations(record))
+        if each.samples
+    ]
 
 
 def _operations(record: RunRecord) -> list[Family]:
@@ -120,7 +140,10 @@ def _operations(record: RunRecord) -> list[Family]:
             errors.add(number, code=code, **labels)
         if operation.count:
             ending, unit = FAMILIES.get(operation.unit, ("value", ""))
-            text = f"What was measured of an operation, in {operation.unit if operation.unit in FAMILIES else 'its own unit'}."
+            text = (
+                "What was measured of an operation, in"
+                f" {operation.unit if operation.unit in FAMILIES else 'its own unit'}."
+            )
             family = found.setdefault(ending, Family(f"critests_operation_{ending}", "summary", text, unit))
             for at, estimate in quantiles(operation):
                 family.add(estimate.value, quantile=f"{at:g}", **labels)
@@ -132,7 +155,10 @@ def _operations(record: RunRecord) -> list[Family]:
 
 def _labels(record: RunRecord, operation: OperationResult) -> _Labels:
     runtime = runtime_of(record, operation)
-    dimensions = {f"dimension_{re.sub('[^A-Za-z0-9_]', '_', name)}": value for name, value in sorted(operation.dimensions.items())}
+    dimensions = {
+        f"dimension_{re.sub('[^A-Za-z0-9_]', '_', name)}": value
+        for name, value in sorted(operation.dimensions.items())
+    }
     return {
         "runtime": runtime.name,
         "runtime_version": runtime.version,

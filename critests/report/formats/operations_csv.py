@@ -41,7 +41,9 @@ def render(source: Source) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     names = [percentile(str(at)) for at in levels]
-    writer.writerow([*FIRST, *(column for name in names for column in (name, f"{name}_low", f"{name}_high")), *LAST])
+    writer.writerow(
+        [*FIRST, *(column for name in names for column in (name, f"{name}_low", f"{name}_high")), *LAST]
+    )
     for operation in operations:
         writer.writerow([_cell(value) for value in _row(operation, levels)])
     return out.getvalue()

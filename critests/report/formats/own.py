@@ -48,6 +48,9 @@ def pytest_benchmark(source: Source) -> str:
     """
     series = read_samples(RunFolder(source.folder).samples) if source.folder else []
     if not series:
-        msg = "there are no samples beside the record: pytest-benchmark's format holds those of benchmark runs (critests bench)"
+        msg = (
+            "there are no samples beside the record: pytest-benchmark's format holds those of benchmark runs"
+            " (critests bench)"
+        )
         raise NotExported(msg)
     return plain_json.dumps(to_pytest_benchmark(source.record, series), indent=1) + "\n"

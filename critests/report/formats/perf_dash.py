@@ -1,8 +1,10 @@
 """A benchmark run as the data items of Kubernetes' perf-dash.
 
-perf-dash draws one line for each set of labels and wants the same quantiles and unit along a line. Which quantiles there are follows
-from the number of samples, so it is a label too: a longer run begins a line of its own instead of bending another. Jobs of the type
-`benchmark` read `artifacts/BenchmarkResults_benchmark*.json` below an integer build.
+perf-dash draws one line for each set of labels and wants the same quantiles and unit along a line. Which
+quantiles there are follows
+from the number of samples, so it is a label too: a longer run begins a line of its own instead of bending
+another. Jobs of the type `benchmark` read `artifacts/BenchmarkResults_benchmark*.json` below an integer
+build.
 """
 
 import json
@@ -29,13 +31,22 @@ def render(source: Source) -> str:
         msg = "this run measured nothing: perf-dash shows benchmark runs (critests bench)"
         raise NotExported(msg)
     record = source.record
-    items = [item for operation in record.operations if (item := _item(operation, runtime_of(record, operation).name))]
-    return json.dumps({"version": VERSION, "dataItems": items, "labels": {}}, indent=1, ensure_ascii=True) + "\n"
+    items = [
+        item
+        for operation in record.operations
+        if (item := _item(operation, runtime_of(record, operation).name))
+    ]
+    return (
+        json.dumps({"version": VERSION, "dataItems": items, "labels": {}}, indent=1, ensure_ascii=True) + "\n"
+    )
 
 
 def _item(operation: OperationResult, runtime: str) -> dict[str, object] | None:
     factor, unit = UNITS.get(operation.unit, (1.0, operation.unit))
-    data = {f"Perc{percentile(str(at))[1:]}": round(estimate.value * factor, 6) for at, estimate in quantiles(operation)}
+    data = {
+        f"Perc{percentile(str(at))[1:]}": round(estimate.value * factor, 6)
+        for at, estimate in quantiles(operation)
+    }
     middle = median(operation)
     if not data and middle:
         data = {"Average": round(middle.value * factor, 6)}

@@ -14,14 +14,19 @@ _ROOMS: Final = {"validation": "validation", "benchmark": "benchmark"}
 
 
 def file_of(test_id: str, kind: str) -> str:
-    """Return the file of a test as a path in the checkout, or empty for a result that no test function stands behind.
+    """Return the file of a test as a path in the checkout, or empty for a result that no test function stands
+    behind.
 
     Args:
         test_id: `sandboxes/test_state.py::test_x[param]`.
         kind: Kind of the run, as in the record.
     """
     module, separator, _ = test_id.partition("::")
-    return f"critests/{_ROOMS[kind]}/{module}" if separator and kind in _ROOMS and _MODULE.fullmatch(module) else ""
+    return (
+        f"critests/{_ROOMS[kind]}/{module}"
+        if separator and kind in _ROOMS and _MODULE.fullmatch(module)
+        else ""
+    )
 
 
 def line_of(test_id: str, kind: str, suite_version: str) -> int | None:

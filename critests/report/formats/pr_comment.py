@@ -25,17 +25,27 @@ def render(source: Source) -> str:
     if source.baseline:
         found = changes(source.baseline, record)
         page.add(
-            f"**{_sentence(found)}**", "", f"Compared with run {code(source.baseline.run_id, 60)} of {moment(source.baseline.started)}."
+            f"**{_sentence(found)}**",
+            "",
+            f"Compared with run {code(source.baseline.run_id, 60)} of {moment(source.baseline.started)}.",
         )
         if found.unselected:
             verb = "was" if len(found.unselected) == 1 else "were"
-            page.add("", f"{plural(len(found.unselected), 'test')} of that run {verb} not selected in this one.")
+            page.add(
+                "", f"{plural(len(found.unselected), 'test')} of that run {verb} not selected in this one."
+            )
         page.add_table(f"Worse since then ({len(found.broken)})", parts.test_changes(found.broken, ROWS))
-        page.add_table(f"Passed then, not judged now ({len(found.lost)})", parts.test_changes(found.lost, ROWS))
+        page.add_table(
+            f"Passed then, not judged now ({len(found.lost)})", parts.test_changes(found.lost, ROWS)
+        )
         page.add_table("Capabilities that came or went", parts.capability_changes(found))
-        page.add_table("Operations whose medians differ beyond their 95 % intervals", parts.operation_changes(found))
+        page.add_table(
+            "Operations whose medians differ beyond their 95 % intervals", parts.operation_changes(found)
+        )
         page.add_table(f"Fixed ({len(found.fixed)})", parts.test_changes(found.fixed, ROWS))
-        page.add_table(f"Other changes ({len(found.other)})", parts.test_changes(found.other, ROWS), folded=True)
+        page.add_table(
+            f"Other changes ({len(found.other)})", parts.test_changes(found.other, ROWS), folded=True
+        )
     else:
         page.add("No baseline was given (`--baseline RUN`), so nothing is said about what is new.")
     page.add("", "#### This run", "", *parts.facts(record, source.publishing.url))
@@ -44,19 +54,20 @@ def render(source: Source) -> str:
     broken, warned = failures(record), with_outcome(record, Outcome.WARNED)
     page.add_table(f"Failures ({len(broken)})", parts.tests(broken, ROWS), folded=bool(source.baseline))
     page.add_table(f"Warnings ({len(warned)})", parts.tests(warned, ROWS), folded=True)
-    headlines = [operation for operation in record.operations if operation.headline] or record.operations[:ROWS]
+    headlines = [operation for operation in record.operations if operation.headline] or record.operations[
+        :ROWS
+    ]
     page.add_table("What was measured", parts.operations(headlines), folded=bool(source.baseline))
     return page.text()
 
 
 def _sentence(found: Changes) -> str:
+    lost = sum(before is True for _, before, _ in found.capabilities)
     worse = [change for change in found.operations if change.better is False]
     parts_of_it = [
         f"{plural(len(found.broken), 'test')} got worse" if found.broken else "",
         f"{plural(len(found.lost), 'test')} no longer judged" if found.lost else "",
-        f"{plural(sum(before is True for _, before, _ in found.capabilities), 'capability').replace('capabilitys', 'capabilities')} lost"
-        if any(before is True for _, before, _ in found.capabilities)
-        else "",
+        (f"{lost} {'capability' if lost == 1 else 'capabilities'} lost" if lost else ""),
         f"{plural(len(worse), 'operation')} slower or heavier" if worse else "",
         f"{plural(len(found.fixed), 'test')} fixed" if found.fixed else "",
     ]

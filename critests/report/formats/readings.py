@@ -26,7 +26,11 @@ class Reading:
 
     def text(self, unit: str) -> str:
         """Return it with its interval: `p99 12.3 ms (11.9 ms to 13.1 ms)`."""
-        interval = "" if self.low is None or self.high is None else f" ({quantity(self.low, unit)} to {quantity(self.high, unit)})"
+        interval = (
+            ""
+            if self.low is None or self.high is None
+            else f" ({quantity(self.low, unit)} to {quantity(self.high, unit)})"
+        )
         return f"{self.name} {quantity(self.value, unit)}{interval}"
 
 
@@ -56,7 +60,9 @@ def median(operation: OperationResult) -> Reading | None:
 
 
 def tail(operation: OperationResult) -> Reading | None:
-    """Return the worst end that the samples support: the highest quantile of a duration, the lowest of a rate, else the median or mean."""
+    """Return the worst end that the samples support: the highest quantile of a duration, the lowest of a
+    rate, else the median or mean.
+    """
     supported = [at for at, _ in quantiles(operation)]
     if operation.better == LOWER and supported:
         return _at(operation, supported[-1])

@@ -25,7 +25,8 @@ class Format:
         kind: `text` for one file, `tree` for a folder.
         file_name: Name of the file where only a folder was given.
         summary: Who reads it, in one line.
-        place: Module of this package and its function: `(source) -> str` for a text, `(source, root) -> list[Path]` for a tree.
+        place: Module of this package and its function: `(source) -> str` for a text, `(source, root) ->
+            list[Path]` for a tree.
     """
 
     name: str
@@ -70,15 +71,69 @@ FORMATS: Final[dict[str, Format]] = {
         ("html", TEXT, "report.html", "a person: one page, no network", "own:html"),
         ("json", TEXT, "run.json", "programs: the run record itself", "own:json"),
         ("junit", TEXT, "junit.xml", "Prow, GitLab, Jenkins and GitHub reporters", "own:junit"),
-        ("step-summary", TEXT, "summary.md", "GitHub Actions: append it to $GITHUB_STEP_SUMMARY", "step_summary:render"),
-        ("pr-comment", TEXT, "comment.md", "a pull request: what changed against --baseline, first", "pr_comment:render"),
-        ("testgrid", TREE, "", "TestGrid, Spyglass, Gubernator: logs/<job>/<build>/ for a bucket", "testgrid:write_tree"),
-        ("testgrid-config", TEXT, "testgrid.yaml", "TestGrid: the job's test group, dashboard and alerts", "testgrid_config:render"),
-        ("allure", TREE, "", "Allure 2 and 3: a folder of results; make allure renders it", "allure:write_tree"),
-        ("perf-dash", TEXT, "BenchmarkResults_benchmark_critests.json", "perf-dash: a benchmark's data items", "perf_dash:render"),
-        ("pytest-benchmark", TEXT, "benchmark.json", "pytest-benchmark compare: a benchmark's durations", "own:pytest_benchmark"),
-        ("openmetrics", TEXT, "critests.om", "promtool's backfill: metrics with their time", "metrics:openmetrics"),
-        ("prometheus", TEXT, "critests.prom", "node_exporter's textfile collector: metrics without time", "metrics:prometheus"),
+        (
+            "step-summary",
+            TEXT,
+            "summary.md",
+            "GitHub Actions: append it to $GITHUB_STEP_SUMMARY",
+            "step_summary:render",
+        ),
+        (
+            "pr-comment",
+            TEXT,
+            "comment.md",
+            "a pull request: what changed against --baseline, first",
+            "pr_comment:render",
+        ),
+        (
+            "testgrid",
+            TREE,
+            "",
+            "TestGrid, Spyglass, Gubernator: logs/<job>/<build>/ for a bucket",
+            "testgrid:write_tree",
+        ),
+        (
+            "testgrid-config",
+            TEXT,
+            "testgrid.yaml",
+            "TestGrid: the job's test group, dashboard and alerts",
+            "testgrid_config:render",
+        ),
+        (
+            "allure",
+            TREE,
+            "",
+            "Allure 2 and 3: a folder of results; make allure renders it",
+            "allure:write_tree",
+        ),
+        (
+            "perf-dash",
+            TEXT,
+            "BenchmarkResults_benchmark_critests.json",
+            "perf-dash: a benchmark's data items",
+            "perf_dash:render",
+        ),
+        (
+            "pytest-benchmark",
+            TEXT,
+            "benchmark.json",
+            "pytest-benchmark compare: a benchmark's durations",
+            "own:pytest_benchmark",
+        ),
+        (
+            "openmetrics",
+            TEXT,
+            "critests.om",
+            "promtool's backfill: metrics with their time",
+            "metrics:openmetrics",
+        ),
+        (
+            "prometheus",
+            TEXT,
+            "critests.prom",
+            "node_exporter's textfile collector: metrics without time",
+            "metrics:prometheus",
+        ),
         ("critest", TREE, "", "what reads critest's benchmark files", "critest:write_tree"),
         ("csv", TEXT, "operations.csv", "a spreadsheet: a benchmark's operations", "operations_csv:render"),
     )

@@ -21,7 +21,9 @@ def run_facts(record: RunRecord) -> dict[str, str]:
         "cri-api": record.runtime.api_version,
         "api-level": record.api_level.declared or record.api_level.proven,
         "handlers": ", ".join(handler or "(default)" for handler in record.runtime.handlers),
-        "os": str(distribution.get("name", "") if isinstance(distribution, dict) else machine.get("os") or ""),
+        "os": str(
+            distribution.get("name", "") if isinstance(distribution, dict) else machine.get("os") or ""
+        ),
         "kernel": str(machine.get("kernel") or ""),
         "architecture": str(machine.get("architecture") or ""),
         "cgroup": str(cgroup.get("version", "") if isinstance(cgroup, dict) else ""),

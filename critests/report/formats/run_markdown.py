@@ -21,14 +21,22 @@ WORDS: Final = {True: "yes", False: "no", None: "unknown"}
 
 def headline(record: RunRecord) -> str:
     """Return one line: runtime, version, verdict."""
-    kind = {"validation": "CRI conformance", "benchmark": "CRI benchmark"}.get(record.kind, f"CRI {prose(record.kind, 40)}")
-    verdict = MEASURED.get(record.exit_code, "something failed") if record.kind == "benchmark" else verdict_view(record).word
+    kind = {"validation": "CRI conformance", "benchmark": "CRI benchmark"}.get(
+        record.kind, f"CRI {prose(record.kind, 40)}"
+    )
+    verdict = (
+        MEASURED.get(record.exit_code, "something failed")
+        if record.kind == "benchmark"
+        else verdict_view(record).word
+    )
     return f"{kind} of {prose(record.runtime.name, 60)} {prose(record.runtime.version, 60)}: {verdict}"
 
 
 def facts(record: RunRecord, url: str = "") -> list[str]:
     """Return when the run was, how long it took, and why it ended as it did."""
-    where = f" · [the job]({url})" if url.startswith("https://") and not set(url) & set(" ()<>[]\"'`\\\n") else ""
+    where = (
+        f" · [the job]({url})" if url.startswith("https://") and not set(url) & set(" ()<>[]\"'`\\\n") else ""
+    )
     took = duration(max(record.finished - record.started, 0))
     return [
         prose(record.exit_reason or "no reason was recorded", 500),
@@ -40,18 +48,25 @@ def facts(record: RunRecord, url: str = "") -> list[str]:
 def areas(record: RunRecord) -> list[str]:
     """Return the numbers of each area."""
     shown = columns(record)
-    rows = [[prose(row.name, 40), *(str(row.numbers[outcome] or "") for outcome in shown)] for row in area_rows(record)]
+    rows = [
+        [prose(row.name, 40), *(str(row.numbers[outcome] or "") for outcome in shown)]
+        for row in area_rows(record)
+    ]
     return table(["area", *(outcome.value for outcome in shown)], rows, right=len(shown))
 
 
 def tests(found: Sequence[TestResult], limit: int) -> list[str]:
-    """Return a row for each test (requirement, name, what was seen) up to a limit, and how many more there are."""
+    """Return a row for each test (requirement, name, what was seen) up to a limit, and how many more there
+    are.
+    """
     rows = [_row(test) for test in found[:limit]]
     return table(["requirement", "test", "seen"], [*rows, *_more(found, limit, 3)])
 
 
 def test_changes(found: Sequence[TestChange], limit: int) -> list[str]:
-    """Return a row for each changed test, with what it was and is, up to a limit, and how many more there are."""
+    """Return a row for each changed test, with what it was and is, up to a limit, and how many more there
+    are.
+    """
     rows = []
     for change in found[:limit]:
         before = change.before.outcome.value if change.before else "new"
@@ -62,7 +77,10 @@ def test_changes(found: Sequence[TestChange], limit: int) -> list[str]:
 
 def capability_changes(found: Changes) -> list[str]:
     """Return a row for each capability that came or went."""
-    return table(["capability", "was", "is"], [[prose(name, 80), WORDS[before], WORDS[now]] for name, before, now in found.capabilities])
+    return table(
+        ["capability", "was", "is"],
+        [[prose(name, 80), WORDS[before], WORDS[now]] for name, before, now in found.capabilities],
+    )
 
 
 def operation_changes(found: Changes) -> list[str]:
@@ -73,17 +91,31 @@ def operation_changes(found: Changes) -> list[str]:
         word = {True: "better", False: "worse", None: "differs"}[change.better]
         if old and new:
             unit = change.now.unit
-            rows.append([code(row_name(change.now), 200), quantity(old.value, unit), quantity(new.value, unit), digits(change.ratio), word])
+            rows.append(
+                [
+                    code(row_name(change.now), 200),
+                    quantity(old.value, unit),
+                    quantity(new.value, unit),
+                    digits(change.ratio),
+                    word,
+                ]
+            )
     return table(["operation", "median before", "now", "ratio", ""], rows, right=3)
 
 
 def operations(found: Sequence[OperationResult]) -> list[str]:
-    """Return a row for each operation: median, the worst quantile that its samples support, number of samples."""
+    """Return a row for each operation: median, the worst quantile that its samples support, number of
+    samples.
+    """
     rows = []
     for operation in found:
         middle, worst = median(operation), tail(operation)
         failed = sum(operation.errors.values())
-        notes = [plural(failed, "error") if failed else "", "client-bound" if operation.client_bound else "", prose(operation.note, 200)]
+        notes = [
+            plural(failed, "error") if failed else "",
+            "client-bound" if operation.client_bound else "",
+            prose(operation.note, 200),
+        ]
         rows.append(
             [
                 code(row_name(operation), 200),
@@ -101,4 +133,8 @@ def _more(found: Sequence[object], limit: int, cells: int) -> list[list[str]]:
 
 
 def _row(test: TestResult) -> list[str]:
-    return [code(test.requirement or "-", 40), code(test.name, 160), code(test.seen or test.reason or test.title, 240)]
+    return [
+        code(test.requirement or "-", 40),
+        code(test.name, 160),
+        code(test.seen or test.reason or test.title, 240),
+    ]

@@ -1,4 +1,6 @@
-"""What a format is derived from: a stored run, the run it is compared with, and where it will be published."""
+"""What a format is derived from: a stored run, the run it is compared with, and where it will be
+published.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -49,14 +51,20 @@ class Source:
 
     @property
     def job(self) -> str:
-        """Name of the job: `critests-containerd-1.6`, with the kind of run and the profile where they are not the usual ones."""
+        """Name of the job: `critests-containerd-1.6`, with the kind of run and the profile where they are not
+        the usual ones.
+        """
         return job_name(self.publishing.job) if self.publishing.job else _job_of(self.record)
 
     @property
     def build(self) -> int:
-        """Number of the build: the run's folder where it has a number, else the start in epoch seconds. Later runs have larger ones."""
+        """Number of the build: the run's folder where it has a number, else the start in epoch seconds. Later
+        runs have larger ones.
+        """
         name = self.folder.name if self.folder else ""
-        return int(name) if name.isascii() and name.isdecimal() and len(name) < 16 else int(self.record.started)
+        return (
+            int(name) if name.isascii() and name.isdecimal() and len(name) < 16 else int(self.record.started)
+        )
 
 
 def load(path: Path, *, baseline: Path | None = None, publishing: Publishing | None = None) -> Source:
@@ -73,7 +81,10 @@ def load(path: Path, *, baseline: Path | None = None, publishing: Publishing | N
     record = bounded(read(path))
     folder = (path if path.is_dir() else path.parent).resolve()
     return Source(
-        record=record, folder=folder, baseline=bounded(read(baseline)) if baseline else None, publishing=publishing or Publishing()
+        record=record,
+        folder=folder,
+        baseline=bounded(read(baseline)) if baseline else None,
+        publishing=publishing or Publishing(),
     )
 
 

@@ -29,7 +29,8 @@ def render(source: Source) -> str:
     if record.tests:
         page.add_table("Tests", parts.areas(record))
     causes = [
-        [code(cause.requirement, 40), code(cause.rpc, 60), str(len(cause.blocked)), code(cause.reason, 240)] for cause in record.root_causes
+        [code(cause.requirement, 40), code(cause.rpc, 60), str(len(cause.blocked)), code(cause.reason, 240)]
+        for cause in record.root_causes
     ]
     page.add_table("Root causes", table(["requirement", "RPC", "blocks", "reason"], causes[:ROWS]))
     broken = failures(record)
@@ -41,12 +42,19 @@ def render(source: Source) -> str:
     if headlines and len(headlines) < len(record.operations):
         rest = [operation for operation in record.operations if not operation.headline]
         page.add_table(f"{plural(len(rest), 'more operation')}", parts.operations(rest), folded=True)
-    for title, outcome in (("Known failures", Outcome.KNOWN), ("Blocked", Outcome.BLOCKED), ("Unsupported", Outcome.UNSUPPORTED)):
+    for title, outcome in (
+        ("Known failures", Outcome.KNOWN),
+        ("Blocked", Outcome.BLOCKED),
+        ("Unsupported", Outcome.UNSUPPORTED),
+    ):
         reasons = by_reason(with_outcome(record, outcome))
         rows = [[code(reason.text, 240), str(len(reason.tests))] for reason in reasons[:ROWS]]
         number = sum(len(reason.tests) for reason in reasons)
         page.add_table(f"{title} ({number})", table(["reason", "tests"], rows, right=1), folded=True)
-    capabilities = [[prose(fact.name, 80), parts.WORDS[fact.present], code(fact.evidence, 160)] for fact in record.capabilities]
+    capabilities = [
+        [prose(fact.name, 80), parts.WORDS[fact.present], code(fact.evidence, 160)]
+        for fact in record.capabilities
+    ]
     page.add_table("Capabilities", table(["capability", "offered", "seen"], capabilities), folded=True)
     if record.notes:
         page.add("", *(f"- {prose(note, 500)}" for note in record.notes[:ROWS]))

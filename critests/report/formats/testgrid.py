@@ -4,9 +4,9 @@
     <root>/logs/<job>/<build>/artifacts/junit_<context>_01.xml
     <root>/logs/<job>/latest-build.txt
 
-Readers poll: a build counts as running until `finished.json` is there, so everything else is written before it; `latest-build.txt`, which
-sends them to the build, comes last and never goes back. Each file appears whole. Facts: the readers' own sources (TestGrid's updater,
-Gubernator's description of the layout).
+Readers poll: a build counts as running until `finished.json` is there, so everything else is written before
+it; `latest-build.txt`, which sends them to the build, comes last and never goes back. Each file appears
+whole. Facts: the readers' own sources (TestGrid's updater, Gubernator's description of the layout).
 """
 
 import json
@@ -89,7 +89,9 @@ def finished(record: RunRecord) -> dict[str, object]:
 
 
 def job_version(record: RunRecord) -> str:
-    """Return the runtime's version as boards show it: they cut away what stands before a plus sign, so `+unknown` must go."""
+    """Return the runtime's version as boards show it: they cut away what stands before a plus sign, so
+    `+unknown` must go.
+    """
     return one_line(record.runtime.version.removesuffix("+unknown"), VALUE_LIMIT)
 
 

@@ -1,4 +1,6 @@
-"""TestGrid's configuration for a job: its test group, a tab on its runtime's dashboard, and when it alerts whom."""
+"""TestGrid's configuration for a job: its test group, a tab on its runtime's dashboard, and when it alerts
+whom.
+"""
 
 from typing import Any, Final
 
@@ -12,7 +14,9 @@ from critests.report.texts import one_line
 BUCKET: Final = "BUCKET"
 """Stands where nobody named a bucket."""
 LETTERS: Final = {"known": "K", "warned": "W", "blocked": "B", "unsupported": "U"}
-"""Outcome to the letter in its cell; without it every skipped case would be an S and a warning a plain pass. A number goes before."""
+"""Outcome to the letter in its cell; without it every skipped case would be an S and a warning a plain pass.
+A number goes before.
+"""
 
 
 def render(source: Source) -> str:
@@ -27,15 +31,22 @@ def render(source: Source) -> str:
         "num_columns_recent": 10,
         # there is no pod of Prow's whose state the updater could miss
         "disable_prowjob_analysis": True,
-        "column_header": [{"configuration_value": name} for name in ("runtime-version", "suite-version", "kernel")],
+        "column_header": [
+            {"configuration_value": name} for name in ("runtime-version", "suite-version", "kernel")
+        ],
     }
-    group["test_annotations"] = [{"property_name": f"outcome_{outcome}", "short_text": letter} for outcome, letter in LETTERS.items()]
+    group["test_annotations"] = [
+        {"property_name": f"outcome_{outcome}", "short_text": letter} for outcome, letter in LETTERS.items()
+    ]
     if benchmark:
         group["short_text_metric"] = SHOWN
     tab: dict[str, Any] = {
         "name": job.removeprefix(f"critests-{runtime}-") or job,
         "test_group_name": job,
-        "description": f"critests: {'speed' if benchmark else 'conformance'} of {one_line(source.record.runtime.name, 60)}",
+        "description": (
+            f"critests: {'speed' if benchmark else 'conformance'} of"
+            f" {one_line(source.record.runtime.name, 60)}"
+        ),
         "alert_options": _alerts(source.publishing.mail),
         "flakiness_alert_options": {"minimum_flakiness_to_alert": 20},
         "status_customization_options": {"max_acceptable_flakiness": 5, "min_acceptable_runs": 4},

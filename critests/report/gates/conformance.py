@@ -1,4 +1,6 @@
-"""What a gate finds about promises: breaches, verdicts and capabilities that are gone, too much that was blocked."""
+"""What a gate finds about promises: breaches, verdicts and capabilities that are gone, too much that was
+blocked.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,7 +17,9 @@ GONE: Final = frozenset({Outcome.UNSUPPORTED, Outcome.BLOCKED})
 _REASON: Final = 160
 
 
-def conformance_findings(record: RunRecord, policy: Policy, waivers: Sequence[Waiver], baseline: RunRecord | None) -> list[Finding]:
+def conformance_findings(
+    record: RunRecord, policy: Policy, waivers: Sequence[Waiver], baseline: RunRecord | None
+) -> list[Finding]:
     """Return what is to be said about the promises of a run.
 
     Args:
@@ -30,11 +34,21 @@ def conformance_findings(record: RunRecord, policy: Policy, waivers: Sequence[Wa
     for waiver in waivers:
         covered = [test for test in record.tests if waiver.covers_test(test)]
         if covered and all(test.outcome is Outcome.PASSED for test in covered):
-            sentence = f"the waiver for {waiver.subject} ({policy.source}:{waiver.line}) covers nothing that is broken: it can go"
+            sentence = (
+                f"the waiver for {waiver.subject} ({policy.source}:{waiver.line}) covers nothing that is"
+                " broken: it can go"
+            )
             found.append(Finding(kind=Kind.SAID, fails=False, subject=waiver.subject, sentence=sentence))
     known = sum(test.outcome is Outcome.KNOWN for test in record.tests)
     if known:
-        found.append(Finding(kind=Kind.KNOWN, fails=False, subject="", sentence=f"{plural(known, 'known failure')} of the expectations"))
+        found.append(
+            Finding(
+                kind=Kind.KNOWN,
+                fails=False,
+                subject="",
+                sentence=f"{plural(known, 'known failure')} of the expectations",
+            )
+        )
     return found
 
 
@@ -45,7 +59,9 @@ def binds_as(test: TestResult) -> str:
     return SHOULD if test.level is Level.SHOULD else MUST
 
 
-def _breaches(record: RunRecord, policy: Policy, waivers: Sequence[Waiver], baseline: RunRecord | None) -> Iterable[Finding]:
+def _breaches(
+    record: RunRecord, policy: Policy, waivers: Sequence[Waiver], baseline: RunRecord | None
+) -> Iterable[Finding]:
     waived: list[TestResult] = []
     old: list[TestResult] = []
     groups: dict[str, list[TestResult]] = {}
@@ -74,7 +90,10 @@ def _breaches(record: RunRecord, policy: Policy, waivers: Sequence[Waiver], base
             sentence=f"{new}{level}{subject} {one_line(first.name, 120)}{more}: {what}{stands}",
             weight=len(tests) + blocked,
         )
-    for kind, tests, words in ((Kind.WAIVED, waived, "waived"), (Kind.OLD, old, "broken in the baseline too")):
+    for kind, tests, words in (
+        (Kind.WAIVED, waived, "waived"),
+        (Kind.OLD, old, "broken in the baseline too"),
+    ):
         if tests:
             names = ", ".join(dict.fromkeys(test.requirement or test.name for test in tests))
             sentence = f"{plural(len(tests), 'test')} {words}: {one_line(names, _REASON)}"
@@ -90,7 +109,9 @@ def _blocks(test: TestResult, policy: Policy) -> bool:
 def _was_broken(test: TestResult, before: TestResult | None, baseline: RunRecord, policy: Policy) -> bool:
     """Say whether the baseline has this breach; of a test that it has not, whether its aspect was broken."""
     if before is not None:
-        return before.outcome is Outcome.KNOWN or (_blocks(before, policy) and before.outcome in {test.outcome, Outcome.FAILED})
+        return before.outcome is Outcome.KNOWN or (
+            _blocks(before, policy) and before.outcome in {test.outcome, Outcome.FAILED}
+        )
     verdict = baseline.requirements.get(test.requirement_id)
     outcome = verdict.aspects.get(test.requirement) if verdict else None
     return outcome in {Outcome.FAILED, Outcome.KNOWN} or (outcome is not None and outcome is test.outcome)
@@ -100,11 +121,18 @@ def _too_much_blocked(record: RunRecord, policy: Policy) -> Iterable[Finding]:
     blocked = [test for test in record.tests if test.outcome is Outcome.BLOCKED]
     if policy.max_blocked is not None and len(blocked) > policy.max_blocked:
         reason, number = Counter(_cause(test) for test in blocked).most_common(1)[0]
-        sentence = f"{plural(len(blocked), 'test')} blocked, {policy.max_blocked} allowed; {number} of them: {one_line(reason, _REASON)}"
-        yield Finding(kind=Kind.BLOCKED, fails=True, subject="blocked", sentence=sentence, weight=len(blocked))
+        sentence = (
+            f"{plural(len(blocked), 'test')} blocked, {policy.max_blocked} allowed; {number} of them:"
+            f" {one_line(reason, _REASON)}"
+        )
+        yield Finding(
+            kind=Kind.BLOCKED, fails=True, subject="blocked", sentence=sentence, weight=len(blocked)
+        )
 
 
-def _gone(record: RunRecord, policy: Policy, waivers: Sequence[Waiver], baseline: RunRecord) -> Iterable[Finding]:
+def _gone(
+    record: RunRecord, policy: Policy, waivers: Sequence[Waiver], baseline: RunRecord
+) -> Iterable[Finding]:
     """What passed in the baseline and is not offered or cannot be judged now, grouped by its cause."""
     now = {test.id: test for test in record.tests}
     groups: dict[tuple[str, Outcome, str], list[str]] = {}
@@ -116,13 +144,18 @@ def _gone(record: RunRecord, policy: Policy, waivers: Sequence[Waiver], baseline
         if test is None or test.outcome is Outcome.DISABLED:
             not_run += 1
         elif test.outcome in GONE and not any(waiver.covers_test(test) for waiver in waivers):
-            groups.setdefault((binds_as(test), test.outcome, _cause(test)), []).append(test.requirement or test.name)
+            groups.setdefault((binds_as(test), test.outcome, _cause(test)), []).append(
+                test.requirement or test.name
+            )
     for aspect, outcome, level in _aspects_gone(record, baseline, now):
         if not any(waiver.covers_aspect(aspect) for waiver in waivers):
             groups.setdefault((level, outcome, "its tests have other names now"), []).append(aspect)
     for (level, outcome, cause), names in groups.items():
         subjects = ", ".join(dict.fromkeys(names))
-        passed = f"{plural(len(names), 'test')} that passed {'is' if len(names) == 1 else 'are'} {outcome.value} now"
+        passed = (
+            f"{plural(len(names), 'test')} that passed {'is' if len(names) == 1 else 'are'}"
+            f" {outcome.value} now"
+        )
         yield Finding(
             kind=Kind.GONE,
             fails=level in policy.levels,
@@ -131,11 +164,16 @@ def _gone(record: RunRecord, policy: Policy, waivers: Sequence[Waiver], baseline
             weight=len(names),
         )
     if not_run:
-        sentence = f"{plural(not_run, 'test')} of the baseline not run: nothing is said about {'it' if not_run == 1 else 'them'}"
+        sentence = (
+            f"{plural(not_run, 'test')} of the baseline not run: nothing is said about"
+            f" {'it' if not_run == 1 else 'them'}"
+        )
         yield Finding(kind=Kind.SAID, fails=False, subject="", sentence=sentence)
 
 
-def _aspects_gone(record: RunRecord, baseline: RunRecord, now: dict[str, TestResult]) -> Iterable[tuple[str, Outcome, str]]:
+def _aspects_gone(
+    record: RunRecord, baseline: RunRecord, now: dict[str, TestResult]
+) -> Iterable[tuple[str, Outcome, str]]:
     """Yield aspects that passed, none of whose tests is there any more under its name, and that are gone."""
     renamed: dict[str, TestResult] = {}
     still: set[str] = set()
@@ -145,14 +183,25 @@ def _aspects_gone(record: RunRecord, baseline: RunRecord, now: dict[str, TestRes
         elif before.requirement:
             renamed.setdefault(before.requirement, before)
     for aspect, before in renamed.items():
-        old, new = baseline.requirements.get(before.requirement_id), record.requirements.get(before.requirement_id)
+        old, new = (
+            baseline.requirements.get(before.requirement_id),
+            record.requirements.get(before.requirement_id),
+        )
         outcome = new.aspects.get(aspect) if new else None
-        if aspect not in still and old and old.aspects.get(aspect) is Outcome.PASSED and outcome is not None and outcome in GONE:
+        if (
+            aspect not in still
+            and old
+            and old.aspects.get(aspect) is Outcome.PASSED
+            and outcome is not None
+            and outcome in GONE
+        ):
             yield aspect, outcome, binds_as(before)
 
 
 def _capabilities(record: RunRecord, waivers: Sequence[Waiver], baseline: RunRecord) -> Iterable[Finding]:
-    """What was there and is not found now; a run looks only for what its tests need, so what it did not look for is not gone."""
+    """What was there and is not found now; a run looks only for what its tests need, so what it did not look
+    for is not gone.
+    """
     now = {fact.name: fact for fact in record.capabilities}
     waived = {waiver.capability for waiver in waivers}
     for before in baseline.capabilities:
@@ -165,7 +214,9 @@ def _capabilities(record: RunRecord, waivers: Sequence[Waiver], baseline: RunRec
             kind=Kind.WAIVED if before.name in waived else Kind.CAPABILITY,
             fails=before.name not in waived,
             subject=before.name,
-            sentence=f"{before.name} was there and {found} now{seen}{' (waived)' if before.name in waived else ''}",
+            sentence=(
+                f"{before.name} was there and {found} now{seen}{' (waived)' if before.name in waived else ''}"
+            ),
         )
 
 

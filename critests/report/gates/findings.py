@@ -55,7 +55,8 @@ class Finding:
         fails: It makes the gate fail.
         subject: The aspect, operation or capability.
         sentence: What is wrong, for a person.
-        weight: How many tests it stands for or stands in the way of, or how large the regression is; larger is worse.
+        weight: How many tests it stands for or stands in the way of, or how large the regression is; larger
+            is worse.
     """
 
     kind: Kind
@@ -76,5 +77,7 @@ def counted(findings: Iterable[Finding]) -> str:
     for finding in findings:
         numbers[finding.kind] = numbers.get(finding.kind, 0) + 1
     return ", ".join(
-        f"{numbers[kind]} {kind.value if numbers[kind] == 1 else _PLURALS.get(kind, f'{kind.value}s')}" for kind in Kind if kind in numbers
+        f"{numbers[kind]} {kind.value if numbers[kind] == 1 else _PLURALS.get(kind, f'{kind.value}s')}"
+        for kind in Kind
+        if kind in numbers
     )

@@ -1,7 +1,8 @@
 """The gate: whether a run may pass, by a policy and, with a baseline, only by what is new.
 
-Speed fails on evidence only: an operation is called slower (see `critests.statistics`) and the whole interval of its ratio lies beyond the
-regression that is allowed; the whole interval of a quantile lies beyond its bound. What is not proven is said and does not fail.
+Speed fails on evidence only: an operation is called slower (see `critests.statistics`) and the whole interval
+of its ratio lies beyond the regression that is allowed; the whole interval of a quantile lies beyond its
+bound. What is not proven is said and does not fail.
 """
 
 import dataclasses
@@ -14,7 +15,14 @@ from critests.catalogue.words import Outcome
 from critests.record.blocking import VERDICTS
 from critests.record.exits import ExitCode
 from critests.record.run import RunRecord
-from critests.report.comparison import CompareSettings, SideFacts, Speed, StoredRun, compare_records, compare_sides
+from critests.report.comparison import (
+    CompareSettings,
+    SideFacts,
+    Speed,
+    StoredRun,
+    compare_records,
+    compare_sides,
+)
 from critests.report.comparison.compare import side_facts
 from critests.report.comparison.speed import Key, Measured, measured
 from critests.report.gates.conformance import conformance_findings
@@ -79,7 +87,10 @@ def judge_run(
     side = "b" if run.two_sided else ""
     operations = measured(run.record.operations, run.samples, side)
     rules = SpeedRules(policy, waivers.living, settings.significance)
-    findings = [*waivers.findings, *conformance_findings(run.record, policy, waivers.living, baseline.record if baseline else None)]
+    findings = [
+        *waivers.findings,
+        *conformance_findings(run.record, policy, waivers.living, baseline.record if baseline else None),
+    ]
     findings += bound_findings(operations, rules)
     obstacles = _obstacles(run.record, operations)
     if baseline is not None or run.two_sided:
@@ -89,12 +100,20 @@ def judge_run(
         elif comparison is not None:
             findings += regression_findings(comparison, rules)
     told = {finding.subject for finding in findings if finding.kind is Kind.ERRORS}
-    findings = [finding for finding in findings if finding.kind is not Kind.SAID or finding.subject not in told]
+    findings = [
+        finding for finding in findings if finding.kind is not Kind.SAID or finding.subject not in told
+    ]
     failing = sorted((finding for finding in findings if finding.fails), key=lambda finding: finding.rank)
     remarks = sorted((finding for finding in findings if not finding.fails), key=lambda finding: finding.rank)
     exit_code = ExitCode.BROKEN if failing else ExitCode.NOT_TESTED if obstacles else ExitCode.CONFORMS
     identities = run.record.benchmark.sides if run.record.benchmark else {}
-    before = side_facts("A", baseline.record) if baseline else side_facts("A", run.record, identities.get("a")) if side else None
+    before = (
+        side_facts("A", baseline.record)
+        if baseline
+        else side_facts("A", run.record, identities.get("a"))
+        if side
+        else None
+    )
     return GateReport(
         exit_code=int(exit_code),
         sentence=_sentence(exit_code, failing, obstacles, run.record, operations),
@@ -111,7 +130,11 @@ class _Waivers:
     """The waivers that speak of this run: those that hold, and what is to be said of the others."""
 
     def __init__(self, record: RunRecord, policy: Policy, today: dt.date) -> None:
-        relevant = [waiver for waiver in policy.waivers if waiver.holds_for(record.runtime.name, record.runtime.version)]
+        relevant = [
+            waiver
+            for waiver in policy.waivers
+            if waiver.holds_for(record.runtime.name, record.runtime.version)
+        ]
         self.living: Sequence[Waiver] = [waiver for waiver in relevant if waiver.expires >= today]
         self.findings = [
             Finding(
@@ -119,8 +142,8 @@ class _Waivers:
                 fails=True,
                 subject=waiver.subject,
                 sentence=(
-                    f"the waiver for {waiver.subject} ({policy.source}:{waiver.line}) expired on {waiver.expires}; "
-                    f"owner {waiver.owner}: {waiver.reason}"
+                    f"the waiver for {waiver.subject} ({policy.source}:{waiver.line}) expired on"
+                    f" {waiver.expires}; owner {waiver.owner}: {waiver.reason}"
                 ),
             )
             for waiver in relevant
@@ -128,10 +151,14 @@ class _Waivers:
         ]
 
 
-def _compared(run: StoredRun, baseline: StoredRun | None, settings: CompareSettings, rules: SpeedRules) -> Speed | None:
+def _compared(
+    run: StoredRun, baseline: StoredRun | None, settings: CompareSettings, rules: SpeedRules
+) -> Speed | None:
     if baseline is None:
         return compare_sides(run.record, run.samples, settings, quantile_of=rules.quantile).speed
-    return compare_records(baseline.record, run.record, baseline.samples, run.samples, settings, quantile_of=rules.quantile).speed
+    return compare_records(
+        baseline.record, run.record, baseline.samples, run.samples, settings, quantile_of=rules.quantile
+    ).speed
 
 
 def _obstacles(record: RunRecord, operations: dict[Key, Measured]) -> list[str]:
@@ -143,16 +170,24 @@ def _obstacles(record: RunRecord, operations: dict[Key, Measured]) -> list[str]:
     if errors:
         found.append(f"the harness itself failed in {plural(errors, 'test')}")
     elif record.exit_code in {ExitCode.HARNESS_ERROR, ExitCode.NOT_TESTED, ExitCode.USAGE}:
-        found.append(f"the run itself ended with {record.exit_code}: {record.exit_reason or 'no reason was recorded'}")
+        found.append(
+            f"the run itself ended with {record.exit_code}: {record.exit_reason or 'no reason was recorded'}"
+        )
     if not record.tests and not operations:
         found.append("the run holds no results")
-    elif record.kind == "benchmark" and not any(each.steady() or (each.result and each.result.count) for each in operations.values()):
+    elif record.kind == "benchmark" and not any(
+        each.steady() or (each.result and each.result.count) for each in operations.values()
+    ):
         found.append("the run measured nothing: no operation has a sample")
     return found
 
 
 def _sentence(
-    code: ExitCode, failing: Sequence[Finding], obstacles: Sequence[str], record: RunRecord, operations: dict[Key, Measured]
+    code: ExitCode,
+    failing: Sequence[Finding],
+    obstacles: Sequence[str],
+    record: RunRecord,
+    operations: dict[Key, Measured],
 ) -> str:
     if code is ExitCode.BROKEN:
         beside = f"; beside that, {obstacles[0]}" if obstacles else ""

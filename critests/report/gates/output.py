@@ -28,7 +28,9 @@ def gate_lines(report: GateReport, limit: int = LINES) -> list[str]:
     head = f"gate {report.sentence} (exit {report.exit_code})"
     lines = [("✕ ", finding) for finding in report.failing]
     lines += [("· ", finding) for finding in report.remarks]
-    obstacles = [] if report.exit_code == ExitCode.NOT_TESTED else [f"? {obstacle}" for obstacle in report.obstacles]
+    obstacles = (
+        [] if report.exit_code == ExitCode.NOT_TESTED else [f"? {obstacle}" for obstacle in report.obstacles]
+    )
     room = limit - 1 - len(obstacles)
     shown = lines if len(lines) <= room else lines[: max(room - 1, 0)]
     told = [mark + finding.sentence for mark, finding in shown]
@@ -44,11 +46,21 @@ def gate_to_json(report: GateReport) -> str:
     """Return the decision as JSON, with a line end."""
     body = to_plain(report)
     assert isinstance(body, dict)
-    return json.dumps({"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **body}, ensure_ascii=True, indent=1, allow_nan=False) + "\n"
+    return (
+        json.dumps(
+            {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **body},
+            ensure_ascii=True,
+            indent=1,
+            allow_nan=False,
+        )
+        + "\n"
+    )
 
 
 def gate_to_junit(report: GateReport) -> str:
-    """Return the decision as JUnit XML (xunit1): one case for the gate as a whole and one for each finding."""
+    """Return the decision as JUnit XML (xunit1): one case for the gate as a whole and one for each
+    finding.
+    """
     cases = [*report.failing, *report.remarks]
     undecided = report.exit_code == ExitCode.NOT_TESTED
     suite = ET.Element(
@@ -63,7 +75,9 @@ def gate_to_junit(report: GateReport) -> str:
     )
     whole = ET.SubElement(suite, "testcase", {"classname": "critests.gate", "name": "gate"})
     if undecided:
-        ET.SubElement(whole, "error", {"message": one_line(report.sentence, _MESSAGE_LIMIT), "type": "critests.gate"})
+        ET.SubElement(
+            whole, "error", {"message": one_line(report.sentence, _MESSAGE_LIMIT), "type": "critests.gate"}
+        )
     names: dict[str, int] = {}
     for finding in cases:
         _add_case(suite, finding, names)
@@ -75,11 +89,15 @@ def gate_to_junit(report: GateReport) -> str:
 
 def _add_case(suite: ET.Element, finding: Finding, names: dict[str, int]) -> None:
     """Add a finding under a name that no other has: dashboards merge rows of one name."""
-    name = one_line(f"{finding.kind.value}: {finding.subject}" if finding.subject else finding.kind.value, 300)
+    name = one_line(
+        f"{finding.kind.value}: {finding.subject}" if finding.subject else finding.kind.value, 300
+    )
     names[name] = names.get(name, 0) + 1
     unique = name if names[name] == 1 else f"{name} #{names[name]}"
     case = ET.SubElement(suite, "testcase", {"classname": "critests.gate", "name": unique})
     message = one_line(finding.sentence, _MESSAGE_LIMIT)
     ET.SubElement(
-        case, "failure" if finding.fails else "skipped", {"message": message, "type": f"critests.gate.{finding.kind.name.lower()}"}
+        case,
+        "failure" if finding.fails else "skipped",
+        {"message": message, "type": f"critests.gate.{finding.kind.name.lower()}"},
     )

@@ -1,4 +1,6 @@
-"""What a gate lets pass: levels that block, waivers, bounds on speed. Written as TOML; `docs/comparing.md` has an example."""
+"""What a gate lets pass: levels that block, waivers, bounds on speed. Written as TOML; `docs/comparing.md`
+has an example.
+"""
 
 import datetime as dt
 import fnmatch
@@ -11,7 +13,9 @@ from critests.record.versions import VersionCondition
 
 MUST, SHOULD, JUDGEMENT = "MUST", "SHOULD", "JUDGEMENT"
 LEVELS: Final = (MUST, SHOULD, JUDGEMENT)
-"""MUST is whatever ends a run with 1: optional features that are offered and hangs are in it. JUDGEMENT are the promises marked †."""
+"""MUST is whatever ends a run with 1: optional features that are offered and hangs are in it. JUDGEMENT are
+the promises marked †.
+"""
 
 
 class PolicyMalformed(ValueError):
@@ -24,7 +28,8 @@ class Waiver:
 
     Attributes:
         requirement: A requirement or an aspect, `STP-09` or `SBX-26/error`; or empty.
-        test: Name of the test function, with `[param]` for one case only; empty for all tests of the requirement.
+        test: Name of the test function, with `[param]` for one case only; empty for all tests of the
+            requirement.
         operation: Pattern of a scenario and its operation, `B-06 RunPodSandbox`; or empty.
         dimensions: Of the operation, those that must be so.
         capability: Name of a capability; or empty.
@@ -70,11 +75,17 @@ class Waiver:
 
     def covers_aspect(self, aspect: str) -> bool:
         """Say whether it speaks of a whole aspect."""
-        return bool(self.requirement) and not self.test and self.requirement in {aspect, aspect.partition("/")[0]}
+        return (
+            bool(self.requirement)
+            and not self.test
+            and self.requirement in {aspect, aspect.partition("/")[0]}
+        )
 
     def covers_operation(self, scenario: str, operation: str, dimensions: Mapping[str, str]) -> bool:
         """Say whether it speaks of this operation."""
-        return bool(self.operation) and matches_operation(self.operation, self.dimensions, scenario, operation, dimensions)
+        return bool(self.operation) and matches_operation(
+            self.operation, self.dimensions, scenario, operation, dimensions
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +130,8 @@ class Policy:
         max_regression: Share by which an operation may be worse than the baseline's.
         max_error_rate: Share of an operation's calls that may fail; None for any.
         noisy_fails: What is too noisy to be judged fails.
-        unmeasured_fails: A bound that matches nothing in the run fails, and so does an operation of the baseline that was not measured.
+        unmeasured_fails: A bound that matches nothing in the run fails, and so does an operation of the
+            baseline that was not measured.
         waivers: What may stand for a while.
         bounds: What operations may cost; of several that match, the last one that says something holds.
         source: Name of the file, for messages.
@@ -137,7 +149,9 @@ class Policy:
     source: str = "the policy"
 
 
-def matches_operation(pattern: str, wanted: Mapping[str, str], scenario: str, operation: str, dimensions: Mapping[str, str]) -> bool:
+def matches_operation(
+    pattern: str, wanted: Mapping[str, str], scenario: str, operation: str, dimensions: Mapping[str, str]
+) -> bool:
     """Say whether a pattern with dimensions speaks of an operation."""
     named = fnmatch.fnmatchcase(f"{scenario} {operation}", pattern)
     return named and all(dimensions.get(name) == value for name, value in wanted.items())

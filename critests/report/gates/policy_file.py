@@ -20,7 +20,8 @@ def read_policy(path: Path, *, known_requirement: Callable[[str], bool] | None =
 
     Args:
         path: The file.
-        known_requirement: Says whether a requirement or an aspect is in the catalogue; without it ids are not checked.
+        known_requirement: Says whether a requirement or an aspect is in the catalogue; without it ids are not
+            checked.
 
     Raises:
         PolicyMalformed: with file, line and what is wrong.
@@ -57,7 +58,8 @@ class _Values:
         self.left = dict(table)
         self.known: list[str] = []
 
-    def take(self, key: str, read: Callable[[Any], Any], default: Any = None) -> Any:  # noqa: ANN401 - values of TOML
+    # values of TOML
+    def take(self, key: str, read: Callable[[Any], Any], default: Any = None) -> Any:  # noqa: ANN401 - see above
         """Return the value of a key as `read` makes it, or the default where the key is absent."""
         self.known.append(key)
         if key not in self.left:
@@ -87,7 +89,10 @@ class _Reader:
 
     def policy(self, data: Mapping[str, Any]) -> Policy:
         """Return the whole policy."""
-        first = next((number for number, line in enumerate(self.lines, 1) if line.lstrip().startswith("[")), len(self.lines) + 1)
+        first = next(
+            (number for number, line in enumerate(self.lines, 1) if line.lstrip().startswith("[")),
+            len(self.lines) + 1,
+        )
         values = _Values(data)
         try:
             policy = Policy(
@@ -108,10 +113,14 @@ class _Reader:
             raise _wrong(self.path, self._line(error.key, where), str(error)) from error
         return policy
 
-    def _entries(self, name: str, tables: list[Mapping[str, Any]], read: Callable[[_Values, int], Any]) -> list[Any]:
+    def _entries(
+        self, name: str, tables: list[Mapping[str, Any]], read: Callable[[_Values, int], Any]
+    ) -> list[Any]:
         """Read the tables of one name, each on the lines from its heading to the next heading of any."""
         headings = [number for number, line in enumerate(self.lines, 1) if re.match(r"\s*\[", line)]
-        starts = [number for number in headings if re.match(rf"\s*\[\[\s*{name}\s*\]\]", self.lines[number - 1])]
+        starts = [
+            number for number in headings if re.match(rf"\s*\[\[\s*{name}\s*\]\]", self.lines[number - 1])
+        ]
         starts = starts if len(starts) == len(tables) else [1] * len(tables)
         found = []
         for start, table in zip(starts, tables, strict=True):
@@ -120,12 +129,17 @@ class _Reader:
                 found.append(read(values, start))
                 values.end()
             except _Wrong as error:
-                end = next((number for number in headings if number > start and self._is_other(number)), len(self.lines) + 1)
+                end = next(
+                    (number for number in headings if number > start and self._is_other(number)),
+                    len(self.lines) + 1,
+                )
                 raise _wrong(self.path, self._line(error.key, range(start, end)), str(error)) from error
         return found
 
     def _is_other(self, number: int) -> bool:
-        """Say whether a heading begins another entry and is no table within one, such as `[waiver.dimensions]`."""
+        """Say whether a heading begins another entry and is no table within one, such as
+        `[waiver.dimensions]`.
+        """
         return not re.match(r"\s*\[\s*(waiver|benchmark)\s*\.", self.lines[number - 1])
 
     def _line(self, key: str, where: range) -> int:
@@ -135,7 +149,10 @@ class _Reader:
     def _waiver(self, values: _Values, line: int) -> Waiver:
         subjects = [name for name in SUBJECTS if name in values.left]
         if len(subjects) != 1:
-            raise _Wrong(subjects[-1] if subjects else "", 'a waiver names one of "requirement", "operation" and "capability"')
+            raise _Wrong(
+                subjects[-1] if subjects else "",
+                'a waiver names one of "requirement", "operation" and "capability"',
+            )
         return Waiver(
             requirement=values.take("requirement", self._requirement, ""),
             test=values.take("test", _text, ""),
@@ -154,7 +171,9 @@ class _Reader:
     def _bound(self, values: _Values, line: int) -> Bound:
         at_most, at_least = values.take("at-most", _amount), values.take("at-least", _amount)
         if at_most and at_least and at_most[1] != at_least[1]:
-            raise _Wrong("at-least", f"at-least: its unit is not that of at-most ({at_least[1]} and {at_most[1]})")
+            raise _Wrong(
+                "at-least", f"at-least: its unit is not that of at-most ({at_least[1]} and {at_most[1]})"
+            )
         return Bound(
             operation=values.need("operation", _text),
             dimensions=values.take("dimensions", _dimensions, {}),

@@ -1,7 +1,8 @@
-"""Plots as inline SVG: pure functions from numbers to text, readable in light and in dark, on paper and on a phone.
+"""Plots as inline SVG: pure functions from numbers to text, readable in light and in dark, on paper and on a
+phone.
 
-`figures` chooses what a run's samples deserve; `distribution`, `against_number`, `throughput`, `timeline` and `phase_split` draw.
-A page that shows them has `STYLE` in its head once; `standalone` makes a file of one.
+`figures` chooses what a run's samples deserve; `distribution`, `against_number`, `throughput`, `timeline` and
+`phase_split` draw. A page that shows them has `STYLE` in its head once; `standalone` makes a file of one.
 """
 
 from critests.report.plots.against import Level, against_number

@@ -30,8 +30,11 @@ class Level:
     p99: float | None = None
 
 
-def against_number(curves: Sequence[tuple[str, Sequence[Level]]], *, of: str, title: str, unit: str = "s") -> str:
-    """Draw medians against a number of things, with the bands of their confidence intervals, and p99 as rings.
+def against_number(
+    curves: Sequence[tuple[str, Sequence[Level]]], *, of: str, title: str, unit: str = "s"
+) -> str:
+    """Draw medians against a number of things, with the bands of their confidence intervals, and p99 as
+    rings.
 
     Both axes are linear, so that a cost per thing is a slope.
 
@@ -44,11 +47,18 @@ def against_number(curves: Sequence[tuple[str, Sequence[Level]]], *, of: str, ti
     Returns:
         The SVG, or an empty text where no curve has two levels.
     """
-    drawn = [(name, sorted(levels, key=lambda level: level.number)) for name, levels in curves if len(levels) > 1][:COLOURS]
+    drawn = [
+        (name, sorted(levels, key=lambda level: level.number)) for name, levels in curves if len(levels) > 1
+    ][:COLOURS]
     if not drawn:
         return ""
     every = [level for _, levels in drawn for level in levels]
-    heights = [value for level in every for value in (level.median, level.low, level.high, level.p99) if value is not None]
+    heights = [
+        value
+        for level in every
+        for value in (level.median, level.low, level.high, level.p99)
+        if value is not None
+    ]
     shown = reading(unit, max(heights))
     tails = any(level.p99 is not None for level in every)
     bands = any(level.low is not None for level in every)
@@ -68,6 +78,7 @@ def against_number(curves: Sequence[tuple[str, Sequence[Level]]], *, of: str, ti
             if level.p99 is not None:
                 sheet.add("circle", kind=f"ring c{number}", cx=x(level.number), cy=y(level.p99), r=3.2)
     words = "; ".join(
-        f"{name}: " + ", ".join(f"{shown.text(level.median)} at {level.number:,.10g}" for level in levels) for name, levels in drawn
+        f"{name}: " + ", ".join(f"{shown.text(level.median)} at {level.number:,.10g}" for level in levels)
+        for name, levels in drawn
     )
     return sheet.svg(title, f"Median against the number of {of}. {words}.")

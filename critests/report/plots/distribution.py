@@ -32,7 +32,8 @@ class Sample:
 
 
 def distribution(samples: Sequence[Sample], *, title: str, unit: str = "s") -> str:
-    """Draw what share of the values is at or below each value, with marks at p50, p90 and p99 where their number supports those.
+    """Draw what share of the values is at or below each value, with marks at p50, p90 and p99 where their
+    number supports those.
 
     The horizontal axis is logarithmic where the values span more than a decade.
 
@@ -69,7 +70,9 @@ def distribution(samples: Sequence[Sample], *, title: str, unit: str = "s") -> s
     for number, values in enumerate(ordered, 1):
         steps = [(x(values[0]), y(0))]
         stride = max(1, len(values) // STEPS)
-        for index in sorted({*range(0, len(values), stride), *range(max(len(values) - STEPS, 0), len(values))}):
+        for index in sorted(
+            {*range(0, len(values), stride), *range(max(len(values) - STEPS, 0), len(values))}
+        ):
             value = values[index]
             steps += [(x(value), y(index / len(values))), (x(value), y((index + 1) / len(values)))]
         sheet.line(f"line c{number}", apart([*steps, (x(x.high), y(1))], _NEAR))

@@ -1,6 +1,7 @@
 """A sheet of SVG: elements whose texts and attributes are escaped, axes, a legend that finds its own place.
 
-Sizes are user units; the page scales the sheet, whose lettering is still readable when it is as narrow as a phone.
+Sizes are user units; the page scales the sheet, whose lettering is still readable when it is as narrow as a
+phone.
 """
 
 import hashlib
@@ -25,7 +26,9 @@ COLOURS: Final = 6
 """Series that one plot tells apart, by colour, dashes and marks."""
 
 STYLE: Final = (Path(__file__).parent / "plots.css").read_text(encoding="utf-8")
-"""Once in a page that shows plots; the page's own colours are taken where it names them (`--ink`, `--soft`, `--line`, `--surface`)."""
+"""Once in a page that shows plots; the page's own colours are taken where it names them (`--ink`, `--soft`,
+`--line`, `--surface`).
+"""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Key:
 
     Attributes:
         text: What it says.
-        sample: Class of the drawn sample: `line c1`, `dot c1`, `ring c1`, `cross`, `shade`, `mark`, `part c1`.
+        sample: Class of the drawn sample: `line c1`, `dot c1`, `ring c1`, `cross`, `shade`, `mark`, `part
+            c1`.
     """
 
     text: str
@@ -60,14 +64,18 @@ class Sheet:
     def add(self, tag: str, text: str | None = None, **attributes: float | str) -> None:
         """Add an element; underscores in names of attributes are hyphens, `kind` is the class."""
         written = "".join(f' {_attribute(name)}="{_value(value)}"' for name, value in attributes.items())
-        self._parts.append(f"<{tag}{written}/>" if text is None else f"<{tag}{written}>{escape(one_line(text, 200))}</{tag}>")
+        self._parts.append(
+            f"<{tag}{written}/>" if text is None else f"<{tag}{written}>{escape(one_line(text, 200))}</{tag}>"
+        )
 
     def line(self, kind: str, points: Sequence[tuple[float, float]]) -> None:
         """Draw a line through places; a single one is drawn as nothing."""
         if len(points) > 1:
             self.add("path", kind=kind, d=path(points))
 
-    def axes(self, x: Scale, y: Scale, x_label: str, y_label: str, x_texts: Sequence[str], y_texts: Sequence[str]) -> None:
+    def axes(
+        self, x: Scale, y: Scale, x_label: str, y_label: str, x_texts: Sequence[str], y_texts: Sequence[str]
+    ) -> None:
         """Draw grid, ticks and labels; labels that would touch their neighbours are left out.
 
         Args:
@@ -92,10 +100,23 @@ class Sheet:
             self.add("path", kind="axis", d=f"M{place:.1f} {self.bottom:.1f}v4")
             self.add("text", text, kind="soft", x=anchored, y=self.bottom + 17, text_anchor="middle")
         self.add("path", kind="axis", d=f"M{self.left:.1f} {self.top:.1f}V{self.bottom:.1f}H{self.right:.1f}")
-        self.add("text", shortened(x_label, LONGEST_KEY - 10), x=(self.left + self.right) / 2, y=self.bottom + 36, text_anchor="middle")
+        self.add(
+            "text",
+            shortened(x_label, LONGEST_KEY - 10),
+            x=(self.left + self.right) / 2,
+            y=self.bottom + 36,
+            text_anchor="middle",
+        )
         middle = (self.top + self.bottom) / 2
         if y_label:
-            self.add("text", y_label, x=12, y=middle, text_anchor="middle", transform=f"rotate(-90 12 {middle:.1f})")
+            self.add(
+                "text",
+                y_label,
+                x=12,
+                y=middle,
+                text_anchor="middle",
+                transform=f"rotate(-90 12 {middle:.1f})",
+            )
 
     def svg(self, title: str, description: str) -> str:
         """Return the drawing as an element for a page.
@@ -105,11 +126,15 @@ class Sheet:
             description: What it shows, in words and numbers.
         """
         body = "".join(self._parts)
-        name = "plot-" + hashlib.sha256(f"{title}\0{description}\0{body}".encode("utf-8", "replace")).hexdigest()[:10]
+        name = (
+            "plot-"
+            + hashlib.sha256(f"{title}\0{description}\0{body}".encode("utf-8", "replace")).hexdigest()[:10]
+        )
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 {WIDTH:.0f} {self.bottom + BOTTOM:.0f}" role="img"'
-            f' aria-labelledby="{name}-t" aria-describedby="{name}-d"><title id="{name}-t">{escape(one_line(title, 300))}</title>'
-            f'<desc id="{name}-d">{escape(one_line(description, 1500))}</desc>{body}</svg>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 {WIDTH:.0f}'
+            f' {self.bottom + BOTTOM:.0f}" role="img" aria-labelledby="{name}-t"'
+            f' aria-describedby="{name}-d"><title id="{name}-t">{escape(one_line(title, 300))}</title><desc'
+            f' id="{name}-d">{escape(one_line(description, 1500))}</desc>{body}</svg>'
         )
 
     def _legend(self, keys: Sequence[Key]) -> float:
@@ -153,7 +178,10 @@ def path(points: Sequence[tuple[float, float]]) -> str:
 
 def cross(x: float, y: float, size: float = 4.2) -> str:
     """Return the commands of a cross at a place."""
-    return f"M{x - size:.1f} {y - size:.1f}l{2 * size:.1f} {2 * size:.1f}m0 {-2 * size:.1f}l{-2 * size:.1f} {2 * size:.1f}"
+    return (
+        f"M{x - size:.1f} {y - size:.1f}l{2 * size:.1f} {2 * size:.1f}m0 {-2 * size:.1f}l{-2 * size:.1f}"
+        f" {2 * size:.1f}"
+    )
 
 
 def standalone(svg: str) -> str:

@@ -42,7 +42,8 @@ class Figure:
 
 
 def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> list[Figure]:
-    """Return the plots of a run, by scenario: phases, curves against a number, throughput, distributions, time series.
+    """Return the plots of a run, by scenario: phases, curves against a number, throughput, distributions,
+    time series.
 
     Args:
         series: The samples of the run.
@@ -61,7 +62,8 @@ def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> li
         curves, covered = _against(scenario, timed, names)
         found += curves
         found += _throughput(scenario, [each for each in members if each.unit in RATES], names)
-        # series that a curve shows already keep their samples; a page of ten distributions per curve helps nobody
+        # series that a curve shows already keep their samples; a page of ten distributions per curve helps
+        # nobody
         found += _distributions(scenario, [each for each in timed if id(each) not in covered], names)
         found += _timelines(scenario, [each for each in timed if id(each) not in covered], names)
     return [figure for figure in found if figure.svg]
@@ -82,22 +84,37 @@ def _phases(scenario: str, members: Sequence[Series], names: dict[str, str]) -> 
     ]
 
 
-def _against(scenario: str, members: Sequence[Series], names: dict[str, str]) -> tuple[list[Figure], set[int]]:
+def _against(
+    scenario: str, members: Sequence[Series], names: dict[str, str]
+) -> tuple[list[Figure], set[int]]:
     found: list[Figure] = []
     covered: set[int] = set()
-    for dimension in dict.fromkeys(name for each in members for name in each.dimensions if name not in CONCURRENCY):
+    for dimension in dict.fromkeys(
+        name for each in members for name in each.dimensions if name not in CONCURRENCY
+    ):
         curves: dict[str, list[tuple[float, Series]]] = {}
         for each in members:
             number = _number(each.dimensions.get(dimension))
             if number is not None and each.steady():
                 rest = {name: value for name, value in each.dimensions.items() if name != dimension}
-                curves.setdefault(_named(label(each.operation, rest), each.side, names), []).append((number, each))
-        curves = {name: points for name, points in curves.items() if len({number for number, _ in points}) > 1}
+                curves.setdefault(_named(label(each.operation, rest), each.side, names), []).append(
+                    (number, each)
+                )
+        curves = {
+            name: points for name, points in curves.items() if len({number for number, _ in points}) > 1
+        }
         covered |= {id(each) for points in curves.values() for _, each in points}
         drawn = [(name, [_level(number, each) for number, each in points]) for name, points in curves.items()]
         for some in _portions(drawn):
             title = f"Latency against the number of {dimension}"
-            found.append(Figure(scenario, "number", title, against_number(some, of=dimension, title=f"{scenario}: {title}")))
+            found.append(
+                Figure(
+                    scenario,
+                    "number",
+                    title,
+                    against_number(some, of=dimension, title=f"{scenario}: {title}"),
+                )
+            )
     return found, covered
 
 
@@ -122,16 +139,25 @@ def _throughput(scenario: str, members: Sequence[Series], names: dict[str, str])
             if number is not None:
                 rest = {name: value for name, value in each.dimensions.items() if name != dimension}
                 name = _named(label(each.operation, rest), each.side, names)
-                curves.setdefault((each.operation, each.unit), {}).setdefault(name, {}).setdefault(number, []).extend(each.steady())
+                curves.setdefault((each.operation, each.unit), {}).setdefault(name, {}).setdefault(
+                    number, []
+                ).extend(each.steady())
     return [
-        Figure(scenario, "throughput", title, throughput(list(found.items()), title=f"{scenario}: {title}", unit=unit))
+        Figure(
+            scenario,
+            "throughput",
+            title,
+            throughput(list(found.items()), title=f"{scenario}: {title}", unit=unit),
+        )
         for (operation, unit), found in curves.items()
         for title in [f"Throughput of {operation} against concurrency"]
     ]
 
 
 def _distributions(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[Figure]:
-    """A plot for all series of an operation, such as its handlers; or several, with the sides of the same dimensions on the same one."""
+    """A plot for all series of an operation, such as its handlers; or several, with the sides of the same
+    dimensions on the same one.
+    """
     operations: dict[str, dict[str, list[Sample]]] = {}
     for each in members:
         if len(each.steady()) >= ENOUGH:
@@ -143,7 +169,9 @@ def _distributions(scenario: str, members: Sequence[Series], names: dict[str, st
         title = f"Distribution of {operation}"
         together = max(COLOURS // max(map(len, same.values())), 1)
         for some in _portions(list(same.values()), together):
-            svg = distribution([sample for samples in some for sample in samples], title=f"{scenario}: {title}")
+            svg = distribution(
+                [sample for samples in some for sample in samples], title=f"{scenario}: {title}"
+            )
             found.append(Figure(scenario, "distribution", title, svg))
     return found
 
@@ -154,7 +182,14 @@ def _timelines(scenario: str, members: Sequence[Series], names: dict[str, str]) 
         if len(each.value) >= ENOUGH:
             title = f"{_named(label(each.operation, each.dimensions), each.side, names)} over time"
             failed = [int(index) for index in each.codes]
-            svg = timeline(each.value, each.at, title=f"{scenario}: {title}", unit=each.unit, warm_up=each.warm_up, failed=failed)
+            svg = timeline(
+                each.value,
+                each.at,
+                title=f"{scenario}: {title}",
+                unit=each.unit,
+                warm_up=each.warm_up,
+                failed=failed,
+            )
             found.append(Figure(scenario, "timeline", title, svg))
     return found
 

@@ -10,7 +10,9 @@ from critests.report.quantities import reading
 BAR: Final = 30.0
 GAP: Final = 16.0
 NAMES: Final = {"cni": "CNI", "oci": "OCI runtime", "rest": "rest"}
-"""Phases in the order in which they are drawn, and what they are called; others come behind under their own names."""
+"""Phases in the order in which they are drawn, and what they are called; others come behind under their own
+names.
+"""
 
 
 def phase_split(bars: Sequence[tuple[str, Mapping[str, float]]], *, title: str, unit: str = "s") -> str:
@@ -24,12 +26,18 @@ def phase_split(bars: Sequence[tuple[str, Mapping[str, float]]], *, title: str, 
     Returns:
         The SVG, or an empty text where there is nothing to draw.
     """
-    drawn = [(shortened(name, 50), {phase: value for phase, value in parts.items() if value > 0}) for name, parts in bars]
+    drawn = [
+        (shortened(name, 50), {phase: value for phase, value in parts.items() if value > 0})
+        for name, parts in bars
+    ]
     drawn = [(name, parts) for name, parts in drawn if parts]
     if not drawn:
         return ""
     found = dict.fromkeys(phase for _, parts in drawn for phase in parts)
-    phases = [*(phase for phase in NAMES if phase in found), *(phase for phase in found if phase not in NAMES)][:COLOURS]
+    phases = [
+        *(phase for phase in NAMES if phase in found),
+        *(phase for phase in found if phase not in NAMES),
+    ][:COLOURS]
     totals = [sum(parts.get(phase, 0.0) for phase in phases) for _, parts in drawn]
     shown = reading(unit, max(totals))
     keys = [Key(NAMES.get(phase, phase), f"part c{number}") for number, phase in enumerate(phases, 1)]
@@ -46,13 +54,24 @@ def phase_split(bars: Sequence[tuple[str, Mapping[str, float]]], *, title: str, 
             value = parts.get(phase, 0.0)
             left, right = x(place), x(place + value)
             if value > 0:
-                sheet.add("rect", kind=f"part c{number}", x=left, y=top, width=max(right - left, 0.8), height=BAR)
+                sheet.add(
+                    "rect", kind=f"part c{number}", x=left, y=top, width=max(right - left, 0.8), height=BAR
+                )
                 text = f"{shown.number(value)} ({value / total:.0%})"
                 short = shown.number(value)
                 fitting = next((each for each in (text, short) if len(each) * LETTER + 8 < right - left), "")
                 if fitting:
-                    sheet.add("text", fitting, kind="on", x=(left + right) / 2, y=top + BAR / 2 + 4.5, text_anchor="middle")
+                    sheet.add(
+                        "text",
+                        fitting,
+                        kind="on",
+                        x=(left + right) / 2,
+                        y=top + BAR / 2 + 4.5,
+                        text_anchor="middle",
+                    )
             place += value
-        said = ", ".join(f"{NAMES.get(phase, phase)} {shown.text(parts[phase])}" for phase in phases if phase in parts)
+        said = ", ".join(
+            f"{NAMES.get(phase, phase)} {shown.text(parts[phase])}" for phase in phases if phase in parts
+        )
         sentences.append(f"{name}: {shown.text(total)}, of it {said}")
     return sheet.svg(title, f"Time of the phases. {'; '.join(sentences)}.")

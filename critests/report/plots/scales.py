@@ -68,7 +68,8 @@ def linear(values: Iterable[float], start: float, end: float, *, zero: bool = Fa
 
 
 def logarithmic(values: Iterable[float], start: float, end: float) -> Scale:
-    """Return a logarithmic axis that holds the positive values, with ticks at 1, 2, 5, 10 or at powers of ten.
+    """Return a logarithmic axis that holds the positive values, with ticks at 1, 2, 5, 10 or at powers of
+    ten.
 
     Raises:
         ValueError: no value is above 0.
@@ -92,7 +93,9 @@ def logarithmic(values: Iterable[float], start: float, end: float) -> Scale:
 
 
 def levels(values: Sequence[float], start: float, end: float) -> Scale:
-    """Return an axis for levels that were set, such as 1, 2, 4 … 64: a tick at each, logarithmic where they span more than a decade."""
+    """Return an axis for levels that were set, such as 1, 2, 4 … 64: a tick at each, logarithmic where they
+    span more than a decade.
+    """
     ticks = tuple(sorted(set(values)))
     low, high = ticks[0], ticks[-1]
     if low == high:
@@ -104,11 +107,14 @@ def levels(values: Sequence[float], start: float, end: float) -> Scale:
 def nice_step(rough: float) -> float:
     """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is not below `rough`."""
     power = 10.0 ** math.floor(math.log10(rough))
-    return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= rough * (1 - 1e-9))
+    return next(
+        factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= rough * (1 - 1e-9)
+    )
 
 
 def tick_texts(scale: Scale, factor: float = 1.0) -> list[str]:
-    """Return the texts of an axis's ticks, without digits that no tick needs: `0`, `2.5`, `5`, `7.5`, `1,000`.
+    """Return the texts of an axis's ticks, without digits that no tick needs: `0`, `2.5`, `5`, `7.5`,
+    `1,000`.
 
     Args:
         scale: The axis.

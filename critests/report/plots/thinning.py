@@ -29,7 +29,9 @@ def extremes(points: Sequence[tuple[float, float]], columns: int = COLUMNS) -> l
 
 
 def apart(points: Sequence[tuple[float, float]], distance: float) -> list[tuple[float, float]]:
-    """Leave out places that are nearer than `distance` to the last one kept, both directions added; the first and the last stay."""
+    """Leave out places that are nearer than `distance` to the last one kept, both directions added; the first
+    and the last stay.
+    """
     kept: list[tuple[float, float]] = []
     for x, y in points[:-1]:
         if not kept or abs(x - kept[-1][0]) + abs(y - kept[-1][1]) >= distance:

@@ -16,7 +16,13 @@ CROSSES: Final = 150
 
 
 def timeline(
-    values: Sequence[float], at: Sequence[float], *, title: str, unit: str = "s", warm_up: int = 0, failed: Sequence[int] = ()
+    values: Sequence[float],
+    at: Sequence[float],
+    *,
+    title: str,
+    unit: str = "s",
+    warm_up: int = 0,
+    failed: Sequence[int] = (),
 ) -> str:
     """Draw values against the time at which they were measured.
 
@@ -44,16 +50,31 @@ def timeline(
     good = sorted((at[index] - origin, values[index]) for index in range(len(values)) if index not in wrong)
     shown = reading(unit, max(values))
     dotted = len(good) <= DOTS
-    keys = [Key(f"{len(good):,} samples" + ("" if dotted else ", thinned"), "points c1" if dotted else "line c1")]
-    keys += [Key(f"warm-up ({warm_up:,})", "shade")] * bool(warm_up) + [Key(f"errors ({len(wrong):,})", "cross")] * bool(wrong)
+    keys = [
+        Key(f"{len(good):,} samples" + ("" if dotted else ", thinned"), "points c1" if dotted else "line c1")
+    ]
+    keys += [Key(f"warm-up ({warm_up:,})", "shade")] * bool(warm_up) + [
+        Key(f"errors ({len(wrong):,})", "cross")
+    ] * bool(wrong)
     sheet = Sheet(HEIGHT, keys)
     x = linear([time - origin for time in at], LEFT, WIDTH - RIGHT, zero=True, count=6)
     log = min(values) > 0 and spans_a_decade(values)
-    y = logarithmic(values, sheet.bottom, sheet.top) if log else linear(values, sheet.bottom, sheet.top, zero=True)
+    y = (
+        logarithmic(values, sheet.bottom, sheet.top)
+        if log
+        else linear(values, sheet.bottom, sheet.top, zero=True)
+    )
     if warm_up:
         ordered = sorted(at)
         until = x((ordered[warm_up] if warm_up < len(ordered) else ordered[-1]) - origin)
-        sheet.add("rect", kind="shade", x=LEFT, y=sheet.top, width=max(until - LEFT, 1.0), height=sheet.bottom - sheet.top)
+        sheet.add(
+            "rect",
+            kind="shade",
+            x=LEFT,
+            y=sheet.top,
+            width=max(until - LEFT, 1.0),
+            height=sheet.bottom - sheet.top,
+        )
     y_label = f"{shown.suffix}{', logarithmic' if log else ''}".lstrip(", ")
     sheet.axes(x, y, "s since the first call", y_label, tick_texts(x), tick_texts(y, shown.factor))
     places = [(x(time), y(value)) for time, value in good]
@@ -63,8 +84,15 @@ def timeline(
         sheet.line("line thin c1", extremes(places, COLUMNS))
     stride = max(1, -(-len(wrong) // CROSSES))
     if wrong:
-        sheet.add("path", kind="cross", d="".join(cross(x(at[index] - origin), y(values[index])) for index in sorted(wrong)[::stride]))
+        sheet.add(
+            "path",
+            kind="cross",
+            d="".join(cross(x(at[index] - origin), y(values[index])) for index in sorted(wrong)[::stride]),
+        )
     middle = quantity(quantile(values, 0.5), unit)
-    words = f"{len(values):,} samples in {digits(max(at) - origin)} s, median {middle}, {warm_up:,} of them warm-up"
+    words = (
+        f"{len(values):,} samples in {digits(max(at) - origin)} s, median {middle}, {warm_up:,} of them"
+        " warm-up"
+    )
     thinned = "" if dotted else " Drawn are the lowest and the highest of each moment."
     return sheet.svg(title, f"Values against time. {words}, {len(wrong):,} errors.{thinned}")

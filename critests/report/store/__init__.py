@@ -1,4 +1,5 @@
-"""All runs together: where they are, an index of what they found, which ones to keep, and several shards as one run.
+"""All runs together: where they are, an index of what they found, which ones to keep, and several shards as
+one run.
 
 The run records stay the only truth. The index is derived from them and may be deleted at any time.
 """
@@ -8,4 +9,15 @@ from critests.report.store.index import Index, IndexUnusable
 from critests.report.store.merging import merge_runs
 from critests.report.store.retention import Surplus, remove, surplus
 
-__all__ = ["Index", "IndexUnusable", "Point", "RunEntry", "Series", "Surplus", "Update", "merge_runs", "remove", "surplus"]
+__all__ = [
+    "Index",
+    "IndexUnusable",
+    "Point",
+    "RunEntry",
+    "Series",
+    "Surplus",
+    "Update",
+    "merge_runs",
+    "remove",
+    "surplus",
+]

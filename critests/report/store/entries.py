@@ -10,8 +10,8 @@ LIVE_SIDES: Final = frozenset({"", "a"})
 """Sides of a benchmark whose numbers are about the runtime of the record."""
 MEDIAN: Final = "0.5"
 RUN_COLUMNS: Final = (
-    "number, path, kind, run_id, runtime, version, started, finished, suite_version, catalogue_revision, exit_code, exit_reason,"
-    " interrupted, letters, areas, reasons, facts, report"
+    "number, path, kind, run_id, runtime, version, started, finished, suite_version, catalogue_revision,"
+    " exit_code, exit_reason, interrupted, letters, areas, reasons, facts, report"
 )
 
 
@@ -128,12 +128,28 @@ class Update:
 
 
 def run_values(entry: RunEntry) -> tuple[str | int | float, ...]:
-    """Return the values of all columns but the number. Undecodable bytes become question marks: SQLite keeps UTF-8 only."""
+    """Return the values of all columns but the number. Undecodable bytes become question marks: SQLite keeps
+    UTF-8 only.
+    """
     areas, reasons = json.dumps(entry.areas), json.dumps(entry.reasons)
     return (
         *(_utf8(text) for text in (entry.path, entry.kind, entry.run_id, entry.runtime, entry.version)),
-        *(entry.started, entry.finished, _utf8(entry.suite_version), _utf8(entry.catalogue_revision), entry.exit_code),
-        *(_utf8(entry.exit_reason), int(entry.interrupted), entry.letters, areas, reasons, entry.facts, int(entry.report)),
+        *(
+            entry.started,
+            entry.finished,
+            _utf8(entry.suite_version),
+            _utf8(entry.catalogue_revision),
+            entry.exit_code,
+        ),
+        *(
+            _utf8(entry.exit_reason),
+            int(entry.interrupted),
+            entry.letters,
+            areas,
+            reasons,
+            entry.facts,
+            int(entry.report),
+        ),
     )
 
 
@@ -143,11 +159,15 @@ def run_entry(row: tuple[Any, ...]) -> RunEntry:
     values = dict(zip(names, row, strict=True))
     for name in ("areas", "reasons"):
         values[name] = json.loads(values[name])
-    return RunEntry(**{**values, "interrupted": bool(values["interrupted"]), "report": bool(values["report"])})
+    return RunEntry(
+        **{**values, "interrupted": bool(values["interrupted"]), "report": bool(values["report"])}
+    )
 
 
 def point_of(run: int, operation: OperationResult) -> Point | None:
-    """Return what the index keeps of a measured operation; None where it has no median, or is about the other side of a comparison."""
+    """Return what the index keeps of a measured operation; None where it has no median, or is about the other
+    side of a comparison.
+    """
     middle = operation.quantiles.get(MEDIAN)
     if middle is None or operation.side not in LIVE_SIDES:
         return None
@@ -155,7 +175,9 @@ def point_of(run: int, operation: OperationResult) -> Point | None:
     if not tails:
         return Point(run, operation.count, middle.value, middle.low, middle.high)
     at, tail = tails[-1]
-    return Point(run, operation.count, middle.value, middle.low, middle.high, at, tail.value, tail.low, tail.high)
+    return Point(
+        run, operation.count, middle.value, middle.low, middle.high, at, tail.value, tail.low, tail.high
+    )
 
 
 def _is_tail(at: str) -> bool:

@@ -1,7 +1,9 @@
-"""The index of all runs: one SQLite file beside them, made from their records and brought up to date by what changed.
+"""The index of all runs: one SQLite file beside them, made from their records and brought up to date by what
+changed.
 
-The verdicts of a run are one text with a letter for each requirement, in the order of the table `requirements`: thirteen million verdicts
-are thirteen megabytes, and the history of a requirement is one column of these texts.
+The verdicts of a run are one text with a letter for each requirement, in the order of the table
+`requirements`: thirteen million verdicts are thirteen megabytes, and the history of a requirement is one
+column of these texts.
 """
 
 import json
@@ -16,7 +18,16 @@ from critests.record.errors import RecordError, RecordUnreadable
 from critests.record.files import RUN_FILE
 from critests.record.operations import OperationResult
 from critests.record.run import RunRecord
-from critests.report.store.entries import RUN_COLUMNS, Point, RunEntry, Series, Update, point_of, run_entry, run_values
+from critests.report.store.entries import (
+    RUN_COLUMNS,
+    Point,
+    RunEntry,
+    Series,
+    Update,
+    point_of,
+    run_entry,
+    run_values,
+)
 from critests.report.store.letters import LETTERS, UNTESTED
 from critests.report.store.reading import Found, find_runs, read_lean
 from critests.report.store.tables import FORMAT, TABLES
@@ -42,7 +53,9 @@ class Index:
         self._numbers: dict[str, int] = {}
 
     @classmethod
-    def of(cls, results: Path, *, file: Path | None = None, progress: Callable[[int, int], None] | None = None) -> tuple[Self, Update]:
+    def of(
+        cls, results: Path, *, file: Path | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[Self, Update]:
         """Open the index of a tree of results and bring it up to date.
 
         Args:
@@ -64,7 +77,9 @@ class Index:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -72,8 +87,13 @@ class Index:
         self._database.close()
 
     def update(self, results: Path, progress: Callable[[int, int], None] | None = None) -> Update:
-        """Read the records that are new or changed, and forget those that are gone. A damaged one is named and left out."""
-        known = {path: (size, changed) for path, size, changed in self._database.execute("SELECT path, size, changed FROM files")}
+        """Read the records that are new or changed, and forget those that are gone. A damaged one is named
+        and left out.
+        """
+        known = {
+            path: (size, changed)
+            for path, size, changed in self._database.execute("SELECT path, size, changed FROM files")
+        }
         found = {each.path: each for each in find_runs(results)}
         stale = [each for each in found.values() if known.get(each.path) != (each.size, each.changed)]
         gone = [path for path in known if path not in found]
@@ -88,7 +108,9 @@ class Index:
             added=[each.path for each in stale if each.path not in known],
             changed=[each.path for each in stale if each.path in known],
             removed=gone,
-            damaged=dict(self._database.execute("SELECT path, problem FROM files WHERE problem != '' ORDER BY path")),
+            damaged=dict(
+                self._database.execute("SELECT path, problem FROM files WHERE problem != '' ORDER BY path")
+            ),
         )
 
     def add(self, record: RunRecord, found: Found, reasons: dict[str, str], *, report: bool = False) -> int:
@@ -99,9 +121,15 @@ class Index:
         """
         facts = {
             "capabilities": {fact.name: fact.present for fact in record.capabilities},
-            "forms": {aspect: form for verdict in record.requirements.values() for aspect, form in verdict.forms.items()},
+            "forms": {
+                aspect: form
+                for verdict in record.requirements.values()
+                for aspect, form in verdict.forms.items()
+            },
         }
-        letters = self._letters({name: LETTERS[verdict.outcome] for name, verdict in record.requirements.items()})
+        letters = self._letters(
+            {name: LETTERS[verdict.outcome] for name, verdict in record.requirements.items()}
+        )
         number = self.add_entry(
             RunEntry(
                 number=0,
@@ -124,16 +152,21 @@ class Index:
                 report=report,
             )
         )
-        self._database.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, '')", (found.path, found.size, found.changed))
+        self._database.execute(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, '')", (found.path, found.size, found.changed)
+        )
         points = [(operation, point_of(number, operation)) for operation in record.operations]
-        self.add_points([(self._series(operation), point) for operation, point in points if point is not None])
+        self.add_points(
+            [(self._series(operation), point) for operation, point in points if point is not None]
+        )
         return number
 
     def add_entry(self, entry: RunEntry) -> int:
         """Add a run whose letters are in the order of this index; the caller commits. Returns its key."""
         columns = RUN_COLUMNS.removeprefix("number, ")
         marks = ", ".join("?" * len(columns.split(", ")))
-        cursor = self._database.execute(f"INSERT INTO runs ({columns}) VALUES ({marks})", run_values(entry))  # noqa: S608 - names are ours
+        # names are ours
+        cursor = self._database.execute(f"INSERT INTO runs ({columns}) VALUES ({marks})", run_values(entry))  # noqa: S608 - see above
         return int(cursor.lastrowid or 0)
 
     def add_points(self, points: Iterable[tuple[int, Point]]) -> None:
@@ -141,7 +174,18 @@ class Index:
         self._database.executemany(
             "INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (each.run, series, each.count, each.median, each.low, each.high, each.tail_at, each.tail, each.tail_low, each.tail_high)
+                (
+                    each.run,
+                    series,
+                    each.count,
+                    each.median,
+                    each.low,
+                    each.high,
+                    each.tail_at,
+                    each.tail,
+                    each.tail_low,
+                    each.tail_high,
+                )
                 for series, each in points
             ),
         )
@@ -150,18 +194,25 @@ class Index:
         """Add a series, or find it; the number of the argument is ignored. Returns its key."""
         dimensions = json.dumps(series.dimensions, sort_keys=True)
         key = (series.scenario, series.operation, dimensions)
-        found = self._database.execute("SELECT number FROM series WHERE scenario = ? AND operation = ? AND dimensions = ?", key).fetchone()
+        found = self._database.execute(
+            "SELECT number FROM series WHERE scenario = ? AND operation = ? AND dimensions = ?", key
+        ).fetchone()
         if found:
             return int(found[0])
         values = (*key, series.unit, series.better, series.headline)
-        statement = "INSERT INTO series (scenario, operation, dimensions, unit, better, headline) VALUES (?, ?, ?, ?, ?, ?)"
+        statement = (
+            "INSERT INTO series (scenario, operation, dimensions, unit, better, headline) VALUES (?, ?, ?, ?,"
+            " ?, ?)"
+        )
         return int(self._database.execute(statement, values).lastrowid or 0)
 
     def add_facts(self, facts: dict[str, Any]) -> int:
         """Keep what a run found beside verdicts, once for all runs that found the same. Returns its key."""
         text = json.dumps(facts, sort_keys=True)
         self._database.execute("INSERT OR IGNORE INTO facts (content) VALUES (?)", (text,))
-        return int(self._database.execute("SELECT number FROM facts WHERE content = ?", (text,)).fetchone()[0])
+        return int(
+            self._database.execute("SELECT number FROM facts WHERE content = ?", (text,)).fetchone()[0]
+        )
 
     def commit(self) -> None:
         """Write what was added."""
@@ -171,27 +222,44 @@ class Index:
         """Return the ids of all requirements, in the order of `RunEntry.letters`."""
         return [row[0] for row in self._database.execute("SELECT id FROM requirements ORDER BY number")]
 
-    def runs(self, *, runtime: str | None = None, version: str | None = None, kind: str | None = None, limit: int = -1) -> list[RunEntry]:
-        """Return runs, the newest first; all of them, or those of a runtime, a version, a kind, or only so many."""
+    def runs(
+        self,
+        *,
+        runtime: str | None = None,
+        version: str | None = None,
+        kind: str | None = None,
+        limit: int = -1,
+    ) -> list[RunEntry]:
+        """Return runs, the newest first; all of them, or those of a runtime, a version, a kind, or only so
+        many.
+        """
         wanted = {"runtime": runtime, "version": version, "kind": kind}
         given = {name: value for name, value in wanted.items() if value is not None}
         where = " AND ".join(f"{name} = ?" for name in given) or "1"
-        statement = f"SELECT {RUN_COLUMNS} FROM runs WHERE {where} ORDER BY started DESC, path DESC LIMIT ?"  # noqa: S608 - names are ours
+        # names are ours
+        statement = f"SELECT {RUN_COLUMNS} FROM runs WHERE {where} ORDER BY started DESC, path DESC LIMIT ?"  # noqa: S608 - see above
         return [run_entry(row) for row in self._database.execute(statement, (*given.values(), limit))]
 
     def lines(self) -> list[tuple[str, str]]:
         """Return every runtime with every version of it."""
-        return list(self._database.execute("SELECT DISTINCT runtime, version FROM runs ORDER BY runtime, version"))
+        return list(
+            self._database.execute("SELECT DISTINCT runtime, version FROM runs ORDER BY runtime, version")
+        )
 
     def facts(self, number: int) -> dict[str, dict[str, Any]]:
-        """Return `capabilities` (name to present or not) and `forms` (aspect to the observed form) by their key."""
+        """Return `capabilities` (name to present or not) and `forms` (aspect to the observed form) by their
+        key.
+        """
         row = self._database.execute("SELECT content FROM facts WHERE number = ?", (number,)).fetchone()
         found: dict[str, dict[str, Any]] = json.loads(row[0]) if row else {}
         return {"capabilities": {}, "forms": {}} | found
 
     def series(self) -> dict[int, Series]:
         """Return all series by their key."""
-        rows = self._database.execute("SELECT number, scenario, operation, dimensions, unit, better, headline FROM series ORDER BY number")
+        rows = self._database.execute(
+            "SELECT number, scenario, operation, dimensions, unit, better, headline FROM series ORDER BY"
+            " number"
+        )
         return {
             number: Series(
                 number=number,
@@ -208,7 +276,10 @@ class Index:
     def points(self, runs: Sequence[int]) -> dict[int, dict[int, Point]]:
         """Return what these runs measured: series to run to point."""
         found: dict[int, dict[int, Point]] = {}
-        statement = "SELECT series, run, count, median, low, high, tail_at, tail, tail_low, tail_high FROM points WHERE run = ?"
+        statement = (
+            "SELECT series, run, count, median, low, high, tail_at, tail, tail_low, tail_high FROM points"
+            " WHERE run = ?"
+        )
         for run in runs:
             for series, *values in self._database.execute(statement, (run,)):
                 found.setdefault(series, {})[run] = Point(*values)
@@ -216,18 +287,26 @@ class Index:
 
     def damaged(self) -> dict[str, str]:
         """Return the folders whose record cannot be read, and why."""
-        return dict(self._database.execute("SELECT path, problem FROM files WHERE problem != '' ORDER BY path"))
+        return dict(
+            self._database.execute("SELECT path, problem FROM files WHERE problem != '' ORDER BY path")
+        )
 
     def number_requirements(self, names: Iterable[str]) -> dict[str, int]:
-        """Give numbers to requirements that have none yet, those that the catalogue knows in its order. Returns all numbers."""
+        """Give numbers to requirements that have none yet, those that the catalogue knows in its order.
+        Returns all numbers.
+        """
         if not self._numbers:
-            self._numbers = {name: number for number, name in self._database.execute("SELECT number, id FROM requirements")}
+            self._numbers = {
+                name: number for number, name in self._database.execute("SELECT number, id FROM requirements")
+            }
         new = [name for name in names if name not in self._numbers]
         if new and not self._numbers:
             new = list(dict.fromkeys([*(entry.id for entry in catalogue.load().requirements), *new]))
         for name in new:
             self._numbers[name] = len(self._numbers)
-        self._database.executemany("INSERT INTO requirements VALUES (?, ?)", [(self._numbers[name], name) for name in new])
+        self._database.executemany(
+            "INSERT INTO requirements VALUES (?, ?)", [(self._numbers[name], name) for name in new]
+        )
         return self._numbers
 
     def _letters(self, verdicts: dict[str, str]) -> str:
@@ -255,13 +334,18 @@ class Index:
         try:
             record, reasons = read_lean(folder / RUN_FILE)
         except RecordUnreadable as error:
-            self._database.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (found.path, found.size, found.changed, str(error)))
+            self._database.execute(
+                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+                (found.path, found.size, found.changed, str(error)),
+            )
             return
         self.add(record, found, reasons, report=(folder / "report.html").is_file())
 
     def _forget(self, paths: Sequence[str]) -> None:
         for path in paths:
-            self._database.execute("DELETE FROM points WHERE run IN (SELECT number FROM runs WHERE path = ?)", (path,))
+            self._database.execute(
+                "DELETE FROM points WHERE run IN (SELECT number FROM runs WHERE path = ?)", (path,)
+            )
             self._database.execute("DELETE FROM runs WHERE path = ?", (path,))
             self._database.execute("DELETE FROM files WHERE path = ?", (path,))
 

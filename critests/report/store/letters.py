@@ -20,7 +20,9 @@ WORDS: Final = {letter: outcome.value for outcome, letter in LETTERS.items()} | 
 JUDGED: Final = frozenset("PFWK")
 """Verdicts on the runtime; the other letters say only that there was none."""
 DEVIATING: Final = frozenset("FWK")
-RANK: Final = {LETTERS[outcome]: rank for rank, outcome in enumerate(WORST_FIRST)} | {UNTESTED: len(WORST_FIRST)}
+RANK: Final = {LETTERS[outcome]: rank for rank, outcome in enumerate(WORST_FIRST)} | {
+    UNTESTED: len(WORST_FIRST)
+}
 """Letter to its place when the worst comes first."""
 
 

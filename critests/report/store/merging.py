@@ -14,7 +14,8 @@ from critests.report.exports import export
 
 
 def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) -> tuple[Path, RunRecord]:
-    """Join the runs of one runtime into a new run below the root of the results. The parts stay where they are.
+    """Join the runs of one runtime into a new run below the root of the results. The parts stay where they
+    are.
 
     Args:
         folders: Folders of the runs, each with its `run.json`.
@@ -32,7 +33,11 @@ def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) 
     parts = [read(folder) for folder in folders]
     joined = merge(parts, Circumstances(judge_of=JUDGES.get, strict=strict))
     target = new_run_folder(results, joined.runtime.name, joined.runtime.version, joined.started)
-    places = {(test.id, test.started): folder for folder, part in zip(folders, parts, strict=True) for test in part.tests}
+    places = {
+        (test.id, test.started): folder
+        for folder, part in zip(folders, parts, strict=True)
+        for test in part.tests
+    }
     for test in joined.tests:
         source = places.get((test.id, test.started))
         if source is not None and test.evidence:

@@ -31,7 +31,9 @@ class Found:
 
 
 def find_runs(results: Path) -> Iterator[Found]:
-    """Find `<runtime>/<version>/<run>/run.json` below the root of all results, in the order of their names."""
+    """Find `<runtime>/<version>/<run>/run.json` below the root of all results, in the order of their
+    names.
+    """
     for file in sorted(results.glob(f"*/*/*/{RUN_FILE}")):
         try:
             facts = file.stat()
@@ -79,6 +81,11 @@ def _reasons(tests: list[Any]) -> dict[str, str]:
         if not isinstance(test, dict) or test.get("outcome") not in TELLING:
             continue
         requirement, reason = test.get("requirement_id"), test.get("seen") or test.get("reason")
-        if isinstance(requirement, str) and isinstance(reason, str) and requirement and requirement not in reasons:
+        if (
+            isinstance(requirement, str)
+            and isinstance(reason, str)
+            and requirement
+            and requirement not in reasons
+        ):
             reasons[requirement] = reason[:REASON_LENGTH]
     return reasons

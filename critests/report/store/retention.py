@@ -24,7 +24,9 @@ class Surplus:
     reason: str
 
 
-def surplus(runs: Iterable[RunEntry], *, now: float, keep: int | None = None, days: float | None = None) -> list[Surplus]:
+def surplus(
+    runs: Iterable[RunEntry], *, now: float, keep: int | None = None, days: float | None = None
+) -> list[Surplus]:
     """Say which runs are too many.
 
     Args:
@@ -34,7 +36,8 @@ def surplus(runs: Iterable[RunEntry], *, now: float, keep: int | None = None, da
         days: How old a run may be; None is any age. With both, a run goes that is too old or one too many.
 
     Returns:
-        The runs to remove, the oldest first. The newest run of each runtime, version and kind is never among them.
+        The runs to remove, the oldest first. The newest run of each runtime, version and kind is never among
+        them.
     """
     seen: dict[tuple[str, str, str], int] = {}
     found = []
@@ -54,7 +57,8 @@ def surplus(runs: Iterable[RunEntry], *, now: float, keep: int | None = None, da
 def remove(results: Path, surplus: Iterable[Surplus]) -> tuple[list[str], dict[str, str]]:
     """Remove runs; a runtime's folders that are empty then go too.
 
-    A folder is left alone where a part of its path is a link, where its record is not the run that the index saw, or where it lies outside.
+    A folder is left alone where a part of its path is a link, where its record is not the run that the index
+    saw, or where it lies outside.
 
     Args:
         results: Root of all results.

@@ -57,7 +57,9 @@ ATTRIBUTES: dict[str, Callable[[Runtime, Container], Any]] = {
 
 @requirement("CTA-02")
 @pytest.mark.parametrize("rpc", ATTRIBUTES)
-def test_labels_and_annotations_come_back_unchanged(runtime: Runtime, running: ContainerFactory, rpc: str) -> None:
+def test_labels_and_annotations_come_back_unchanged(
+    runtime: Runtime, running: ContainerFactory, rpc: str
+) -> None:
     """Labels and annotations of a container MUST come back as they were requested, without any being added.
 
     Source: ContainerConfig.labels and annotations, ContainerStatus, Container, ContainerAttributes.
@@ -85,7 +87,8 @@ def test_label_keys_keep_their_prefix(runtime: Runtime, created: ContainerFactor
 
 @requirement("CTA-04")
 def test_creation_times_follow_the_order_of_creation(runtime: Runtime, created: ContainerFactory) -> None:
-    """The creation time MUST be in nanoseconds, the same in list and status, and later for a container that was made later.
+    """The creation time MUST be in nanoseconds, the same in list and status, and later for a container that
+    was made later.
 
     Source: ContainerStatus.created_at, Container.created_at.
     """
@@ -100,26 +103,39 @@ def test_creation_times_follow_the_order_of_creation(runtime: Runtime, created: 
 
 
 @requirement("CTA-05")
-def test_status_names_the_image_that_was_requested(runtime: Runtime, container: Container, image: ImageName) -> None:
-    """The image in ContainerStatus MUST be the reference that was requested or another name or id of the same image.
+def test_status_names_the_image_that_was_requested(
+    runtime: Runtime, container: Container, image: ImageName
+) -> None:
+    """The image in ContainerStatus MUST be the reference that was requested or another name or id of the same
+    image.
 
     Source: ContainerStatus.image.
     """
-    wanted = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))).image.id
+    wanted = runtime.images.ImageStatus(
+        cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))
+    ).image.id
 
     named = status_of(runtime, container).image.image
 
     assert named
-    assert runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=named))).image.id == wanted
+    assert (
+        runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=named))).image.id
+        == wanted
+    )
 
 
 @requirement("CTA-06/if-set")
-def test_user_specified_image_is_not_another_one(runtime: Runtime, container: Container, image: ImageName) -> None:
+def test_user_specified_image_is_not_another_one(
+    runtime: Runtime, container: Container, image: ImageName
+) -> None:
     """What list and status tell as the image that the user specified MUST be empty or what was given.
 
     Source: ImageSpec.user_specified_image.
     """
-    told = [status_of(runtime, container).image.user_specified_image, listed(runtime, container).image.user_specified_image]
+    told = [
+        status_of(runtime, container).image.user_specified_image,
+        listed(runtime, container).image.user_specified_image,
+    ]
 
     assert set(told) <= {"", image.written}
 
@@ -145,23 +161,31 @@ def test_image_ref_identifies_the_image(runtime: Runtime, container: Container, 
 
     Source: ContainerStatus.image_ref.
     """
-    wanted = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))).image
+    wanted = runtime.images.ImageStatus(
+        cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))
+    ).image
 
     told = status_of(runtime, container).image_ref
 
     assert told
     assert told == wanted.id or "@sha256:" in told or told.startswith("sha256:")
-    assert runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=told))).image.id == wanted.id
+    assert (
+        runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=told))).image.id
+        == wanted.id
+    )
 
 
 @requirement("CTA-08/image-id")
 @requires(Capability.IMAGE_ID)
 def test_image_id_is_the_id_of_the_image(runtime: Runtime, container: Container, image: ImageName) -> None:
-    """The image id in the status, and in the list if it is told there, MUST be the id by which the image service knows the image.
+    """The image id in the status, and in the list if it is told there, MUST be the id by which the image
+    service knows the image.
 
     Source: ContainerStatus.image_id, Container.image_id, Image.id.
     """
-    wanted = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))).image.id
+    wanted = runtime.images.ImageStatus(
+        cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))
+    ).image.id
 
     assert status_of(runtime, container).image_id == wanted
     assert listed(runtime, container).image_id in {"", wanted}
@@ -181,7 +205,9 @@ def test_image_id_is_what_the_pull_returned(runtime: Runtime, container: Contain
 
 @requirement("CTA-14")
 @pytest.mark.parametrize("code", [0, 1], ids=["success", "failure"])
-def test_status_of_an_ended_container_has_a_reason(runtime: Runtime, exited: ContainerFactory, code: int) -> None:
+def test_status_of_an_ended_container_has_a_reason(
+    runtime: Runtime, exited: ContainerFactory, code: int
+) -> None:
     """ContainerStatus of a container that has ended SHOULD have a reason.
 
     Source: ContainerStatus.reason.
@@ -192,12 +218,18 @@ def test_status_of_an_ended_container_has_a_reason(runtime: Runtime, exited: Con
 
 
 @requirement("CTA-15")
-def test_verbose_status_tells_pid_and_process_settings(runtime: Runtime, running_container: Container) -> None:
-    """A verbose ContainerStatus SHOULD tell, as JSON, at least the process id and the settings that the OCI runtime got.
+def test_verbose_status_tells_pid_and_process_settings(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """A verbose ContainerStatus SHOULD tell, as JSON, at least the process id and the settings that the OCI
+    runtime got.
 
-    Source: ContainerStatusResponse.info; its keys are not stated by the CRI, tools for debugging a node rely on these two.
+    Source: ContainerStatusResponse.info; its keys are not stated by the CRI, tools for debugging a node rely
+    on these two.
     """
-    answer = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=running_container.id, verbose=True))
+    answer = runtime.stub.ContainerStatus(
+        cri.ContainerStatusRequest(container_id=running_container.id, verbose=True)
+    )
 
     told: dict[str, Any] = {}
     for value in answer.info.values():
@@ -239,8 +271,14 @@ def test_status_of_an_unknown_container_says_not_found(runtime: Runtime) -> None
 
 
 @requirement("CTA-23/equal")
-@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED], ids=["created", "running", "ended"])
-def test_list_and_status_agree(runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState") -> None:
+@pytest.mark.parametrize(
+    "state",
+    [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED],
+    ids=["created", "running", "ended"],
+)
+def test_list_and_status_agree(
+    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
+) -> None:
     """ListContainers MUST tell of a container what ContainerStatus tells.
 
     Source: Container, ContainerStatus.
@@ -256,15 +294,28 @@ def test_list_and_status_agree(runtime: Runtime, container_in: ContainerFactory,
 
 
 @requirement("CTA-23/image-form")
-def test_form_of_the_image_in_list_and_status(runtime: Runtime, container: Container, observe: Callable[[str], None]) -> None:
+def test_form_of_the_image_in_list_and_status(
+    runtime: Runtime, container: Container, observe: Callable[[str], None]
+) -> None:
     """ListContainers and ContainerStatus MAY name the image of a container in different forms.
 
     Source: Container.image and image_ref, ContainerStatus.image and image_ref.
     """
     entry, status = listed(runtime, container), status_of(runtime, container)
 
-    forms = {"image": (entry.image.image, status.image.image), "image_ref": (entry.image_ref, status.image_ref)}
-    observe("; ".join(f"{field}: {'the same' if one == other else 'another form'}" for field, (one, other) in forms.items()))
+    forms = {
+        "image": (entry.image.image, status.image.image),
+        "image_ref": (entry.image_ref, status.image_ref),
+    }
+    observe(
+        "; ".join(
+            f"{field}: {'the same' if one == other else 'another form'}"
+            for field, (one, other) in forms.items()
+        )
+    )
     for one, other in forms.values():
-        names = [runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=name))).image.id for name in (one, other)]
+        names = [
+            runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=name))).image.id
+            for name in (one, other)
+        ]
         assert names[0] == names[1] != ""

@@ -23,13 +23,22 @@ LONGER_THAN_ANY_DEFAULT_SECONDS = 31
 """Longer than the time-outs that one would build in without much thought: 10, 20 and 30 seconds."""
 LIMIT_BYTES = 24 << 20
 FILL_UP = f"head -c {LIMIT_BYTES - (2 << 20)} /dev/zero > /dev/shm/full; echo full"
-"""Fills all but two mebibytes of what the limit allows; what stands in /dev/shm counts and cannot be written back to a disk."""
+"""Fills all but two mebibytes of what the limit allows; what stands in /dev/shm counts and cannot be written
+back to a disk.
+"""
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=LIMIT_BYTES, memory_swap_limit_in_bytes=LIMIT_BYTES)
 ORDINARY_USER = cri.LinuxContainerSecurityContext(
-    run_as_user=cri.Int64Value(value=1000), run_as_group=cri.Int64Value(value=2001), supplemental_groups=[3000]
+    run_as_user=cri.Int64Value(value=1000),
+    run_as_group=cri.Int64Value(value=2001),
+    supplemental_groups=[3000],
 )
-RESTRAINED = cri.LinuxContainerSecurityContext(capabilities=cri.Capability(drop_capabilities=["CHOWN"]), no_new_privs=True)
-ARGUMENTS = {"two arguments of 64 KiB": ["a" * 65536, "b" * 65536], "not ASCII": ["ä", "文", "🐧", "two  words"]}
+RESTRAINED = cri.LinuxContainerSecurityContext(
+    capabilities=cri.Capability(drop_capabilities=["CHOWN"]), no_new_privs=True
+)
+ARGUMENTS = {
+    "two arguments of 64 KiB": ["a" * 65536, "b" * 65536],
+    "not ASCII": ["ä", "文", "🐧", "two  words"],
+}
 
 
 def command(container: Container, *words: str, timeout: int = 20) -> cri.ExecSyncRequest:
@@ -43,7 +52,9 @@ def script(container: Container, text: str, timeout: int = 20) -> cri.ExecSyncRe
 
 
 def tried(runtime: Runtime, request: cri.ExecSyncRequest) -> tuple[Ended, float]:
-    """Run a command and return its exit code, or the code with which the call failed, and the seconds it took."""
+    """Run a command and return its exit code, or the code with which the call failed, and the seconds it
+    took.
+    """
     begin = time.perf_counter()
     ended: Ended
     try:
@@ -71,8 +82,11 @@ def test_exec_sync_returns_the_exit_code(runtime: Runtime, running_container: Co
 
 
 @requirement("EXS-03")
-def test_exec_sync_of_a_missing_program(runtime: Runtime, running_container: Container, observe: Observe) -> None:
-    """ExecSync of a program that is not there MAY fail or return an exit code other than 0; the container lives on.
+def test_exec_sync_of_a_missing_program(
+    runtime: Runtime, running_container: Container, observe: Observe
+) -> None:
+    """ExecSync of a program that is not there MAY fail or return an exit code other than 0; the container
+    lives on.
 
     Source: ExecSync; the CRI does not say which.
     """
@@ -86,7 +100,9 @@ def test_exec_sync_of_a_missing_program(runtime: Runtime, running_container: Con
 
 @requirement("EXS-04")
 @pytest.mark.parametrize(("name", "number"), [("TERM", 15), ("KILL", 9)])
-def test_exec_sync_tells_death_by_a_signal(runtime: Runtime, running_container: Container, name: str, number: int) -> None:
+def test_exec_sync_tells_death_by_a_signal(
+    runtime: Runtime, running_container: Container, name: str, number: int
+) -> None:
     """ExecSync of a command that a signal kills SHOULD return 128 plus the number of the signal.
 
     Source: ExecSyncResponse.exit_code; not stated by the CRI, shells and every OCI runtime count so.
@@ -114,7 +130,9 @@ def test_exec_sync_without_a_timeout_waits(runtime: Runtime, running_container: 
 
     Source: ExecSyncRequest.timeout, whose 0 means none.
     """
-    answer = runtime.stub.ExecSync(script(running_container, f"sleep {LONGER_THAN_ANY_DEFAULT_SECONDS}; echo finished", timeout=0))
+    answer = runtime.stub.ExecSync(
+        script(running_container, f"sleep {LONGER_THAN_ANY_DEFAULT_SECONDS}; echo finished", timeout=0)
+    )
 
     assert answer.stdout == b"finished\n"
     assert answer.exit_code == 0
@@ -122,39 +140,57 @@ def test_exec_sync_without_a_timeout_waits(runtime: Runtime, running_container: 
 
 @requirement("EXS-07")
 def test_exec_sync_reports_that_the_time_is_over(runtime: Runtime, running_container: Container) -> None:
-    """ExecSync whose time-out expires MUST end soon after, with DeadlineExceeded or with an exit code other than 0.
+    """ExecSync whose time-out expires MUST end soon after, with DeadlineExceeded or with an exit code other
+    than 0.
 
-    Source: ExecSyncRequest.timeout. The kubelet takes either for a probe that ran out of time, and no other error.
+    Source: ExecSyncRequest.timeout. The kubelet takes either for a probe that ran out of time, and no other
+    error.
     """
     ended, seconds = tried(runtime, command(running_container, "sleep", "20", timeout=1))
 
-    assert ended is grpc.StatusCode.DEADLINE_EXCEEDED or (isinstance(ended, int) and ended != 0), f"ended with {ended}"
+    assert ended is grpc.StatusCode.DEADLINE_EXCEEDED or (isinstance(ended, int) and ended != 0), (
+        f"ended with {ended}"
+    )
     assert seconds >= 0.9, "ended before the time was over"
-    assert seconds < 1 + MARGIN_SECONDS * runtime.scale, f"ended after {seconds:.1f} s, with a time-out of 1 s"
+    assert seconds < 1 + MARGIN_SECONDS * runtime.scale, (
+        f"ended after {seconds:.1f} s, with a time-out of 1 s"
+    )
 
 
 @requirement("EXS-08")
-def test_exec_sync_kills_the_command_when_the_time_is_over(runtime: Runtime, running_container: Container) -> None:
+def test_exec_sync_kills_the_command_when_the_time_is_over(
+    runtime: Runtime, running_container: Container
+) -> None:
     """ExecSync whose time-out expires MUST kill the command.
 
     Source: ExecSyncRequest.timeout.
     """
     tried(runtime, command(running_container, "sleep", "4321", timeout=1))
 
-    runtime.eventually("the end of the command", lambda: processes(running_container), 5, lambda seen: "sleep 4321" not in seen)
+    runtime.eventually(
+        "the end of the command",
+        lambda: processes(running_container),
+        5,
+        lambda seen: "sleep 4321" not in seen,
+    )
 
 
 @slow
 @requirement("EXS-09")
-def test_exec_sync_does_not_wait_for_children_when_the_time_is_over(runtime: Runtime, running_container: Container) -> None:
-    """ExecSync whose time-out expires SHOULD return although a child of the command lives on and holds its output.
+def test_exec_sync_does_not_wait_for_children_when_the_time_is_over(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """ExecSync whose time-out expires SHOULD return although a child of the command lives on and holds its
+    output.
 
     Source: ExecSyncRequest.timeout; not stated by the CRI, a probe would hang otherwise.
     """
     left = f"{LEFT_SECONDS * runtime.scale:g}"
     _, seconds = tried(runtime, script(running_container, f"sleep {left} & sleep {left}", timeout=1))
 
-    assert seconds < 1 + MARGIN_SECONDS * runtime.scale, f"ended after {seconds:.1f} s, with a time-out of 1 s"
+    assert seconds < 1 + MARGIN_SECONDS * runtime.scale, (
+        f"ended after {seconds:.1f} s, with a time-out of 1 s"
+    )
 
 
 @requirement("EXS-15/exited")
@@ -173,7 +209,8 @@ def test_exec_sync_in_an_ended_container_is_refused(runtime: Runtime, exited: Co
 def test_form_of_exec_sync_in_a_container_that_does_not_run(
     runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState", observe: Observe
 ) -> None:
-    """ExecSync in a container that does not run MAY fail with any code; where a created one takes the command, it really runs.
+    """ExecSync in a container that does not run MAY fail with any code; where a created one takes the
+    command, it really runs.
 
     Source: ExecSync; the CRI does not say.
     """
@@ -212,7 +249,9 @@ def test_exec_sync_in_an_unknown_container_says_not_found(runtime: Runtime) -> N
 
 
 @requirement("EXS-17")
-def test_exec_sync_inherits_environment_and_working_directory(runtime: Runtime, running: ContainerFactory) -> None:
+def test_exec_sync_inherits_environment_and_working_directory(
+    runtime: Runtime, running: ContainerFactory
+) -> None:
     """A command MUST run with the environment and in the working directory of its container.
 
     Source: ExecSync, ContainerConfig.envs and working_dir.
@@ -244,7 +283,8 @@ def test_exec_sync_inherits_user_and_groups(runtime: Runtime, running: Container
 
 @requirement("EXS-17")
 def test_exec_sync_inherits_capabilities_and_restraints(running: ContainerFactory) -> None:
-    """A command MUST have no more capabilities than its container, and the same seccomp mode and no_new_privs.
+    """A command MUST have no more capabilities than its container, and the same seccomp mode and
+    no_new_privs.
 
     Source: ExecSync, LinuxContainerSecurityContext.capabilities, seccomp and no_new_privs.
     """
@@ -259,13 +299,19 @@ def test_exec_sync_inherits_capabilities_and_restraints(running: ContainerFactor
 
 
 @requirement("EXS-17")
-def test_exec_sync_is_in_the_namespaces_of_its_container(runtime: Runtime, running_container: Container) -> None:
+def test_exec_sync_is_in_the_namespaces_of_its_container(
+    runtime: Runtime, running_container: Container
+) -> None:
     """A command MUST run in the namespaces of its container's first process.
 
     Source: ExecSync, NamespaceOption.
     """
     first, seen = (
-        runtime.stub.ExecSync(script(running_container, f"cd /proc/{process}/ns && stat -L -c '%n %i' cgroup ipc mnt net pid uts"))
+        runtime.stub.ExecSync(
+            script(
+                running_container, f"cd /proc/{process}/ns && stat -L -c '%n %i' cgroup ipc mnt net pid uts"
+            )
+        )
         for process in ("1", "self")
     )
 
@@ -274,14 +320,19 @@ def test_exec_sync_is_in_the_namespaces_of_its_container(runtime: Runtime, runni
 
 
 @requirement("EXS-18")
-def test_exec_sync_is_bound_by_the_limits_of_its_container(runtime: Runtime, running: ContainerFactory) -> None:
-    """A command MUST count against the limits of its container: one that takes more memory than the container may is killed.
+def test_exec_sync_is_bound_by_the_limits_of_its_container(
+    runtime: Runtime, running: ContainerFactory
+) -> None:
+    """A command MUST count against the limits of its container: one that takes more memory than the container
+    may is killed.
 
     Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
     """
     container = running(resources=SMALL)
 
-    answer = runtime.stub.ExecSync(command(container, "dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1"))
+    answer = runtime.stub.ExecSync(
+        command(container, "dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
+    )
 
     assert answer.exit_code == 128 + 9
     assert container.state() == cri.CONTAINER_RUNNING
@@ -289,7 +340,8 @@ def test_exec_sync_is_bound_by_the_limits_of_its_container(runtime: Runtime, run
 
 @requirement("EXS-24")
 def test_exec_sync_fails_cleanly_where_memory_is_short(runtime: Runtime, running: ContainerFactory) -> None:
-    """ExecSync in a container at its memory limit SHOULD end soon: with an error, an exit code other than 0, or all of the output.
+    """ExecSync in a container at its memory limit SHOULD end soon: with an error, an exit code other than 0,
+    or all of the output.
 
     Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
     """
@@ -301,18 +353,23 @@ def test_exec_sync_fails_cleanly_where_memory_is_short(runtime: Runtime, running
         if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
             raise
     else:
-        assert answer.exit_code or answer.stdout == b"hello\n", "the command counts as a success, and its output is not there"
+        assert answer.exit_code or answer.stdout == b"hello\n", (
+            "the command counts as a success, and its output is not there"
+        )
 
 
 @requirement("EXS-22")
 @pytest.mark.parametrize("how", ["stopped", "removed"])
 def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: Container, how: str) -> None:
-    """ExecSync MUST end soon, with an error or an exit code other than 0, when its container is stopped or removed.
+    """ExecSync MUST end soon, with an error or an exit code other than 0, when its container is stopped or
+    removed.
 
     Source: ExecSync, StopContainer, RemoveContainer.
     """
     call = runtime.stub.ExecSync.future(script(running_container, "touch /begun; sleep 50", timeout=0))
-    runtime.eventually("the command to begin", lambda: running_container.exec("test", "-e", "/begun").exit_code == 0)
+    runtime.eventually(
+        "the command to begin", lambda: running_container.exec("test", "-e", "/begun").exit_code == 0
+    )
 
     if how == "stopped":
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
@@ -325,18 +382,28 @@ def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: 
 
 
 @requirement("EXS-23")
-def test_exec_sync_that_the_client_gives_up(runtime: Runtime, running_container: Container, observe: Observe) -> None:
+def test_exec_sync_that_the_client_gives_up(
+    runtime: Runtime, running_container: Container, observe: Observe
+) -> None:
     """A command whose client gives up MAY be ended or run to its end; it is gone in either case.
 
     Source: ExecSync; the CRI does not say.
     """
-    before = runtime.eventually("the container to wait", lambda: processes(running_container), holds=lambda seen: "sleep 3600" in seen)
+    before = runtime.eventually(
+        "the container to wait", lambda: processes(running_container), holds=lambda seen: "sleep 3600" in seen
+    )
     call = runtime.stub.ExecSync.future(command(running_container, "sleep", "3", timeout=20))
-    runtime.eventually("the command to begin", lambda: processes(running_container), holds=lambda seen: "sleep 3" in seen)
+    runtime.eventually(
+        "the command to begin", lambda: processes(running_container), holds=lambda seen: "sleep 3" in seen
+    )
     begin = time.perf_counter()
     call.cancel()
 
-    runtime.eventually("the end of the command", lambda: processes(running_container), holds=lambda seen: len(seen) == len(before))
+    runtime.eventually(
+        "the end of the command",
+        lambda: processes(running_container),
+        holds=lambda seen: len(seen) == len(before),
+    )
 
     observe("is ended" if time.perf_counter() - begin < 1.5 else "runs to its end")
     assert running_container.state() == cri.CONTAINER_RUNNING
@@ -344,7 +411,9 @@ def test_exec_sync_that_the_client_gives_up(runtime: Runtime, running_container:
 
 @requirement("EXS-25")
 @pytest.mark.parametrize("given", ARGUMENTS)
-def test_exec_sync_takes_arguments_as_they_are(runtime: Runtime, running_container: Container, given: str) -> None:
+def test_exec_sync_takes_arguments_as_they_are(
+    runtime: Runtime, running_container: Container, given: str
+) -> None:
     """ExecSync SHOULD hand over long arguments and such that are not ASCII unchanged.
 
     Source: ExecSyncRequest.cmd.
@@ -355,8 +424,11 @@ def test_exec_sync_takes_arguments_as_they_are(runtime: Runtime, running_contain
 
 
 @requirement("EXS-25")
-def test_exec_sync_reports_arguments_that_are_too_long(runtime: Runtime, running_container: Container) -> None:
-    """ExecSync SHOULD fail or return an exit code other than 0 where the kernel refuses an argument for its length.
+def test_exec_sync_reports_arguments_that_are_too_long(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """ExecSync SHOULD fail or return an exit code other than 0 where the kernel refuses an argument for its
+    length.
 
     Source: ExecSyncRequest.cmd; execve(2) takes no argument of more than 32 pages.
     """

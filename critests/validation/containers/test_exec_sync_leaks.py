@@ -19,7 +19,9 @@ WARM_UP_BATCHES = 2
 """What the daemon opens and keeps once, it has by then."""
 SETTLE_SECONDS = 5.0
 MOST_LEFT = BATCHES * BATCH // 5
-"""A leak leaves one of something for every command; a fifth of that is more than what comes and goes by itself."""
+"""A leak leaves one of something for every command; a fifth of that is more than what comes and goes by
+itself.
+"""
 
 Remains = Callable[[], dict[str, int]]
 
@@ -39,7 +41,10 @@ def container(own_runtime: OwnRuntime, token: str) -> Container:
 @pytest.fixture
 def remains(own_runtime: OwnRuntime, container: Container, token: str) -> Remains:
     """Count what the daemon and the process beside the container hold now."""
-    first = next((process for process in psutil.process_iter(["cmdline"]) if token in (process.info["cmdline"] or ())), None)
+    first = next(
+        (process for process in psutil.process_iter(["cmdline"]) if token in (process.info["cmdline"] or ())),
+        None,
+    )
     beside = first.parent() if first and container.id else None
     if beside is None or own_runtime.process is None:
         blocked("the processes of the daemon and of the container cannot be seen from here")
@@ -68,7 +73,9 @@ def run_commands(own_runtime: OwnRuntime, container: Container, batches: int) ->
 @requirement("EXS-21")
 @slow
 @disruptive
-def test_many_commands_leave_nothing_behind(own_runtime: OwnRuntime, container: Container, remains: Remains) -> None:
+def test_many_commands_leave_nothing_behind(
+    own_runtime: OwnRuntime, container: Container, remains: Remains
+) -> None:
     """After many commands there SHOULD be no more processes, open files and state files than before.
 
     Source: ExecSync; not stated by the CRI, probes run commands for as long as a pod lives.
@@ -79,6 +86,10 @@ def test_many_commands_leave_nothing_behind(own_runtime: OwnRuntime, container: 
     run_commands(own_runtime, container, BATCHES)
 
     def left() -> dict[str, int]:
-        return {what: more for what, number in remains().items() if (more := number - before[what]) > MOST_LEFT}
+        return {
+            what: more for what, number in remains().items() if (more := number - before[what]) > MOST_LEFT
+        }
 
-    own_runtime.eventually(f"what {BATCHES * BATCH} commands leave behind to go", left, SETTLE_SECONDS, lambda more: not more)
+    own_runtime.eventually(
+        f"what {BATCHES * BATCH} commands leave behind to go", left, SETTLE_SECONDS, lambda more: not more
+    )

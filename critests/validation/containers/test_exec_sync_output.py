@@ -29,7 +29,9 @@ LEFT_SECONDS = 6
 PARALLEL = 16
 """More than probes and hooks need at once."""
 MANY = 50
-"""As many have been seen to stall a pod for good, its removal included, so they get a runtime of their own."""
+"""As many have been seen to stall a pod for good, its removal included, so they get a runtime of their
+own.
+"""
 MANY_SECONDS = 15.0
 """How long they may take together; on a busy machine with two cores it was four seconds."""
 LINE = b"0123456789abcdef\n"
@@ -83,7 +85,9 @@ def much(size: int) -> bytes:
     return (LINE * (size // len(LINE) + 1))[:size]
 
 
-def answered(stub: Callable[..., cri.ExecSyncResponse], request: cri.ExecSyncRequest) -> cri.ExecSyncResponse | None:
+def answered(
+    stub: Callable[..., cri.ExecSyncResponse], request: cri.ExecSyncRequest
+) -> cri.ExecSyncResponse | None:
     """Return the answer; None where the call failed because there was too much to say."""
     try:
         return stub(request)
@@ -110,11 +114,14 @@ def test_exec_sync_returns_the_exact_bytes(runtime: Runtime, running_container: 
 
 @requirement("EXS-01/small")
 def test_exec_sync_keeps_stdout_and_stderr_apart(runtime: Runtime, running_container: Container) -> None:
-    """ExecSync MUST return what a command printed to its standard output and to its standard error apart from each other.
+    """ExecSync MUST return what a command printed to its standard output and to its standard error apart from
+    each other.
 
     Source: ExecSyncResponse.stdout and stderr.
     """
-    answer = runtime.stub.ExecSync(script(running_container, "echo to output; echo to error >&2; echo more output"))
+    answer = runtime.stub.ExecSync(
+        script(running_container, "echo to output; echo to error >&2; echo more output")
+    )
 
     assert answer.stdout == b"to output\nmore output\n"
     assert answer.stderr == b"to error\n"
@@ -133,8 +140,11 @@ def test_exec_sync_returns_large_output_whole(runtime: Runtime, running_containe
 
 
 @requirement("EXS-10/ends")
-def test_exec_sync_ends_with_a_child_in_the_background(runtime: Runtime, running_container: Container) -> None:
-    """ExecSync of a command that leaves a child behind which holds its output MUST return when that child ends at the latest.
+def test_exec_sync_ends_with_a_child_in_the_background(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """ExecSync of a command that leaves a child behind which holds its output MUST return when that child
+    ends at the latest.
 
     Source: ExecSync. The container and the runtime go on.
     """
@@ -142,28 +152,38 @@ def test_exec_sync_ends_with_a_child_in_the_background(runtime: Runtime, running
 
     assert call.response.stdout == b"begun\n"
     assert call.response.exit_code == 0
-    assert call.seconds < 1 + MARGIN_SECONDS * runtime.scale, f"ended after {call.seconds:.1f} s, the child after 1 s"
+    assert call.seconds < 1 + MARGIN_SECONDS * runtime.scale, (
+        f"ended after {call.seconds:.1f} s, the child after 1 s"
+    )
     assert running_container.output("echo", "alive") == "alive"
 
 
 @slow
 @requirement("EXS-10/bounded")
-def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(runtime: Runtime, running_container: Container) -> None:
+def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(
+    runtime: Runtime, running_container: Container
+) -> None:
     """ExecSync SHOULD NOT wait beyond its time-out for a child that the command left behind.
 
     Source: ExecSyncRequest.timeout.
     """
     begin = time.perf_counter()
     with contextlib.suppress(grpc.RpcError):
-        runtime.stub.ExecSync(script(running_container, f"sleep {LEFT_SECONDS * runtime.scale:g} & echo begun", timeout=1))
+        runtime.stub.ExecSync(
+            script(running_container, f"sleep {LEFT_SECONDS * runtime.scale:g} & echo begun", timeout=1)
+        )
     seconds = time.perf_counter() - begin
 
-    assert seconds < 1 + MARGIN_SECONDS * runtime.scale, f"ended after {seconds:.1f} s, with a time-out of 1 s"
+    assert seconds < 1 + MARGIN_SECONDS * runtime.scale, (
+        f"ended after {seconds:.1f} s, with a time-out of 1 s"
+    )
     assert running_container.output("echo", "alive") == "alive"
 
 
 @requirement("EXS-11")
-def test_output_of_a_child_in_the_background(runtime: Runtime, running_container: Container, observe: Observe) -> None:
+def test_output_of_a_child_in_the_background(
+    runtime: Runtime, running_container: Container, observe: Observe
+) -> None:
     """What a child in the background prints after the command has ended MAY be part of the output.
 
     Source: ExecSyncResponse.stdout; the CRI does not say.
@@ -175,15 +195,20 @@ def test_output_of_a_child_in_the_background(runtime: Runtime, running_container
 
 
 @requirement("EXS-12/survives")
-def test_exec_sync_survives_too_much_output(runtime: Runtime, wide: Connection, running_container: Container) -> None:
-    """ExecSync of a command that prints more than 16 MiB MUST fail with ResourceExhausted, or return the beginning and the exit code.
+def test_exec_sync_survives_too_much_output(
+    runtime: Runtime, wide: Connection, running_container: Container
+) -> None:
+    """ExecSync of a command that prints more than 16 MiB MUST fail with ResourceExhausted, or return the
+    beginning and the exit code.
 
     Source: ExecSyncResponse.stdout.
     """
     answer = answered(wide.runtime.ExecSync, script(running_container, printing(MUCH_BYTES), timeout=40))
 
     if answer is not None:
-        assert much(MUCH_BYTES).startswith(answer.stdout), "what was returned is not the beginning of the output"
+        assert much(MUCH_BYTES).startswith(answer.stdout), (
+            "what was returned is not the beginning of the output"
+        )
         assert answer.stdout
         assert answer.exit_code == 7
     assert runtime.stub.ExecSync(script(running_container, "echo alive")).stdout == b"alive\n"
@@ -206,13 +231,17 @@ def test_exec_sync_cuts_stderr_at_16_mib(wide: Connection, running_container: Co
 
     Source: ExecSyncResponse.stderr.
     """
-    answer = answered(wide.runtime.ExecSync, script(running_container, printing(MUCH_BYTES, descriptor=2), timeout=40))
+    answer = answered(
+        wide.runtime.ExecSync, script(running_container, printing(MUCH_BYTES, descriptor=2), timeout=40)
+    )
 
     assert len(answer.stderr if answer else b"") <= CAP_BYTES
 
 
 @requirement("EXS-14")
-def test_an_answer_that_is_too_large_costs_only_its_call(runtime: Runtime, running_container: Container) -> None:
+def test_an_answer_that_is_too_large_costs_only_its_call(
+    runtime: Runtime, running_container: Container
+) -> None:
     """An ExecSync whose answer is larger than the client takes SHOULD fail alone: the connection goes on.
 
     Source: the kubelet's limit of 16 MiB for one message.
@@ -227,14 +256,19 @@ def test_an_answer_that_is_too_large_costs_only_its_call(runtime: Runtime, runni
 
 
 @requirement("EXS-19")
-def test_exec_sync_in_a_container_with_a_terminal_has_none(runtime: Runtime, running: ContainerFactory) -> None:
-    """ExecSync in a container with a terminal MUST return the bytes as printed, both streams apart, from a command that has no terminal.
+def test_exec_sync_in_a_container_with_a_terminal_has_none(
+    runtime: Runtime, running: ContainerFactory
+) -> None:
+    """ExecSync in a container with a terminal MUST return the bytes as printed, both streams apart, from a
+    command that has no terminal.
 
     Source: ExecSync, ContainerConfig.tty, which is about the container's own process.
     """
     container = running(tty=True)
 
-    answer = runtime.stub.ExecSync(script(container, "test -t 1 && echo terminal; printf 'one\\ntwo\\n'; echo error >&2"))
+    answer = runtime.stub.ExecSync(
+        script(container, "test -t 1 && echo terminal; printf 'one\\ntwo\\n'; echo error >&2")
+    )
 
     assert answer.stdout == b"one\ntwo\n"
     assert answer.stderr == b"error\n"
@@ -242,7 +276,8 @@ def test_exec_sync_in_a_container_with_a_terminal_has_none(runtime: Runtime, run
 
 @requirement("EXS-20")
 def test_commands_at_the_same_time_are_not_mixed_up(runtime: Runtime, running_container: Container) -> None:
-    """Commands that run at the same time in one container MUST all succeed, each with its own output and exit code.
+    """Commands that run at the same time in one container MUST all succeed, each with its own output and exit
+    code.
 
     Source: ExecSync.
     """
@@ -250,23 +285,30 @@ def test_commands_at_the_same_time_are_not_mixed_up(runtime: Runtime, running_co
 
     answers = [call.result() for call in calls]
 
-    assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [said(n) for n in range(PARALLEL)]
+    assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [
+        said(n) for n in range(PARALLEL)
+    ]
 
 
 @requirement("EXS-20")
 @slow
 @disruptive
 def test_fifty_commands_at_the_same_time_all_succeed(own_runtime: OwnRuntime) -> None:
-    """Fifty commands that run at the same time in one container MUST all succeed, each with its own output and exit code.
+    """Fifty commands that run at the same time in one container MUST all succeed, each with its own output
+    and exit code.
 
     Source: ExecSync.
     """
     container = own_runtime.container(own_runtime.sandbox(), command=shell(WAITING))
     seconds = MANY_SECONDS * own_runtime.scale
 
-    calls = [own_runtime.stub.ExecSync.future(script(container, saying(n)), timeout=seconds) for n in range(MANY)]
+    calls = [
+        own_runtime.stub.ExecSync.future(script(container, saying(n)), timeout=seconds) for n in range(MANY)
+    ]
 
     codes = Counter(call.code().name for call in calls)
     assert codes == {"OK": MANY}
     answers = [call.result() for call in calls]
-    assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [said(n) for n in range(MANY)]
+    assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [
+        said(n) for n in range(MANY)
+    ]

@@ -20,7 +20,11 @@ GREEDY = "dd if=/dev/zero of=/dev/null bs=96M count=1"
 @pytest.fixture
 def with_a_killed_child(running: ContainerFactory) -> Container:
     """A container whose first process lives on after the kernel has killed its child for its memory."""
-    return running(script=f"{GREEDY}; echo child ended with $?; {WAITING}", resources=SMALL, wait_for_log="child ended with 137")
+    return running(
+        script=f"{GREEDY}; echo child ended with $?; {WAITING}",
+        resources=SMALL,
+        wait_for_log="child ended with 137",
+    )
 
 
 @requirement("CTR-21")
@@ -40,7 +44,8 @@ def test_the_exit_code_is_told_exactly(exited: ContainerFactory, code: int) -> N
 def test_the_end_of_a_process_is_told_after_its_start(exited: ContainerFactory) -> None:
     """The end of a process that ends by itself MUST NOT be told as a time before its start.
 
-    Source: ContainerStatus.started_at and finished_at. The process lives for longer than it takes to note the time of its start.
+    Source: ContainerStatus.started_at and finished_at. The process lives for longer than it takes to note the
+    time of its start.
     """
     status = exited(script="sleep 0.3").status()
 
@@ -54,7 +59,8 @@ def test_the_end_of_a_process_is_told_after_its_start(exited: ContainerFactory) 
 def test_the_reason_tells_success_from_failure(exited: ContainerFactory, code: int, reason: str) -> None:
     """The reason of an ended container SHOULD be Completed for the exit code 0 and Error for another.
 
-    Source: ContainerStatus.reason; not stated by the CRI beyond the form, every runtime does it and the kubelet shows it.
+    Source: ContainerStatus.reason; not stated by the CRI beyond the form, every runtime does it and the
+    kubelet shows it.
     """
     status = exited(script=f"exit {code}").status()
 
@@ -62,11 +68,16 @@ def test_the_reason_tells_success_from_failure(exited: ContainerFactory, code: i
 
 
 @requirement("CTR-23")
-@pytest.mark.parametrize(("name", "number"), [("HUP", 1), ("SEGV", 11), ("KILL", 9)], ids=["hang-up", "segmentation fault", "kill"])
-def test_death_by_a_signal_gives_128_and_its_number(new_sandbox: SandboxFactory, running: ContainerFactory, name: str, number: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "number"), [("HUP", 1), ("SEGV", 11), ("KILL", 9)], ids=["hang-up", "segmentation fault", "kill"]
+)
+def test_death_by_a_signal_gives_128_and_its_number(
+    new_sandbox: SandboxFactory, running: ContainerFactory, name: str, number: int
+) -> None:
     """A process that a signal kills MUST be reported with 128 plus the number of the signal.
 
-    Source: ContainerStatus.exit_code. The PID namespace is the pod's, because the kernel spares the first process of a namespace.
+    Source: ContainerStatus.exit_code. The PID namespace is the pod's, because the kernel spares the first
+    process of a namespace.
     """
     pod = new_sandbox(namespaces=POD_PID)
 
@@ -77,18 +88,23 @@ def test_death_by_a_signal_gives_128_and_its_number(new_sandbox: SandboxFactory,
 
 @requirement("CTR-24")
 def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, running: ContainerFactory) -> None:
-    """A container whose first process the kernel kills for its memory MUST be reported with the reason OOMKilled and the code 137.
+    """A container whose first process the kernel kills for its memory MUST be reported with the reason
+    OOMKilled and the code 137.
 
     Source: ContainerStatus.reason, whose text for this case the CRI fixes.
     """
     container = running(command=["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"], resources=SMALL)
 
     assert container.exited().exit_code == 137
-    runtime.eventually("the reason OOMKilled", container.status, 10, lambda status: status.reason == "OOMKilled")
+    runtime.eventually(
+        "the reason OOMKilled", container.status, 10, lambda status: status.reason == "OOMKilled"
+    )
 
 
 @requirement("CTR-25/running")
-def test_a_container_outlives_a_child_killed_for_its_memory(runtime: Runtime, with_a_killed_child: Container) -> None:
+def test_a_container_outlives_a_child_killed_for_its_memory(
+    runtime: Runtime, with_a_killed_child: Container
+) -> None:
     """A container whose child the kernel kills for its memory MUST keep running, and MUST be stoppable.
 
     Source: ContainerStatus.state, StopContainer.
@@ -104,7 +120,8 @@ def test_a_container_outlives_a_child_killed_for_its_memory(runtime: Runtime, wi
 def test_reason_after_a_child_was_killed_for_its_memory(
     runtime: Runtime, with_a_killed_child: Container, observe: Callable[[str], None]
 ) -> None:
-    """The reason of a container whose child was killed for its memory MAY read OOMKilled, before its end or after.
+    """The reason of a container whose child was killed for its memory MAY read OOMKilled, before its end or
+    after.
 
     Source: ContainerStatus.reason; the CRI speaks of the container, not of one process.
     """
@@ -119,7 +136,8 @@ def test_reason_after_a_child_was_killed_for_its_memory(
 
 @requirement("CTR-27")
 def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, created: ContainerFactory) -> None:
-    """A process that ends at once MUST be seen as EXITED with its code, even if it ended before StartContainer returned.
+    """A process that ends at once MUST be seen as EXITED with its code, even if it ended before
+    StartContainer returned.
 
     Source: StartContainer, ContainerStatus.
     """

@@ -1,4 +1,6 @@
-"""CTR: a process that cannot be started. Some runtimes find out in CreateContainer, others in StartContainer; either will do."""
+"""CTR: a process that cannot be started. Some runtimes find out in CreateContainer, others in StartContainer;
+either will do.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +39,9 @@ Try = Callable[[cri.ContainerConfig], Attempt]
 
 
 def listed(runtime: Runtime, container: Container) -> list[cri.Container]:
-    """Return the entry of a container in the list of containers; empty where a runtime has taken away what could not start."""
+    """Return the entry of a container in the list of containers; empty where a runtime has taken away what
+    could not start.
+    """
     wanted = cri.ContainerFilter(id=container.id)
     return list(runtime.stub.ListContainers(cri.ListContainersRequest(filter=wanted)).containers)
 
@@ -71,11 +75,14 @@ def attempt(runtime: Runtime, sandbox: Sandbox, made: Made) -> Try:
 def test_a_file_that_is_no_program_never_seems_to_run(
     runtime: Runtime, attempt: Try, container_config: ContainerConfigFactory, registry: TestRegistry
 ) -> None:
-    """A container whose file the kernel cannot execute MUST NOT stay created or running: a call fails or it ends as failed.
+    """A container whose file the kernel cannot execute MUST NOT stay created or running: a call fails or it
+    ends as failed.
 
     Source: StartContainer, ContainerStatus.state and exit_code.
     """
-    broken = registry.mint(changes={"files": [{"path": "bin/broken", "content": "no program\n", "mode": 0o755}]})
+    broken = registry.mint(
+        changes={"files": [{"path": "bin/broken", "content": "no program\n", "mode": 0o755}]}
+    )
 
     tried = attempt(container_config(image=registry.pull(broken), command=["/bin/broken"]))
 
@@ -89,7 +96,9 @@ def test_a_file_that_is_no_program_never_seems_to_run(
 
 
 @requirement("CTR-15/error")
-def test_a_program_that_does_not_exist_is_an_error(attempt: Try, container_config: ContainerConfigFactory) -> None:
+def test_a_program_that_does_not_exist_is_an_error(
+    attempt: Try, container_config: ContainerConfigFactory
+) -> None:
     """CreateContainer or StartContainer MUST fail where the command does not exist in the container.
 
     Source: ContainerConfig.command.
@@ -103,7 +112,8 @@ def test_a_program_that_does_not_exist_is_an_error(attempt: Try, container_confi
 def test_form_of_a_failed_start(
     runtime: Runtime, attempt: Try, container_config: ContainerConfigFactory, observe: Callable[[str], None]
 ) -> None:
-    """A command that does not exist MAY fail in CreateContainer or in StartContainer; the state that is left is recorded.
+    """A command that does not exist MAY fail in CreateContainer or in StartContainer; the state that is left
+    is recorded.
 
     Source: ContainerStatus; the CRI does not say which of the two calls looks for the file.
     """
@@ -117,12 +127,17 @@ def test_form_of_a_failed_start(
         observe("StartContainer fails; the container is gone")
         return
     status = tried.container.status()
-    observe(f"StartContainer fails; {cri.ContainerState.Name(status.state)}, {status.exit_code}, {status.reason or 'no reason'}")
+    observe(
+        f"StartContainer fails; {cri.ContainerState.Name(status.state)}, {status.exit_code},"
+        f" {status.reason or 'no reason'}"
+    )
     assert status.state != cri.CONTAINER_RUNNING
 
 
 @requirement("CTR-16")
-def test_a_file_without_permission_to_execute_is_an_error(attempt: Try, container_config: ContainerConfigFactory) -> None:
+def test_a_file_without_permission_to_execute_is_an_error(
+    attempt: Try, container_config: ContainerConfigFactory
+) -> None:
     """CreateContainer or StartContainer MUST fail where the command is a file without permission to execute.
 
     Source: ContainerConfig.command.
@@ -150,5 +165,7 @@ def test_a_container_that_could_not_start_can_be_replaced(
     assert not second.failed
     assert second.container is not None
     assert second.container.state() == cri.CONTAINER_RUNNING
-    inside = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))).containers
+    inside = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))
+    ).containers
     assert [item.id for item in inside if item.metadata.name == config.metadata.name] == [second.container.id]

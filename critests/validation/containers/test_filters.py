@@ -1,4 +1,6 @@
-"""CTA: lists of containers, and what a filter leaves of them. Other containers may be there: each test looks for its own."""
+"""CTA: lists of containers, and what a filter leaves of them. Other containers may be there: each test looks
+for its own.
+"""
 
 import secrets
 from collections.abc import Callable
@@ -23,7 +25,9 @@ def ids(answer: cri.ListContainersResponse) -> list[str]:
 
 
 @requirement("CTA-17")
-def test_list_without_filter_has_containers_in_every_state(runtime: Runtime, container_in: ContainerFactory) -> None:
+def test_list_without_filter_has_containers_in_every_state(
+    runtime: Runtime, container_in: ContainerFactory
+) -> None:
     """ListContainers without a filter MUST list containers in every state, each once.
 
     Source: ListContainersRequest.filter.
@@ -44,35 +48,45 @@ def test_list_filters_by_id(runtime: Runtime, container: Container, created: Con
     """
     created()
 
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id)))
+    answer = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))
+    )
 
     assert ids(answer) == [container.id]
 
 
 @requirement("CTA-18")
 @pytest.mark.parametrize("state", STATES, ids=NAMES)
-def test_list_filters_containers_by_state(runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState") -> None:
+def test_list_filters_containers_by_state(
+    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
+) -> None:
     """A filter with a state MUST leave only containers in that state.
 
     Source: ContainerFilter.state.
     """
     made = {other: container_in(other).id for other in STATES}
 
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(state=cri.ContainerStateValue(state=state))))
+    answer = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(state=cri.ContainerStateValue(state=state)))
+    )
 
     assert {item.state for item in answer.containers} == {state}
     assert set(ids(answer)) & set(made.values()) == {made[state]}
 
 
 @requirement("CTA-18")
-def test_list_filters_by_sandbox(runtime: Runtime, container: Container, own_sandbox: Sandbox, created: ContainerFactory) -> None:
+def test_list_filters_by_sandbox(
+    runtime: Runtime, container: Container, own_sandbox: Sandbox, created: ContainerFactory
+) -> None:
     """A filter with a sandbox MUST leave only the containers of that sandbox.
 
     Source: ContainerFilter.pod_sandbox_id.
     """
     wanted = {created(in_sandbox=own_sandbox).id, created(in_sandbox=own_sandbox).id}
 
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id)))
+    answer = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
+    )
 
     assert set(ids(answer)) == wanted
     assert container.id not in wanted
@@ -113,7 +127,9 @@ def test_list_is_empty_for_labels_that_no_container_has(runtime: Runtime, create
 
 CONTRADICTIONS: dict[str, Callable[[cri.ContainerFilter], None]] = {
     "another id": lambda chosen: chosen.MergeFrom(cri.ContainerFilter(id=NO_SUCH_ID)),
-    "another state": lambda chosen: chosen.MergeFrom(cri.ContainerFilter(state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED))),
+    "another state": lambda chosen: chosen.MergeFrom(
+        cri.ContainerFilter(state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED))
+    ),
     "another sandbox": lambda chosen: chosen.MergeFrom(cri.ContainerFilter(pod_sandbox_id=NO_SUCH_ID)),
     "another label": lambda chosen: chosen.MergeFrom(cri.ContainerFilter(label_selector={"colour": "blue"})),
 }
@@ -144,7 +160,9 @@ def test_list_finds_a_container_by_every_field_at_once(runtime: Runtime, exact: 
 
 @requirement("CTA-20")
 @pytest.mark.parametrize("contradiction", CONTRADICTIONS)
-def test_list_is_empty_when_one_field_of_the_filter_does_not_fit(runtime: Runtime, exact: cri.ContainerFilter, contradiction: str) -> None:
+def test_list_is_empty_when_one_field_of_the_filter_does_not_fit(
+    runtime: Runtime, exact: cri.ContainerFilter, contradiction: str
+) -> None:
     """A filter of which one field does not fit MUST leave out a container that all the others fit.
 
     Source: ContainerFilter, whose fields hold together.
@@ -157,20 +175,28 @@ def test_list_is_empty_when_one_field_of_the_filter_does_not_fit(runtime: Runtim
 
 
 @requirement("CTA-21")
-def test_a_filter_without_state_is_not_one_for_created(runtime: Runtime, container_in: ContainerFactory, own_sandbox: Sandbox) -> None:
-    """A filter whose state is not set MUST leave containers in every state; one for CREATED, the state of number 0, only those.
+def test_a_filter_without_state_is_not_one_for_created(
+    runtime: Runtime, container_in: ContainerFactory, own_sandbox: Sandbox
+) -> None:
+    """A filter whose state is not set MUST leave containers in every state; one for CREATED, the state of
+    number 0, only those.
 
     Source: ContainerFilter.state, which is a message so that the two can be told apart.
     """
     made = {container_in(state, in_sandbox=own_sandbox).id: state for state in STATES}
-    without, created = cri.ContainerFilter(pod_sandbox_id=own_sandbox.id), cri.ContainerFilter(pod_sandbox_id=own_sandbox.id)
+    without, created = (
+        cri.ContainerFilter(pod_sandbox_id=own_sandbox.id),
+        cri.ContainerFilter(pod_sandbox_id=own_sandbox.id),
+    )
     created.state.state = cri.CONTAINER_CREATED
 
     all_states = runtime.stub.ListContainers(cri.ListContainersRequest(filter=without))
     only_created = runtime.stub.ListContainers(cri.ListContainersRequest(filter=created))
 
     assert set(ids(all_states)) == set(made)
-    assert ids(only_created) == [container_id for container_id, state in made.items() if state == cri.CONTAINER_CREATED]
+    assert ids(only_created) == [
+        container_id for container_id, state in made.items() if state == cri.CONTAINER_CREATED
+    ]
 
 
 @requirement("CTA-22")
@@ -179,14 +205,18 @@ def test_list_is_empty_for_an_unknown_sandbox(runtime: Runtime, container: Conta
 
     Source: ContainerFilter.pod_sandbox_id.
     """
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=NO_SUCH_ID)))
+    answer = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=NO_SUCH_ID))
+    )
 
     assert ids(answer) == []
     assert container.id
 
 
 @requirement("CTA-25")
-def test_the_sandbox_itself_is_no_container(runtime: Runtime, own_sandbox: Sandbox, created: ContainerFactory) -> None:
+def test_the_sandbox_itself_is_no_container(
+    runtime: Runtime, own_sandbox: Sandbox, created: ContainerFactory
+) -> None:
     """ListContainers MUST NOT list what a runtime runs for the sandbox itself.
 
     Source: ListContainers; not stated by the CRI, the kubelet would kill what it has not made.

@@ -7,7 +7,13 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import WAITING, AdoptContainer, ContainerConfigFactory, ContainerFactory, creation
+from critests.fixtures.containers import (
+    WAITING,
+    AdoptContainer,
+    ContainerConfigFactory,
+    ContainerFactory,
+    creation,
+)
 from critests.fixtures.images import TestImages, TestRegistry
 from critests.fixtures.marks import requirement
 from critests.fixtures.outcomes import blocked
@@ -27,13 +33,18 @@ REFERENCES: dict[str, Callable[[ImageName, cri.Image], str]] = {
 
 def of_the_name(runtime: Runtime, sandbox: Sandbox, name: str) -> list[cri.Container]:
     """Return the containers of a name that are listed in a sandbox."""
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id)))
+    answer = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))
+    )
     return [item for item in answer.containers if item.metadata.name == name]
 
 
 @requirement("CTR-01")
 def test_create_container_returns_a_container_that_has_not_run(
-    runtime: Runtime, sandbox: Sandbox, container_config: ContainerConfigFactory, adopt_container: AdoptContainer
+    runtime: Runtime,
+    sandbox: Sandbox,
+    container_config: ContainerConfigFactory,
+    adopt_container: AdoptContainer,
 ) -> None:
     """CreateContainer MUST return the id of a container in state CREATED that has neither begun nor ended.
 
@@ -50,10 +61,13 @@ def test_create_container_returns_a_container_that_has_not_run(
 
 
 @requirement("CTR-02")
-def test_nothing_of_a_container_runs_before_it_is_started(created: ContainerFactory, running: ContainerFactory) -> None:
+def test_nothing_of_a_container_runs_before_it_is_started(
+    created: ContainerFactory, running: ContainerFactory
+) -> None:
     """A container's process MUST NOT run before StartContainer.
 
-    Source: CreateContainer, StartContainer. A container that is made later and has printed its line shows that there was time enough.
+    Source: CreateContainer, StartContainer. A container that is made later and has printed its line shows
+    that there was time enough.
     """
     waiting = created(script="echo began")
     running(script=f"echo began; {WAITING}", wait_for_log="began")
@@ -87,7 +101,8 @@ def test_create_container_does_not_pull_a_missing_image(
 ) -> None:
     """CreateContainer MUST fail where the image is not on the node, and MUST NOT pull it by itself.
 
-    Source: ContainerConfig.image; not stated by the CRI, the kubelet decides by its pull policy and pulls before it creates.
+    Source: ContainerConfig.image; not stated by the CRI, the kubelet decides by its pull policy and pulls
+    before it creates.
     """
     absent = registry.mint()
     config = container_config(image=ImageName(absent.reference, absent.reference))
@@ -107,12 +122,15 @@ def test_every_name_of_an_image_leads_to_the_same_image(
     adopt_container: AdoptContainer,
     form: str,
 ) -> None:
-    """CreateContainer MUST take what the pull returned, the image's id, a tag and a repository digest for the same image.
+    """CreateContainer MUST take what the pull returned, the image's id, a tag and a repository digest for the
+    same image.
 
     Source: ContainerConfig.image, PullImageResponse.image_ref, Image.
     """
     name = images.pull("process")
-    image = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=name.reference))).image
+    image = runtime.images.ImageStatus(
+        cri.ImageStatusRequest(image=cri.ImageSpec(image=name.reference))
+    ).image
     config = container_config(image=name, script="echo $FROM_IMAGE")
     config.image.image = REFERENCES[form](name, image) or blocked(f"ImageStatus tells no {form}")
 
@@ -124,7 +142,9 @@ def test_every_name_of_an_image_leads_to_the_same_image(
 
 
 @requirement("CTR-07/never-two")
-def test_a_name_and_attempt_twice_never_makes_two_containers(runtime: Runtime, sandbox: Sandbox, container: Container) -> None:
+def test_a_name_and_attempt_twice_never_makes_two_containers(
+    runtime: Runtime, sandbox: Sandbox, container: Container
+) -> None:
     """A container's name and attempt MUST NOT be there twice in one sandbox.
 
     Source: ContainerMetadata.
@@ -132,7 +152,9 @@ def test_a_name_and_attempt_twice_never_makes_two_containers(runtime: Runtime, s
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.CreateContainer(creation(sandbox, container.config))
 
-    assert [item.id for item in of_the_name(runtime, sandbox, container.config.metadata.name)] == [container.id]
+    assert [item.id for item in of_the_name(runtime, sandbox, container.config.metadata.name)] == [
+        container.id
+    ]
 
 
 @requirement("CTR-07/form")
@@ -155,7 +177,11 @@ def test_form_of_the_answer_to_a_name_and_attempt_twice(
 
 @requirement("CTR-08")
 def test_a_container_is_made_again_with_the_next_attempt(
-    runtime: Runtime, sandbox: Sandbox, exited: ContainerFactory, container_config: ContainerConfigFactory, adopt_container: AdoptContainer
+    runtime: Runtime,
+    sandbox: Sandbox,
+    exited: ContainerFactory,
+    container_config: ContainerConfigFactory,
+    adopt_container: AdoptContainer,
 ) -> None:
     """CreateContainer MUST succeed beside an ended container of the same name and an earlier attempt.
 
@@ -169,7 +195,9 @@ def test_a_container_is_made_again_with_the_next_attempt(
     second = adopt_container(answer.container_id, sandbox, config)
     second.start()
     assert second.state() == cri.CONTAINER_RUNNING
-    assert {item.metadata.attempt: item.id for item in of_the_name(runtime, sandbox, config.metadata.name)} == {0: first.id, 1: second.id}
+    assert {
+        item.metadata.attempt: item.id for item in of_the_name(runtime, sandbox, config.metadata.name)
+    } == {0: first.id, 1: second.id}
 
 
 @requirement("CTR-09")
@@ -189,7 +217,11 @@ def test_containers_of_one_name_live_in_two_sandboxes(
 
 @requirement("CTR-10")
 def test_a_name_and_attempt_after_removal(
-    runtime: Runtime, sandbox: Sandbox, container: Container, adopt_container: AdoptContainer, observe: Callable[[str], None]
+    runtime: Runtime,
+    sandbox: Sandbox,
+    container: Container,
+    adopt_container: AdoptContainer,
+    observe: Callable[[str], None],
 ) -> None:
     """The name and attempt of a removed container MAY be used again.
 
@@ -198,7 +230,11 @@ def test_a_name_and_attempt_after_removal(
     container.discard()
 
     try:
-        again = adopt_container(runtime.stub.CreateContainer(creation(sandbox, container.config)).container_id, sandbox, container.config)
+        again = adopt_container(
+            runtime.stub.CreateContainer(creation(sandbox, container.config)).container_id,
+            sandbox,
+            container.config,
+        )
         observe("works")
     except grpc.RpcError as error:
         observe(f"fails with {error.code().name}")
@@ -211,18 +247,28 @@ def test_a_name_and_attempt_after_removal(
 
 @requirement("CTR-11")
 def test_a_failed_create_leaves_nothing_behind(
-    runtime: Runtime, sandbox: Sandbox, container_config: ContainerConfigFactory, adopt_container: AdoptContainer, image: ImageName
+    runtime: Runtime,
+    sandbox: Sandbox,
+    container_config: ContainerConfigFactory,
+    adopt_container: AdoptContainer,
+    image: ImageName,
 ) -> None:
-    """CreateContainer that failed MUST leave neither a container nor a log file, and its name and attempt MUST be free.
+    """CreateContainer that failed MUST leave neither a container nor a log file, and its name and attempt
+    MUST be free.
 
     Source: CreateContainer; not stated by the CRI, the kubelet would try again for ever otherwise.
     """
     config = container_config()
     request = creation(sandbox, config)
-    request.config.image.image = request.config.image.user_specified_image = f"{image.written.rpartition(':')[0]}:no-such-tag"
+    request.config.image.image = request.config.image.user_specified_image = (
+        f"{image.written.rpartition(':')[0]}:no-such-tag"
+    )
     refusal(runtime.stub.CreateContainer, request)
 
-    left, log = of_the_name(runtime, sandbox, config.metadata.name), (sandbox.log_directory / config.log_path).exists()
+    left, log = (
+        of_the_name(runtime, sandbox, config.metadata.name),
+        (sandbox.log_directory / config.log_path).exists(),
+    )
     request.config.CopyFrom(config)
     answer = runtime.stub.CreateContainer(request)
 
@@ -233,14 +279,21 @@ def test_a_failed_create_leaves_nothing_behind(
 
 @requirement("CTR-12")
 def test_a_create_that_the_client_gave_up_can_be_tried_again(
-    runtime: Runtime, sandbox: Sandbox, container_config: ContainerConfigFactory, adopt_container: AdoptContainer
+    runtime: Runtime,
+    sandbox: Sandbox,
+    container_config: ContainerConfigFactory,
+    adopt_container: AdoptContainer,
 ) -> None:
-    """CreateContainer that is tried again after the client's deadline MUST in the end make exactly one container.
+    """CreateContainer that is tried again after the client's deadline MUST in the end make exactly one
+    container.
 
-    Source: CreateContainer; not stated by the CRI, the kubelet gives up after its runtime request time-out and tries again.
+    Source: CreateContainer; not stated by the CRI, the kubelet gives up after its runtime request time-out
+    and tries again.
     """
     config = container_config()
-    request = cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+    request = cri.CreateContainerRequest(
+        pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
+    )
     with contextlib.suppress(grpc.RpcError):
         adopt_container(runtime.stub.CreateContainer(request, timeout=0.015).container_id, sandbox, config)
 
@@ -249,7 +302,9 @@ def test_a_create_that_the_client_gave_up_can_be_tried_again(
             return runtime.stub.CreateContainer(request).container_id
         return "".join(item.id for item in of_the_name(runtime, sandbox, config.metadata.name))
 
-    container = adopt_container(runtime.eventually("a CreateContainer that succeeds", tried_again), sandbox, config)
+    container = adopt_container(
+        runtime.eventually("a CreateContainer that succeeds", tried_again), sandbox, config
+    )
 
     assert [item.id for item in of_the_name(runtime, sandbox, config.metadata.name)] == [container.id]
     container.start()
@@ -258,7 +313,8 @@ def test_a_create_that_the_client_gave_up_can_be_tried_again(
 
 @requirement("CTR-13")
 def test_start_container_makes_it_run(runtime: Runtime, container: Container) -> None:
-    """StartContainer MUST bring a created container to RUNNING, and its start MUST NOT lie before its creation.
+    """StartContainer MUST bring a created container to RUNNING, and its start MUST NOT lie before its
+    creation.
 
     Source: StartContainer, ContainerStatus.state, created_at and started_at.
     """
@@ -273,7 +329,8 @@ def test_start_container_makes_it_run(runtime: Runtime, container: Container) ->
 def test_start_of_a_running_container_changes_nothing(runtime: Runtime, running: ContainerFactory) -> None:
     """StartContainer of a running container MUST leave its state and its process as they are.
 
-    Source: StartContainer; not stated by the CRI, a second start would otherwise be a second process or a lost one.
+    Source: StartContainer; not stated by the CRI, a second start would otherwise be a second process or a
+    lost one.
     """
     container = running(script=f"echo began; {WAITING}", wait_for_log="began")
     before, born = container.status(), container.output("cut", "-d ", "-f22", "/proc/1/stat")
@@ -291,7 +348,8 @@ def test_start_of_a_running_container_changes_nothing(runtime: Runtime, running:
 def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, ended_container: Container) -> None:
     """StartContainer of an ended container MUST leave its state, its exit code and its times as they are.
 
-    Source: StartContainer; not stated by the CRI, a container runs once and the kubelet makes another for every restart.
+    Source: StartContainer; not stated by the CRI, a container runs once and the kubelet makes another for
+    every restart.
     """
     before, printed = ended_container.status(), ended_container.log_lines()
 
@@ -306,7 +364,9 @@ def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, ended_con
 
 @requirement("CTR-19/error")
 @pytest.mark.parametrize("state", [cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED], ids=["running", "ended"])
-def test_second_start_is_refused(runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState") -> None:
+def test_second_start_is_refused(
+    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
+) -> None:
     """StartContainer SHOULD fail for a container that has been started before.
 
     Source: StartContainer; not stated by the CRI, what did not happen should not be reported as done.

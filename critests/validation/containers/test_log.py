@@ -32,21 +32,29 @@ LONG = ",".join(map(str, range(20000)))
 """108,889 bytes, of which no two stretches are equal."""
 LONG_SCRIPT = "seq 0 19999 | tr '\\n' ',' | head -c 108889; echo; echo end"
 MANY = 100_000
-MANY_SCRIPT = f"""awk 'BEGIN {{ pad = sprintf("%1000s", ""); for (i = 0; i < {MANY}; i++) printf "%07d%s\\n", i, pad }}'"""
+MANY_SCRIPT = (
+    """awk 'BEGIN { pad = sprintf("%1000s", "");"""
+    f""" for (i = 0; i < {MANY}; i++) printf "%07d%s\\n", i, pad }}'"""
+)
 
 
 @pytest.fixture
 def printed(runtime: Runtime, running: ContainerFactory, exited: ContainerFactory) -> Print:
-    """Run a script to its end and return the records of its log, once so many lines stand in it; further options as for containers.
+    """Run a script to its end and return the records of its log, once so many lines stand in it; further
+    options as for containers.
 
-    With `stays=False` the process ends at once, which `exited` does not let it: that is for LOG-15, and not for the form of the lines.
+    With `stays=False` the process ends at once, which `exited` does not let it: that is for LOG-15, and not
+    for the form of the lines.
     """
 
     def run(script: str, lines: int = 1, *, stays: bool = True, **options: object) -> list[LogRecord]:
         container = (exited if stays else running)(script=script, **options)
         container.exited()
         return runtime.eventually(
-            f"{lines} lines in the log", container.log, DRAIN_SECONDS, lambda seen: len(container_log.lines(seen)) >= lines
+            f"{lines} lines in the log",
+            container.log,
+            DRAIN_SECONDS,
+            lambda seen: len(container_log.lines(seen)) >= lines,
         )
 
     return run
@@ -59,7 +67,9 @@ def payloads(records: list[LogRecord]) -> list[bytes]:
 
 @requirement("LOG-01/written")
 @pytest.mark.parametrize("directory", ["", "below/"], ids=["log directory", "directory below it"])
-def test_log_is_written_where_it_was_asked_for(sandbox: Sandbox, exited: ContainerFactory, directory: str) -> None:
+def test_log_is_written_where_it_was_asked_for(
+    sandbox: Sandbox, exited: ContainerFactory, directory: str
+) -> None:
     """A container's output MUST be in the file that log_path names below the sandbox's log_directory.
 
     Source: PodSandboxConfig.log_directory, ContainerConfig.log_path.
@@ -84,7 +94,9 @@ def test_log_in_a_directory_that_is_not_there(
     config = container_config(script="echo said", log_path=f"absent-{secrets.token_hex(4)}/below/0.log")
 
     try:
-        request = cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+        request = cri.CreateContainerRequest(
+            pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
+        )
         container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     except grpc.RpcError as error:
@@ -105,7 +117,12 @@ def test_log_holds_one_record_a_line(runtime: Runtime, exited: ContainerFactory)
     Source: not stated by the CRI; the form that the kubelet reads.
     """
     container = exited(script="echo one; echo two words >&2; echo; printf unfinished")
-    runtime.eventually("four lines in the log", container.log_path.read_bytes, DRAIN_SECONDS, lambda seen: seen.count(b"\n") >= 4)
+    runtime.eventually(
+        "four lines in the log",
+        container.log_path.read_bytes,
+        DRAIN_SECONDS,
+        lambda seen: seen.count(b"\n") >= 4,
+    )
 
     *lines, rest = container.log_path.read_bytes().split(b"\n")
 
@@ -116,7 +133,8 @@ def test_log_holds_one_record_a_line(runtime: Runtime, exited: ContainerFactory)
 
 @requirement("LOG-30")
 def test_time_of_a_record_is_rfc_3339(printed: Print) -> None:
-    """The time of a record MUST be an RFC 3339 time with Z or a numeric zone, and at most nine digits of fraction.
+    """The time of a record MUST be an RFC 3339 time with Z or a numeric zone, and at most nine digits of
+    fraction.
 
     Source: not stated by the CRI; the form that the kubelet reads.
     """
@@ -139,7 +157,9 @@ def test_time_of_a_record_is_when_it_was_printed(exited: ContainerFactory) -> No
     container.wait_for_log("said", DRAIN_SECONDS)
     told = container.log()[0].time_ns
 
-    assert before - SECOND_NS <= told <= after + SECOND_NS, f"told {told}, printed between {before} and {after} ns"
+    assert before - SECOND_NS <= told <= after + SECOND_NS, (
+        f"told {told}, printed between {before} and {after} ns"
+    )
 
 
 @requirement("LOG-03/order")
@@ -162,7 +182,10 @@ def test_records_name_the_stream_they_came_from(printed: Print) -> None:
     """
     records = printed("echo to output; echo to error >&2", 2)
 
-    assert {(record.stream, record.payload) for record in records} == {("stdout", b"to output"), ("stderr", b"to error")}
+    assert {(record.stream, record.payload) for record in records} == {
+        ("stdout", b"to output"),
+        ("stderr", b"to error"),
+    }
 
 
 @requirement("LOG-05")
@@ -173,12 +196,16 @@ def test_a_short_line_is_one_full_record(printed: Print) -> None:
     """
     records = printed("echo short; echo line >&2", 2)
 
-    assert sorted((record.tags.split(":")[0], record.payload) for record in records) == [("F", b"line"), ("F", b"short")]
+    assert sorted((record.tags.split(":")[0], record.payload) for record in records) == [
+        ("F", b"line"),
+        ("F", b"short"),
+    ]
 
 
 @requirement("LOG-06")
 def test_a_long_line_is_split_and_whole_again_when_joined(printed: Print) -> None:
-    """The pieces of a long line MUST be tagged P but the last, which is F, and give the very bytes of the line when joined.
+    """The pieces of a long line MUST be tagged P but the last, which is F, and give the very bytes of the
+    line when joined.
 
     Source: not stated by the CRI; the form that the kubelet reads.
     """
@@ -201,7 +228,11 @@ def test_a_line_of_exactly_the_limit(printed: Print, observe: Observe) -> None:
 
     *records, end = printed(f"seq 0 19999 | tr '\\n' ',' | head -c {limit}; echo; echo end", 2)
 
-    observe("one full record" if len(records) == 1 else f"{len(records)} records, the last of {len(records[-1].payload)} bytes")
+    observe(
+        "one full record"
+        if len(records) == 1
+        else f"{len(records)} records, the last of {len(records[-1].payload)} bytes"
+    )
     assert payloads(records) == [LONG.encode()[:limit]]
     assert end.payload == b"end"
 
@@ -241,7 +272,8 @@ def test_empty_lines_are_kept(printed: Print) -> None:
 
 @requirement("LOG-10")
 def test_bytes_that_are_no_text_are_kept(printed: Print) -> None:
-    """Every byte but the newline SHOULD come through unaltered: NUL, control characters and what is not UTF-8.
+    """Every byte but the newline SHOULD come through unaltered: NUL, control characters and what is not
+    UTF-8.
 
     Source: not stated by the CRI; a log is bytes.
     """
@@ -281,7 +313,10 @@ def test_everything_from_a_terminal_is_stdout(printed: Print) -> None:
     """
     records = printed("echo to output; echo to error >&2", 2, tty=True)
 
-    assert [(record.stream, record.payload.rstrip(b"\r")) for record in records] == [("stdout", b"to output"), ("stdout", b"to error")]
+    assert [(record.stream, record.payload.rstrip(b"\r")) for record in records] == [
+        ("stdout", b"to output"),
+        ("stdout", b"to error"),
+    ]
 
 
 @requirement("LOG-13/cr")
@@ -342,12 +377,15 @@ def test_log_loses_nothing_of_100_mb(exited: ContainerFactory) -> None:
 def test_a_container_without_a_log_path_runs(
     runtime: Runtime, sandbox: Sandbox, container_config: Configure, adopt_container: Adopt, observe: Observe
 ) -> None:
-    """Output of a container without a log_path MAY be discarded or go to a file that its status names; the container runs.
+    """Output of a container without a log_path MAY be discarded or go to a file that its status names; the
+    container runs.
 
     Source: ContainerConfig.log_path, ContainerStatus.log_path.
     """
     config = container_config(script="echo said; exit 3", log_path="")
-    request = cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+    request = cri.CreateContainerRequest(
+        pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
+    )
 
     container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
 

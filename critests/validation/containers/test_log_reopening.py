@@ -19,7 +19,10 @@ EARLIER = b"2026-01-02T03:04:05.123456789Z stdout F earlier\n"
 NOBODY = "critests-an-id-that-nobody-has"
 COUNTING = "i=0; while :; do i=$((i + 1)); echo $i; sleep 0.01; done"
 BURSTS, BURST = 20, 1000
-COUNTING_FAST = f"i=0; while [ $i -lt {BURSTS} ]; do seq $((i * {BURST} + 1)) $((i * {BURST} + {BURST})); i=$((i + 1)); sleep 0.02; done"
+COUNTING_FAST = (
+    f"i=0; while [ $i -lt {BURSTS} ]; do seq $((i * {BURST} + 1)) $((i * {BURST} + {BURST})); i=$((i + 1));"
+    " sleep 0.02; done"
+)
 ON_BOTH_STREAMS = "while :; do echo output; echo error >&2; sleep 0.02; done"
 STREAMS = {"two streams": {"stdout", "stderr"}, "terminal": {"stdout"}}
 SLOW_TO_STOP = "trap 'echo stopping' TERM; while :; do echo line; sleep 0.05; done"
@@ -46,7 +49,8 @@ def reopening(container: Container) -> cri.ReopenContainerLogRequest:
 def numbers(*paths: Path) -> list[int]:
     """Return the numbers in log files, read as one log.
 
-    A line that rotation cut in two, as its tag P in the one file says, goes on in the next file and counts as one.
+    A line that rotation cut in two, as its tag P in the one file says, goes on in the next file and counts as
+    one.
     """
     records = [record for path in paths for record in container_log.read(path)]
     return [int(line) for line in container_log.lines(records)]
@@ -87,7 +91,8 @@ def test_the_next_attempt_has_a_log_of_its_own(exited: ContainerFactory) -> None
 
 @requirement("LOG-21")
 def test_reopen_goes_on_in_a_new_file(runtime: Runtime, counting: Container) -> None:
-    """ReopenContainerLog after the log was moved MUST go on in a new file at its path, with no line lost or twice.
+    """ReopenContainerLog after the log was moved MUST go on in a new file at its path, with no line lost or
+    twice.
 
     Source: ReopenContainerLog.
     """
@@ -119,7 +124,8 @@ def test_reopen_makes_a_log_that_was_deleted(runtime: Runtime, counting: Contain
 
 @requirement("LOG-23")
 def test_reopen_again_and_again_loses_nothing(runtime: Runtime, running: ContainerFactory) -> None:
-    """ReopenContainerLog MUST NOT lose, repeat or reorder lines however often the log of a busy container is rotated.
+    """ReopenContainerLog MUST NOT lose, repeat or reorder lines however often the log of a busy container is
+    rotated.
 
     Source: ReopenContainerLog; the form of the log's lines lets one be cut in two, also between two files.
     """
@@ -141,7 +147,8 @@ def test_reopen_again_and_again_loses_nothing(runtime: Runtime, running: Contain
 def test_reopen_of_a_container_that_does_not_run_does_what_it_says(
     runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
 ) -> None:
-    """ReopenContainerLog of a container that does not run MUST either make the file and succeed, or fail and make none.
+    """ReopenContainerLog of a container that does not run MUST either make the file and succeed, or fail and
+    make none.
 
     Source: ReopenContainerLog, which the CRI lets fail for such a container.
     """
@@ -186,7 +193,9 @@ def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, running: ContainerFac
     Source: ReopenContainerLog, StopContainerRequest.timeout.
     """
     container = running(script=SLOW_TO_STOP, wait_for_log="line")
-    stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=GRACE_SECONDS))
+    stop = runtime.stub.StopContainer.future(
+        cri.StopContainerRequest(container_id=container.id, timeout=GRACE_SECONDS)
+    )
     container.wait_for_log("stopping")
     moved(container)
 
@@ -202,7 +211,8 @@ def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, running: ContainerFac
 @requirement("LOG-27")
 @pytest.mark.parametrize("kind", STREAMS)
 def test_reopen_moves_all_streams(runtime: Runtime, running: ContainerFactory, kind: str) -> None:
-    """ReopenContainerLog MUST move all that a container prints to the new file: both streams, or what its terminal shows.
+    """ReopenContainerLog MUST move all that a container prints to the new file: both streams, or what its
+    terminal shows.
 
     Source: ReopenContainerLog, ContainerConfig.tty.
     """

@@ -21,7 +21,9 @@ Adopt = Callable[[str, Sandbox, cri.ContainerConfig], Container]
 
 VIEWS = (FIRST_PROCESS, EXEC)
 SMALLEST_NOFILE, LARGEST_NOFILE = 1024, 1 << 20
-"""POSIX programs count on a thousand; a million is what Linux itself takes for the most that makes sense (fs.nr_open)."""
+"""POSIX programs count on a thousand; a million is what Linux itself takes for the most that makes sense
+(fs.nr_open).
+"""
 POD_PID = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
 VALUES = {
     "NEWLINE": "one\ntwo\n",
@@ -75,8 +77,11 @@ def start(runtime: Runtime, sandbox: Sandbox, adopt_container: Adopt) -> Callabl
 
 @requirement("CMD-01")
 @pytest.mark.parametrize("args", [["own", "arguments"], []], ids=["with arguments", "without arguments"])
-def test_command_and_args_replace_those_of_the_image(images: TestImages, exited: ContainerFactory, args: list[str]) -> None:
-    """The command of a container MUST replace the image's entrypoint, and its args, given or not, the image's command.
+def test_command_and_args_replace_those_of_the_image(
+    images: TestImages, exited: ContainerFactory, args: list[str]
+) -> None:
+    """The command of a container MUST replace the image's entrypoint, and its args, given or not, the image's
+    command.
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
     """
@@ -86,7 +91,9 @@ def test_command_and_args_replace_those_of_the_image(images: TestImages, exited:
 
 
 @requirement("CMD-02")
-def test_args_alone_follow_the_entrypoint_of_the_image(runtime: Runtime, images: TestImages, running: ContainerFactory) -> None:
+def test_args_alone_follow_the_entrypoint_of_the_image(
+    runtime: Runtime, images: TestImages, running: ContainerFactory
+) -> None:
     """Args without a command MUST be handed to the image's entrypoint in place of the image's command.
 
     Source: ContainerConfig.args; the entrypoint and command of the OCI image configuration.
@@ -99,7 +106,9 @@ def test_args_alone_follow_the_entrypoint_of_the_image(runtime: Runtime, images:
 
 
 @requirement("CMD-03")
-def test_image_says_what_runs_where_the_container_does_not(runtime: Runtime, images: TestImages, running: ContainerFactory) -> None:
+def test_image_says_what_runs_where_the_container_does_not(
+    runtime: Runtime, images: TestImages, running: ContainerFactory
+) -> None:
     """A container without command and args MUST run the image's entrypoint with the image's command.
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
@@ -113,7 +122,11 @@ def test_image_says_what_runs_where_the_container_does_not(runtime: Runtime, ima
 
 @requirement("CMD-04")
 def test_a_container_without_anything_to_run_is_refused(
-    runtime: Runtime, sandbox: Sandbox, images: TestImages, container_config: Configure, start: Callable[..., Container]
+    runtime: Runtime,
+    sandbox: Sandbox,
+    images: TestImages,
+    container_config: Configure,
+    start: Callable[..., Container],
 ) -> None:
     """CreateContainer or StartContainer MUST fail where neither the container nor its image says what to run.
 
@@ -123,13 +136,21 @@ def test_a_container_without_anything_to_run_is_refused(
 
     refusal(start, creation(sandbox, config))
 
-    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))).containers
-    assert not [item for item in listed if item.metadata.name == config.metadata.name and item.state == cri.CONTAINER_RUNNING]
+    listed = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))
+    ).containers
+    assert not [
+        item
+        for item in listed
+        if item.metadata.name == config.metadata.name and item.state == cri.CONTAINER_RUNNING
+    ]
 
 
 @requirement("CMD-05")
 @pytest.mark.parametrize("whose", DIRECTORIES)
-def test_process_begins_in_its_working_directory(images: TestImages, running: ContainerFactory, whose: str) -> None:
+def test_process_begins_in_its_working_directory(
+    images: TestImages, running: ContainerFactory, whose: str
+) -> None:
     """A process MUST begin in the container's working_dir, else in the image's, else in the root directory.
 
     Source: ContainerConfig.working_dir; the working directory of the OCI image configuration.
@@ -172,12 +193,17 @@ def test_a_working_directory_that_is_a_file_is_refused(
 
 @requirement("CMD-08/precedence")
 @pytest.mark.parametrize("seen_from", VIEWS)
-def test_variables_of_the_container_win_over_those_of_the_image(images: TestImages, running: ContainerFactory, seen_from: str) -> None:
-    """A variable of the container MUST win over the image's of the same name, and the image's others MUST be kept.
+def test_variables_of_the_container_win_over_those_of_the_image(
+    images: TestImages, running: ContainerFactory, seen_from: str
+) -> None:
+    """A variable of the container MUST win over the image's of the same name, and the image's others MUST be
+    kept.
 
     Source: ContainerConfig.envs; the environment of the OCI image configuration.
     """
-    container = running(image=images.pull("process"), script=WAITING, envs={"FROM_IMAGE": "own", "ADDED": "added"})
+    container = running(
+        image=images.pull("process"), script=WAITING, envs={"FROM_IMAGE": "own", "ADDED": "added"}
+    )
 
     found = environment(container, seen_from)
 
@@ -192,7 +218,9 @@ def test_the_last_of_two_variables_of_a_name_wins(running: ContainerFactory, see
 
     Source: ContainerConfig.envs; the CRI does not say.
     """
-    container = running(envs=[cri.KeyValue(key="TWICE", value=b"first"), cri.KeyValue(key="TWICE", value=b"last")])
+    container = running(
+        envs=[cri.KeyValue(key="TWICE", value=b"first"), cri.KeyValue(key="TWICE", value=b"last")]
+    )
 
     assert environment(container, seen_from).get("TWICE") == ["last"]
 
@@ -200,7 +228,8 @@ def test_the_last_of_two_variables_of_a_name_wins(running: ContainerFactory, see
 @requirement("CMD-09")
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_values_of_variables_arrive_as_they_are(running: ContainerFactory, seen_from: str) -> None:
-    """Values with newlines, equals signs, spaces, other scripts, 100 KiB or nothing in them MUST arrive unaltered.
+    """Values with newlines, equals signs, spaces, other scripts, 100 KiB or nothing in them MUST arrive
+    unaltered.
 
     Source: KeyValue.value.
     """
@@ -279,8 +308,11 @@ def test_stdin_that_is_not_wanted_is_at_its_end(exited: ContainerFactory) -> Non
 
 
 @requirement("CMD-12")
-def test_stdin_once_ends_with_the_first_session(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
-    """With stdin_once, the standard input MUST come to its end when the first session that was attached to it is over.
+def test_stdin_once_ends_with_the_first_session(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
+) -> None:
+    """With stdin_once, the standard input MUST come to its end when the first session that was attached to it
+    is over.
 
     Source: ContainerConfig.stdin_once.
     """
@@ -294,7 +326,9 @@ def test_stdin_once_ends_with_the_first_session(runtime: Runtime, running: Conta
 
 
 @requirement("CMD-13")
-def test_stdin_outlives_sessions(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+def test_stdin_outlives_sessions(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
+) -> None:
     """Without stdin_once, the standard input MUST stay open when a session is over, for the next one.
 
     Source: ContainerConfig.stdin_once.
@@ -311,16 +345,28 @@ def test_stdin_outlives_sessions(runtime: Runtime, running: ContainerFactory, st
 
 @requirement("CMD-14")
 def test_a_process_with_tty_has_a_terminal(runtime: Runtime, running: ContainerFactory) -> None:
-    """With tty, standard input, output and error MUST be the process's controlling terminal, and /dev/console MUST be there.
+    """With tty, standard input, output and error MUST be the process's controlling terminal, and /dev/console
+    MUST be there.
 
     Source: ContainerConfig.tty.
     """
-    looking = "for n in 0 1 2; do test -t $n && echo terminal $n; done; test -c /dev/console && echo console; : </dev/tty && echo controls"
+    looking = (
+        "for n in 0 1 2; do test -t $n && echo terminal $n; done; test -c /dev/console && echo console; :"
+        " </dev/tty && echo controls"
+    )
     container = running(tty=True, script=f"{looking}; {WAITING}")
 
-    lines = runtime.eventually("five lines in the log", container.log_lines, holds=lambda seen: len(seen) >= 5)
+    lines = runtime.eventually(
+        "five lines in the log", container.log_lines, holds=lambda seen: len(seen) >= 5
+    )
 
-    assert [line.rstrip("\r") for line in lines] == ["terminal 0", "terminal 1", "terminal 2", "console", "controls"]
+    assert [line.rstrip("\r") for line in lines] == [
+        "terminal 0",
+        "terminal 1",
+        "terminal 2",
+        "console",
+        "controls",
+    ]
 
 
 @requirement("CMD-15")
@@ -332,14 +378,19 @@ def test_umask_is_022(running: ContainerFactory, seen_from: str) -> None:
     """
     container = running(script=f"umask; {WAITING}")
 
-    [seen] = container.wait_for_log("0022") if seen_from == FIRST_PROCESS else [container.output("sh", "-c", "umask")]
+    [seen] = (
+        container.wait_for_log("0022")
+        if seen_from == FIRST_PROCESS
+        else [container.output("sh", "-c", "umask")]
+    )
 
     assert seen == "0022"
 
 
 @requirement("CMD-15")
 def test_limit_of_open_files_makes_sense(running_container: Container) -> None:
-    """The limit of open files SHOULD be neither so low that programs fail nor so high that those which close all of them take minutes.
+    """The limit of open files SHOULD be neither so low that programs fail nor so high that those which close
+    all of them take minutes.
 
     Source: not stated by the CRI.
     """
@@ -350,13 +401,22 @@ def test_limit_of_open_files_makes_sense(running_container: Container) -> None:
 
 @requirement("CMD-16")
 @requires(Capability.SANDBOX_PROCESS)
-def test_orphans_of_a_shared_pid_namespace_are_reaped(runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory) -> None:
+def test_orphans_of_a_shared_pid_namespace_are_reaped(
+    runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory
+) -> None:
     """A process whose parent is gone SHOULD NOT stay a zombie where the pod shares its PID namespace.
 
     Source: NamespaceOption.pid; it is the work of the sandbox's own process.
     """
-    container = running(in_sandbox=new_sandbox(namespaces=POD_PID), namespaces=POD_PID, command=["sleep", "3600"])
+    container = running(
+        in_sandbox=new_sandbox(namespaces=POD_PID), namespaces=POD_PID, command=["sleep", "3600"]
+    )
 
     container.output("sh", "-c", "(sleep 0.3 >/dev/null 2>&1 &)")
 
-    runtime.eventually("the orphan to be gone", lambda: container.output("ps", "-o", "comm"), 5, lambda seen: seen.count("sleep") == 1)
+    runtime.eventually(
+        "the orphan to be gone",
+        lambda: container.output("ps", "-o", "comm"),
+        5,
+        lambda seen: seen.count("sleep") == 1,
+    )

@@ -12,10 +12,24 @@ from critests.fixtures.marks import requirement, requires
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 
-DEVICES = {"null": "1:3", "zero": "1:5", "full": "1:7", "random": "1:8", "urandom": "1:9", "tty": "5:0", "ptmx": "5:2"}
+DEVICES = {
+    "null": "1:3",
+    "zero": "1:5",
+    "full": "1:7",
+    "random": "1:8",
+    "urandom": "1:9",
+    "tty": "5:0",
+    "ptmx": "5:2",
+}
 """Major and minor numbers, hexadecimal; those that a container finds in /dev."""
-LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
-FILE_SYSTEMS = {"/proc": "proc", "/sys": "sysfs", "/dev/pts": "devpts", "/dev/shm": "tmpfs"}  # noqa: S108 - what a container finds there
+LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+}
+# what a container finds there
+FILE_SYSTEMS = {"/proc": "proc", "/sys": "sysfs", "/dev/pts": "devpts", "/dev/shm": "tmpfs"}  # noqa: S108 - see above
 CGROUPS = {"cgroup", "cgroup2"}
 CALLERS_OWN = "127.0.0.1 localhost # written by the caller\n"
 
@@ -32,7 +46,10 @@ def test_devices_that_every_program_expects_are_there(running_container: Contain
 
     Source: the default devices of the OCI runtime specification for Linux.
     """
-    found = {name: running_container.exec("stat", "-L", "-c", "%F %t:%T", f"/dev/{name}").stdout.decode().strip() for name in DEVICES}
+    found = {
+        name: running_container.exec("stat", "-L", "-c", "%F %t:%T", f"/dev/{name}").stdout.decode().strip()
+        for name in DEVICES
+    }
 
     assert found == {name: f"character special file {numbers}" for name, numbers in DEVICES.items()}
 
@@ -43,7 +60,9 @@ def test_links_that_every_program_expects_are_there(running_container: Container
 
     Source: the symbolic links in /dev of the OCI runtime specification for Linux.
     """
-    found = {name: running_container.exec("readlink", f"/dev/{name}").stdout.decode().strip() for name in LINKS}
+    found = {
+        name: running_container.exec("readlink", f"/dev/{name}").stdout.decode().strip() for name in LINKS
+    }
 
     assert found == LINKS
 
@@ -100,13 +119,16 @@ def test_kernel_settings_are_read_only(running_container: Container) -> None:
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("name", ["hosts", "hostname", "resolv.conf"])
 def test_a_mount_of_the_caller_wins(running: ContainerFactory, host_folder: Path, name: str) -> None:
-    """A mount on /etc/hosts, /etc/hostname or /etc/resolv.conf that the caller asks for MUST win over the runtime's own.
+    """A mount on /etc/hosts, /etc/hostname or /etc/resolv.conf that the caller asks for MUST win over the
+    runtime's own.
 
     Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts so.
     """
     (host_folder / name).write_text(CALLERS_OWN)
 
-    container = running(script=WAITING, mounts=[cri.Mount(container_path=f"/etc/{name}", host_path=str(host_folder / name))])
+    container = running(
+        script=WAITING, mounts=[cri.Mount(container_path=f"/etc/{name}", host_path=str(host_folder / name))]
+    )
 
     assert container.output("cat", f"/etc/{name}") == CALLERS_OWN.strip()
 

@@ -15,7 +15,10 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.process import host_processes
 from critests.node.capabilities import NO_SUCH_ID
 
-TREE = "setsid sh -c 'sleep 1000; : {mark}' & sh -c 'sleep 1000; : {mark}' & trap 'exit 0' TERM; echo ready; wait"
+TREE = (
+    "setsid sh -c 'sleep 1000; : {mark}' & sh -c 'sleep 1000; : {mark}' & trap 'exit 0' TERM; echo ready;"
+    " wait"
+)
 """A first process with a child and with one in a session of its own; all three carry the mark."""
 HONOURING = {"script": f"trap 'exit 0' TERM; echo ready; {FOREVER}", "wait_for_log": "ready"}
 """A process that ends at SIGTERM, from the moment on at which it has said that it is ready."""
@@ -25,12 +28,20 @@ FIRST_CALL_SECONDS = 20.0
 
 def is_listed(runtime: Runtime, container: Container) -> bool:
     """Say whether ListContainers knows a container."""
-    return container.id in {item.id for item in runtime.stub.ListContainers(cri.ListContainersRequest()).containers}
+    return container.id in {
+        item.id for item in runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+    }
 
 
 @requirement("CTR-28/removed")
-@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED], ids=["created", "running", "ended"])
-def test_remove_container_in_any_state(runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState") -> None:
+@pytest.mark.parametrize(
+    "state",
+    [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED],
+    ids=["created", "running", "ended"],
+)
+def test_remove_container_in_any_state(
+    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
+) -> None:
     """RemoveContainer MUST remove a container that was never started, one that runs and one that has ended.
 
     Source: RemoveContainer.
@@ -44,13 +55,16 @@ def test_remove_container_in_any_state(runtime: Runtime, container_in: Container
 
 @requirement("CTR-28/removed")
 def test_a_container_that_ignores_sigterm_can_be_removed(runtime: Runtime, running: ContainerFactory) -> None:
-    """RemoveContainer MUST remove a running container that ignores SIGTERM, at the latest when it is called again.
+    """RemoveContainer MUST remove a running container that ignores SIGTERM, at the latest when it is called
+    again.
 
     Source: RemoveContainer.
     """
     container = running(script=IGNORING)
     with contextlib.suppress(grpc.RpcError):
-        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale)
+        runtime.stub.RemoveContainer(
+            cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale
+        )
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
@@ -58,14 +72,18 @@ def test_a_container_that_ignores_sigterm_can_be_removed(runtime: Runtime, runni
 
 
 @requirement("CTR-28/first-call")
-def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(runtime: Runtime, running: ContainerFactory) -> None:
+def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(
+    runtime: Runtime, running: ContainerFactory
+) -> None:
     """RemoveContainer SHOULD remove a running container that ignores SIGTERM on its first call.
 
     Source: RemoveContainer.
     """
     container = running(script=IGNORING)
 
-    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale)
+    runtime.stub.RemoveContainer(
+        cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale
+    )
 
     assert not is_listed(runtime, container)
 
@@ -79,11 +97,17 @@ def test_remove_container_ends_every_process(runtime: Runtime, running: Containe
     """
     mark = "mark-" + secrets.token_hex(8)
     container = running(script=TREE.format(mark=mark), wait_for_log="ready")
-    runtime.eventually("three processes in the machine's table", lambda: host_processes(mark), holds=lambda found: len(found) >= 3)
+    runtime.eventually(
+        "three processes in the machine's table",
+        lambda: host_processes(mark),
+        holds=lambda found: len(found) >= 3,
+    )
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
-    runtime.eventually("no process of the container", lambda: host_processes(mark), 5, holds=lambda found: not found)
+    runtime.eventually(
+        "no process of the container", lambda: host_processes(mark), 5, holds=lambda found: not found
+    )
 
 
 @requirement("CTR-30")
@@ -112,8 +136,11 @@ def test_remove_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
 
 @requirement("CTR-31/error")
-def test_a_removed_container_is_gone_from_status_and_lists(runtime: Runtime, ended_container: Container) -> None:
-    """After RemoveContainer ContainerStatus MUST fail and ListContainers MUST NOT name the container, even when asked for it.
+def test_a_removed_container_is_gone_from_status_and_lists(
+    runtime: Runtime, ended_container: Container
+) -> None:
+    """After RemoveContainer ContainerStatus MUST fail and ListContainers MUST NOT name the container, even
+    when asked for it.
 
     Source: ContainerStatus, ListContainers.
     """
@@ -122,7 +149,9 @@ def test_a_removed_container_is_gone_from_status_and_lists(runtime: Runtime, end
     refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id))
 
     assert not is_listed(runtime, ended_container)
-    asked = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(id=ended_container.id)))
+    asked = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(id=ended_container.id))
+    )
     assert list(asked.containers) == []
 
 

@@ -21,19 +21,26 @@ def status_of(runtime: Runtime, container: Container) -> cri.ContainerStatus:
 def mount_in(status: cri.ContainerStatus, path: str) -> cri.Mount:
     """Return the mount at a path of the container."""
     found = [mount for mount in status.mounts if mount.container_path == path]
-    assert len(found) == 1, f"{path} is {len(found)} times among the mounts: {[mount.container_path for mount in status.mounts]}"
+    assert len(found) == 1, (
+        f"{path} is {len(found)} times among the mounts: {[mount.container_path for mount in status.mounts]}"
+    )
     return found[0]
 
 
 @requirement("CTA-09/required")
 @pytest.mark.parametrize("readonly", [False, True], ids=["writable", "read-only"])
 @requires(Capability.SAME_HOST)
-def test_status_tells_the_requested_mounts(runtime: Runtime, created: ContainerFactory, host_folder: Path, *, readonly: bool) -> None:
-    """Every mount that was requested MUST be in ContainerStatus with its path in the container, its host path and whether it is read-only.
+def test_status_tells_the_requested_mounts(
+    runtime: Runtime, created: ContainerFactory, host_folder: Path, *, readonly: bool
+) -> None:
+    """Every mount that was requested MUST be in ContainerStatus with its path in the container, its host path
+    and whether it is read-only.
 
     Source: ContainerStatus.mounts.
     """
-    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=readonly)])
+    container = created(
+        mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=readonly)]
+    )
 
     told = mount_in(status_of(runtime, container), "/mounted")
 
@@ -42,7 +49,9 @@ def test_status_tells_the_requested_mounts(runtime: Runtime, created: ContainerF
 
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST)
-def test_status_tells_that_a_mount_is_relabelled(runtime: Runtime, created: ContainerFactory, host_folder: Path) -> None:
+def test_status_tells_that_a_mount_is_relabelled(
+    runtime: Runtime, created: ContainerFactory, host_folder: Path
+) -> None:
     """ContainerStatus SHOULD tell of a mount whether it is relabelled for SELinux, and how mounts propagate.
 
     Source: Mount.selinux_relabel and propagation.
@@ -62,12 +71,20 @@ def test_status_tells_that_a_mount_is_relabelled(runtime: Runtime, created: Cont
 
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST, Capability.RECURSIVE_READ_ONLY_MOUNTS)
-def test_status_tells_that_a_mount_is_read_only_all_the_way_down(runtime: Runtime, created: ContainerFactory, host_folder: Path) -> None:
+def test_status_tells_that_a_mount_is_read_only_all_the_way_down(
+    runtime: Runtime, created: ContainerFactory, host_folder: Path
+) -> None:
     """ContainerStatus SHOULD tell of a mount that it is read-only with everything mounted below it.
 
     Source: Mount.recursive_read_only.
     """
-    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=True, recursive_read_only=True)])
+    container = created(
+        mounts=[
+            cri.Mount(
+                container_path="/mounted", host_path=str(host_folder), readonly=True, recursive_read_only=True
+            )
+        ]
+    )
 
     told = mount_in(status_of(runtime, container), "/mounted")
 
@@ -81,7 +98,8 @@ def test_what_else_status_tells_of_mounts(
 ) -> None:
     """ContainerStatus MAY tell mounts that nobody requested.
 
-    Source: ContainerStatus.mounts; the CRI does not say whether files that the runtime itself mounts are among them.
+    Source: ContainerStatus.mounts; the CRI does not say whether files that the runtime itself mounts are
+    among them.
     """
     container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))])
 
@@ -92,8 +110,11 @@ def test_what_else_status_tells_of_mounts(
 
 
 @requirement("CTA-10")
-def test_log_path_is_the_sandboxs_directory_and_the_containers_path(runtime: Runtime, created: ContainerFactory) -> None:
-    """The log path in ContainerStatus MUST be the sandbox's log directory joined with the container's log path.
+def test_log_path_is_the_sandboxs_directory_and_the_containers_path(
+    runtime: Runtime, created: ContainerFactory
+) -> None:
+    """The log path in ContainerStatus MUST be the sandbox's log directory joined with the container's log
+    path.
 
     Source: ContainerStatus.log_path, PodSandboxConfig.log_directory, ContainerConfig.log_path.
     """
@@ -110,7 +131,9 @@ def test_status_tells_the_limits_that_were_requested(runtime: Runtime, created: 
 
     Source: ContainerStatus.resources.
     """
-    limits = cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=256, memory_limit_in_bytes=64 << 20)
+    limits = cri.LinuxContainerResources(
+        cpu_period=100_000, cpu_quota=50_000, cpu_shares=256, memory_limit_in_bytes=64 << 20
+    )
     container = created(resources=limits)
 
     told = status_of(runtime, container).resources.linux
@@ -125,9 +148,13 @@ def test_status_tells_the_limits_after_an_update(runtime: Runtime, running: Cont
 
     Source: ContainerStatus.resources, UpdateContainerResources.
     """
-    container = running(resources=cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=256))
+    container = running(
+        resources=cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=256)
+    )
     update = cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=70_000, cpu_shares=512)
-    runtime.stub.UpdateContainerResources(cri.UpdateContainerResourcesRequest(container_id=container.id, linux=update))
+    runtime.stub.UpdateContainerResources(
+        cri.UpdateContainerResourcesRequest(container_id=container.id, linux=update)
+    )
 
     told = status_of(runtime, container).resources.linux
 
@@ -149,12 +176,15 @@ def test_status_tells_no_limits_where_there_are_none(runtime: Runtime, running_c
 @requirement("CTA-13")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
 def test_status_tells_the_identity_of_the_first_process(runtime: Runtime, running: ContainerFactory) -> None:
-    """ContainerStatus MUST tell the user, the group and the supplementary groups of the container's first process.
+    """ContainerStatus MUST tell the user, the group and the supplementary groups of the container's first
+    process.
 
     Source: ContainerStatus.user; the process is seen in /proc.
     """
     identity = cri.LinuxContainerSecurityContext(
-        run_as_user=cri.Int64Value(value=1000), run_as_group=cri.Int64Value(value=2001), supplemental_groups=[2002, 4000]
+        run_as_user=cri.Int64Value(value=1000),
+        run_as_group=cri.Int64Value(value=2001),
+        supplemental_groups=[2002, 4000],
     )
     container = running(security_context=identity)
     process = container.process_status("first process")

@@ -8,7 +8,13 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import WAITING, AdoptContainer, ContainerConfigFactory, ContainerFactory, creation
+from critests.fixtures.containers import (
+    WAITING,
+    AdoptContainer,
+    ContainerConfigFactory,
+    ContainerFactory,
+    creation,
+)
 from critests.fixtures.images import TestRegistry
 from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
@@ -18,7 +24,9 @@ from critests.lifecycle.sandboxes import Sandbox
 
 @requirement("CTR-34")
 @pytest.mark.parametrize("kind", ["net", "ipc"])
-def test_containers_of_a_pod_share_its_namespaces(running_container: Container, running: ContainerFactory, kind: str) -> None:
+def test_containers_of_a_pod_share_its_namespaces(
+    running_container: Container, running: ContainerFactory, kind: str
+) -> None:
     """Containers of one sandbox MUST share its network namespace and, where asked for, its IPC namespace.
 
     Source: NamespaceOption.network and ipc.
@@ -52,7 +60,8 @@ def test_the_end_of_one_container_leaves_its_neighbour_running(
 @requirement("CTR-35")
 @requires(Capability.SAME_HOST)
 def test_a_container_follows_one_that_ran_to_its_end(exited: ContainerFactory, host_folder: Path) -> None:
-    """A container MUST be able to run after another one in the same sandbox has ended, and see what that one left in their mount.
+    """A container MUST be able to run after another one in the same sandbox has ended, and see what that one
+    left in their mount.
 
     Source: CreateContainer, ContainerConfig.mounts; it is how init containers work.
     """
@@ -66,10 +75,14 @@ def test_a_container_follows_one_that_ran_to_its_end(exited: ContainerFactory, h
 
 
 @requirement("CTR-36")
-def test_a_container_outlives_the_name_of_its_image(runtime: Runtime, registry: TestRegistry, running: ContainerFactory) -> None:
-    """A container SHOULD keep running, and its status SHOULD keep naming its image, when the image is removed under it.
+def test_a_container_outlives_the_name_of_its_image(
+    runtime: Runtime, registry: TestRegistry, running: ContainerFactory
+) -> None:
+    """A container SHOULD keep running, and its status SHOULD keep naming its image, when the image is removed
+    under it.
 
-    Source: RemoveImage, ContainerStatus.image_ref. That a runtime refuses to remove an image in use is left open.
+    Source: RemoveImage, ContainerStatus.image_ref. That a runtime refuses to remove an image in use is left
+    open.
     """
     name = registry.pull(registry.mint())
     container = running(image=name)
@@ -85,9 +98,13 @@ def test_a_container_outlives_the_name_of_its_image(runtime: Runtime, registry: 
 
 @requirement("CTR-38")
 def test_create_container_does_not_change_its_sandbox(
-    runtime: Runtime, own_sandbox: Sandbox, container_config: ContainerConfigFactory, adopt_container: AdoptContainer
+    runtime: Runtime,
+    own_sandbox: Sandbox,
+    container_config: ContainerConfigFactory,
+    adopt_container: AdoptContainer,
 ) -> None:
-    """A sandbox configuration handed to CreateContainer that differs from the sandbox's own SHOULD NOT be applied to the sandbox.
+    """A sandbox configuration handed to CreateContainer that differs from the sandbox's own SHOULD NOT be
+    applied to the sandbox.
 
     Source: CreateContainerRequest.sandbox_config, which the CRI calls immutable for the life of the sandbox.
     """
@@ -100,4 +117,8 @@ def test_create_container_does_not_change_its_sandbox(
 
     adopt_container(answer.container_id, own_sandbox, request.config)
     after = own_sandbox.status()
-    assert (after.labels, after.annotations, after.metadata) == (before.labels, before.annotations, before.metadata)
+    assert (after.labels, after.annotations, after.metadata) == (
+        before.labels,
+        before.annotations,
+        before.metadata,
+    )

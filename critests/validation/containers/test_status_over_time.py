@@ -20,7 +20,8 @@ def listed_states(runtime: Runtime, container: Container) -> list[int]:
 
 @requirement("CTA-26")
 def test_states_never_go_back(runtime: Runtime, created: ContainerFactory) -> None:
-    """The states that ContainerStatus and ListContainers tell one after the other MUST never go back from EXITED or RUNNING.
+    """The states that ContainerStatus and ListContainers tell one after the other MUST never go back from
+    EXITED or RUNNING.
 
     Source: ContainerState; not stated by the CRI, the kubelet makes events of the changes.
     """
@@ -88,10 +89,14 @@ def test_a_removal_is_seen_at_once(runtime: Runtime, exited: ContainerFactory) -
 
 
 @requirement("CTA-28")
-def test_status_names_an_image_that_was_removed(runtime: Runtime, registry: TestRegistry, running: ContainerFactory) -> None:
-    """ContainerStatus MUST name the image of a container even when the image has lost its name or was removed.
+def test_status_names_an_image_that_was_removed(
+    runtime: Runtime, registry: TestRegistry, running: ContainerFactory
+) -> None:
+    """ContainerStatus MUST name the image of a container even when the image has lost its name or was
+    removed.
 
-    Source: ContainerStatus.image and image_ref. That a runtime refuses to remove an image in use is left open.
+    Source: ContainerStatus.image and image_ref. That a runtime refuses to remove an image in use is left
+    open.
     """
     name = registry.pull(registry.mint())
     container = running(image=name)
@@ -106,7 +111,8 @@ def test_status_names_an_image_that_was_removed(runtime: Runtime, registry: Test
 
 @requirement("CTA-29")
 def test_times_of_a_running_container(runtime: Runtime, running_container: Container) -> None:
-    """A running container MUST have the time of its start and none of an end; when it has ended it MUST have both, the start unchanged.
+    """A running container MUST have the time of its start and none of an end; when it has ended it MUST have
+    both, the start unchanged.
 
     Source: ContainerStatus.started_at and finished_at.
     """
@@ -122,12 +128,17 @@ def test_times_of_a_running_container(runtime: Runtime, running_container: Conta
 
 
 @requirement("CTA-30")
-def test_what_is_told_of_an_ended_container_does_not_change(runtime: Runtime, ended_container: Container) -> None:
+def test_what_is_told_of_an_ended_container_does_not_change(
+    runtime: Runtime, ended_container: Container
+) -> None:
     """The exit code and the times of a container that has ended MUST be the same whenever they are asked for.
 
     Source: ContainerStatus.exit_code, started_at and finished_at.
     """
-    answers = [runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=ended_container.id)).status for _ in range(3)]
+    answers = [
+        runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=ended_container.id)).status
+        for _ in range(3)
+    ]
 
     assert [status.exit_code for status in answers] == [3, 3, 3]
     assert len({(status.started_at, status.finished_at) for status in answers}) == 1

@@ -1,4 +1,6 @@
-"""STP: how a container is asked to end, and made to. Every process here handles or ignores its stop signal on purpose."""
+"""STP: how a container is asked to end, and made to. Every process here handles or ignores its stop signal on
+purpose.
+"""
 
 import contextlib
 import secrets
@@ -19,7 +21,10 @@ from critests.lifecycle.freezer import Freezer
 from critests.lifecycle.process import host_processes
 from critests.node.capabilities import NO_SUCH_ID
 
-TREE = "setsid sh -c 'sleep 1000; : {mark}' & sh -c 'sleep 1000; : {mark}' & trap 'exit 0' TERM; echo ready; wait"
+TREE = (
+    "setsid sh -c 'sleep 1000; : {mark}' & sh -c 'sleep 1000; : {mark}' & trap 'exit 0' TERM; echo ready;"
+    " wait"
+)
 """A first process with a child and with one in a session of its own; all three carry the mark."""
 POD_PID = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
 PID_MODES = {
@@ -39,7 +44,8 @@ def ending_with(code: int) -> str:
 
 @requirement("STP-01")
 def test_stop_sends_sigterm_to_the_first_process(runtime: Runtime, running: ContainerFactory) -> None:
-    """StopContainer MUST send SIGTERM to the first process where nothing else is configured, and MUST wait for its end.
+    """StopContainer MUST send SIGTERM to the first process where nothing else is configured, and MUST wait
+    for its end.
 
     Source: StopContainer.
     """
@@ -53,14 +59,19 @@ def test_stop_sends_sigterm_to_the_first_process(runtime: Runtime, running: Cont
 
 
 @requirement("STP-02")
-def test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal(runtime: Runtime, running: ContainerFactory) -> None:
-    """A process that handles the stop signal MUST keep its own exit code, and the stop MUST return before the grace period is over.
+def test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal(
+    runtime: Runtime, running: ContainerFactory
+) -> None:
+    """A process that handles the stop signal MUST keep its own exit code, and the stop MUST return before the
+    grace period is over.
 
     Source: StopContainerRequest.timeout.
     """
     container = running(script=ending_with(7), wait_for_log="ready")
 
-    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=GRACE_SECONDS))
+    call = runtime.timed(
+        runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=GRACE_SECONDS)
+    )
 
     assert container.status().exit_code == 7
     assert call.seconds < GRACE_SECONDS
@@ -68,13 +79,16 @@ def test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal(runtime: 
 
 @requirement("STP-03")
 def test_stop_kills_after_the_grace_period(runtime: Runtime, running: ContainerFactory) -> None:
-    """A process that ignores the stop signal MUST be killed when the grace period is over, and neither earlier nor much later.
+    """A process that ignores the stop signal MUST be killed when the grace period is over, and neither
+    earlier nor much later.
 
     Source: StopContainerRequest.timeout.
     """
     container = running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
 
-    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=1))
+    call = runtime.timed(
+        runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=1)
+    )
 
     status = container.status()
     assert (status.state, status.exit_code) == (cri.CONTAINER_EXITED, 137)
@@ -89,7 +103,9 @@ def test_stop_without_grace_kills_at_once(runtime: Runtime, running: ContainerFa
     """
     container = running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
 
-    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=0))
+    call = runtime.timed(
+        runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=0)
+    )
 
     assert container.state() == cri.CONTAINER_EXITED
     assert call.seconds < ENDS_WITHIN_SECONDS * runtime.scale
@@ -109,7 +125,9 @@ def test_a_very_long_grace_period_does_not_overflow(runtime: Runtime, running: C
 
 
 @requirement("STP-06")
-def test_a_negative_grace_period_does_not_hang(runtime: Runtime, running: ContainerFactory, observe: Callable[[str], None]) -> None:
+def test_a_negative_grace_period_does_not_hang(
+    runtime: Runtime, running: ContainerFactory, observe: Callable[[str], None]
+) -> None:
     """StopContainer with a negative timeout MAY be refused or kill at once, but does not hang.
 
     Source: StopContainerRequest.timeout; the CRI does not say what a negative one means.
@@ -117,9 +135,14 @@ def test_a_negative_grace_period_does_not_hang(runtime: Runtime, running: Contai
     container = running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
 
     try:
-        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=-1), timeout=20 * runtime.scale)
+        runtime.stub.StopContainer(
+            cri.StopContainerRequest(container_id=container.id, timeout=-1), timeout=20 * runtime.scale
+        )
     except grpc.RpcError as error:
-        assert error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED, "StopContainer with a negative timeout hangs"  # noqa: PT017 - an error of another kind is a form that this test records
+        # an error of another kind is a form that this test records
+        assert error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED, (  # noqa: PT017 - see above
+            "StopContainer with a negative timeout hangs"
+        )
         observe(f"fails with {error.code().name}")
         return
 
@@ -129,7 +152,8 @@ def test_a_negative_grace_period_does_not_hang(runtime: Runtime, running: Contai
 
 @requirement("STP-07")
 def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, exited: ContainerFactory) -> None:
-    """StopContainer of a container that has ended MUST succeed and keep its exit code and the time of its end.
+    """StopContainer of a container that has ended MUST succeed and keep its exit code and the time of its
+    end.
 
     Source: StopContainer, which is idempotent.
     """
@@ -144,8 +168,11 @@ def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, exited: Co
 
 
 @requirement("STP-08")
-def test_stop_of_a_container_that_never_ran(runtime: Runtime, container: Container, observe: Callable[[str], None]) -> None:
-    """StopContainer of a container that was never started MAY fail or succeed; it stays CREATED or becomes EXITED, and can be removed.
+def test_stop_of_a_container_that_never_ran(
+    runtime: Runtime, container: Container, observe: Callable[[str], None]
+) -> None:
+    """StopContainer of a container that was never started MAY fail or succeed; it stays CREATED or becomes
+    EXITED, and can be removed.
 
     Source: StopContainer; the CRI does not say.
     """
@@ -165,7 +192,8 @@ def test_stop_of_a_container_that_never_ran(runtime: Runtime, container: Contain
 def test_stop_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
     """StopContainer of an id that no container has SHOULD succeed.
 
-    Source: StopContainer, which is idempotent; a container that was removed meanwhile is no error for the kubelet.
+    Source: StopContainer, which is idempotent; a container that was removed meanwhile is no error for the
+    kubelet.
     """
     answer = runtime.stub.StopContainer(cri.StopContainerRequest(container_id=NO_SUCH_ID, timeout=1))
 
@@ -174,12 +202,18 @@ def test_stop_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
 @requirement("STP-15/grace")
 def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, running: ContainerFactory) -> None:
-    """A stop whose client gives up MUST NOT kill the container before the grace period is over, and a later stop MUST work.
+    """A stop whose client gives up MUST NOT kill the container before the grace period is over, and a later
+    stop MUST work.
 
-    Source: StopContainer; not stated by the CRI, a kubelet that restarts must not take the grace period from a container.
+    Source: StopContainer; not stated by the CRI, a kubelet that restarts must not take the grace period from
+    a container.
     """
-    container = running(script=f"trap 'echo asked; sleep 1; exit 5' TERM; echo ready; {FOREVER}", wait_for_log="ready")
-    given_up = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=60))
+    container = running(
+        script=f"trap 'echo asked; sleep 1; exit 5' TERM; echo ready; {FOREVER}", wait_for_log="ready"
+    )
+    given_up = runtime.stub.StopContainer.future(
+        cri.StopContainerRequest(container_id=container.id, timeout=60)
+    )
     container.wait_for_log("asked")
 
     given_up.cancel()
@@ -191,13 +225,18 @@ def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, running
 
 @slow
 @requirement("STP-15/continuation")
-def test_a_stop_that_the_client_gives_up_may_go_on(runtime: Runtime, running: ContainerFactory, observe: Callable[[str], None]) -> None:
-    """A stop whose client gives up MAY go on in the background or end with the call; a later stop ends the container in either case.
+def test_a_stop_that_the_client_gives_up_may_go_on(
+    runtime: Runtime, running: ContainerFactory, observe: Callable[[str], None]
+) -> None:
+    """A stop whose client gives up MAY go on in the background or end with the call; a later stop ends the
+    container in either case.
 
     Source: StopContainer; the CRI does not say.
     """
     container = running(script=f"trap 'echo asked' TERM; echo ready; {FOREVER}", wait_for_log="ready")
-    given_up = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=1))
+    given_up = runtime.stub.StopContainer.future(
+        cri.StopContainerRequest(container_id=container.id, timeout=1)
+    )
     container.wait_for_log("asked")
     given_up.cancel()
 
@@ -212,8 +251,11 @@ def test_a_stop_that_the_client_gives_up_may_go_on(runtime: Runtime, running: Co
 
 
 @requirement("STP-16")
-def test_a_second_stop_with_less_grace_shortens_the_first(runtime: Runtime, running: ContainerFactory) -> None:
-    """A second StopContainer with a shorter grace period SHOULD end the container by then, and the first call with it.
+def test_a_second_stop_with_less_grace_shortens_the_first(
+    runtime: Runtime, running: ContainerFactory
+) -> None:
+    """A second StopContainer with a shorter grace period SHOULD end the container by then, and the first call
+    with it.
 
     Source: StopContainerRequest.timeout; not stated by the CRI, it is how a pod is deleted by force.
     """
@@ -221,7 +263,9 @@ def test_a_second_stop_with_less_grace_shortens_the_first(runtime: Runtime, runn
     first = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=60))
     container.wait_for_log("asked")
 
-    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=1))
+    call = runtime.timed(
+        runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=1)
+    )
 
     assert container.state() == cri.CONTAINER_EXITED
     assert call.seconds < 1 + ENDS_WITHIN_SECONDS * runtime.scale
@@ -248,14 +292,17 @@ def test_stops_at_the_same_time_all_succeed(runtime: Runtime, running: Container
 def test_exec_works_during_the_grace_period(runtime: Runtime, running: ContainerFactory) -> None:
     """ExecSync SHOULD work in a container that has been asked to stop, until it ends.
 
-    Source: ExecSync, StopContainer; not stated by the CRI, preStop hooks and probes of a pod that is going rely on it.
+    Source: ExecSync, StopContainer; not stated by the CRI, preStop hooks and probes of a pod that is going
+    rely on it.
     """
     script = f"trap 'echo asked; while [ ! -e /go ]; do sleep 0.05; done; exit 4' TERM; echo ready; {FOREVER}"
     container = running(script=script, wait_for_log="ready")
     stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=10))
     container.wait_for_log("asked")
 
-    answer = runtime.stub.ExecSync(cri.ExecSyncRequest(container_id=container.id, cmd=["echo", "alive"], timeout=5))
+    answer = runtime.stub.ExecSync(
+        cri.ExecSyncRequest(container_id=container.id, cmd=["echo", "alive"], timeout=5)
+    )
 
     assert (answer.exit_code, answer.stdout) == (0, b"alive\n")
     with contextlib.suppress(grpc.RpcError):
@@ -268,24 +315,38 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, running: Container
 @requirement("STP-19")
 @requires(Capability.SAME_HOST, Capability.ROOT)
 @pytest.mark.parametrize("mode", PID_MODES)
-def test_stop_ends_every_process(runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory, mode: str) -> None:
-    """StopContainer MUST end every process of the container, also those that left its session, whosever PID namespace they are in.
+def test_stop_ends_every_process(
+    runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory, mode: str
+) -> None:
+    """StopContainer MUST end every process of the container, also those that left its session, whosever PID
+    namespace they are in.
 
     Source: StopContainer, NamespaceOption.pid; seen in this machine's process table.
     """
     mark, namespaces = "mark-" + secrets.token_hex(8), PID_MODES[mode]
     pod = new_sandbox(namespaces=namespaces)
-    container = running(script=TREE.format(mark=mark), in_sandbox=pod, namespaces=namespaces, wait_for_log="ready")
-    runtime.eventually("three processes in the machine's table", lambda: host_processes(mark), holds=lambda found: len(found) >= 3)
+    container = running(
+        script=TREE.format(mark=mark), in_sandbox=pod, namespaces=namespaces, wait_for_log="ready"
+    )
+    runtime.eventually(
+        "three processes in the machine's table",
+        lambda: host_processes(mark),
+        holds=lambda found: len(found) >= 3,
+    )
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=10))
 
-    runtime.eventually("no process of the container", lambda: host_processes(mark), 5, holds=lambda found: not found)
+    runtime.eventually(
+        "no process of the container", lambda: host_processes(mark), 5, holds=lambda found: not found
+    )
 
 
 @requirement("STP-20")
-def test_stop_spares_the_others_of_a_shared_pid_namespace(runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory) -> None:
-    """StopContainer of one container in a PID namespace of the whole pod MUST leave the other containers running.
+def test_stop_spares_the_others_of_a_shared_pid_namespace(
+    runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory
+) -> None:
+    """StopContainer of one container in a PID namespace of the whole pod MUST leave the other containers
+    running.
 
     Source: StopContainer, NamespaceOption.pid.
     """
@@ -305,7 +366,8 @@ def test_stop_spares_the_others_of_a_shared_pid_namespace(runtime: Runtime, new_
 def test_a_frozen_container_can_be_stopped(runtime: Runtime, running: ContainerFactory) -> None:
     """StopContainer SHOULD end a container whose cgroup somebody has frozen.
 
-    Source: StopContainer; not stated by the CRI, a process that is frozen does not even notice that it was killed.
+    Source: StopContainer; not stated by the CRI, a process that is frozen does not even notice that it was
+    killed.
     """
     mark = "mark-" + secrets.token_hex(8)
     container = running(script=f": {mark}; echo ready; {FOREVER}", wait_for_log="ready")
@@ -314,20 +376,25 @@ def test_a_frozen_container_can_be_stopped(runtime: Runtime, running: ContainerF
         blocked("the container's cgroup cannot be frozen from here")
 
     with freezer.held():
-        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0), timeout=10 * runtime.scale)
+        runtime.stub.StopContainer(
+            cri.StopContainerRequest(container_id=container.id, timeout=0), timeout=10 * runtime.scale
+        )
 
         assert container.state() == cri.CONTAINER_EXITED
 
 
 @requirement("STP-23")
 def test_the_end_lies_between_the_stop_and_its_answer(runtime: Runtime, running: ContainerFactory) -> None:
-    """The end of a stopped container SHOULD be told as a time between the call of StopContainer and its answer.
+    """The end of a stopped container SHOULD be told as a time between the call of StopContainer and its
+    answer.
 
     Source: ContainerStatus.finished_at. Half a second is left for clocks of another resolution.
     """
     container = running()
 
-    call = runtime.timed(runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=0))
+    call = runtime.timed(
+        runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=0)
+    )
 
     tolerance_ns = 500_000_000
     assert call.started_ns - tolerance_ns <= container.status().finished_at <= call.ended_ns + tolerance_ns

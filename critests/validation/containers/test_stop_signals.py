@@ -7,7 +7,14 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import FOREVER, WAITING, AdoptContainer, ContainerConfigFactory, ContainerFactory, creation
+from critests.fixtures.containers import (
+    FOREVER,
+    WAITING,
+    AdoptContainer,
+    ContainerConfigFactory,
+    ContainerFactory,
+    creation,
+)
 from critests.fixtures.images import TestImages, TestRegistry
 from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
@@ -33,15 +40,20 @@ def ending_at_any_of(code: int, *signals: str | int) -> str:
 
 
 @requirement("STP-10/name")
-@pytest.mark.parametrize(("image", "number"), [("process", 10), ("stop-signal-realtime", 37)], ids=["SIGUSR1", "SIGRTMIN+3"])
+@pytest.mark.parametrize(
+    ("image", "number"), [("process", 10), ("stop-signal-realtime", 37)], ids=["SIGUSR1", "SIGRTMIN+3"]
+)
 def test_stop_sends_the_signal_that_the_image_names(
     runtime: Runtime, running: ContainerFactory, images: TestImages, image: str, number: int
 ) -> None:
-    """StopContainer MUST send the stop signal that the image names where the container's configuration names none.
+    """StopContainer MUST send the stop signal that the image names where the container's configuration names
+    none.
 
     Source: StopSignal of the OCI image configuration.
     """
-    container = running(image=images.pull(image), script=ending_at_any_of(5, "TERM", number), wait_for_log="ready")
+    container = running(
+        image=images.pull(image), script=ending_at_any_of(5, "TERM", number), wait_for_log="ready"
+    )
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
 
@@ -54,9 +66,11 @@ def test_stop_sends_the_signal_that_the_image_names(
 def test_stop_reads_other_forms_of_the_signal_in_the_image(
     runtime: Runtime, running: ContainerFactory, registry: TestRegistry, form: str
 ) -> None:
-    """StopContainer SHOULD understand a stop signal of the image that is a number, in lower case or without SIG.
+    """StopContainer SHOULD understand a stop signal of the image that is a number, in lower case or without
+    SIG.
 
-    Source: not stated by the OCI image specification beyond SIGNAME and SIGRTMIN+N; images with such forms exist.
+    Source: not stated by the OCI image specification beyond SIGNAME and SIGRTMIN+N; images with such forms
+    exist.
     """
     image = registry.pull(registry.mint(changes={"stop_signal": OTHER_FORMS[form]}))
     container = running(image=image, script=ending_at_any_of(5, "TERM", "USR2"), wait_for_log="ready")
@@ -68,7 +82,9 @@ def test_stop_reads_other_forms_of_the_signal_in_the_image(
 
 @requirement("STP-11")
 @requires(Capability.STOP_SIGNAL)
-def test_a_stop_signal_in_the_configuration_overrides_the_image(runtime: Runtime, running: ContainerFactory, images: TestImages) -> None:
+def test_a_stop_signal_in_the_configuration_overrides_the_image(
+    runtime: Runtime, running: ContainerFactory, images: TestImages
+) -> None:
     """A stop signal in the container's configuration MUST override the one of its image.
 
     Source: ContainerConfig.stop_signal.
@@ -89,13 +105,22 @@ def test_a_stop_signal_in_the_configuration_overrides_the_image(runtime: Runtime
 @requires(Capability.STOP_SIGNAL)
 @pytest.mark.parametrize(
     ("image", "configured", "effective"),
-    [("plain", None, cri.SIGNAL_SIGTERM), ("process", None, cri.SIGNAL_SIGUSR1), ("process", cri.SIGNAL_SIGUSR2, cri.SIGNAL_SIGUSR2)],
+    [
+        ("plain", None, cri.SIGNAL_SIGTERM),
+        ("process", None, cri.SIGNAL_SIGUSR1),
+        ("process", cri.SIGNAL_SIGUSR2, cri.SIGNAL_SIGUSR2),
+    ],
     ids=["default", "from the image", "from the configuration"],
 )
 def test_status_tells_the_effective_stop_signal(
-    created: ContainerFactory, images: TestImages, image: str, configured: "cri.Signal | None", effective: "cri.Signal"
+    created: ContainerFactory,
+    images: TestImages,
+    image: str,
+    configured: "cri.Signal | None",
+    effective: "cri.Signal",
 ) -> None:
-    """ContainerStatus MUST tell the stop signal in effect: the configured one, else the image's, else SIGTERM.
+    """ContainerStatus MUST tell the stop signal in effect: the configured one, else the image's, else
+    SIGTERM.
 
     Source: ContainerStatus.stop_signal.
     """
@@ -113,7 +138,9 @@ def test_signals_of_the_api_are_the_kernels(runtime: Runtime, running: Container
     Source: Signal.
     """
     container = running(
-        script=ending_at_any_of(5, "TERM", SIGNALS[name]), stop_signal=cri.Signal.Value(f"SIGNAL_{name}"), wait_for_log="ready"
+        script=ending_at_any_of(5, "TERM", SIGNALS[name]),
+        stop_signal=cri.Signal.Value(f"SIGNAL_{name}"),
+        wait_for_log="ready",
     )
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
@@ -130,13 +157,16 @@ def test_an_invalid_stop_signal_in_the_image(
     adopt_container: AdoptContainer,
     observe: Callable[[str], None],
 ) -> None:
-    """An image whose stop signal does not exist MAY be refused by CreateContainer or ignored; a container of it can be stopped.
+    """An image whose stop signal does not exist MAY be refused by CreateContainer or ignored; a container of
+    it can be stopped.
 
     Source: StopSignal of the OCI image configuration; neither it nor the CRI says.
     """
     config = container_config(image=images.pull("stop-signal-invalid"))
     try:
-        container = adopt_container(runtime.stub.CreateContainer(creation(sandbox, config)).container_id, sandbox, config)
+        container = adopt_container(
+            runtime.stub.CreateContainer(creation(sandbox, config)).container_id, sandbox, config
+        )
     except grpc.RpcError as error:
         observe(f"CreateContainer fails with {error.code().name}")
         assert runtime.stub.Version(cri.VersionRequest()).runtime_name

@@ -28,7 +28,9 @@ NOT_BASE64 = "c2VjcmV0*not-base64"
 
 @pytest.fixture(autouse=True)
 def _one_at_a_time(runtime: Runtime) -> Iterator[None]:
-    """Take turns with other workers: some clients ask a registry only once, for all its repositories, how they must authenticate."""
+    """Take turns with other workers: some clients ask a registry only once, for all its repositories, how
+    they must authenticate.
+    """
     with (runtime.context.run.state_directory / "authentication.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         yield
@@ -46,11 +48,15 @@ def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: TestRegistry, l
     runtime.images.PullImage(pulling(minted.reference))
 
     assert look_up(minted.reference) is not None
-    assert {request.authorization for request in registry.requests(minted) if request.status == 200} == {"bearer"}
+    assert {request.authorization for request in registry.requests(minted) if request.status == 200} == {
+        "bearer"
+    }
 
 
 @requirement("AUT-02")
-def test_username_and_password_are_used_for_basic_authentication(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_username_and_password_are_used_for_basic_authentication(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """A pull MUST present username and password to a registry that asks for them.
 
     Source: AuthConfig.username, AuthConfig.password.
@@ -65,7 +71,9 @@ def test_username_and_password_are_used_for_basic_authentication(runtime: Runtim
 
 
 @requirement("AUT-02")
-def test_username_and_password_are_used_for_a_token(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_username_and_password_are_used_for_a_token(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """A pull MUST present username and password to the token endpoint of a registry that asks for a token.
 
     Source: AuthConfig.username, AuthConfig.password; the distribution project's token specification.
@@ -87,15 +95,20 @@ def test_wrong_password_fails_the_pull(runtime: Runtime, registry: TestRegistry,
     minted = registry.mint()
     registry.client.set_access(minted.repository, BASIC)
 
-    refusal(runtime.images.PullImage, pulling(minted.reference, cri.AuthConfig(username=USERNAME, password=WRONG)))
+    refusal(
+        runtime.images.PullImage, pulling(minted.reference, cri.AuthConfig(username=USERNAME, password=WRONG))
+    )
 
     assert look_up(minted.reference) is None
 
 
 @requirement("AUT-03")
 @pytest.mark.parametrize("encoded", ENCODED.values(), ids=ENCODED)
-def test_encoded_credentials_are_used(runtime: Runtime, registry: TestRegistry, look_up: LookUp, encoded: str) -> None:
-    """A pull MUST take username and password from `auth`, where they stand in base64 with a colon between them.
+def test_encoded_credentials_are_used(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, encoded: str
+) -> None:
+    """A pull MUST take username and password from `auth`, where they stand in base64 with a colon between
+    them.
 
     Source: AuthConfig.auth.
     """
@@ -109,8 +122,11 @@ def test_encoded_credentials_are_used(runtime: Runtime, registry: TestRegistry, 
 
 
 @requirement("AUT-04")
-def test_credentials_that_are_not_base64_are_refused_in_silence(runtime: Runtime, registry: TestRegistry) -> None:
-    """A pull with an `auth` that is not base64 SHOULD fail where credentials are needed, without telling the value to anybody.
+def test_credentials_that_are_not_base64_are_refused_in_silence(
+    runtime: Runtime, registry: TestRegistry
+) -> None:
+    """A pull with an `auth` that is not base64 SHOULD fail where credentials are needed, without telling the
+    value to anybody.
 
     Source: AuthConfig.auth. Not stated by the CRI; errors of pulls end in events that many may read.
     """
@@ -119,12 +135,18 @@ def test_credentials_that_are_not_base64_are_refused_in_silence(runtime: Runtime
 
     pull = runtime.images.PullImage.future(pulling(minted.reference, cri.AuthConfig(auth=NOT_BASE64)))
 
-    assert pull.code() not in {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert pull.code() not in {
+        grpc.StatusCode.OK,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+    }
     assert NOT_BASE64 not in (pull.details() or "")
 
 
 @requirement("AUT-08")
-def test_credentials_are_not_sent_to_where_a_redirection_leads(runtime: Runtime, registry: TestRegistry) -> None:
+def test_credentials_are_not_sent_to_where_a_redirection_leads(
+    runtime: Runtime, registry: TestRegistry
+) -> None:
     """A pull MUST NOT send credentials to another host that a blob is redirected to.
 
     Source: not stated by the CRI; credentials are for the registry, and stores of blobs belong to others.
@@ -137,12 +159,16 @@ def test_credentials_are_not_sent_to_where_a_redirection_leads(runtime: Runtime,
 
     runtime.images.PullImage(pulling(asked.reference, CREDENTIALS))
 
-    assert {request.reference for request in registry.requests(elsewhere) if request.status == 200} == {asked.config_digest}
+    assert {request.reference for request in registry.requests(elsewhere) if request.status == 200} == {
+        asked.config_digest
+    }
     assert {request.authorization for request in registry.requests(elsewhere)} == {""}
 
 
 @requirement("AUT-10")
-def test_credentials_are_not_kept_for_a_later_pull(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_credentials_are_not_kept_for_a_later_pull(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """A pull without credentials MUST NOT use those of an earlier pull.
 
     Source: PullImageRequest.auth; pods of several owners share a node.
@@ -159,7 +185,9 @@ def test_credentials_are_not_kept_for_a_later_pull(runtime: Runtime, registry: T
 
 
 @requirement("AUT-13")
-def test_empty_credentials_mean_an_anonymous_pull(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_empty_credentials_mean_an_anonymous_pull(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """A pull with credentials whose every field is empty SHOULD be one without credentials.
 
     Source: PullImageRequest.auth.

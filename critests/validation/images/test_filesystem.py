@@ -17,7 +17,9 @@ from critests.lifecycle.requests import ImageName
 Usage = Callable[[], cri.FilesystemUsage]
 
 STATS_SECONDS = 25.0
-"""Runtimes look at what is used every ten seconds or so; time enough for some looks, because other tests pull and remove images, too."""
+"""Runtimes look at what is used every ten seconds or so; time enough for some looks, because other tests pull
+and remove images, too.
+"""
 LAG_SECONDS = 120.0
 MIB = 1 << 20
 FILLING: Changes = {
@@ -25,8 +27,8 @@ FILLING: Changes = {
     "files": [{"path": f"many/{number}"} for number in range(1000)],
     "labels": {"critests.example/filling": "x" * (256 << 10)},
 }
-"""Of the image that is pulled: so much that others may remove what they pulled at the same time. It is the runtime's to choose what counts,
-layers or only what is kept about them, so there is much of both."""
+"""Of the image that is pulled: so much that others may remove what they pulled at the same time. It is the
+runtime's to choose what counts, layers or only what is kept about them, so there is much of both."""
 
 
 @pytest.fixture
@@ -47,7 +49,9 @@ def fresh_usage(runtime: Runtime, usage: Usage) -> Usage:
 
     def look() -> cri.FilesystemUsage:
         asked = time.time_ns()
-        return runtime.eventually("another look at the file system", usage, STATS_SECONDS, lambda seen: seen.timestamp >= asked)
+        return runtime.eventually(
+            "another look at the file system", usage, STATS_SECONDS, lambda seen: seen.timestamp >= asked
+        )
 
     return look
 
@@ -93,13 +97,18 @@ def test_image_file_system_was_looked_at_lately(usage: Usage) -> None:
 
 @slow
 @requirement("IMF-03/grows")
-def test_image_file_system_grows_with_a_pull(runtime: Runtime, registry: TestRegistry, image: ImageName, fresh_usage: Usage) -> None:
-    """used_bytes and inodes_used MUST be above zero where there are images, and grow with a pull of a new one.
+def test_image_file_system_grows_with_a_pull(
+    runtime: Runtime, registry: TestRegistry, image: ImageName, fresh_usage: Usage
+) -> None:
+    """used_bytes and inodes_used MUST be above zero where there are images, and grow with a pull of a new
+    one.
 
     Source: FilesystemUsage.used_bytes, FilesystemUsage.inodes_used.
     """
     assert image.reference != ""
-    before = runtime.eventually("use of the image file system", fresh_usage, STATS_SECONDS, lambda seen: seen.used_bytes.value > 0)
+    before = runtime.eventually(
+        "use of the image file system", fresh_usage, STATS_SECONDS, lambda seen: seen.used_bytes.value > 0
+    )
 
     registry.pull(registry.mint("large", changes=FILLING))
 
@@ -115,17 +124,27 @@ def test_image_file_system_grows_with_a_pull(runtime: Runtime, registry: TestReg
 
 @slow
 @requirement("IMF-04")
-def test_image_file_system_shrinks_with_a_removal(runtime: Runtime, registry: TestRegistry, fresh_usage: Usage) -> None:
-    """used_bytes SHOULD fall, some time after an image was removed, by most of what it had risen with the image.
+def test_image_file_system_shrinks_with_a_removal(
+    runtime: Runtime, registry: TestRegistry, fresh_usage: Usage
+) -> None:
+    """used_bytes SHOULD fall, some time after an image was removed, by most of what it had risen with the
+    image.
 
     Source: FilesystemUsage.used_bytes.
     """
     minted = registry.mint("large", changes=FILLING)
     empty = fresh_usage().used_bytes.value
     registry.pull(minted)
-    full = runtime.eventually("use by the image", lambda: fresh_usage().used_bytes.value, STATS_SECONDS, lambda used: used > empty)
+    full = runtime.eventually(
+        "use by the image", lambda: fresh_usage().used_bytes.value, STATS_SECONDS, lambda used: used > empty
+    )
 
     runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.reference)))
 
     little = full - (full - empty) // 2
-    runtime.eventually("shrinking of the image file system", fresh_usage, STATS_SECONDS, lambda seen: seen.used_bytes.value <= little)
+    runtime.eventually(
+        "shrinking of the image file system",
+        fresh_usage,
+        STATS_SECONDS,
+        lambda seen: seen.used_bytes.value <= little,
+    )

@@ -42,7 +42,8 @@ def test_pulled_image_is_found_by_its_tag(runtime: Runtime, registry: TestRegist
 def test_pull_without_a_tag_means_latest(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
     """A pull of a name without a tag MUST pull the tag `latest`.
 
-    Source: PullImageRequest.image. Not stated by the CRI; every runtime does it because the names of images have that default.
+    Source: PullImageRequest.image. Not stated by the CRI; every runtime does it because the names of images
+    have that default.
     """
     minted = registry.mint(tags=LATEST)
     registry.mint(tags=["1"])
@@ -88,8 +89,11 @@ def test_digest_beside_a_tag_decides(runtime: Runtime, registry: TestRegistry, l
 
 @requirement("IMG-05")
 @pytest.mark.parametrize("form", ["digest", "digest of the platform's manifest"])
-def test_multi_arch_image_is_pulled_by_digest(runtime: Runtime, registry: TestRegistry, look_up: LookUp, form: str) -> None:
-    """An image in an index MUST be pulled by the digest of the index and by that of its own manifest, and repo_digests MUST hold it.
+def test_multi_arch_image_is_pulled_by_digest(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, form: str
+) -> None:
+    """An image in an index MUST be pulled by the digest of the index and by that of its own manifest, and
+    repo_digests MUST hold it.
 
     Source: PullImageRequest.image, Image.repo_digests; OCI image index.
     """
@@ -120,7 +124,9 @@ def test_variant_of_the_node_is_picked_from_an_index(runtime: Runtime, registry:
 
 @requirement("IMG-08")
 @pytest.mark.parametrize("form", ["tag", "no tag", "digest"])
-def test_image_ref_is_the_id_of_the_image(runtime: Runtime, registry: TestRegistry, look_up: LookUp, form: str) -> None:
+def test_image_ref_is_the_id_of_the_image(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, form: str
+) -> None:
     """The image_ref that a pull returns MUST be the id of the image, whatever form the reference had.
 
     Source: PullImageResponse.image_ref, Image.id.
@@ -160,11 +166,15 @@ def test_repeated_pull_downloads_no_layer_again(runtime: Runtime, registry: Test
 
     runtime.images.PullImage(pulling(minted.reference))
 
-    assert [request for request in registry.requests(minted) if request.reference in minted.layer_digests] == []
+    assert [
+        request for request in registry.requests(minted) if request.reference in minted.layer_digests
+    ] == []
 
 
 @requirement("IMG-10")
-def test_tags_of_the_same_content_share_an_entry(runtime: Runtime, registry: TestRegistry, listed_images: ListedImages) -> None:
+def test_tags_of_the_same_content_share_an_entry(
+    runtime: Runtime, registry: TestRegistry, listed_images: ListedImages
+) -> None:
     """Two pulled tags of the same content MUST be one image in the list, with both tags.
 
     Source: Image.repo_tags.
@@ -178,7 +188,9 @@ def test_tags_of_the_same_content_share_an_entry(runtime: Runtime, registry: Tes
 
 
 @requirement("IMG-11")
-def test_repositories_with_the_same_content_share_an_image(runtime: Runtime, registry: TestRegistry, listed_images: ListedImages) -> None:
+def test_repositories_with_the_same_content_share_an_image(
+    runtime: Runtime, registry: TestRegistry, listed_images: ListedImages
+) -> None:
     """The same content from two repositories MUST be one image, with the digests of both.
 
     Source: Image.id, Image.repo_digests, RemoveImage.
@@ -189,7 +201,9 @@ def test_repositories_with_the_same_content_share_an_image(runtime: Runtime, reg
         runtime.images.PullImage(pulling(minted.reference))
 
     assert [image.id for image in listed_images(here)] == [image.id for image in listed_images(there)]
-    assert [{here.by_digest, there.by_digest} <= set(image.repo_digests) for image in listed_images(here)] == [True]
+    assert [
+        {here.by_digest, there.by_digest} <= set(image.repo_digests) for image in listed_images(here)
+    ] == [True]
 
 
 @requirement("IMG-12")
@@ -232,7 +246,9 @@ def test_image_whose_tag_has_moved_remains(runtime: Runtime, registry: TestRegis
 
 
 @requirement("IMG-35")
-def test_pull_accepts_the_configuration_of_a_sandbox(runtime: Runtime, registry: TestRegistry, look_up: LookUp, sandbox: Sandbox) -> None:
+def test_pull_accepts_the_configuration_of_a_sandbox(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, sandbox: Sandbox
+) -> None:
     """A pull for a pod MUST take the configuration of its sandbox.
 
     Source: PullImageRequest.sandbox_config.
@@ -247,13 +263,19 @@ def test_pull_accepts_the_configuration_of_a_sandbox(runtime: Runtime, registry:
 
 
 @requirement("IMG-37")
-def test_annotations_of_an_image_do_not_change_what_is_pulled(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_annotations_of_an_image_do_not_change_what_is_pulled(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """Annotations on the image of a pull SHOULD have no effect on its content.
 
     Source: ImageSpec.annotations.
     """
     minted = registry.mint()
-    spec = cri.ImageSpec(image=minted.reference, user_specified_image=minted.reference, annotations={"critests.example/note": "x"})
+    spec = cri.ImageSpec(
+        image=minted.reference,
+        user_specified_image=minted.reference,
+        annotations={"critests.example/note": "x"},
+    )
 
     runtime.images.PullImage(cri.PullImageRequest(image=spec))
 
@@ -263,7 +285,9 @@ def test_annotations_of_an_image_do_not_change_what_is_pulled(runtime: Runtime, 
 
 
 @requirement("IMG-38")
-def test_name_that_the_user_wrote_is_not_what_is_pulled(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_name_that_the_user_wrote_is_not_what_is_pulled(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """A pull SHOULD bring `image`; `user_specified_image` is for messages and policies only.
 
     Source: ImageSpec.user_specified_image.

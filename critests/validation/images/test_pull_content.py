@@ -11,7 +11,9 @@ from critests.fixtures.runtime import Runtime
 from critests.images.faults import Fault, FaultKind, Scope
 from critests.lifecycle.requests import ImageName
 
-LONG_PATH = "/archive/long/" + "/".join(["directory-with-a-name-of-forty-characters"] * 4) + "/file-" + "n" * 120
+LONG_PATH = (
+    "/archive/long/" + "/".join(["directory-with-a-name-of-forty-characters"] * 4) + "/file-" + "n" * 120
+)
 
 # name in the catalogue of images, what a container of it runs, what that prints
 CONTENTS = {
@@ -23,8 +25,16 @@ CONTENTS = {
     "directory made opaque by a later layer": ("whiteouts", "ls /opaque", ["new"]),
     "hard link": ("archive", "stat -c %h /archive/first; cat /archive/second", ["2", "linked"]),
     "owner and mode": ("archive", "stat -c %u:%g:%a /archive/first", ["1000:2000:640"]),
-    "set-id and sticky bits": ("archive", "stat -c %a /archive/setuid /archive/setgid /archive/sticky", ["4755", "2755", "1777"]),
-    "symbolic links": ("archive", "readlink /archive/absolute; readlink /archive/dangling", ["/archive/first", "nowhere"]),
+    "set-id and sticky bits": (
+        "archive",
+        "stat -c %a /archive/setuid /archive/setgid /archive/sticky",
+        ["4755", "2755", "1777"],
+    ),
+    "symbolic links": (
+        "archive",
+        "readlink /archive/absolute; readlink /archive/dangling",
+        ["/archive/first", "nowhere"],
+    ),
     "long name": ("archive", f"cat {LONG_PATH}", ["long"]),
 }
 FURTHER_CONTENTS = {
@@ -44,7 +54,9 @@ Printed = Callable[[str, str], list[str]]
 
 @pytest.fixture
 def printed(runtime: Runtime, registry: TestRegistry, exited: ContainerFactory) -> Printed:
-    """Pull an image of the catalogue that is new to the runtime, run a script in a container of it, and return what that printed."""
+    """Pull an image of the catalogue that is new to the runtime, run a script in a container of it, and
+    return what that printed.
+    """
 
     def pull_and_run(image: str, script: str) -> list[str]:
         minted = registry.mint(image)
@@ -56,7 +68,9 @@ def printed(runtime: Runtime, registry: TestRegistry, exited: ContainerFactory) 
 
 @requirement("IMG-13/common")
 @pytest.mark.parametrize(("image", "script", "lines"), CONTENTS.values(), ids=CONTENTS)
-def test_content_of_an_image_is_unpacked_as_it_was_packed(printed: Printed, image: str, script: str, lines: list[str]) -> None:
+def test_content_of_an_image_is_unpacked_as_it_was_packed(
+    printed: Printed, image: str, script: str, lines: list[str]
+) -> None:
     """A container MUST find the files of its image as the layers, one upon the other, have them.
 
     Source: OCI image specification, image layer filesystem changeset and media types.
@@ -66,7 +80,9 @@ def test_content_of_an_image_is_unpacked_as_it_was_packed(printed: Printed, imag
 
 @requirement("IMG-13/further")
 @pytest.mark.parametrize(("image", "script", "lines"), FURTHER_CONTENTS.values(), ids=FURTHER_CONTENTS)
-def test_further_content_of_an_image_is_unpacked(printed: Printed, image: str, script: str, lines: list[str]) -> None:
+def test_further_content_of_an_image_is_unpacked(
+    printed: Printed, image: str, script: str, lines: list[str]
+) -> None:
     """Layers packed with zstd, and device nodes in a layer, SHOULD be unpacked as they are.
 
     Source: OCI image specification, image layer filesystem changeset and media types.
@@ -79,7 +95,8 @@ def test_further_content_of_an_image_is_unpacked(printed: Printed, image: str, s
 def test_pull_copes_with_manners_of_registries(
     runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind, scope: Scope
 ) -> None:
-    """A pull MUST follow redirections, with a relative Location too, take bodies in chunks and do without a digest in the headers.
+    """A pull MUST follow redirections, with a relative Location too, take bodies in chunks and do without a
+    digest in the headers.
 
     Source: OCI distribution specification, pulling manifests and blobs.
     """

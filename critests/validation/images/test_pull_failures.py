@@ -47,8 +47,13 @@ RETRY_SECONDS = 10.0
 
 
 def spoil(registry: TestRegistry, image: MintedImage, kind: FaultKind, scope: Scope) -> None:
-    """Let the registry misbehave for an image. Of its layers only the top one is spoilt: the others belong to other tests' images, too."""
-    registry.fault(image, Fault(kind=kind, scope=scope, reference=image.layer_digests[-1] if scope is Scope.LAYER else ""))
+    """Let the registry misbehave for an image. Of its layers only the top one is spoilt: the others belong to
+    other tests' images, too.
+    """
+    registry.fault(
+        image,
+        Fault(kind=kind, scope=scope, reference=image.layer_digests[-1] if scope is Scope.LAYER else ""),
+    )
 
 
 @pytest.fixture
@@ -60,7 +65,9 @@ def deaf_address() -> Iterator[str]:
 
 
 def pull_in_vain(runtime: Runtime, reference: str, timeout: float | None = None) -> None:
-    """Make a pull that must fail, with any code: Unavailable may be said of the registry, as long as the runtime itself answers."""
+    """Make a pull that must fail, with any code: Unavailable may be said of the registry, as long as the
+    runtime itself answers.
+    """
     try:
         refusal(runtime.images.PullImage, pulling(reference), timeout=timeout)
     except grpc.RpcError as error:
@@ -87,7 +94,9 @@ def test_index_without_the_node_s_platform_is_refused(
 
 @requirement("IMG-17")
 @pytest.mark.parametrize("reference", INVALID_REFERENCES.values(), ids=INVALID_REFERENCES)
-def test_invalid_reference_is_refused_without_asking_a_registry(runtime: Runtime, registry: TestRegistry, reference: str) -> None:
+def test_invalid_reference_is_refused_without_asking_a_registry(
+    runtime: Runtime, registry: TestRegistry, reference: str
+) -> None:
     """A pull of something that is no reference MUST fail, without a request to any registry.
 
     Source: reference rules of the OCI distribution project.
@@ -101,7 +110,9 @@ def test_invalid_reference_is_refused_without_asking_a_registry(runtime: Runtime
 
 @requirement("IMG-18")
 @pytest.mark.parametrize("reference", ABSENT_REFERENCES.values(), ids=ABSENT_REFERENCES)
-def test_pull_of_what_the_registry_does_not_have_fails(runtime: Runtime, registry: TestRegistry, look_up: LookUp, reference: str) -> None:
+def test_pull_of_what_the_registry_does_not_have_fails(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, reference: str
+) -> None:
     """A pull of a tag, digest or repository that the registry does not have MUST fail.
 
     Source: OCI distribution specification, 404 for a manifest.
@@ -115,7 +126,9 @@ def test_pull_of_what_the_registry_does_not_have_fails(runtime: Runtime, registr
 
 @requirement("IMG-19/error")
 @pytest.mark.parametrize("kind", REFUSALS.values(), ids=REFUSALS)
-def test_pull_that_the_registry_refuses_fails(runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind) -> None:
+def test_pull_that_the_registry_refuses_fails(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind
+) -> None:
     """A pull that the registry answers with 401 or 403 MUST fail.
 
     Source: OCI distribution specification, error codes.
@@ -130,10 +143,14 @@ def test_pull_that_the_registry_refuses_fails(runtime: Runtime, registry: TestRe
 
 @requirement("IMG-19/code")
 @pytest.mark.parametrize("kind", REFUSALS.values(), ids=REFUSALS)
-def test_pull_that_the_registry_refuses_is_told_as_such(runtime: Runtime, registry: TestRegistry, kind: FaultKind) -> None:
-    """A pull that the registry answers with 401 or 403 SHOULD fail with a code of authentication or permission.
+def test_pull_that_the_registry_refuses_is_told_as_such(
+    runtime: Runtime, registry: TestRegistry, kind: FaultKind
+) -> None:
+    """A pull that the registry answers with 401 or 403 SHOULD fail with a code of authentication or
+    permission.
 
-    Source: codes of gRPC. Not stated by the CRI; only a code lets the caller tell a wrong password from a wrong name.
+    Source: codes of gRPC. Not stated by the CRI; only a code lets the caller tell a wrong password from a
+    wrong name.
     """
     minted = registry.mint()
     registry.fault(minted, Fault(kind=kind))
@@ -145,7 +162,8 @@ def test_pull_that_the_registry_refuses_is_told_as_such(runtime: Runtime, regist
 
 @requirement("IMG-20")
 def test_rate_limit_ends_in_an_error(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
-    """A pull that the registry keeps answering with 429 SHOULD end in an error after a bounded number of requests.
+    """A pull that the registry keeps answering with 429 SHOULD end in an error after a bounded number of
+    requests.
 
     Source: OCI distribution specification, TOOMANYREQUESTS.
     """
@@ -160,7 +178,9 @@ def test_rate_limit_ends_in_an_error(runtime: Runtime, registry: TestRegistry, l
 
 @requirement("IMG-21")
 @pytest.mark.parametrize(("kind", "scope"), SERVER_ERRORS.values(), ids=SERVER_ERRORS)
-def test_server_error_fails_the_pull(runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind, scope: Scope) -> None:
+def test_server_error_fails_the_pull(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind, scope: Scope
+) -> None:
     """A pull MUST fail where the registry keeps answering with a server error for the manifest or for a blob.
 
     Source: OCI distribution specification.
@@ -174,7 +194,9 @@ def test_server_error_fails_the_pull(runtime: Runtime, registry: TestRegistry, l
 
 
 @requirement("IMG-21")
-def test_pull_works_once_the_server_error_is_over(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_pull_works_once_the_server_error_is_over(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """A pull that failed for a server error MUST leave nothing that stands in the way of a later one.
 
     Source: the kubelet pulls again after a pause.
@@ -203,7 +225,12 @@ def test_pull_from_nobody_fails_in_bounded_time(runtime: Runtime, deaf_address: 
 @requirement("IMG-24")
 @pytest.mark.parametrize(("kind", "scope"), CORRUPTIONS.values(), ids=CORRUPTIONS)
 def test_corrupt_blob_fails_the_pull(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages, kind: FaultKind, scope: Scope
+    runtime: Runtime,
+    registry: TestRegistry,
+    look_up: LookUp,
+    listed_images: ListedImages,
+    kind: FaultKind,
+    scope: Scope,
 ) -> None:
     """A blob that is not what its digest says MUST fail the pull, and the image MUST NOT be listed.
 
@@ -219,10 +246,14 @@ def test_corrupt_blob_fails_the_pull(
 
 
 @requirement("IMG-24")
-def test_pull_works_once_the_corruption_is_over(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
-    """A pull that failed for a corrupt blob MUST leave nothing that stands in the way of the kubelet's next one.
+def test_pull_works_once_the_corruption_is_over(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
+    """A pull that failed for a corrupt blob MUST leave nothing that stands in the way of the kubelet's next
+    one.
 
-    Source: OCI image specification, descriptors and digests. A runtime may need a moment to throw away what it was sent.
+    Source: OCI image specification, descriptors and digests. A runtime may need a moment to throw away what
+    it was sent.
     """
     minted = registry.mint()
     spoil(registry, minted, FaultKind.WRONG_DIGEST, Scope.LAYER)
@@ -239,11 +270,16 @@ def test_pull_works_once_the_corruption_is_over(runtime: Runtime, registry: Test
 
 
 @requirement("IMG-25")
-@pytest.mark.parametrize("kind", [FaultKind.TRUNCATED, FaultKind.RESET], ids=["connection closed half-way", "connection reset half-way"])
+@pytest.mark.parametrize(
+    "kind",
+    [FaultKind.TRUNCATED, FaultKind.RESET],
+    ids=["connection closed half-way", "connection reset half-way"],
+)
 def test_interrupted_download_leaves_no_image_behind(
     runtime: Runtime, registry: TestRegistry, listed_images: ListedImages, kind: FaultKind
 ) -> None:
-    """A download that breaks off half-way every time MUST fail the pull, or be resumed; an image MUST be visible only if it was whole.
+    """A download that breaks off half-way every time MUST fail the pull, or be resumed; an image MUST be
+    visible only if it was whole.
 
     Source: OCI distribution specification, range requests.
     """
@@ -258,7 +294,9 @@ def test_interrupted_download_leaves_no_image_behind(
 
 
 @requirement("IMG-26")
-def test_manifest_that_is_not_what_its_digest_says_is_refused(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_manifest_that_is_not_what_its_digest_says_is_refused(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """A pull by digest MUST fail where the registry answers with another manifest.
 
     Source: OCI image specification, descriptors and digests.
@@ -300,15 +338,20 @@ def test_layer_with_another_diff_id_fails_the_pull(runtime: Runtime, registry: T
 
 
 @requirement("IMG-30")
-def test_pull_works_after_one_that_was_cancelled(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_pull_works_after_one_that_was_cancelled(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """A pull that the client gives up MUST leave no image, and the kubelet's next pull MUST work.
 
-    Source: the kubelet ends a pull with its context. A runtime may need a moment to end what it was asked for.
+    Source: the kubelet ends a pull with its context. A runtime may need a moment to end what it was asked
+    for.
     """
     minted = registry.mint()
     spoil(registry, minted, FaultKind.STALL, Scope.LAYER)
     pull = runtime.images.PullImage.future(pulling(minted.reference))
-    runtime.eventually("a layer that stalls", lambda: [each for each in registry.requests(minted) if each.fault])
+    runtime.eventually(
+        "a layer that stalls", lambda: [each for each in registry.requests(minted) if each.fault]
+    )
 
     pull.cancel()
 
@@ -323,15 +366,22 @@ def test_pull_works_after_one_that_was_cancelled(runtime: Runtime, registry: Tes
 
 
 @requirement("IMG-31")
-def test_cancelled_pull_does_not_take_another_along(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_cancelled_pull_does_not_take_another_along(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """One of two pulls of the same image that is given up SHOULD NOT fail the other.
 
     Source: two pods may start from one image at once.
     """
     minted = registry.mint()
-    registry.fault(minted, Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, reference=minted.layer_digests[-1], seconds=0.5))
+    registry.fault(
+        minted,
+        Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, reference=minted.layer_digests[-1], seconds=0.5),
+    )
     first = runtime.images.PullImage.future(pulling(minted.reference))
-    runtime.eventually("a layer that is waited for", lambda: [each for each in registry.requests(minted) if each.fault])
+    runtime.eventually(
+        "a layer that is waited for", lambda: [each for each in registry.requests(minted) if each.fault]
+    )
     second = runtime.images.PullImage.future(pulling(minted.reference))
 
     first.cancel()

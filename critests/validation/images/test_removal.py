@@ -20,8 +20,11 @@ def removing(reference: str) -> cri.RemoveImageRequest:
 
 @requirement("IMS-14")
 @pytest.mark.parametrize("form", ["tag", "digest", "id"])
-def test_removed_image_is_gone(runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages, form: str) -> None:
-    """RemoveImage by tag, by digest or by id MUST remove the image from the answers of ImageStatus and ListImages.
+def test_removed_image_is_gone(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages, form: str
+) -> None:
+    """RemoveImage by tag, by digest or by id MUST remove the image from the answers of ImageStatus and
+    ListImages.
 
     Source: RemoveImage.
     """
@@ -55,7 +58,9 @@ def test_removal_by_one_tag_removes_all_names(
 
 
 @requirement("IMS-16")
-def test_removal_of_an_absent_image_succeeds(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_removal_of_an_absent_image_succeeds(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+) -> None:
     """RemoveImage of an image that was never there MUST succeed.
 
     Source: RemoveImage.
@@ -69,7 +74,9 @@ def test_removal_of_an_absent_image_succeeds(runtime: Runtime, registry: TestReg
 
 @requirement("IMS-16")
 @pytest.mark.parametrize("form", ["tag", "id"])
-def test_removal_of_an_image_is_idempotent(runtime: Runtime, registry: TestRegistry, look_up: LookUp, form: str) -> None:
+def test_removal_of_an_image_is_idempotent(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, form: str
+) -> None:
     """RemoveImage of an image that was removed before MUST succeed.
 
     Source: RemoveImage.
@@ -88,7 +95,8 @@ def test_removal_of_an_image_is_idempotent(runtime: Runtime, registry: TestRegis
 def test_removal_of_an_image_in_use_leaves_its_container_alone(
     runtime: Runtime, registry: TestRegistry, running: ContainerFactory, observe: Callable[[str], None]
 ) -> None:
-    """RemoveImage of an image that a container runs from MAY be refused or take its names; the container runs on.
+    """RemoveImage of an image that a container runs from MAY be refused or take its names; the container runs
+    on.
 
     Source: RemoveImage.
     """
@@ -132,7 +140,8 @@ def test_layers_that_another_image_needs_stay(
 def test_pull_beside_a_removal_ends_in_one_state(
     runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
 ) -> None:
-    """A pull and a removal of one image at once MUST leave it there or gone, for ImageStatus and ListImages alike.
+    """A pull and a removal of one image at once MUST leave it there or gone, for ImageStatus and ListImages
+    alike.
 
     Source: PullImage, RemoveImage.
     """
@@ -173,7 +182,9 @@ def test_removals_of_one_image_at_once_all_succeed(
 
 
 @requirement("IMS-25")
-def test_pulled_image_is_there_at_once(runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages) -> None:
+def test_pulled_image_is_there_at_once(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
+) -> None:
     """ImageStatus and ListImages MUST show an image as soon as PullImage has returned.
 
     Source: PullImage. Not stated by the CRI; the kubelet creates the container next.
@@ -189,7 +200,9 @@ def test_pulled_image_is_there_at_once(runtime: Runtime, registry: TestRegistry,
 
 
 @requirement("IMS-25")
-def test_removed_image_is_gone_at_once(runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages) -> None:
+def test_removed_image_is_gone_at_once(
+    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
+) -> None:
     """ImageStatus and ListImages MUST no longer show an image as soon as RemoveImage has returned.
 
     Source: RemoveImage.

@@ -46,7 +46,11 @@ def entry(runtime: Runtime) -> Entry:
     """Return what finds the one entry of an id in the list of all images."""
 
     def look(image_id: str) -> cri.Image:
-        found = [image for image in runtime.images.ListImages(cri.ListImagesRequest()).images if image.id == image_id]
+        found = [
+            image
+            for image in runtime.images.ListImages(cri.ListImagesRequest()).images
+            if image.id == image_id
+        ]
         assert len(found) == 1, f"ListImages has {len(found)} entries with the id {image_id}"
         return found[0]
 
@@ -80,14 +84,21 @@ def test_image_status_finds_an_image_by_its_name(runtime: Runtime, image: ImageN
 
 @requirement("IMS-02/found")
 @pytest.mark.parametrize("form", ["repo digest", "id", "image_ref of the pull"])
-def test_image_status_finds_an_image_by_what_the_runtime_returned(runtime: Runtime, image: ImageName, look_up: LookUp, form: str) -> None:
-    """ImageStatus MUST find an image by its digest, by its id and by the image_ref of its pull, to the letter.
+def test_image_status_finds_an_image_by_what_the_runtime_returned(
+    runtime: Runtime, image: ImageName, look_up: LookUp, form: str
+) -> None:
+    """ImageStatus MUST find an image by its digest, by its id and by the image_ref of its pull, to the
+    letter.
 
     Source: ImageStatusRequest.image, Image.id, PullImageResponse.image_ref.
     """
     by_name = look_up(image.written)
     assert by_name is not None
-    reference = {"repo digest": next(iter(by_name.repo_digests), ""), "id": by_name.id, "image_ref of the pull": image.reference}[form]
+    reference = {
+        "repo digest": next(iter(by_name.repo_digests), ""),
+        "id": by_name.id,
+        "image_ref of the pull": image.reference,
+    }[form]
 
     answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=reference)))
 
@@ -112,16 +123,22 @@ def test_image_status_may_find_an_id_with_and_without_its_algorithm(
     except grpc.RpcError as error:
         if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
             raise
-        observe(f"an id {'without' if prefixed else 'with'} sha256: in front is refused with {error.code().name}")
+        observe(
+            f"an id {'without' if prefixed else 'with'} sha256: in front is refused with {error.code().name}"
+        )
         return
 
     assert answer.image in (by_name, cri.Image())
-    observe(f"an id is {'found' if answer.HasField('image') else 'not found'} {'without' if prefixed else 'with'} sha256: in front")
+    observe(
+        f"an id is {'found' if answer.HasField('image') else 'not found'} {'without' if prefixed else 'with'}"
+        " sha256: in front"
+    )
 
 
 @requirement("IMS-04")
 def test_id_of_an_image_is_the_same_everywhere(image: ImageName, look_up: LookUp, entry: Entry) -> None:
-    """The id of an image MUST NOT be empty, and MUST be the same in the answers to a pull, to ImageStatus and to ListImages.
+    """The id of an image MUST NOT be empty, and MUST be the same in the answers to a pull, to ImageStatus and
+    to ListImages.
 
     Source: Image.id, PullImageResponse.image_ref.
     """
@@ -134,7 +151,9 @@ def test_id_of_an_image_is_the_same_everywhere(image: ImageName, look_up: LookUp
 
 
 @requirement("IMS-04")
-def test_containers_name_the_id_of_their_image(runtime: Runtime, image: ImageName, look_up: LookUp, created: ContainerFactory) -> None:
+def test_containers_name_the_id_of_their_image(
+    runtime: Runtime, image: ImageName, look_up: LookUp, created: ContainerFactory
+) -> None:
     """ContainerStatus and ListContainers MUST name the id of the container's image as ImageStatus does.
 
     Source: ContainerStatus.image_id, Container.image_id.
@@ -145,7 +164,9 @@ def test_containers_name_the_id_of_their_image(runtime: Runtime, image: ImageNam
 
     status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
 
-    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))).containers
+    listed = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))
+    ).containers
     assert status.image_id == found.id
     assert [each.image_id for each in listed] == [found.id]
 
@@ -168,8 +189,11 @@ def test_size_of_an_image_is_plausible(registry: TestRegistry, look_up: LookUp, 
 
 @requirement("IMS-06")
 @pytest.mark.parametrize(("name", "uid", "username"), USERS.values(), ids=USERS)
-def test_user_of_an_image_is_told(images: TestImages, look_up: LookUp, entry: Entry, name: str, uid: int | None, username: str) -> None:
-    """An image MUST have uid where its user is a number, username where it is a name, and neither where it has none.
+def test_user_of_an_image_is_told(
+    images: TestImages, look_up: LookUp, entry: Entry, name: str, uid: int | None, username: str
+) -> None:
+    """An image MUST have uid where its user is a number, username where it is a name, and neither where it
+    has none.
 
     Source: Image.uid, Image.username.
     """
@@ -202,7 +226,9 @@ def test_names_of_an_image_are_full_and_unique(registry: TestRegistry, listed_im
 
 
 @requirement("IMS-07")
-def test_image_without_a_tag_has_no_placeholder_for_one(registry: TestRegistry, listed_images: ListedImages) -> None:
+def test_image_without_a_tag_has_no_placeholder_for_one(
+    registry: TestRegistry, listed_images: ListedImages
+) -> None:
     """An image that was pulled by digest MUST have no tag, and no placeholder for one.
 
     Source: Image.repo_tags.
@@ -221,7 +247,8 @@ def test_image_without_a_tag_has_no_placeholder_for_one(registry: TestRegistry, 
 def test_image_of_the_sandbox_is_pinned(runtime: Runtime, sandbox: Sandbox) -> None:
     """The image that sandboxes are made of SHOULD be pinned, so that no clean-up takes it away.
 
-    Source: Image.pinned. The CRI does not say which image that is; some image is pinned once there is a sandbox.
+    Source: Image.pinned. The CRI does not say which image that is; some image is pinned once there is a
+    sandbox.
     """
     assert sandbox.id != ""
 
@@ -239,10 +266,14 @@ def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, re
     minted = registry.mint(changes={"labels": {"critests.example/note": "noted"}})
     registry.pull(minted)
 
-    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=minted.reference), verbose=True))
+    answer = runtime.images.ImageStatus(
+        cri.ImageStatusRequest(image=cri.ImageSpec(image=minted.reference), verbose=True)
+    )
 
     told = json.loads(answer.info.get("info", "{}"))
-    assert told.get("imageSpec", {}).get("config", {}).get("Labels", {}).get("critests.example/note") == "noted"
+    assert (
+        told.get("imageSpec", {}).get("config", {}).get("Labels", {}).get("critests.example/note") == "noted"
+    )
 
 
 @requirement("IMS-10")
@@ -274,14 +305,18 @@ def test_list_images_without_a_filter_lists_all(
 
 
 @requirement("IMS-11/filter")
-def test_list_images_may_select_by_image(runtime: Runtime, image: ImageName, images: TestImages, observe: Callable[[str], None]) -> None:
+def test_list_images_may_select_by_image(
+    runtime: Runtime, image: ImageName, images: TestImages, observe: Callable[[str], None]
+) -> None:
     """ListImages with an image in the filter MAY list that image only; it lists it in any case.
 
     Source: ImageFilter.image.
     """
     other = images.pull("user-number")
 
-    answer = runtime.images.ListImages(cri.ListImagesRequest(filter=cri.ImageFilter(image=cri.ImageSpec(image=image.written))))
+    answer = runtime.images.ListImages(
+        cri.ListImagesRequest(filter=cri.ImageFilter(image=cri.ImageSpec(image=image.written)))
+    )
 
     tags = {tag for listed in answer.images for tag in listed.repo_tags}
     assert image.written in tags
@@ -290,7 +325,9 @@ def test_list_images_may_select_by_image(runtime: Runtime, image: ImageName, ima
 
 @requirement("IMS-12")
 @pytest.mark.parametrize("field", COMPARED)
-def test_list_and_status_of_an_image_agree(registry: TestRegistry, look_up: LookUp, entry: Entry, field: str) -> None:
+def test_list_and_status_of_an_image_agree(
+    registry: TestRegistry, look_up: LookUp, entry: Entry, field: str
+) -> None:
     """ListImages and ImageStatus MUST say the same of an image.
 
     Source: Image.

@@ -1,4 +1,6 @@
-"""Sockets of the tests, on the node and inside a pod. What a peer does wrong is a value or a failed assertion, never an OSError."""
+"""Sockets of the tests, on the node and inside a pod. What a peer does wrong is a value or a failed
+assertion, never an OSError.
+"""
 
 import contextlib
 import ctypes
@@ -14,7 +16,12 @@ CLONE_NEWNET = 0x40000000
 
 def node_address() -> str:
     """Return an IPv4 address of this machine that is not loopback; 127.0.0.1 where there is none."""
-    addresses = [entry.address for entries in psutil.net_if_addrs().values() for entry in entries if entry.family == socket.AF_INET]
+    addresses = [
+        entry.address
+        for entries in psutil.net_if_addrs().values()
+        for entry in entries
+        if entry.family == socket.AF_INET
+    ]
     return next((address for address in addresses if not address.startswith("127.")), "127.0.0.1")
 
 
@@ -29,7 +36,8 @@ def free_port() -> int:
 
 
 def heard(address: str, port: int, seconds: float) -> str:
-    """Return what a server says to whoever connects with TCP, until it ends the connection; or why there is no answer.
+    """Return what a server says to whoever connects with TCP, until it ends the connection; or why there is
+    no answer.
 
     Args:
         address: of the server.

@@ -21,10 +21,13 @@ Resolver = Callable[[Sandbox], dict[str, list[str]]]
 
 RESOLV_CONF = Path("/etc/resolv.conf")
 ORDERED = cri.DNSConfig(
-    servers=["192.0.2.53", "198.51.100.53"], searches=["b.example", "a.example", "c.example"], options=["ndots:5", "timeout:3"]
+    servers=["192.0.2.53", "198.51.100.53"],
+    searches=["b.example", "a.example", "c.example"],
+    options=["ndots:5", "timeout:3"],
 )
 MORE_THAN_RESOLVERS_TAKE = cri.DNSConfig(
-    servers=[f"192.0.2.{number}" for number in range(1, 6)], searches=[f"{'x' * 60}.{number}.example" for number in range(1, 9)]
+    servers=[f"192.0.2.{number}" for number in range(1, 6)],
+    searches=[f"{'x' * 60}.{number}.example" for number in range(1, 9)],
 )
 HOST_NETWORK = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
 HOSTNAMES = {"63 characters": "h" * 63, "64 characters": "h" * 64, "with dots": "pod.sub.example"}
@@ -51,8 +54,11 @@ def resolver_of(running: ContainerFactory) -> Resolver:
 
 
 @requirement("NET-01")
-def test_dns_configuration_is_written_in_its_order(new_sandbox: SandboxFactory, resolver_of: Resolver) -> None:
-    """Servers, searches and options MUST stand in the containers' resolv.conf in the order in which they were given, and no others.
+def test_dns_configuration_is_written_in_its_order(
+    new_sandbox: SandboxFactory, resolver_of: Resolver
+) -> None:
+    """Servers, searches and options MUST stand in the containers' resolv.conf in the order in which they were
+    given, and no others.
 
     Source: PodSandboxConfig.dns_config.
     """
@@ -67,7 +73,9 @@ def test_dns_configuration_is_written_in_its_order(new_sandbox: SandboxFactory, 
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-02")
-def test_pod_without_dns_configuration_has_the_nodes(runtime: Runtime, new_sandbox: SandboxFactory, resolver_of: Resolver) -> None:
+def test_pod_without_dns_configuration_has_the_nodes(
+    runtime: Runtime, new_sandbox: SandboxFactory, resolver_of: Resolver
+) -> None:
     """Without a DNS configuration, the containers' resolv.conf SHOULD say what the node's says.
 
     Source: PodSandboxConfig.dns_config.
@@ -81,7 +89,9 @@ def test_pod_without_dns_configuration_has_the_nodes(runtime: Runtime, new_sandb
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-03")
-def test_pod_with_empty_dns_configuration(runtime: Runtime, new_sandbox: SandboxFactory, resolver_of: Resolver, observe: Observe) -> None:
+def test_pod_with_empty_dns_configuration(
+    runtime: Runtime, new_sandbox: SandboxFactory, resolver_of: Resolver, observe: Observe
+) -> None:
     """An empty DNS configuration MAY give an empty resolv.conf or the node's, and nothing else.
 
     Source: PodSandboxConfig.dns_config; the CRI does not say.
@@ -96,7 +106,8 @@ def test_pod_with_empty_dns_configuration(runtime: Runtime, new_sandbox: Sandbox
 
 @requirement("NET-04")
 def test_dns_configuration_is_not_cut(new_sandbox: SandboxFactory, resolver_of: Resolver) -> None:
-    """More servers and longer searches than old resolvers take SHOULD be written as they are, since limits are the kubelet's.
+    """More servers and longer searches than old resolvers take SHOULD be written as they are, since limits
+    are the kubelet's.
 
     Source: PodSandboxConfig.dns_config.
     """
@@ -124,7 +135,8 @@ def test_resolver_is_the_same_in_all_containers(new_sandbox: SandboxFactory, res
 
 @requirement("NET-06")
 def test_hostname_is_seen_in_every_way(new_sandbox: SandboxFactory, exited: ContainerFactory) -> None:
-    """The hostname of a pod MUST be the kernel's in its containers, and stand in /etc/hostname and in HOSTNAME.
+    """The hostname of a pod MUST be the kernel's in its containers, and stand in /etc/hostname and in
+    HOSTNAME.
 
     Source: PodSandboxConfig.hostname.
     """
@@ -136,14 +148,19 @@ def test_hostname_is_seen_in_every_way(new_sandbox: SandboxFactory, exited: Cont
 
 
 @requirement("NET-06")
-def test_hostname_is_the_same_in_all_containers(new_sandbox: SandboxFactory, running: ContainerFactory) -> None:
+def test_hostname_is_the_same_in_all_containers(
+    new_sandbox: SandboxFactory, running: ContainerFactory
+) -> None:
     """Every container of a pod, and every command in it, MUST see the pod's hostname.
 
     Source: PodSandboxConfig.hostname.
     """
     sandbox = new_sandbox(hostname="shared-by-all")
 
-    names = [running(in_sandbox=sandbox).output("sh", "-c", "hostname; cat /etc/hostname").splitlines() for _ in range(2)]
+    names = [
+        running(in_sandbox=sandbox).output("sh", "-c", "hostname; cat /etc/hostname").splitlines()
+        for _ in range(2)
+    ]
 
     assert names == [["shared-by-all"] * 2] * 2
 
@@ -163,15 +180,20 @@ def test_hostname_on_the_nodes_network(new_sandbox: SandboxFactory, exited: Cont
 
 
 @requirement("NET-08")
-def test_form_of_a_pod_without_hostname(runtime: Runtime, adopt_sandbox: Adopt, exited: ContainerFactory, observe: Observe) -> None:
-    """A pod with a network of its own for which no hostname is given MAY be refused or get one of the runtime's choice.
+def test_form_of_a_pod_without_hostname(
+    runtime: Runtime, adopt_sandbox: Adopt, exited: ContainerFactory, observe: Observe
+) -> None:
+    """A pod with a network of its own for which no hostname is given MAY be refused or get one of the
+    runtime's choice.
 
     Source: PodSandboxConfig.hostname; the CRI does not say.
     """
     config = runtime.requests.sandbox(hostname="")
 
     try:
-        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler))
+        answer = runtime.stub.RunPodSandbox(
+            cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
+        )
     except grpc.RpcError as error:
         if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
             raise
@@ -185,7 +207,9 @@ def test_form_of_a_pod_without_hostname(runtime: Runtime, adopt_sandbox: Adopt, 
 
 
 @requirement("NET-09")
-def test_form_of_a_hostname_on_the_node(runtime: Runtime, adopt_sandbox: Adopt, observe: Observe, exited: ContainerFactory) -> None:
+def test_form_of_a_hostname_on_the_node(
+    runtime: Runtime, adopt_sandbox: Adopt, observe: Observe, exited: ContainerFactory
+) -> None:
     """A hostname for a pod on the node's network MAY be refused, ignored or used; the node keeps its own.
 
     Source: PodSandboxConfig.hostname; the CRI does not say.
@@ -194,13 +218,17 @@ def test_form_of_a_hostname_on_the_node(runtime: Runtime, adopt_sandbox: Adopt, 
     config = runtime.requests.sandbox(hostname="not-the-nodes", namespaces=HOST_NETWORK)
 
     try:
-        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler))
+        answer = runtime.stub.RunPodSandbox(
+            cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
+        )
     except grpc.RpcError as error:
         if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
             raise
         observe(f"is refused with {error.code().name}")
     else:
-        (name,) = exited(script="hostname", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, config)).log_lines()
+        (name,) = exited(
+            script="hostname", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, config)
+        ).log_lines()
         observe("is ignored" if name == nodes else "is used")
         assert name in {nodes, "not-the-nodes"}
 
@@ -209,7 +237,9 @@ def test_form_of_a_hostname_on_the_node(runtime: Runtime, adopt_sandbox: Adopt, 
 
 @requirement("NET-10")
 @pytest.mark.parametrize("hostname", HOSTNAMES.values(), ids=HOSTNAMES)
-def test_hostname_may_be_as_long_as_the_kernel_takes(new_sandbox: SandboxFactory, exited: ContainerFactory, hostname: str) -> None:
+def test_hostname_may_be_as_long_as_the_kernel_takes(
+    new_sandbox: SandboxFactory, exited: ContainerFactory, hostname: str
+) -> None:
     """A hostname of up to 64 characters, and one with dots, SHOULD be set as it is.
 
     Source: PodSandboxConfig.hostname; sethostname(2).

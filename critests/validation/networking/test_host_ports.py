@@ -14,13 +14,22 @@ from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
-from critests.validation.networking.connections import datagram, free_port, heard, node_address, reached, socket_beside
+from critests.validation.networking.connections import (
+    datagram,
+    free_port,
+    heard,
+    node_address,
+    reached,
+    socket_beside,
+)
 
 Greet = Callable[..., Container]
 
 CONTAINER_PORT = 7200
 REFUSED_SECONDS = 1.0
-"""How long a connection is given that must not come about; refusals come at once, and what is thrown away never answers."""
+"""How long a connection is given that must not come about; refusals come at once, and what is thrown away
+never answers.
+"""
 HOST_NETWORK = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
 
 pytestmark = requires(Capability.HOST_PORTS, Capability.SAME_HOST)
@@ -31,9 +40,13 @@ def greet(runtime: Runtime, running: ContainerFactory) -> Greet:
     """Run a server in a sandbox that says a word to whoever connects, and wait until it listens."""
 
     def start(sandbox: Sandbox, word: str = "welcome", port: int = CONTAINER_PORT) -> Container:
-        container = running(command=yielding("nc", "-ll", "-p", str(port), "-e", "echo", word), in_sandbox=sandbox)
+        container = running(
+            command=yielding("nc", "-ll", "-p", str(port), "-e", "echo", word), in_sandbox=sandbox
+        )
         listening = f":{port} "
-        runtime.eventually("a listener", lambda: container.output("netstat", "-ltn"), holds=lambda seen: listening in seen)
+        runtime.eventually(
+            "a listener", lambda: container.output("netstat", "-ltn"), holds=lambda seen: listening in seen
+        )
         return container
 
     return start
@@ -41,7 +54,9 @@ def greet(runtime: Runtime, running: ContainerFactory) -> Greet:
 
 def tcp(host_port: int, host_ip: str = "", container_port: int = CONTAINER_PORT) -> cri.PortMapping:
     """Return the mapping of a port with TCP."""
-    return cri.PortMapping(protocol=cri.TCP, container_port=container_port, host_port=host_port, host_ip=host_ip)
+    return cri.PortMapping(
+        protocol=cri.TCP, container_port=container_port, host_port=host_port, host_ip=host_ip
+    )
 
 
 @requirement("NET-26")
@@ -57,13 +72,17 @@ def test_host_port_leads_to_the_pod(new_sandbox: SandboxFactory, greet: Greet, p
 
 
 @requirement("NET-26")
-def test_host_ports_lead_each_to_their_own(new_sandbox: SandboxFactory, greet: Greet, patience: float) -> None:
+def test_host_ports_lead_each_to_their_own(
+    new_sandbox: SandboxFactory, greet: Greet, patience: float
+) -> None:
     """Several mapped ports of one pod MUST each reach their own port of the container.
 
     Source: PodSandboxConfig.port_mappings.
     """
     ports = {free_port(): CONTAINER_PORT, free_port(): CONTAINER_PORT + 1}
-    pod = new_sandbox(port_mappings=[tcp(host_port, container_port=inner) for host_port, inner in ports.items()])
+    pod = new_sandbox(
+        port_mappings=[tcp(host_port, container_port=inner) for host_port, inner in ports.items()]
+    )
     for inner in ports.values():
         greet(pod, f"this is {inner}", inner)
 
@@ -74,13 +93,17 @@ def test_host_ports_lead_each_to_their_own(new_sandbox: SandboxFactory, greet: G
 
 @requires(Capability.ROOT)
 @requirement("NET-27/udp")
-def test_host_port_leads_to_the_pod_with_udp(new_sandbox: SandboxFactory, running: ContainerFactory, patience: float) -> None:
+def test_host_port_leads_to_the_pod_with_udp(
+    new_sandbox: SandboxFactory, running: ContainerFactory, patience: float
+) -> None:
     """A datagram to a port that is mapped with UDP MUST reach the pod, and its answer MUST come back.
 
     Source: PortMapping.protocol.
     """
     port = free_port()
-    pod = new_sandbox(port_mappings=[cri.PortMapping(protocol=cri.UDP, container_port=CONTAINER_PORT, host_port=port)])
+    pod = new_sandbox(
+        port_mappings=[cri.PortMapping(protocol=cri.UDP, container_port=CONTAINER_PORT, host_port=port)]
+    )
     running(script=f"echo begun; sleep 300; echo {pod.id}", in_sandbox=pod, wait_for_log="begun")
     inside = min(host_processes(f"echo {pod.id}"))
 
@@ -95,7 +118,9 @@ def test_host_port_leads_to_the_pod_with_udp(new_sandbox: SandboxFactory, runnin
 
 @requirement("NET-28")
 @pytest.mark.parametrize("bound_to", ["loopback", "an address of the node"])
-def test_host_ip_restricts_a_host_port(new_sandbox: SandboxFactory, greet: Greet, patience: float, bound_to: str) -> None:
+def test_host_ip_restricts_a_host_port(
+    new_sandbox: SandboxFactory, greet: Greet, patience: float, bound_to: str
+) -> None:
     """A host port with an address SHOULD be reached at that address of the node, and at no other.
 
     Source: PortMapping.host_ip.
@@ -109,8 +134,11 @@ def test_host_ip_restricts_a_host_port(new_sandbox: SandboxFactory, greet: Greet
 
 
 @requirement("NET-29")
-def test_host_port_zero_exposes_nothing(runtime: Runtime, new_sandbox: SandboxFactory, greet: Greet, patience: float) -> None:
-    """A mapping with host port 0 MUST expose nothing: the container's port is reached at the pod only, not at the node.
+def test_host_port_zero_exposes_nothing(
+    runtime: Runtime, new_sandbox: SandboxFactory, greet: Greet, patience: float
+) -> None:
+    """A mapping with host port 0 MUST expose nothing: the container's port is reached at the pod only, not at
+    the node.
 
     Source: PortMapping.host_port, which 0 leaves unset.
     """
@@ -120,7 +148,9 @@ def test_host_port_zero_exposes_nothing(runtime: Runtime, new_sandbox: SandboxFa
 
     assert not reached(node_address(), port, REFUSED_SECONDS)
 
-    address = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id)).status.network.ip
+    address = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id)
+    ).status.network.ip
     assert heard(address, port, patience) == "welcome"
 
 
@@ -143,8 +173,11 @@ def test_host_port_is_reached_from_pods(
 
 
 @requirement("NET-34")
-def test_host_port_is_free_after_its_sandbox(runtime: Runtime, new_sandbox: SandboxFactory, greet: Greet, patience: float) -> None:
-    """A mapped port MUST lead nowhere once its sandbox is stopped, and a new sandbox MUST be able to have it at once.
+def test_host_port_is_free_after_its_sandbox(
+    runtime: Runtime, new_sandbox: SandboxFactory, greet: Greet, patience: float
+) -> None:
+    """A mapped port MUST lead nowhere once its sandbox is stopped, and a new sandbox MUST be able to have it
+    at once.
 
     Source: StopPodSandbox, PortMapping.host_port.
     """
@@ -160,7 +193,9 @@ def test_host_port_is_free_after_its_sandbox(runtime: Runtime, new_sandbox: Sand
 
 
 @requirement("NET-36")
-def test_port_mappings_are_ignored_on_the_nodes_network(new_sandbox: SandboxFactory, greet: Greet, patience: float) -> None:
+def test_port_mappings_are_ignored_on_the_nodes_network(
+    new_sandbox: SandboxFactory, greet: Greet, patience: float
+) -> None:
     """For a pod on the node's network, port mappings SHOULD be ignored: its ports are the node's already.
 
     Source: PodSandboxConfig.port_mappings, NamespaceMode.NODE.

@@ -30,13 +30,17 @@ pytestmark = requires(Capability.POD_NETWORK)
 def greeter(runtime: Runtime, running: ContainerFactory, sandbox: Sandbox) -> Container:
     """A container in the shared sandbox that greets whoever connects to `PORT`."""
     container = running(command=["nc", "-ll", "-p", str(PORT), "-e", "echo", "welcome"], in_sandbox=sandbox)
-    runtime.eventually("a listener", lambda: container.output("netstat", "-ltn"), holds=lambda seen: f":{PORT} " in seen)
+    runtime.eventually(
+        "a listener", lambda: container.output("netstat", "-ltn"), holds=lambda seen: f":{PORT} " in seen
+    )
     return container
 
 
 def address_of(runtime: Runtime, sandbox_id: str) -> str:
     """Return the address that the runtime reports for a sandbox."""
-    return runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)).status.network.ip
+    return runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
+    ).status.network.ip
 
 
 def objects_in(value: object) -> Iterator[dict[str, Any]]:
@@ -48,7 +52,9 @@ def objects_in(value: object) -> Iterator[dict[str, Any]]:
 
 
 @requirement("NET-11")
-def test_address_of_a_pod_is_its_interfaces(runtime: Runtime, sandbox: Sandbox, running_container: Container) -> None:
+def test_address_of_a_pod_is_its_interfaces(
+    runtime: Runtime, sandbox: Sandbox, running_container: Container
+) -> None:
     """The address in the status of a sandbox MUST be one of an interface inside the pod.
 
     Source: PodSandboxNetworkStatus.ip.
@@ -61,7 +67,9 @@ def test_address_of_a_pod_is_its_interfaces(runtime: Runtime, sandbox: Sandbox, 
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-11")
-def test_address_of_a_pod_is_reached_from_the_node(runtime: Runtime, sandbox: Sandbox, greeter: Container, patience: float) -> None:
+def test_address_of_a_pod_is_reached_from_the_node(
+    runtime: Runtime, sandbox: Sandbox, greeter: Container, patience: float
+) -> None:
     """What listens in a pod MUST be reached at the pod's address from the node.
 
     Source: PodSandboxNetworkStatus.ip; the network model of Kubernetes.
@@ -93,7 +101,9 @@ def test_loopback_of_a_pod_is_up(running_container: Container) -> None:
 
     Source: RunPodSandbox; the CNI's loopback plugin.
     """
-    link, addresses = (running_container.output("ip", "-o", what, "show", "dev", "lo") for what in ("link", "addr"))
+    link, addresses = (
+        running_container.output("ip", "-o", what, "show", "dev", "lo") for what in ("link", "addr")
+    )
 
     assert "UP" in link.partition("<")[2].partition(">")[0].split(",")
     assert " 127.0.0.1/8 " in addresses
@@ -112,17 +122,25 @@ def test_loopback_of_a_pod_has_its_ipv6_address(running_container: Container) ->
 
 
 @requirement("NET-13")
-def test_pods_that_are_made_at_once_have_addresses_of_their_own(runtime: Runtime, adopt_sandbox: Adopt) -> None:
+def test_pods_that_are_made_at_once_have_addresses_of_their_own(
+    runtime: Runtime, adopt_sandbox: Adopt
+) -> None:
     """Pods that are made at the same time MUST each get an address of their own.
 
     Source: PodSandboxNetworkStatus.ip.
     """
     configs = [runtime.requests.sandbox() for _ in range(PODS_AT_ONCE)]
     calls = [
-        runtime.stub.RunPodSandbox.future(cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)) for config in configs
+        runtime.stub.RunPodSandbox.future(
+            cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
+        )
+        for config in configs
     ]
 
-    pods = [adopt_sandbox(call.result().pod_sandbox_id, config) for call, config in zip(calls, configs, strict=True)]
+    pods = [
+        adopt_sandbox(call.result().pod_sandbox_id, config)
+        for call, config in zip(calls, configs, strict=True)
+    ]
 
     addresses = [address_of(runtime, pod.id) for pod in pods]
     assert all(addresses)
@@ -131,7 +149,9 @@ def test_pods_that_are_made_at_once_have_addresses_of_their_own(runtime: Runtime
 
 @requires(Capability.SAME_HOST, Capability.ROOT)
 @requirement("NET-16")
-def test_pod_on_the_nodes_network_shares_its_interfaces(new_sandbox: SandboxFactory, running: ContainerFactory) -> None:
+def test_pod_on_the_nodes_network_shares_its_interfaces(
+    new_sandbox: SandboxFactory, running: ContainerFactory
+) -> None:
     """The containers of a pod on the node's network MUST be in the node's network namespace.
 
     Source: NamespaceOption.network, NamespaceMode.NODE.
@@ -148,12 +168,15 @@ def test_pod_on_the_nodes_network_shares_its_interfaces(new_sandbox: SandboxFact
 def test_pod_network_survives_the_end_of_a_container(
     runtime: Runtime, sandbox: Sandbox, running: ContainerFactory, exited: ContainerFactory, patience: float
 ) -> None:
-    """A connection to one container of a pod MUST live on when another container of the pod fails and is made anew.
+    """A connection to one container of a pod MUST live on when another container of the pod fails and is made
+    anew.
 
     Source: RunPodSandbox: the network belongs to the pod.
     """
     server = running(command=["nc", "-ll", "-p", str(PORT + 1), "-e", "cat"], in_sandbox=sandbox)
-    runtime.eventually("a listener", lambda: server.output("netstat", "-ltn"), holds=lambda seen: f":{PORT + 1} " in seen)
+    runtime.eventually(
+        "a listener", lambda: server.output("netstat", "-ltn"), holds=lambda seen: f":{PORT + 1} " in seen
+    )
     with connected(address_of(runtime, sandbox.id), PORT + 1, patience) as connection:
         assert echo(connection, b"before") == b"before"
 
@@ -166,14 +189,21 @@ def test_pod_network_survives_the_end_of_a_container(
 
 @requires(Capability.SAME_HOST, Capability.ROOT, Capability.SANDBOX_PROCESS)
 @requirement("NET-38")
-def test_verbose_status_names_the_network_namespace(runtime: Runtime, sandbox: Sandbox, running_container: Container) -> None:
-    """The verbose status SHOULD name the path of the pod's network namespace, and its containers are in that one.
+def test_verbose_status_names_the_network_namespace(
+    runtime: Runtime, sandbox: Sandbox, running_container: Container
+) -> None:
+    """The verbose status SHOULD name the path of the pod's network namespace, and its containers are in that
+    one.
 
     Source: PodSandboxStatusResponse.info; not stated by the CRI, tools that look into pods stand on it.
     """
-    info = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)).info
+    info = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
+    ).info
 
-    known = [entry for text in info.values() if text.startswith("{") for entry in objects_in(json.loads(text))]
+    known = [
+        entry for text in info.values() if text.startswith("{") for entry in objects_in(json.loads(text))
+    ]
     paths = [entry["path"] for entry in known if entry.get("type") == "network" and entry.get("path")]
     assert paths, "no path of a network namespace in the verbose status"
     inside = running_container.output("readlink", "/proc/1/ns/net")

@@ -19,10 +19,16 @@ WITHOUT_METADATA = cri.PodSandboxConfig(hostname="nobody", linux=cri.LinuxPodSan
 POINTLESS: Mapping[str, tuple[str, Message]] = MappingProxyType(
     {
         "sandbox without a configuration": ("RunPodSandbox", cri.RunPodSandboxRequest()),
-        "sandbox with an empty configuration": ("RunPodSandbox", cri.RunPodSandboxRequest(config=cri.PodSandboxConfig())),
+        "sandbox with an empty configuration": (
+            "RunPodSandbox",
+            cri.RunPodSandboxRequest(config=cri.PodSandboxConfig()),
+        ),
         "sandbox without metadata": ("RunPodSandbox", cri.RunPodSandboxRequest(config=WITHOUT_METADATA)),
         "container without anything": ("CreateContainer", cri.CreateContainerRequest()),
-        "container of no sandbox": ("CreateContainer", cri.CreateContainerRequest(config=cri.ContainerConfig())),
+        "container of no sandbox": (
+            "CreateContainer",
+            cri.CreateContainerRequest(config=cri.ContainerConfig()),
+        ),
         "status of no sandbox": ("PodSandboxStatus", cri.PodSandboxStatusRequest()),
         "statistics of no sandbox": ("PodSandboxStats", cri.PodSandboxStatsRequest()),
         "ports of no sandbox": ("PortForward", cri.PortForwardRequest()),
@@ -51,7 +57,14 @@ FORGIVABLE: Mapping[str, tuple[str, Message]] = MappingProxyType(
 """Likewise; these may succeed as well, as far as this requirement goes."""
 SURVIVABLE: Mapping[str, tuple[str, Message]] = MappingProxyType({**POINTLESS, **FORGIVABLE})
 
-LACKING = ["config", "config.image", "config.linux", "config and sandbox_config", "sandbox_config", "sandbox_config.metadata"]
+LACKING = [
+    "config",
+    "config.image",
+    "config.linux",
+    "config and sandbox_config",
+    "sandbox_config",
+    "sandbox_config.metadata",
+]
 """Fields of CreateContainerRequest that are left out."""
 
 
@@ -126,7 +139,11 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     config.labels["critests.made-from"] = config.metadata.uid
     config.ClearField("metadata")
 
-    answer = answer_to(own_runtime, "RunPodSandbox", cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler))
+    answer = answer_to(
+        own_runtime,
+        "RunPodSandbox",
+        cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler),
+    )
 
     assert answer != "OK"
     assert not own_runtime.damage()
@@ -137,8 +154,11 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
 @requirement("SBX-04")
 @disruptive
 @pytest.mark.parametrize("field", ["name", "namespace", "uid"])
-def test_sandbox_with_incomplete_metadata_is_refused_or_kept_as_it_is(own_runtime: OwnRuntime, field: str) -> None:
-    """RunPodSandbox without a name, a namespace or a uid SHOULD be refused each time, or give the sandbox that it was asked for.
+def test_sandbox_with_incomplete_metadata_is_refused_or_kept_as_it_is(
+    own_runtime: OwnRuntime, field: str
+) -> None:
+    """RunPodSandbox without a name, a namespace or a uid SHOULD be refused each time, or give the sandbox
+    that it was asked for.
 
     Source: PodSandboxMetadata.
     """
@@ -158,7 +178,9 @@ def test_sandbox_with_incomplete_metadata_is_refused_or_kept_as_it_is(own_runtim
 
     assert seen[0] == seen[1], "the same request had two different ends"
     assert not own_runtime.damage()
-    assert isinstance(seen[0], str) or seen[0] == config.metadata, "the sandbox is not the one that was asked for"
+    assert isinstance(seen[0], str) or seen[0] == config.metadata, (
+        "the sandbox is not the one that was asked for"
+    )
 
 
 @requirement("CTR-03")
@@ -184,7 +206,8 @@ def test_container_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
 @requirement("CTR-39")
 @disruptive
 def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_runtime: OwnRuntime) -> None:
-    """CreateContainer without the sandbox's configuration SHOULD fail, or go by the one that the sandbox was made with.
+    """CreateContainer without the sandbox's configuration SHOULD fail, or go by the one that the sandbox was
+    made with.
 
     Source: CreateContainerRequest.sandbox_config.
     """
@@ -193,18 +216,24 @@ def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_ru
 
     made = ""
     with contextlib.suppress(grpc.RpcError):
-        made = own_runtime.stub.CreateContainer(cri.CreateContainerRequest(pod_sandbox_id=pod.id, config=config)).container_id
+        made = own_runtime.stub.CreateContainer(
+            cri.CreateContainerRequest(pod_sandbox_id=pod.id, config=config)
+        ).container_id
 
     assert not own_runtime.damage()
     if made:
         container = own_runtime.adopt_container(made, pod, config)
-        assert container.status().log_path == str(container.log_path), "the log directory of the sandbox's own configuration was not used"
+        assert container.status().log_path == str(container.log_path), (
+            "the log directory of the sandbox's own configuration was not used"
+        )
 
 
 @requirement("IMS-17")
 @disruptive
 @pytest.mark.parametrize("spec", [None, cri.ImageSpec()], ids=["no image", "an image without a name"])
-def test_removal_of_an_image_without_a_name_is_refused(own_runtime: OwnRuntime, spec: cri.ImageSpec | None) -> None:
+def test_removal_of_an_image_without_a_name_is_refused(
+    own_runtime: OwnRuntime, spec: cri.ImageSpec | None
+) -> None:
     """RemoveImage that names no image SHOULD fail, and remove none.
 
     Source: RemoveImageRequest.image.

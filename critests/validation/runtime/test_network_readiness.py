@@ -28,11 +28,15 @@ def readiness(own_runtime: OwnRuntime) -> Callable[[], Readiness]:
 
 @pytest.fixture
 def without_network(own_runtime: OwnRuntime, readiness: Callable[[], Readiness]) -> str:
-    """A runtime whose CNI configuration has been taken away, and which has noticed; return the configuration."""
+    """A runtime whose CNI configuration has been taken away, and which has noticed; return the
+    configuration.
+    """
     text = own_runtime.conflist.read_text(encoding="utf-8")
     own_runtime.conflist.unlink()
     try:
-        own_runtime.eventually("NetworkReady to turn false", readiness, READINESS_SECONDS, lambda seen: not seen["NetworkReady"])
+        own_runtime.eventually(
+            "NetworkReady to turn false", readiness, READINESS_SECONDS, lambda seen: not seen["NetworkReady"]
+        )
     except ConditionNotMet as error:
         raise Blocked(str(error), by="RT-09") from error
     return text
@@ -40,16 +44,26 @@ def without_network(own_runtime: OwnRuntime, readiness: Callable[[], Readiness])
 
 @requirement("RT-09")
 @disruptive
-def test_network_is_not_ready_without_its_configuration(own_runtime: OwnRuntime, readiness: Callable[[], Readiness]) -> None:
-    """Without a CNI configuration NetworkReady MUST turn false, RuntimeReady stay true, and a pod on the host's network still start.
+def test_network_is_not_ready_without_its_configuration(
+    own_runtime: OwnRuntime, readiness: Callable[[], Readiness]
+) -> None:
+    """Without a CNI configuration NetworkReady MUST turn false, RuntimeReady stay true, and a pod on the
+    host's network still start.
 
-    Source: RuntimeCondition, NamespaceOption.network. Not stated by the CRI; the kubelet starts the pods that bring the network this way.
+    Source: RuntimeCondition, NamespaceOption.network. Not stated by the CRI; the kubelet starts the pods that
+    bring the network this way.
     """
-    config = own_runtime.requests.sandbox(namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD))
+    config = own_runtime.requests.sandbox(
+        namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
+    )
 
     own_runtime.conflist.unlink()
-    own_runtime.eventually("NetworkReady to turn false", readiness, READINESS_SECONDS, lambda seen: not seen["NetworkReady"])
-    answer = own_runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler))
+    own_runtime.eventually(
+        "NetworkReady to turn false", readiness, READINESS_SECONDS, lambda seen: not seen["NetworkReady"]
+    )
+    answer = own_runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler)
+    )
 
     pod = own_runtime.adopt_sandbox(answer.pod_sandbox_id, config)
     seen = readiness()
@@ -62,15 +76,20 @@ def test_network_is_not_ready_without_its_configuration(own_runtime: OwnRuntime,
 def test_network_is_ready_again_with_its_configuration(
     own_runtime: OwnRuntime, readiness: Callable[[], Readiness], without_network: str
 ) -> None:
-    """With a valid CNI configuration put in place NetworkReady SHOULD turn true again, without a restart of the daemon.
+    """With a valid CNI configuration put in place NetworkReady SHOULD turn true again, without a restart of
+    the daemon.
 
     Source: RuntimeCondition. Not stated by the CRI; on a new node the configuration comes after the runtime.
     """
     own_runtime.conflist.write_text(without_network, encoding="utf-8")
-    own_runtime.eventually("NetworkReady to turn true", readiness, READINESS_SECONDS, lambda seen: seen["NetworkReady"])
+    own_runtime.eventually(
+        "NetworkReady to turn true", readiness, READINESS_SECONDS, lambda seen: seen["NetworkReady"]
+    )
 
     config = own_runtime.requests.sandbox()
-    answer = own_runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler))
+    answer = own_runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler)
+    )
 
     assert own_runtime.adopt_sandbox(answer.pod_sandbox_id, config).status().network.ip
     assert not own_runtime.damage()

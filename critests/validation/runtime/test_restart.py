@@ -21,7 +21,9 @@ def _restartable(own_runtime: OwnRuntime) -> None:
 
 
 def birth(container: Container) -> str:
-    """Return when the first process of a container began, in clock ticks since the machine started: field 22 of proc(5)'s stat."""
+    """Return when the first process of a container began, in clock ticks since the machine started: field 22
+    of proc(5)'s stat.
+    """
     return container.output("cat", "/proc/1/stat").rpartition(")")[2].split()[19]
 
 
@@ -48,9 +50,11 @@ def test_running_container_survives_a_restart(own_runtime: OwnRuntime, end: sign
 @disruptive
 @ends_of_the_daemon
 def test_ready_sandbox_survives_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
-    """A READY sandbox MUST stay READY over a restart of the daemon, and everything that is told of it the same.
+    """A READY sandbox MUST stay READY over a restart of the daemon, and everything that is told of it the
+    same.
 
-    Source: PodSandboxStatus, ListPodSandbox. Not stated by the CRI; the kubelet makes a new pod where it finds another.
+    Source: PodSandboxStatus, ListPodSandbox. Not stated by the CRI; the kubelet makes a new pod where it
+    finds another.
     """
     pod = own_runtime.sandbox(labels={"app": "survivor"}, annotations={"note": "kept"})
     before = pod.status()
@@ -58,7 +62,9 @@ def test_ready_sandbox_survives_a_restart(own_runtime: OwnRuntime, end: signal.S
     own_runtime.restart(end)
 
     answer = own_runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id)).status
-    listed = own_runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=pod.id))).items
+    listed = own_runtime.stub.ListPodSandbox(
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=pod.id))
+    ).items
     assert cri.PodSandboxState.Name(answer.state) == "SANDBOX_READY"
     assert answer == before
     assert [(item.id, item.metadata, item.state, item.created_at) for item in listed] == [
@@ -71,7 +77,8 @@ def test_ready_sandbox_survives_a_restart(own_runtime: OwnRuntime, end: signal.S
 def test_stopped_sandbox_survives_a_restart(own_runtime: OwnRuntime) -> None:
     """A stopped sandbox MUST be NOTREADY after a restart of the daemon too, and be removable.
 
-    Source: PodSandboxState, RemovePodSandbox. Not stated by the CRI; the kubelet removes old pods at its leisure.
+    Source: PodSandboxState, RemovePodSandbox. Not stated by the CRI; the kubelet removes old pods at its
+    leisure.
     """
     pod = own_runtime.sandbox()
     pod.stop()
@@ -88,7 +95,8 @@ def test_stopped_sandbox_survives_a_restart(own_runtime: OwnRuntime) -> None:
 @requirement("RST-05")
 @disruptive
 def test_end_of_a_container_is_remembered_over_a_restart(own_runtime: OwnRuntime) -> None:
-    """A container that has ended MUST keep its exit code, its reason and the time of its end over a restart of the daemon.
+    """A container that has ended MUST keep its exit code, its reason and the time of its end over a restart
+    of the daemon.
 
     Source: ContainerStatus. Not stated by the CRI; the kubelet decides by them whether to start it again.
     """
@@ -126,14 +134,17 @@ def test_images_survive_a_restart(own_runtime: OwnRuntime) -> None:
 @requirement("RT-21/restart")
 @disruptive
 def test_features_are_the_same_after_a_restart(own_runtime: OwnRuntime) -> None:
-    """Status SHOULD name the same features and handlers after a restart of the daemon without a change of its configuration.
+    """Status SHOULD name the same features and handlers after a restart of the daemon without a change of its
+    configuration.
 
     Source: StatusResponse.features, StatusResponse.runtime_handlers.
     """
 
     def told() -> tuple[str, list[tuple[str, str]]]:
         answer = own_runtime.stub.Status(cri.StatusRequest())
-        return str(answer.features), sorted((handler.name, str(handler.features)) for handler in answer.runtime_handlers)
+        return str(answer.features), sorted(
+            (handler.name, str(handler.features)) for handler in answer.runtime_handlers
+        )
 
     before = told()
 

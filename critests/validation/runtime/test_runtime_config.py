@@ -46,13 +46,18 @@ def test_pod_lands_in_its_cgroup(
     sandbox_config.linux.cgroup_parent = parent
     token = f"critests-{secrets.token_hex(8)}"
 
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    answer = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    )
 
     home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
     running(script=f": {token}; echo ready; {WAITING}", wait_for_log="ready", in_sandbox=home)
     cgroups = cgroups_of_processes_that_mention(token)
     if not cgroups:
-        blocked("the processes of containers cannot be seen from here; run the suite in the PID namespace of the machine")
+        blocked(
+            "the processes of containers cannot be seen from here; run the suite in the PID namespace of the"
+            " machine"
+        )
     assert f"/{Path(parent).name}/" in cgroups
 
 
@@ -91,7 +96,9 @@ def test_runtime_takes_a_pod_cidr(runtime: Runtime) -> None:
     """
     network = cri.NetworkConfig(pod_cidr="10.123.0.0/24")
 
-    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network)))
+    runtime.stub.UpdateRuntimeConfig(
+        cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network))
+    )
 
     conditions = {one.type: one.status for one in runtime.stub.Status(cri.StatusRequest()).status.conditions}
     assert conditions.get("NetworkReady") is runtime.has(Capability.POD_NETWORK)
@@ -105,14 +112,18 @@ def test_empty_pod_cidr_changes_nothing(runtime: Runtime) -> None:
     """
     network = cri.NetworkConfig(pod_cidr="")
 
-    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network)))
+    runtime.stub.UpdateRuntimeConfig(
+        cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network))
+    )
 
     conditions = {one.type: one.status for one in runtime.stub.Status(cri.StatusRequest()).status.conditions}
     assert conditions.get("NetworkReady") is runtime.has(Capability.POD_NETWORK)
 
 
 @requirement("RT-28")
-def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, observe: Callable[[str], None]) -> None:
+def test_invalid_pod_cidr_does_no_harm(
+    runtime: Runtime, own_sandbox: Sandbox, observe: Callable[[str], None]
+) -> None:
     """UpdateRuntimeConfig with a range that is none MAY be refused or ignored; existing pods are not touched.
 
     Source: NetworkConfig.pod_cidr; runtimes differ.
@@ -131,7 +142,9 @@ def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, o
 
 
 def cgroups_of_processes_that_mention(token: str) -> str:
-    """Return what the kernel says of the cgroups of all processes of this machine whose command line holds a token, as one text."""
+    """Return what the kernel says of the cgroups of all processes of this machine whose command line holds a
+    token, as one text.
+    """
     texts = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -21,7 +21,9 @@ Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 MEBIBYTE = 1024 * 1024
 THREE_MINUTES = 180.0
 FIELD_OF_THE_FUTURE = b"\xfa\xff\x7f\x08critests"
-"""Field 262143 of whatever message, with a text of eight bytes: on the wire, the tag and the length before it."""
+"""Field 262143 of whatever message, with a text of eight bytes: on the wire, the tag and the length before
+it.
+"""
 
 
 @requirement("GEN-01")
@@ -56,7 +58,9 @@ def test_unknown_method_is_unimplemented(runtime: Runtime, service: str) -> None
     """
     channel = runtime.connection.image_channel if service == "ImageService" else runtime.channel
     unheard_of: grpc.UnaryUnaryMultiCallable[cri.VersionRequest, cri.VersionResponse] = channel.unary_unary(
-        f"/runtime.v1.{service}/CritestsNoSuchMethod", cri.VersionRequest.SerializeToString, cri.VersionResponse.FromString
+        f"/runtime.v1.{service}/CritestsNoSuchMethod",
+        cri.VersionRequest.SerializeToString,
+        cri.VersionResponse.FromString,
     )
 
     with pytest.raises(grpc.RpcError) as refused:
@@ -81,27 +85,35 @@ def test_unknown_field_of_a_request_is_ignored(runtime: Runtime, sandbox: Sandbo
 
 
 @requirement("GEN-03")
-def test_unknown_field_of_a_configuration_is_ignored(runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt) -> None:
+def test_unknown_field_of_a_configuration_is_ignored(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
+) -> None:
     """A field of a pod's configuration that the runtime does not know MUST be ignored: the pod comes up.
 
     Source: Protocol Buffers, unknown fields. A newer kubelet talks to an older runtime.
     """
     newer = cri.PodSandboxConfig.FromString(sandbox_config.SerializeToString() + FIELD_OF_THE_FUTURE)
 
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=newer, runtime_handler=runtime.handler))
+    answer = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=newer, runtime_handler=runtime.handler)
+    )
 
     assert adopt_sandbox(answer.pod_sandbox_id, sandbox_config).state() == cri.SANDBOX_READY
 
 
 @requirement("GEN-04")
 def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_container: Container) -> None:
-    """An answer above gRPC's own limit of 4 MiB MUST arrive whole at a client that accepts 16 MiB, as kubelets do.
+    """An answer above gRPC's own limit of 4 MiB MUST arrive whole at a client that accepts 16 MiB, as
+    kubelets do.
 
-    Source: ExecSyncResponse.stdout. Not stated by the CRI; node-wide lists and the output of probes grow beyond it.
+    Source: ExecSyncResponse.stdout. Not stated by the CRI; node-wide lists and the output of probes grow
+    beyond it.
     """
     command = shell(f"head -c {6 * MEBIBYTE} /dev/zero | tr '\\000' x")
 
-    answer = runtime.stub.ExecSync(cri.ExecSyncRequest(container_id=running_container.id, cmd=command, timeout=30))
+    answer = runtime.stub.ExecSync(
+        cri.ExecSyncRequest(container_id=running_container.id, cmd=command, timeout=30)
+    )
 
     assert len(answer.stdout) == 6 * MEBIBYTE
     assert answer.stdout.strip(b"x") == b""
@@ -111,7 +123,8 @@ def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_co
 def test_cancelled_run_leaves_nothing_that_cannot_be_removed(
     runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
 ) -> None:
-    """After a RunPodSandbox that the client cancels, whatever it made MUST be removable, and so the next one MUST succeed.
+    """After a RunPodSandbox that the client cancels, whatever it made MUST be removable, and so the next one
+    MUST succeed.
 
     Source: RunPodSandbox.
     """
@@ -147,12 +160,16 @@ def test_create_container_can_be_tried_again_after_a_deadline(
     container_config: Callable[..., cri.ContainerConfig],
     adopt_container: Callable[[str, Sandbox, cri.ContainerConfig], Container],
 ) -> None:
-    """After a CreateContainer that the client gave up, what it made MUST be removable, and the same request MUST then be kept.
+    """After a CreateContainer that the client gave up, what it made MUST be removable, and the same request
+    MUST then be kept.
 
-    Source: CreateContainer, RemoveContainer. Not stated by the CRI; the kubelet asks again until it has its container.
+    Source: CreateContainer, RemoveContainer. Not stated by the CRI; the kubelet asks again until it has its
+    container.
     """
     config = container_config()
-    request = cri.CreateContainerRequest(pod_sandbox_id=own_sandbox.id, config=config, sandbox_config=own_sandbox.config)
+    request = cri.CreateContainerRequest(
+        pod_sandbox_id=own_sandbox.id, config=config, sandbox_config=own_sandbox.config
+    )
     inside = cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.CreateContainer(request, timeout=0.01)
@@ -177,7 +194,9 @@ def test_reads_are_answered_during_a_long_stop(runtime: Runtime, running: Contai
     """
     container = running(script=f"trap '' TERM; echo ready; {IGNORING}", wait_for_log="ready")
 
-    stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=math.ceil(runtime.scale)))
+    stop = runtime.stub.StopContainer.future(
+        cri.StopContainerRequest(container_id=container.id, timeout=math.ceil(runtime.scale))
+    )
     before_the_end = {}
     runtime.stub.ListContainers(cri.ListContainersRequest())
     before_the_end["ListContainers"] = not stop.done()
@@ -244,7 +263,9 @@ def test_every_sandbox_and_container_has_an_id_of_its_own(
     """
     config = container_config()
 
-    pod = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)).pod_sandbox_id
+    pod = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    ).pod_sandbox_id
     home = adopt_sandbox(pod, sandbox_config)
     request = cri.CreateContainerRequest(pod_sandbox_id=pod, config=config, sandbox_config=sandbox_config)
     inside = adopt_container(runtime.stub.CreateContainer(request).container_id, home, config).id

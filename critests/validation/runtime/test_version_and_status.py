@@ -33,7 +33,9 @@ def test_version_and_status_say_all_that_a_kubelet_needs(runtime: Runtime) -> No
     version = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
     status = runtime.stub.Status(cri.StatusRequest())
 
-    assert all([version.version, version.runtime_name, version.runtime_version, version.runtime_api_version]), version
+    assert all(
+        [version.version, version.runtime_name, version.runtime_version, version.runtime_api_version]
+    ), version
     assert status.HasField("status")
     assert {condition.type for condition in status.status.conditions} >= set(REQUIRED_CONDITIONS)
 
@@ -42,7 +44,8 @@ def test_version_and_status_say_all_that_a_kubelet_needs(runtime: Runtime) -> No
 def test_version_carries_the_version_of_the_kubelets_api(runtime: Runtime) -> None:
     """Version MUST name the version of the kubelet's API that every kubelet insists on.
 
-    Source: VersionResponse.version. Not stated by the CRI; the kubelet turns away a runtime that answers anything else.
+    Source: VersionResponse.version. Not stated by the CRI; the kubelet turns away a runtime that answers
+    anything else.
     """
     answer = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
 
@@ -95,7 +98,9 @@ def test_version_of_the_runtimes_api_looks_like_one(runtime: Runtime) -> None:
 
 
 @requirement("RT-05")
-@pytest.mark.parametrize("said", ["", "v1", "99.99.99", "no version at all"], ids=["empty", "of the API", "of the future", "words"])
+@pytest.mark.parametrize(
+    "said", ["", "v1", "99.99.99", "no version at all"], ids=["empty", "of the API", "of the future", "words"]
+)
 def test_version_answers_whatever_the_client_says(runtime: Runtime, said: str) -> None:
     """Version SHOULD answer as ever to a client that names no version or an unexpected one.
 
@@ -213,7 +218,8 @@ def test_run_pod_sandbox_accepts_every_listed_handler(runtime: Runtime, adopt_sa
 @requirement("RT-15")
 @requires(Capability.RUNTIME_HANDLERS)
 def test_default_handler_is_listed_without_a_name(runtime: Runtime) -> None:
-    """Status SHOULD list the default handler under the empty name, with the features of a handler that has one.
+    """Status SHOULD list the default handler under the empty name, with the features of a handler that has
+    one.
 
     Source: RuntimeHandler.name.
     """
@@ -233,17 +239,26 @@ def test_recursive_read_only_mounts_are_as_announced(
     adopt_container: Callable[[str, Sandbox, cri.ContainerConfig], Container],
     host_folder: Path,
 ) -> None:
-    """A recursively read-only mount MUST work with a handler that announces such mounts, and be refused with one that does not.
+    """A recursively read-only mount MUST work with a handler that announces such mounts, and be refused with
+    one that does not.
 
-    Source: RuntimeHandlerFeatures.recursive_read_only_mounts, Mount.recursive_read_only. Where it is refused, at create or start, is open.
+    Source: RuntimeHandlerFeatures.recursive_read_only_mounts, Mount.recursive_read_only. Where it is refused,
+    at create or start, is open.
     """
-    handlers = {handler.name: handler.features for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers}
-    mount = cri.Mount(container_path="/mnt/announced", host_path=str(host_folder), readonly=True, recursive_read_only=True)
+    handlers = {
+        handler.name: handler.features
+        for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers
+    }
+    mount = cri.Mount(
+        container_path="/mnt/announced", host_path=str(host_folder), readonly=True, recursive_read_only=True
+    )
     config = container_config(mounts=[mount])
     works = True
 
     try:
-        request = cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
+        request = cri.CreateContainerRequest(
+            pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
+        )
         container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     except grpc.RpcError:
@@ -261,16 +276,23 @@ def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
     """
     answers = [runtime.stub.Status(cri.StatusRequest()) for _ in range(3)]
 
-    told = [sorted((handler.name, str(handler.features)) for handler in answer.runtime_handlers) for answer in answers]
+    told = [
+        sorted((handler.name, str(handler.features)) for handler in answer.runtime_handlers)
+        for answer in answers
+    ]
     assert told == [told[0]] * 3
     assert [answer.features for answer in answers] == [answers[0].features] * 3
 
 
 @requirement("RT-29")
 @pytest.mark.parametrize(
-    ("rpc", "request_message"), [("Status", cri.StatusRequest()), ("Version", cri.VersionRequest())], ids=["Status", "Version"]
+    ("rpc", "request_message"),
+    [("Status", cri.StatusRequest()), ("Version", cri.VersionRequest())],
+    ids=["Status", "Version"],
 )
-def test_runtime_answers_for_itself_at_once(runtime: Runtime, new_sandbox: SandboxFactory, rpc: str, request_message: object) -> None:
+def test_runtime_answers_for_itself_at_once(
+    runtime: Runtime, new_sandbox: SandboxFactory, rpc: str, request_message: object
+) -> None:
     """Status and Version SHOULD answer well within a second, also while pods run.
 
     Source: Status, Version. Not stated by the CRI; the kubelet takes a slow Status for a sick node.

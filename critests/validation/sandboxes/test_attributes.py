@@ -45,7 +45,11 @@ def listed(runtime: Runtime) -> Listed:
     """Return what finds the entry of a sandbox in the list of all."""
 
     def look(sandbox: Sandbox) -> cri.PodSandbox:
-        entries = [item for item in runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items if item.id == sandbox.id]
+        entries = [
+            item
+            for item in runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+            if item.id == sandbox.id
+        ]
         assert len(entries) == 1, f"ListPodSandbox names the sandbox {len(entries)} times"
         return entries[0]
 
@@ -71,16 +75,24 @@ def test_sandbox_keeps_its_metadata(runtime: Runtime, new_sandbox: SandboxFactor
     """
     made = new_sandbox(name="one-of-four", namespace="critests-space", uid="2f1c", attempt=3)
 
-    metadata = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status.metadata
+    metadata = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)
+    ).status.metadata
 
-    assert (metadata.name, metadata.namespace, metadata.uid, metadata.attempt) == ("one-of-four", "critests-space", "2f1c", 3)
+    assert (metadata.name, metadata.namespace, metadata.uid, metadata.attempt) == (
+        "one-of-four",
+        "critests-space",
+        "2f1c",
+        3,
+    )
 
 
 @requirement("SBA-03")
 def test_creation_of_a_sandbox_lies_within_its_run(
     runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, listed: Listed
 ) -> None:
-    """The creation time MUST be nanoseconds of the wall clock while RunPodSandbox ran, the same in status and list.
+    """The creation time MUST be nanoseconds of the wall clock while RunPodSandbox ran, the same in status and
+    list.
 
     Source: PodSandboxStatus.created_at, PodSandbox.created_at.
     """
@@ -88,7 +100,9 @@ def test_creation_of_a_sandbox_lies_within_its_run(
     call = runtime.timed(runtime.stub.RunPodSandbox, request)
     made = adopt_sandbox(call.response.pod_sandbox_id, sandbox_config)
 
-    created_at = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status.created_at
+    created_at = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)
+    ).status.created_at
 
     assert call.started_ns <= created_at <= call.ended_ns
     assert listed(made).created_at == created_at
@@ -96,7 +110,9 @@ def test_creation_of_a_sandbox_lies_within_its_run(
 
 @requirement("SBA-04")
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_sandbox_keeps_its_labels(runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed, labels: Mapping[str, str]) -> None:
+def test_sandbox_keeps_its_labels(
+    runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed, labels: Mapping[str, str]
+) -> None:
     """Every label of a sandbox MUST come back unchanged in status and list.
 
     Source: PodSandboxConfig.labels.
@@ -128,7 +144,9 @@ def test_sandbox_keeps_its_annotations(
 
 
 @requirement("SBA-06/annotations")
-def test_sandbox_has_no_annotations_but_those_given(runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed) -> None:
+def test_sandbox_has_no_annotations_but_those_given(
+    runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed
+) -> None:
     """The annotations in status and list MUST be exactly those of the request: none more, none fewer.
 
     Source: PodSandboxStatus.annotations.
@@ -159,7 +177,8 @@ def test_labels_that_a_runtime_adds_are_seen_everywhere(
 
 @requirement("SBA-07")
 def test_sandbox_keeps_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbox, listed: Listed) -> None:
-    """Status and list MUST name the handler of the request; where it named none, nothing or one that the runtime has.
+    """Status and list MUST name the handler of the request; where it named none, nothing or one that the
+    runtime has.
 
     Source: PodSandboxStatus.runtime_handler, PodSandbox.runtime_handler.
     """
@@ -173,17 +192,25 @@ def test_sandbox_keeps_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbo
 
 @requirement("SBA-08")
 @pytest.mark.parametrize("wanted", NAMESPACES.values(), ids=NAMESPACES)
-def test_status_tells_the_namespaces_of_a_sandbox(runtime: Runtime, new_sandbox: SandboxFactory, wanted: cri.NamespaceOption) -> None:
+def test_status_tells_the_namespaces_of_a_sandbox(
+    runtime: Runtime, new_sandbox: SandboxFactory, wanted: cri.NamespaceOption
+) -> None:
     """PodSandboxStatus MUST return the namespace modes for network, processes and IPC as they were requested.
 
     Source: PodSandboxStatus.linux, NamespaceOption.
     """
     made = new_sandbox(namespaces=wanted)
 
-    seen = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status.linux.namespaces.options
+    seen = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)
+    ).status.linux.namespaces.options
 
     name = cri.NamespaceMode.Name
-    assert [name(seen.network), name(seen.pid), name(seen.ipc)] == [name(wanted.network), name(wanted.pid), name(wanted.ipc)]
+    assert [name(seen.network), name(seen.pid), name(seen.ipc)] == [
+        name(wanted.network),
+        name(wanted.pid),
+        name(wanted.ipc),
+    ]
 
 
 @requirement("SBA-09")
@@ -193,19 +220,25 @@ def test_sandbox_on_the_pod_network_has_an_address(runtime: Runtime, own_sandbox
 
     Source: PodSandboxNetworkStatus.ip.
     """
-    network = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status.network
+    network = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)
+    ).status.network
 
     assert is_address(network.ip), f"{network.ip!r} is no address"
 
 
 @requirement("SBA-10")
 @requires(Capability.DUAL_STACK)
-def test_further_addresses_of_a_sandbox_are_of_the_other_families(runtime: Runtime, own_sandbox: Sandbox) -> None:
+def test_further_addresses_of_a_sandbox_are_of_the_other_families(
+    runtime: Runtime, own_sandbox: Sandbox
+) -> None:
     """The further addresses of a pod MUST leave out its first and be of the other family.
 
     Source: PodSandboxNetworkStatus.additional_ips.
     """
-    network = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status.network
+    network = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)
+    ).status.network
 
     told = [network.ip, *(more.ip for more in network.additional_ips)]
     assert [text for text in told if not is_address(text)] == []
@@ -224,7 +257,9 @@ def test_address_of_a_sandbox_stays_or_goes(runtime: Runtime, own_sandbox: Sandb
     before = own_sandbox.status().network.ip
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    after = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status.network.ip
+    after = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)
+    ).status.network.ip
 
     assert after in {before, ""}
 
@@ -235,7 +270,9 @@ def test_plain_status_of_a_sandbox_has_no_info(runtime: Runtime, sandbox: Sandbo
 
     Source: PodSandboxStatusRequest.verbose.
     """
-    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=False))
+    answer = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=False)
+    )
 
     assert dict(answer.info) == {}
 
@@ -246,7 +283,9 @@ def test_verbose_status_of_a_sandbox_is_json(runtime: Runtime, sandbox: Sandbox)
 
     Source: PodSandboxStatusResponse.info.
     """
-    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True))
+    answer = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
+    )
 
     assert answer.info
     for key, text in answer.info.items():
@@ -271,7 +310,9 @@ def test_status_of_a_sandbox_holds_all_its_containers(
 
 
 @requirement("SBA-14")
-def test_status_of_a_sandbox_agrees_with_that_of_its_containers(runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory) -> None:
+def test_status_of_a_sandbox_agrees_with_that_of_its_containers(
+    runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory
+) -> None:
     """A container's status inside PodSandboxStatus MAY only be what ContainerStatus says of it.
 
     Source: PodSandboxStatusResponse.containers_statuses.
@@ -285,7 +326,11 @@ def test_status_of_a_sandbox_agrees_with_that_of_its_containers(runtime: Runtime
     assert [status.id for status in answer.containers_statuses] == [alone.id]
     inside = answer.containers_statuses[0]
     assert (inside.id, inside.metadata, inside.state) == (alone.id, alone.metadata, alone.state)
-    assert (inside.created_at, inside.finished_at, inside.exit_code) == (alone.created_at, alone.finished_at, alone.exit_code)
+    assert (inside.created_at, inside.finished_at, inside.exit_code) == (
+        alone.created_at,
+        alone.finished_at,
+        alone.exit_code,
+    )
 
 
 @requirement("SBA-23")
@@ -297,7 +342,12 @@ def test_list_and_status_of_a_sandbox_agree(
 
     Source: PodSandbox, PodSandboxStatus.
     """
-    made = sandbox_in(state, attempt=1, labels={"critests.example/role": "front"}, annotations={"critests.example/note": "seen twice"})
+    made = sandbox_in(
+        state,
+        attempt=1,
+        labels={"critests.example/role": "front"},
+        annotations={"critests.example/note": "seen twice"},
+    )
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
 

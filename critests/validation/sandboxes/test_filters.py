@@ -54,7 +54,9 @@ def population(runtime: Runtime) -> Iterator[Population]:
 
     try:
         with setting_up():
-            all_three = Population(make("web", "front", **{BARE: ""}), make("database", "back"), make("web", "back"))
+            all_three = Population(
+                make("web", "front", **{BARE: ""}), make("database", "back"), make("web", "back")
+            )
             all_three.stopped.stop()
         yield all_three
     finally:
@@ -63,7 +65,9 @@ def population(runtime: Runtime) -> Iterator[Population]:
 
 @pytest.fixture
 def found(runtime: Runtime, population: Population) -> Found:
-    """Call ListPodSandbox with a filter, and return which of the three it names; `strangers` stands for any other sandbox."""
+    """Call ListPodSandbox with a filter, and return which of the three it names; `strangers` stands for any
+    other sandbox.
+    """
     names = {population.web.id: "web", population.database.id: "database", population.stopped.id: "stopped"}
 
     def look(**wanted: object) -> set[str]:
@@ -98,7 +102,9 @@ def test_list_filters_sandboxes_by_id(runtime: Runtime, population: Population) 
 
     Source: PodSandboxFilter.id.
     """
-    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=population.database.id)))
+    answer = runtime.stub.ListPodSandbox(
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=population.database.id))
+    )
 
     assert [item.id for item in answer.items] == [population.database.id]
 
@@ -109,7 +115,9 @@ def test_list_filters_sandboxes_that_are_ready(runtime: Runtime, population: Pop
 
     Source: PodSandboxFilter.state.
     """
-    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(state=state(cri.SANDBOX_READY))))
+    answer = runtime.stub.ListPodSandbox(
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(state=state(cri.SANDBOX_READY)))
+    )
 
     assert {population.web.id, population.database.id} <= {item.id for item in answer.items}
     assert {item.state for item in answer.items} == {cri.SANDBOX_READY}
@@ -121,7 +129,9 @@ def test_list_filters_sandboxes_that_are_not_ready(runtime: Runtime, population:
 
     Source: PodSandboxFilter.state.
     """
-    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(state=state(cri.SANDBOX_NOTREADY))))
+    answer = runtime.stub.ListPodSandbox(
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(state=state(cri.SANDBOX_NOTREADY)))
+    )
 
     assert population.stopped.id in {item.id for item in answer.items}
     assert {item.state for item in answer.items} == {cri.SANDBOX_NOTREADY}
@@ -129,7 +139,8 @@ def test_list_filters_sandboxes_that_are_not_ready(runtime: Runtime, population:
 
 @requirement("SBA-18")
 def test_filter_without_a_state_is_not_read_as_ready(found: Found) -> None:
-    """A filter that names no state MUST return sandboxes in any state, although the first state's number is zero.
+    """A filter that names no state MUST return sandboxes in any state, although the first state's number is
+    zero.
 
     Source: PodSandboxFilter.state, which is a message so that it can be absent.
     """
@@ -146,10 +157,19 @@ def test_filter_without_a_state_is_not_read_as_ready(found: Found) -> None:
         ({"critests.example/absent": "web"}, set()),
         ({ROLE: "database", TIER: "front"}, set()),
     ],
-    ids=["one label", "two labels", "value that nobody has", "key that nobody has", "labels of two different sandboxes"],
+    ids=[
+        "one label",
+        "two labels",
+        "value that nobody has",
+        "key that nobody has",
+        "labels of two different sandboxes",
+    ],
 )
-def test_list_filters_sandboxes_by_labels(runtime: Runtime, found: Found, selector: dict[str, str], expected: set[str]) -> None:
-    """A filter with labels MUST return the sandboxes that carry all of them; where there are none, an empty list.
+def test_list_filters_sandboxes_by_labels(
+    runtime: Runtime, found: Found, selector: dict[str, str], expected: set[str]
+) -> None:
+    """A filter with labels MUST return the sandboxes that carry all of them; where there are none, an empty
+    list.
 
     Source: PodSandboxFilter.label_selector.
     """
@@ -167,7 +187,12 @@ def test_list_filters_sandboxes_by_labels(runtime: Runtime, found: Found, select
     ids=["all hold", "the state does not", "the label does not"],
 )
 def test_conditions_of_a_sandbox_filter_combine(
-    population: Population, found: Found, whose: str, wanted: "cri.PodSandboxState", labels: dict[str, str], expected: set[str]
+    population: Population,
+    found: Found,
+    whose: str,
+    wanted: "cri.PodSandboxState",
+    labels: dict[str, str],
+    expected: set[str],
 ) -> None:
     """A filter with id, state and labels MUST return what meets all three; where nothing does, an empty list.
 
@@ -198,9 +223,18 @@ def test_filter_with_an_unknown_sandbox_id_finds_nothing(runtime: Runtime) -> No
         ({ROLE[:-1]: "web"}, set()),
         ({BARE: ""}, {"web"}),
     ],
-    ids=["start of the value", "end of the value", "other case", "no value", "start of the key", "empty value"],
+    ids=[
+        "start of the value",
+        "end of the value",
+        "other case",
+        "no value",
+        "start of the key",
+        "empty value",
+    ],
 )
-def test_label_values_match_as_a_whole(runtime: Runtime, found: Found, selector: dict[str, str], expected: set[str]) -> None:
+def test_label_values_match_as_a_whole(
+    runtime: Runtime, found: Found, selector: dict[str, str], expected: set[str]
+) -> None:
     """A label of a filter MUST match the whole key and the whole value, and an empty value only an empty one.
 
     Source: PodSandboxFilter.label_selector.
@@ -222,19 +256,27 @@ def test_list_names_no_sandbox_twice(runtime: Runtime, population: Population) -
 
 
 @requirement("SBA-25")
-def test_sandbox_that_is_listed_as_ready_can_be_used(runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt) -> None:
+def test_sandbox_that_is_listed_as_ready_can_be_used(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
+) -> None:
     """A sandbox SHOULD NOT be listed as ready before it has what a ready one has: a status, and its address.
 
     Source: PodSandbox.state.
     """
     config = sandbox_config
     config.labels["critests.made-from"] = config.metadata.uid
-    wanted = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector={"critests.made-from": config.metadata.uid}))
-    call = runtime.stub.RunPodSandbox.future(cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler))
+    wanted = cri.ListPodSandboxRequest(
+        filter=cri.PodSandboxFilter(label_selector={"critests.made-from": config.metadata.uid})
+    )
+    call = runtime.stub.RunPodSandbox.future(
+        cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
+    )
 
     ready = runtime.eventually(
         "the sandbox to be listed as ready",
-        lambda: [item for item in runtime.stub.ListPodSandbox(wanted).items if item.state == cri.SANDBOX_READY],
+        lambda: [
+            item for item in runtime.stub.ListPodSandbox(wanted).items if item.state == cri.SANDBOX_READY
+        ],
         seconds=30,
     )[0]
     early = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=ready.id)).status

@@ -18,7 +18,9 @@ Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 @pytest.fixture
 def handlers(runtime: Runtime) -> list[str]:
     """The handlers that Status names."""
-    named = [handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name]
+    named = [
+        handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name
+    ]
     if not named:
         unsupported("runtime handlers: Status lists none")
     return sorted(named)
@@ -47,12 +49,16 @@ def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
 
     Source: RunPodSandboxRequest.runtime_handler, PodSandboxStatus.runtime_handler.
     """
-    named = [handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name]
+    named = [
+        handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name
+    ]
     wanted = runtime.handler or next(iter(named), "")
     if not wanted:
         blocked("no handler is known by name: Status lists none, and the run was given no --runtime-handler")
 
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=wanted))
+    answer = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=wanted)
+    )
 
     home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
     assert home.status().runtime_handler == wanted
@@ -60,7 +66,9 @@ def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
 
 
 @requirement("RCL-03")
-def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandbox_config: cri.PodSandboxConfig) -> None:
+def test_unknown_handler_is_refused_without_a_trace(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig
+) -> None:
     """RunPodSandbox with a handler that the runtime does not have MUST fail and leave no sandbox.
 
     Source: RunPodSandboxRequest.runtime_handler.
@@ -68,14 +76,21 @@ def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandbox_co
     mark = {"critests.made-from": secrets.token_hex(8)}
     sandbox_config.labels.update(mark)
 
-    refusal(runtime.stub.RunPodSandbox, cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler="critests-no-such-handler"))
+    refusal(
+        runtime.stub.RunPodSandbox,
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler="critests-no-such-handler"),
+    )
 
-    left = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=mark))).items
+    left = runtime.stub.ListPodSandbox(
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=mark))
+    ).items
     assert list(left) == []
 
 
 @requirement("RCL-04")
-def test_sandboxes_of_several_handlers_run_side_by_side(runtime: Runtime, adopt_sandbox: Adopt, handlers: list[str]) -> None:
+def test_sandboxes_of_several_handlers_run_side_by_side(
+    runtime: Runtime, adopt_sandbox: Adopt, handlers: list[str]
+) -> None:
     """Sandboxes of different handlers SHOULD run at the same time, each with its own.
 
     Source: RunPodSandboxRequest.runtime_handler.
@@ -90,8 +105,12 @@ def test_sandboxes_of_several_handlers_run_side_by_side(runtime: Runtime, adopt_
         made[handler] = adopt_sandbox(answer.pod_sandbox_id, config)
 
     seen = {handler: sandbox.status() for handler, sandbox in made.items()}
-    assert {handler: status.state for handler, status in seen.items()} == dict.fromkeys(handlers, cri.SANDBOX_READY)
-    assert {handler: status.runtime_handler for handler, status in seen.items()} == {handler: handler for handler in handlers}
+    assert {handler: status.state for handler, status in seen.items()} == dict.fromkeys(
+        handlers, cri.SANDBOX_READY
+    )
+    assert {handler: status.runtime_handler for handler, status in seen.items()} == {
+        handler: handler for handler in handlers
+    }
 
 
 @requirement("RCL-05")
@@ -107,6 +126,8 @@ def test_every_listed_handler_runs_a_container(
     for handler in handlers:
         config = runtime.requests.sandbox()
         answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=handler))
-        said[handler] = exited(script=f"echo {handler}", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, config)).log_lines()
+        said[handler] = exited(
+            script=f"echo {handler}", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, config)
+        ).log_lines()
 
     assert said == {handler: [handler] for handler in handlers}

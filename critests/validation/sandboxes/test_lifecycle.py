@@ -20,38 +20,57 @@ from critests.lifecycle.sandboxes import Sandbox
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 IMPOSSIBLE_SYSCTLS = {"net.critests.there_is_no_such_switch": "1"}
-"""A pod with these cannot come to life: the name is one that pods may set, but the kernel has no such switch."""
+"""A pod with these cannot come to life: the name is one that pods may set, but the kernel has no such
+switch.
+"""
 
 
 def run_in_vain(runtime: Runtime, config: cri.PodSandboxConfig) -> None:
-    """Let RunPodSandbox fail with an impossible sysctl; where it does not, nothing can be said about failures."""
+    """Let RunPodSandbox fail with an impossible sysctl; where it does not, nothing can be said about
+    failures.
+    """
     impossible = cri.PodSandboxConfig()
     impossible.CopyFrom(config)
     impossible.linux.sysctls.update(IMPOSSIBLE_SYSCTLS)
     with contextlib.suppress(grpc.RpcError):
-        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=impossible, runtime_handler=runtime.handler))
-        blocked(f"nothing is known that makes RunPodSandbox fail: with an impossible sysctl it made {answer.pod_sandbox_id}")
+        answer = runtime.stub.RunPodSandbox(
+            cri.RunPodSandboxRequest(config=impossible, runtime_handler=runtime.handler)
+        )
+        blocked(
+            "nothing is known that makes RunPodSandbox fail: with an impossible sysctl it made"
+            f" {answer.pod_sandbox_id}"
+        )
 
 
 @pytest.fixture
 def marked(runtime: Runtime, sandbox_config: cri.PodSandboxConfig) -> Callable[[], list[cri.PodSandbox]]:
-    """Mark the configuration with a label of the test's own, and return what lists every sandbox that was ever made from it."""
+    """Mark the configuration with a label of the test's own, and return what lists every sandbox that was
+    ever made from it.
+    """
     mark = {"critests.made-from": secrets.token_hex(8)}
     sandbox_config.labels.update(mark)
 
     def listed() -> list[cri.PodSandbox]:
-        return list(runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=mark))).items)
+        return list(
+            runtime.stub.ListPodSandbox(
+                cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=mark))
+            ).items
+        )
 
     return listed
 
 
 @requirement("SBX-01")
-def test_run_pod_sandbox_returns_a_ready_sandbox(runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt) -> None:
+def test_run_pod_sandbox_returns_a_ready_sandbox(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
+) -> None:
     """RunPodSandbox MUST return only when the sandbox is ready.
 
     Source: RunPodSandbox, PodSandboxStatus.state.
     """
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    answer = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    )
 
     assert adopt_sandbox(answer.pod_sandbox_id, sandbox_config).state() == cri.SANDBOX_READY
 
@@ -60,9 +79,11 @@ def test_run_pod_sandbox_returns_a_ready_sandbox(runtime: Runtime, sandbox_confi
 def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(
     runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
 ) -> None:
-    """RunPodSandbox MUST work with metadata, hostname, log directory and a Linux part that names no more than the pod's cgroup.
+    """RunPodSandbox MUST work with metadata, hostname, log directory and a Linux part that names no more than
+    the pod's cgroup.
 
-    Source: PodSandboxConfig. The cgroup is named because no kubelet leaves it out; the label says whose pod it is.
+    Source: PodSandboxConfig. The cgroup is named because no kubelet leaves it out; the label says whose pod
+    it is.
     """
     least = cri.PodSandboxConfig(
         metadata=sandbox_config.metadata,
@@ -72,16 +93,23 @@ def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(
         linux=cri.LinuxPodSandboxConfig(cgroup_parent=sandbox_config.linux.cgroup_parent),
     )
 
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=least, runtime_handler=runtime.handler))
+    answer = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=least, runtime_handler=runtime.handler)
+    )
 
     adopt_sandbox(answer.pod_sandbox_id, least)
-    listed = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=answer.pod_sandbox_id))).items
+    listed = runtime.stub.ListPodSandbox(
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=answer.pod_sandbox_id))
+    ).items
     assert [(item.id, item.state) for item in listed] == [(answer.pod_sandbox_id, cri.SANDBOX_READY)]
 
 
 @requirement("SBX-05/never-two")
 def test_one_identity_never_has_two_live_sandboxes(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, marked: Callable[[], list[cri.PodSandbox]], adopt_sandbox: Adopt
+    runtime: Runtime,
+    sandbox_config: cri.PodSandboxConfig,
+    marked: Callable[[], list[cri.PodSandbox]],
+    adopt_sandbox: Adopt,
 ) -> None:
     """A second RunPodSandbox with the metadata of a live sandbox MUST NOT make a second live one.
 
@@ -98,9 +126,13 @@ def test_one_identity_never_has_two_live_sandboxes(
 
 @requirement("SBX-05/form")
 def test_second_run_of_one_identity_is_answered(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, observe: Callable[[str], None]
+    runtime: Runtime,
+    sandbox_config: cri.PodSandboxConfig,
+    adopt_sandbox: Adopt,
+    observe: Callable[[str], None],
 ) -> None:
-    """A second RunPodSandbox with the metadata of a live sandbox MAY be refused or be answered with the id of the first.
+    """A second RunPodSandbox with the metadata of a live sandbox MAY be refused or be answered with the id of
+    the first.
 
     Source: PodSandboxMetadata; runtimes differ.
     """
@@ -119,16 +151,22 @@ def test_second_run_of_one_identity_is_answered(
 
 
 @requirement("SBX-06")
-def test_next_attempt_of_a_pod_lives_beside_the_first(runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt) -> None:
+def test_next_attempt_of_a_pod_lives_beside_the_first(
+    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
+) -> None:
     """Two sandboxes that differ in nothing but the attempt MUST coexist.
 
     Source: PodSandboxMetadata.attempt.
     """
-    first = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    first = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    )
     one = adopt_sandbox(first.pod_sandbox_id, sandbox_config)
     sandbox_config.metadata.attempt += 1
 
-    second = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    second = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    )
 
     other = adopt_sandbox(second.pod_sandbox_id, sandbox_config)
     assert one.id != other.id
@@ -144,11 +182,15 @@ def test_sandboxes_of_one_name_live_side_by_side(
 
     Source: PodSandboxMetadata.
     """
-    first = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    first = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    )
     one = adopt_sandbox(first.pod_sandbox_id, sandbox_config)
     setattr(sandbox_config.metadata, differs, f"{getattr(sandbox_config.metadata, differs)}-other")
 
-    second = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    second = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    )
 
     other = adopt_sandbox(second.pod_sandbox_id, sandbox_config)
     assert one.id != other.id
@@ -156,7 +198,9 @@ def test_sandboxes_of_one_name_live_side_by_side(
 
 
 @requirement("SBX-08")
-def test_identity_of_a_removed_sandbox_can_be_used_again(runtime: Runtime, own_sandbox: Sandbox, adopt_sandbox: Adopt) -> None:
+def test_identity_of_a_removed_sandbox_can_be_used_again(
+    runtime: Runtime, own_sandbox: Sandbox, adopt_sandbox: Adopt
+) -> None:
     """The metadata of a removed sandbox MUST be free for a new one at once.
 
     Source: PodSandboxMetadata. Not stated by the CRI; a pod of a fixed name could not be started again.
@@ -165,7 +209,9 @@ def test_identity_of_a_removed_sandbox_can_be_used_again(runtime: Runtime, own_s
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler))
+    answer = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
+    )
 
     assert adopt_sandbox(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
     assert answer.pod_sandbox_id != own_sandbox.id
@@ -173,9 +219,13 @@ def test_identity_of_a_removed_sandbox_can_be_used_again(runtime: Runtime, own_s
 
 @requirement("SBX-09")
 def test_identity_of_a_failed_sandbox_can_be_used_again(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, marked: Callable[[], list[cri.PodSandbox]], adopt_sandbox: Adopt
+    runtime: Runtime,
+    sandbox_config: cri.PodSandboxConfig,
+    marked: Callable[[], list[cri.PodSandbox]],
+    adopt_sandbox: Adopt,
 ) -> None:
-    """The metadata of a sandbox that could not be made MUST be free for the next try, once what the failure left is removed.
+    """The metadata of a sandbox that could not be made MUST be free for the next try, once what the failure
+    left is removed.
 
     Source: PodSandboxMetadata. Not stated by the CRI; a pod would be lost after one passing trouble.
     """
@@ -183,7 +233,9 @@ def test_identity_of_a_failed_sandbox_can_be_used_again(
     for left in marked():
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))
 
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    answer = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    )
 
     assert adopt_sandbox(answer.pod_sandbox_id, sandbox_config).state() == cri.SANDBOX_READY
 
@@ -192,7 +244,8 @@ def test_identity_of_a_failed_sandbox_can_be_used_again(
 def test_failed_run_leaves_at_most_what_can_be_removed(
     runtime: Runtime, sandbox_config: cri.PodSandboxConfig, marked: Callable[[], list[cri.PodSandbox]]
 ) -> None:
-    """A RunPodSandbox that fails MUST leave nothing in the list but a sandbox that is not ready and can be removed.
+    """A RunPodSandbox that fails MUST leave nothing in the list but a sandbox that is not ready and can be
+    removed.
 
     Source: RunPodSandbox, ListPodSandbox.
     """
@@ -220,7 +273,11 @@ def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandbox_config: cri.PodSa
 
     runtime.eventually(
         "the pod's cgroups to be empty",
-        lambda: [f"{path}: {inside}" for path, inside, _ in os.walk("/sys/fs/cgroup") if Path(path).name == pod and inside],
+        lambda: [
+            f"{path}: {inside}"
+            for path, inside, _ in os.walk("/sys/fs/cgroup")
+            if Path(path).name == pod and inside
+        ],
         seconds=10,
         holds=lambda left: not left,
     )
@@ -228,11 +285,16 @@ def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandbox_config: cri.PodSa
 
 @requirement("SBX-11")
 def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, marked: Callable[[], list[cri.PodSandbox]], adopt_sandbox: Adopt
+    runtime: Runtime,
+    sandbox_config: cri.PodSandboxConfig,
+    marked: Callable[[], list[cri.PodSandbox]],
+    adopt_sandbox: Adopt,
 ) -> None:
-    """After a RunPodSandbox that the client gave up, there MUST be one working sandbox: that one in the end, or the next.
+    """After a RunPodSandbox that the client gave up, there MUST be one working sandbox: that one in the end,
+    or the next.
 
-    Source: RunPodSandbox. Not stated by the CRI; the kubelet looks, clears away what is not ready, and asks again until it has its pod.
+    Source: RunPodSandbox. Not stated by the CRI; the kubelet looks, clears away what is not ready, and asks
+    again until it has its pod.
     """
     request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
     with contextlib.suppress(grpc.RpcError):
@@ -247,7 +309,9 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
         return runtime.stub.RunPodSandbox(request).pod_sandbox_id
 
-    made = adopt_sandbox(runtime.until_answered("RunPodSandbox asked again", look_or_ask_again), sandbox_config).id
+    made = adopt_sandbox(
+        runtime.until_answered("RunPodSandbox asked again", look_or_ask_again), sandbox_config
+    ).id
     assert [item.id for item in marked() if item.state == cri.SANDBOX_READY] == [made]
 
 
@@ -260,16 +324,22 @@ def test_no_container_is_made_in_a_stopped_sandbox(
     Source: CreateContainer. Not stated by the CRI; such a container could never be started.
     """
     stopped = sandbox_in(cri.SANDBOX_NOTREADY)
-    request = cri.CreateContainerRequest(pod_sandbox_id=stopped.id, config=container_config(), sandbox_config=stopped.config)
+    request = cri.CreateContainerRequest(
+        pod_sandbox_id=stopped.id, config=container_config(), sandbox_config=stopped.config
+    )
 
     refusal(runtime.stub.CreateContainer, request)
 
-    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=stopped.id))).containers
+    listed = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=stopped.id))
+    ).containers
     assert list(listed) == []
 
 
 @requirement("SBX-30")
-def test_no_container_starts_in_a_stopped_sandbox(runtime: Runtime, own_sandbox: Sandbox, created: ContainerFactory) -> None:
+def test_no_container_starts_in_a_stopped_sandbox(
+    runtime: Runtime, own_sandbox: Sandbox, created: ContainerFactory
+) -> None:
     """StartContainer in a stopped sandbox MUST fail, and the container MUST be removable.
 
     Source: StartContainer, RemoveContainer.
@@ -282,15 +352,20 @@ def test_no_container_starts_in_a_stopped_sandbox(runtime: Runtime, own_sandbox:
     refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
-    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))).containers
+    listed = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
+    ).containers
     assert list(listed) == []
 
 
 @requirement("SBX-31")
-def test_log_directory_outlives_the_sandbox(runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory) -> None:
+def test_log_directory_outlives_the_sandbox(
+    runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory
+) -> None:
     """StopPodSandbox and RemovePodSandbox SHOULD leave the log directory and the logs in it alone.
 
-    Source: PodSandboxConfig.log_directory. Not stated by the CRI; the kubelet made the directory and still reads it.
+    Source: PodSandboxConfig.log_directory. Not stated by the CRI; the kubelet made the directory and still
+    reads it.
     """
     container = exited(script="echo kept", in_sandbox=own_sandbox)
 
@@ -304,13 +379,16 @@ def test_log_directory_outlives_the_sandbox(runtime: Runtime, own_sandbox: Sandb
 def test_missing_log_directory_is_no_obstacle(
     runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, exited: ContainerFactory
 ) -> None:
-    """A log directory that does not exist SHOULD be made, at the latest for the first container that logs there.
+    """A log directory that does not exist SHOULD be made, at the latest for the first container that logs
+    there.
 
     Source: PodSandboxConfig.log_directory.
     """
     sandbox_config.log_directory = str(Path(sandbox_config.log_directory) / "missing")
 
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler))
+    answer = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    )
 
     home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
     assert exited(script="echo logged", in_sandbox=home).log_lines() == ["logged"]

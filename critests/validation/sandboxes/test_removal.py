@@ -28,7 +28,9 @@ NOBODY = "0" * 64
 
 @pytest.fixture
 def listed(runtime: Runtime) -> Callable[[Sandbox], list[str]]:
-    """Return what names everything of a sandbox that the two lists still hold: its own id and those of its containers."""
+    """Return what names everything of a sandbox that the two lists still hold: its own id and those of its
+    containers.
+    """
 
     def look(sandbox: Sandbox) -> list[str]:
         sandboxes = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
@@ -40,7 +42,9 @@ def listed(runtime: Runtime) -> Callable[[Sandbox], list[str]]:
 
 
 def traces_of(sandbox: Sandbox) -> list[str]:
-    """Return the mounts, processes and cgroups of this machine that carry the id of a sandbox in their name."""
+    """Return the mounts, processes and cgroups of this machine that carry the id of a sandbox in their
+    name.
+    """
     found = [f"mount {point}" for _, point, _ in mount_table() if sandbox.id in point]
     found += [f"cgroup {path}" for path, _, _ in os.walk("/sys/fs/cgroup") if sandbox.id in Path(path).name]
     for file in Path("/proc").glob("[0-9]*/cmdline"):
@@ -75,7 +79,8 @@ def test_remove_pod_sandbox_takes_it_off_every_list(
 def test_remove_pod_sandbox_ends_and_removes_a_living_one(
     runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory, listed: Callable[[Sandbox], list[str]]
 ) -> None:
-    """RemovePodSandbox of a ready sandbox MUST end and remove it with its running containers, if those honour SIGTERM.
+    """RemovePodSandbox of a ready sandbox MUST end and remove it with its running containers, if those honour
+    SIGTERM.
 
     Source: RemovePodSandbox.
     """
@@ -90,7 +95,8 @@ def test_remove_pod_sandbox_ends_and_removes_a_living_one(
 def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
     runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory, listed: Callable[[Sandbox], list[str]]
 ) -> None:
-    """RemovePodSandbox MUST remove a ready sandbox whose container ignores SIGTERM, at the latest when it is called again.
+    """RemovePodSandbox MUST remove a ready sandbox whose container ignores SIGTERM, at the latest when it is
+    called again.
 
     Source: RemovePodSandbox.
     """
@@ -98,7 +104,8 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
 
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.RemovePodSandbox(
-            cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=FIRST_CALL_SECONDS * runtime.scale
+            cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id),
+            timeout=FIRST_CALL_SECONDS * runtime.scale,
         )
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
@@ -115,13 +122,17 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
     """
     running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
 
-    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=FIRST_CALL_SECONDS * runtime.scale)
+    runtime.stub.RemovePodSandbox(
+        cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=FIRST_CALL_SECONDS * runtime.scale
+    )
 
     assert listed(own_sandbox) == []
 
 
 @requirement("SBX-23")
-def test_remove_pod_sandbox_is_idempotent(runtime: Runtime, own_sandbox: Sandbox, listed: Callable[[Sandbox], list[str]]) -> None:
+def test_remove_pod_sandbox_is_idempotent(
+    runtime: Runtime, own_sandbox: Sandbox, listed: Callable[[Sandbox], list[str]]
+) -> None:
     """RemovePodSandbox MUST succeed for a sandbox that it has removed before.
 
     Source: RemovePodSandbox.
@@ -190,16 +201,23 @@ def test_status_of_a_removed_sandbox_is_not_found(runtime: Runtime, sandbox_in: 
 
 @requirement("SBX-20")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_pinned_namespaces_go_with_the_sandbox(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+def test_pinned_namespaces_go_with_the_sandbox(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+) -> None:
     """Mounts that keep the namespaces of a pod alive MUST be gone when it is removed.
 
-    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI; else every pod costs the machine a namespace for ever.
+    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI; else every pod costs the machine a
+    namespace for ever.
     """
     container = running(in_sandbox=own_sandbox)
-    namespaces = container.output(*shell("for kind in net ipc uts; do readlink /proc/self/ns/$kind; done")).split()
+    namespaces = container.output(
+        *shell("for kind in net ipc uts; do readlink /proc/self/ns/$kind; done")
+    ).split()
     pins = {point for root, point, _ in mount_table() if root in namespaces}
     if not pins:
-        unsupported(f"the runtime pins no namespace of a pod: the mount table names none of {', '.join(namespaces)}")
+        unsupported(
+            f"the runtime pins no namespace of a pod: the mount table names none of {', '.join(namespaces)}"
+        )
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
@@ -215,8 +233,16 @@ def test_removed_sandbox_leaves_no_trace_on_the_machine(runtime: Runtime, own_sa
     Source: RemovePodSandbox.
     """
     if not traces_of(own_sandbox):
-        blocked("no mount, process or cgroup of this machine carries the id of a sandbox, so that nothing can be missed afterwards")
+        blocked(
+            "no mount, process or cgroup of this machine carries the id of a sandbox, so that nothing can be"
+            " missed afterwards"
+        )
 
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    runtime.eventually("the traces of the sandbox to go", lambda: traces_of(own_sandbox), seconds=10, holds=lambda left: not left)
+    runtime.eventually(
+        "the traces of the sandbox to go",
+        lambda: traces_of(own_sandbox),
+        seconds=10,
+        holds=lambda left: not left,
+    )

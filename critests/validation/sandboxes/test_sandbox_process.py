@@ -19,7 +19,9 @@ Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 
 def told_of(runtime: Runtime, sandbox: Sandbox, key: str) -> object:
     """Return what the verbose status of a sandbox says under a key; None if it says nothing."""
-    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True))
+    answer = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
+    )
     for text in answer.info.values():
         try:
             value = json.loads(text)
@@ -48,7 +50,9 @@ def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(runtime: Runtime,
 
     Source: StopPodSandbox.
     """
-    runtime.eventually("the death to be noticed", bereft.state, seconds=10, holds=lambda state: state == cri.SANDBOX_NOTREADY)
+    runtime.eventually(
+        "the death to be noticed", bereft.state, seconds=10, holds=lambda state: state == cri.SANDBOX_NOTREADY
+    )
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
 
@@ -74,19 +78,26 @@ def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, bereft
 
 @requirement("SBX-28")
 @requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
-def test_pod_whose_process_died_can_be_made_anew(runtime: Runtime, bereft: Sandbox, adopt_sandbox: Adopt) -> None:
-    """A sandbox whose process has died MUST be replaceable: stopped, removed, and made again as the next attempt.
+def test_pod_whose_process_died_can_be_made_anew(
+    runtime: Runtime, bereft: Sandbox, adopt_sandbox: Adopt
+) -> None:
+    """A sandbox whose process has died MUST be replaceable: stopped, removed, and made again as the next
+    attempt.
 
     Source: PodSandboxMetadata.attempt.
     """
     again = cri.PodSandboxConfig()
     again.CopyFrom(bereft.config)
     again.metadata.attempt += 1
-    runtime.eventually("the death to be noticed", bereft.state, seconds=10, holds=lambda state: state == cri.SANDBOX_NOTREADY)
+    runtime.eventually(
+        "the death to be noticed", bereft.state, seconds=10, holds=lambda state: state == cri.SANDBOX_NOTREADY
+    )
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=bereft.id))
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=again, runtime_handler=runtime.handler))
+    answer = runtime.stub.RunPodSandbox(
+        cri.RunPodSandboxRequest(config=again, runtime_handler=runtime.handler)
+    )
 
     assert adopt_sandbox(answer.pod_sandbox_id, again).state() == cri.SANDBOX_READY
 
@@ -99,7 +110,10 @@ def test_sandbox_whose_process_died_stays_known(runtime: Runtime, bereft: Sandbo
     Source: PodSandboxStatus.
     """
     status = runtime.eventually(
-        "the sandbox to be not ready", bereft.status, seconds=10, holds=lambda status: status.state == cri.SANDBOX_NOTREADY
+        "the sandbox to be not ready",
+        bereft.status,
+        seconds=10,
+        holds=lambda status: status.state == cri.SANDBOX_NOTREADY,
     )
 
     assert status.metadata == bereft.config.metadata

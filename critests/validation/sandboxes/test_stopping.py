@@ -49,7 +49,9 @@ def test_stop_pod_sandbox_ends_the_sandbox(runtime: Runtime, own_sandbox: Sandbo
 
 
 @requirement("SBX-12")
-def test_stop_pod_sandbox_ends_its_containers(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+def test_stop_pod_sandbox_ends_its_containers(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+) -> None:
     """StopPodSandbox MUST end every running container of the sandbox.
 
     Source: StopPodSandbox, ListContainers.
@@ -58,21 +60,31 @@ def test_stop_pod_sandbox_ends_its_containers(runtime: Runtime, own_sandbox: San
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))).containers
-    assert {item.id: item.state for item in listed} == {container.id: cri.CONTAINER_EXITED for container in containers}
+    listed = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
+    ).containers
+    assert {item.id: item.state for item in listed} == {
+        container.id: cri.CONTAINER_EXITED for container in containers
+    }
 
 
 @requirement("SBX-12")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_no_process_of_a_container_survives_stop_pod_sandbox(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
-    """When StopPodSandbox returns, the kernel MUST NOT know the processes of the sandbox's containers any more.
+def test_no_process_of_a_container_survives_stop_pod_sandbox(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+) -> None:
+    """When StopPodSandbox returns, the kernel MUST NOT know the processes of the sandbox's containers any
+    more.
 
     Source: StopPodSandbox.
     """
     token = f"critests-{secrets.token_hex(8)}"
     running(script=f": {token}; {HONOURING}", wait_for_log="ready", in_sandbox=own_sandbox)
     if not processes_that_mention(token):
-        blocked("the processes of containers cannot be seen from here; run the suite in the PID namespace of the machine")
+        blocked(
+            "the processes of containers cannot be seen from here; run the suite in the PID namespace of the"
+            " machine"
+        )
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
@@ -80,10 +92,14 @@ def test_no_process_of_a_container_survives_stop_pod_sandbox(runtime: Runtime, o
 
 
 @requirement("SBX-14/deadline")
-def test_stop_pod_sandbox_ends_containers_that_ignore_the_signal(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
-    """StopPodSandbox MUST end a container that ignores SIGTERM before the client's deadline, and report it as exited.
+def test_stop_pod_sandbox_ends_containers_that_ignore_the_signal(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+) -> None:
+    """StopPodSandbox MUST end a container that ignores SIGTERM before the client's deadline, and report it as
+    exited.
 
-    Source: StopPodSandbox. Some runtimes wait for nearly all of the deadline before they kill; whether the answer still comes is left open.
+    Source: StopPodSandbox. Some runtimes wait for nearly all of the deadline before they kill; whether the
+    answer still comes is left open.
     """
     container = running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
 
@@ -94,14 +110,18 @@ def test_stop_pod_sandbox_ends_containers_that_ignore_the_signal(runtime: Runtim
 
 
 @requirement("SBX-14/at-once")
-def test_stop_pod_sandbox_does_not_use_up_the_deadline(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+def test_stop_pod_sandbox_does_not_use_up_the_deadline(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+) -> None:
     """StopPodSandbox SHOULD kill what ignores SIGTERM at once instead of at the end of the client's deadline.
 
     Source: StopPodSandbox. Not stated by the CRI; the kubelet has waited for the grace period by then.
     """
     running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
 
-    call = runtime.timed(runtime.stub.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    call = runtime.timed(
+        runtime.stub.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id)
+    )
 
     assert call.seconds < 5 * runtime.scale
 
@@ -142,15 +162,21 @@ def test_stop_pod_sandbox_of_a_removed_sandbox_succeeds(runtime: Runtime, own_sa
 
 @requirement("SBX-17")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_stop_pod_sandbox_succeeds_without_the_network_namespace(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
+def test_stop_pod_sandbox_succeeds_without_the_network_namespace(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+) -> None:
     """StopPodSandbox MUST succeed when the file that held the pod's network namespace has been taken away.
 
-    Source: StopPodSandbox. Not stated by the CRI; after a crash the file may be gone, and the pod must still end.
+    Source: StopPodSandbox. Not stated by the CRI; after a crash the file may be gone, and the pod must still
+    end.
     """
     namespace = running(in_sandbox=own_sandbox).output("readlink", "/proc/self/ns/net")
     pins = [point for root, point, _ in mount_table() if root == namespace]
     if not pins:
-        unsupported(f"the runtime keeps no file for a pod's network namespace: the mount table does not name {namespace}")
+        unsupported(
+            "the runtime keeps no file for a pod's network namespace: the mount table does not name"
+            f" {namespace}"
+        )
     for point in pins:
         subprocess.run(["umount", "--lazy", point], check=True)
         Path(point).unlink(missing_ok=True)
@@ -161,8 +187,11 @@ def test_stop_pod_sandbox_succeeds_without_the_network_namespace(runtime: Runtim
 
 
 @requirement("SBX-35")
-def test_containers_of_a_stopped_sandbox_tell_how_they_ended(runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory) -> None:
-    """After StopPodSandbox its containers MUST stay listed as exited, with an exit code, a reason and the time of their end.
+def test_containers_of_a_stopped_sandbox_tell_how_they_ended(
+    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+) -> None:
+    """After StopPodSandbox its containers MUST stay listed as exited, with an exit code, a reason and the
+    time of their end.
 
     Source: StopPodSandbox, ContainerStatus.
     """
@@ -170,7 +199,9 @@ def test_containers_of_a_stopped_sandbox_tell_how_they_ended(runtime: Runtime, o
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))).containers
+    listed = runtime.stub.ListContainers(
+        cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))
+    ).containers
     status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
     assert [item.state for item in listed] == [cri.CONTAINER_EXITED]
     assert status.exit_code in {3, 128 + 9, 128 + 15}
@@ -183,7 +214,8 @@ def test_containers_of_a_stopped_sandbox_tell_how_they_ended(runtime: Runtime, o
 def test_stopping_does_not_rewrite_how_a_container_ended(
     runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory, rpc: str
 ) -> None:
-    """StopPodSandbox and StopContainer MUST NOT change exit code, reason or end of a container that had ended by itself.
+    """StopPodSandbox and StopContainer MUST NOT change exit code, reason or end of a container that had ended
+    by itself.
 
     Source: StopContainer, StopPodSandbox, ContainerStatus.
     """
@@ -197,12 +229,17 @@ def test_stopping_does_not_rewrite_how_a_container_ended(
 
     after = container.status()
     assert after.exit_code == 7
-    assert (after.exit_code, after.reason, after.finished_at) == (before.exit_code, before.reason, before.finished_at)
+    assert (after.exit_code, after.reason, after.finished_at) == (
+        before.exit_code,
+        before.reason,
+        before.finished_at,
+    )
 
 
 @requirement("SBX-37")
 def test_stopped_sandbox_stays_known_with_all_it_was(runtime: Runtime, new_sandbox: SandboxFactory) -> None:
-    """A stopped sandbox MUST stay in PodSandboxStatus and ListPodSandbox with metadata, creation time and annotations.
+    """A stopped sandbox MUST stay in PodSandboxStatus and ListPodSandbox with metadata, creation time and
+    annotations.
 
     Source: PodSandboxStatus, PodSandbox.
     """
@@ -211,7 +248,9 @@ def test_stopped_sandbox_stays_known_with_all_it_was(runtime: Runtime, new_sandb
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=stopped.id))
 
-    listed = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=stopped.id))).items
+    listed = runtime.stub.ListPodSandbox(
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=stopped.id))
+    ).items
     assert [item.id for item in listed] == [stopped.id]
     for seen in (stopped.status(), listed[0]):
         assert seen.state == cri.SANDBOX_NOTREADY

@@ -24,14 +24,19 @@ pytestmark = requires(Capability.EXEC_WEBSOCKET)
 
 
 @requirement("ATT-01")
-def test_attach_shows_output_and_errors(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
-    """What the process prints after a client has attached MUST come, stdout and stderr on streams of their own.
+def test_attach_shows_output_and_errors(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
+) -> None:
+    """What the process prints after a client has attached MUST come, stdout and stderr on streams of their
+    own.
 
     Source: AttachRequest.stdout and stderr.
     """
     container = running(script=TICKING)
 
-    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True))
+    session = streamed(
+        runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
+    )
 
     session.read_until(Stream.STDOUT, b"tick\n", patience)
     session.read_until(Stream.STDERR, b"tock\n", patience)
@@ -41,13 +46,18 @@ def test_attach_shows_output_and_errors(runtime: Runtime, running: ContainerFact
 
 
 @requirement("ATT-02")
-def test_attach_hands_over_input(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+def test_attach_hands_over_input(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
+) -> None:
     """What a client writes MUST reach the process of a container that was made with stdin.
 
     Source: AttachRequest.stdin, ContainerConfig.stdin.
     """
     container = running(script=ANSWERING, stdin=True)
-    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True))
+    session = streamed(
+        runtime.stub.Attach,
+        cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True),
+    )
 
     session.write(b"the line\n")
 
@@ -55,37 +65,53 @@ def test_attach_hands_over_input(runtime: Runtime, running: ContainerFactory, st
 
 
 @requirement("ATT-05")
-def test_attach_to_a_terminal(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
-    """A client that attaches to a terminal MUST get stdout and stderr as one output, with the line ends of a terminal.
+def test_attach_to_a_terminal(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
+) -> None:
+    """A client that attaches to a terminal MUST get stdout and stderr as one output, with the line ends of a
+    terminal.
 
     Source: AttachRequest.tty, ContainerConfig.tty.
     """
     container = running(script=TICKING, stdin=True, tty=True)
 
-    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True))
+    session = streamed(
+        runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True)
+    )
 
     session.read_until(Stream.STDOUT, b"tick\r\ntock\r\n", patience)
     assert session.received().stderr == b""
 
 
 @requirement("ATT-05")
-def test_attach_sets_the_size_of_the_terminal(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+def test_attach_sets_the_size_of_the_terminal(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
+) -> None:
     """A size that a client sends MUST become the size of the container's terminal.
 
     Source: AttachRequest.tty; the stream for sizes.
     """
     script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
     container = running(script=script, stdin=True, tty=True)
-    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True))
+    session = streamed(
+        runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True)
+    )
 
     session.resize(132, 43)
 
-    runtime.eventually("the process to see the size", lambda: "".join(container.log_lines()), holds=lambda log: "as wanted" in log)
+    runtime.eventually(
+        "the process to see the size",
+        lambda: "".join(container.log_lines()),
+        holds=lambda log: "as wanted" in log,
+    )
 
 
 @requirement("ATT-06")
-def test_attach_again_after_detaching(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
-    """Where stdin is not for once only, the process MUST live on when a client goes, and take the input of the next.
+def test_attach_again_after_detaching(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
+) -> None:
+    """Where stdin is not for once only, the process MUST live on when a client goes, and take the input of
+    the next.
 
     Source: ContainerConfig.stdin_once, Attach.
     """
@@ -104,13 +130,18 @@ def test_attach_again_after_detaching(runtime: Runtime, running: ContainerFactor
 
 
 @requirement("ATT-07")
-def test_detaching_closes_stdin_that_is_for_once(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory) -> None:
+def test_detaching_closes_stdin_that_is_for_once(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
+) -> None:
     """Where stdin is for once only, the process MUST see the end of its input when the client goes.
 
     Source: ContainerConfig.stdin_once.
     """
     container = running(script="cat; exit 7", stdin=True, stdin_once=True)
-    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True))
+    session = streamed(
+        runtime.stub.Attach,
+        cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True),
+    )
     session.write(b"once\n")
     container.wait_for_log("once")
 
@@ -120,7 +151,9 @@ def test_detaching_closes_stdin_that_is_for_once(runtime: Runtime, running: Cont
 
 
 @requirement("ATT-08")
-def test_two_clients_attached_at_once(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
+def test_two_clients_attached_at_once(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
+) -> None:
     """Two clients that are attached at the same time SHOULD both get the output.
 
     Source: Attach.
@@ -135,13 +168,19 @@ def test_two_clients_attached_at_once(runtime: Runtime, running: ContainerFactor
 
 
 @requirement("ATT-09")
-def test_attach_ends_with_its_container(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
-    """When the container ends, the session MUST end with the status Success, after everything that was printed.
+def test_attach_ends_with_its_container(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
+) -> None:
+    """When the container ends, the session MUST end with the status Success, after everything that was
+    printed.
 
     Source: Attach, the sub-protocol v4.channel.k8s.io.
     """
     container = running(script=LAST_WORDS, stdin=True)
-    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True))
+    session = streamed(
+        runtime.stub.Attach,
+        cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True),
+    )
     session.read_until(Stream.STDOUT, b"tick\n", patience)
 
     session.write(b"go\n")
@@ -153,15 +192,23 @@ def test_attach_ends_with_its_container(runtime: Runtime, running: ContainerFact
 
 
 @requirement("ATT-11")
-def test_attached_output_is_in_the_log_too(runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float) -> None:
+def test_attached_output_is_in_the_log_too(
+    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
+) -> None:
     """Output that an attached client gets MUST be in the container's log as well.
 
     Source: Attach, ContainerConfig.log_path.
     """
     container = running(script='n=0; while :; do echo "line $((n+=1))"; usleep 50000; done')
-    session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True))
+    session = streamed(
+        runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
+    )
 
-    shown = session.read_until(Stream.STDOUT, lambda seen: seen.count(b"\n") >= 3, patience).decode().split("\n")[1:-1]
+    shown = (
+        session.read_until(Stream.STDOUT, lambda seen: seen.count(b"\n") >= 3, patience)
+        .decode()
+        .split("\n")[1:-1]
+    )
 
     log = container.wait_for_log(shown[-1])
     assert set(shown) <= set(log)
@@ -176,14 +223,17 @@ def test_attach_to_a_container_that_does_not_run(
     observe: Observe,
     state: "cri.ContainerState",
 ) -> None:
-    """Attaching to a container that does not run MAY fail at the call or with the session, or wait for a start; it changes nothing.
+    """Attaching to a container that does not run MAY fail at the call or with the session, or wait for a
+    start; it changes nothing.
 
     Source: Attach; the CRI does not say.
     """
     container = container_in(state)
 
     try:
-        session = streamed(runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True))
+        session = streamed(
+            runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
+        )
     except grpc.RpcError as error:
         if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
             raise

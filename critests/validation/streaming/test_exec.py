@@ -39,7 +39,11 @@ def ending(runtime: Runtime, streamed: SessionFactory, patience: float) -> Endin
         try:
             session = streamed(runtime.stub.Exec, request)
         except grpc.RpcError as error:
-            if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNIMPLEMENTED}:
+            if error.code() in {
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                grpc.StatusCode.UNAVAILABLE,
+                grpc.StatusCode.UNIMPLEMENTED,
+            }:
                 raise
             return f"the call fails with {error.code().name}"
         status = session.finish(patience).status
@@ -69,13 +73,19 @@ def test_exec_keeps_output_and_errors_apart(
 @requirement("EXE-03")
 @pytest.mark.parametrize("protocol", [Protocol.WEBSOCKET, Protocol.SPDY])
 def test_exec_hands_over_its_input(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, protocol: Protocol
+    runtime: Runtime,
+    running_container: Container,
+    streamed: SessionFactory,
+    patience: float,
+    protocol: Protocol,
 ) -> None:
     """Bytes written to stdin MUST reach the command unchanged.
 
     Source: ExecRequest.stdin.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["head", "-c", "256"], stdin=True, stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=["head", "-c", "256"], stdin=True, stdout=True, stderr=True
+    )
     session = streamed(runtime.stub.Exec, request, protocol=protocol)
 
     session.write(ALL_BYTES)
@@ -84,13 +94,18 @@ def test_exec_hands_over_its_input(
 
 
 @requirement("EXE-03")
-def test_exec_sees_the_end_of_its_input(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float) -> None:
-    """Where the client closes stdin, the command MUST see the end of its input, and what it still prints MUST come.
+def test_exec_sees_the_end_of_its_input(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
+    """Where the client closes stdin, the command MUST see the end of its input, and what it still prints MUST
+    come.
 
     Source: ExecRequest.stdin; the half-close of a SPDY stream.
     """
     script = "cat; echo the input has ended"
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True
+    )
     session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY)
 
     session.write(b"one\n")
@@ -107,11 +122,14 @@ def test_exec_sees_the_end_of_its_input(runtime: Runtime, running_container: Con
 def test_exec_tells_the_exit_code(
     runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, code: int
 ) -> None:
-    """The stream for errors MUST carry a status: Success for 0, else Failure with reason NonZeroExitCode and the code as its cause.
+    """The stream for errors MUST carry a status: Success for 0, else Failure with reason NonZeroExitCode and
+    the code as its cause.
 
     Source: the sub-protocol v4.channel.k8s.io, metav1.Status.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(f"exit {code}"), stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell(f"exit {code}"), stdout=True, stderr=True
+    )
 
     status = streamed(runtime.stub.Exec, request).finish(patience).status
 
@@ -125,15 +143,19 @@ def test_exec_tells_the_exit_code(
 def test_exec_tells_failure_as_text_to_old_clients(
     runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
 ) -> None:
-    """A sub-protocol before v4 MUST carry a failure as text on the stream for errors, and nothing of a success.
+    """A sub-protocol before v4 MUST carry a failure as text on the stream for errors, and nothing of a
+    success.
 
     Source: the sub-protocol channel.k8s.io.
     """
-    failing = cri.ExecRequest(container_id=running_container.id, cmd=shell("exit 3"), stdout=True, stderr=True)
+    failing = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell("exit 3"), stdout=True, stderr=True
+    )
     succeeding = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
 
     failed, succeeded = (
-        streamed(runtime.stub.Exec, request, subprotocols=("channel.k8s.io",)).finish(patience).status for request in (failing, succeeding)
+        streamed(runtime.stub.Exec, request, subprotocols=("channel.k8s.io",)).finish(patience).status
+        for request in (failing, succeeding)
     )
 
     assert failed is not None, "nothing came on the stream for errors"
@@ -150,7 +172,9 @@ def test_exec_of_a_missing_program_ends_with_a_failure(
 
     Source: ExecRequest.cmd, the sub-protocol v4.channel.k8s.io.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["/no/such/program"], stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=["/no/such/program"], stdout=True, stderr=True
+    )
 
     status = streamed(runtime.stub.Exec, request).finish(patience).status
 
@@ -186,9 +210,18 @@ def test_exec_transfers_much_in_both_directions(
     Source: Exec; not stated by the CRI, copying files to and from containers stands on it.
     """
     sent, received = os.urandom(LARGE_BYTES), hashlib.sha256()
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["head", "-c", str(LARGE_BYTES)], stdin=True, stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id,
+        cmd=["head", "-c", str(LARGE_BYTES)],
+        stdin=True,
+        stdout=True,
+        stderr=True,
+    )
     session = streamed(
-        runtime.stub.Exec, request, keep_bytes=0, sink=lambda channel, data: received.update(data) if channel == Stream.STDOUT else None
+        runtime.stub.Exec,
+        request,
+        keep_bytes=0,
+        sink=lambda channel, data: received.update(data) if channel == Stream.STDOUT else None,
     )
 
     session.write(sent, 3 * patience)
@@ -202,7 +235,8 @@ def test_exec_transfers_much_in_both_directions(
 def test_exec_waits_for_a_client_that_does_not_read(
     runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
 ) -> None:
-    """A command whose client does not read MUST be made to wait, and nothing of its output MUST be lost for it.
+    """A command whose client does not read MUST be made to wait, and nothing of its output MUST be lost for
+    it.
 
     Source: Exec; not stated by the CRI, the daemon would hold the output in its memory otherwise.
     """
@@ -240,17 +274,29 @@ def test_exec_loses_no_output_before_its_end(
 
 @requirement("EXE-14")
 @pytest.mark.parametrize(
-    ("asked", "came"), [("stdout", (b"to stdout\n", b"")), ("stderr", (b"", b"to stderr\n"))], ids=["stdout alone", "stderr alone"]
+    ("asked", "came"),
+    [("stdout", (b"to stdout\n", b"")), ("stderr", (b"", b"to stderr\n"))],
+    ids=["stdout alone", "stderr alone"],
 )
 def test_exec_with_one_output_only(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, asked: str, came: tuple[bytes, bytes]
+    runtime: Runtime,
+    running_container: Container,
+    streamed: SessionFactory,
+    patience: float,
+    asked: str,
+    came: tuple[bytes, bytes],
 ) -> None:
     """A session that asks for one of stdout and stderr MUST work, and bring that one alone.
 
     Source: ExecRequest.stdout and stderr.
     """
     script = "echo to stdout; echo to stderr >&2"
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=asked == "stdout", stderr=asked == "stderr")
+    request = cri.ExecRequest(
+        container_id=running_container.id,
+        cmd=shell(script),
+        stdout=asked == "stdout",
+        stderr=asked == "stderr",
+    )
 
     finished = streamed(runtime.stub.Exec, request).finish(patience)
 
@@ -260,12 +306,16 @@ def test_exec_with_one_output_only(
 
 
 @requirement("EXE-14")
-def test_exec_with_input_only(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float) -> None:
+def test_exec_with_input_only(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
     """A session that asks for stdin alone MUST work.
 
     Source: ExecRequest.stdin.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell('read line; echo "$line" > /received'), stdin=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell('read line; echo "$line" > /received'), stdin=True
+    )
     session = streamed(runtime.stub.Exec, request)
 
     session.write(b"the line\n")
@@ -284,7 +334,10 @@ def test_exec_in_an_ended_container_fails(exited: ContainerFactory, ending: Endi
     """
     container = exited()
 
-    assert ending(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)) != "the command ends with success"
+    assert (
+        ending(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True))
+        != "the command ends with success"
+    )
 
 
 @requirement("EXE-15/form")
@@ -292,7 +345,8 @@ def test_exec_in_an_ended_container_fails(exited: ContainerFactory, ending: Endi
 def test_form_of_exec_in_a_container_that_does_not_run(
     container_in: ContainerFactory, ending: Ending, observe: Observe, state: "cri.ContainerState"
 ) -> None:
-    """A session in a container that does not run MAY fail at the call or with its status, and in a created one MAY run; it never hangs.
+    """A session in a container that does not run MAY fail at the call or with its status, and in a created
+    one MAY run; it never hangs.
 
     Source: Exec; the CRI does not say.
     """
@@ -304,12 +358,16 @@ def test_form_of_exec_in_a_container_that_does_not_run(
 
 
 @requirement("EXE-16")
-def test_exec_ends_with_its_container(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float) -> None:
+def test_exec_ends_with_its_container(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
     """When its container is stopped, a session MUST end soon.
 
     Source: StopContainer, Exec.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell("echo ready; sleep 300"), stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell("echo ready; sleep 300"), stdout=True, stderr=True
+    )
     session = streamed(runtime.stub.Exec, request)
     session.read_until(Stream.STDOUT, b"ready\n", patience)
 
@@ -328,7 +386,9 @@ def test_many_execs_at_once_do_not_disturb_each_other(
     Source: Exec.
     """
     script = 'read word; echo "$word"; exit "$word"'
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True
+    )
     sessions = [streamed(runtime.stub.Exec, request) for _ in range(SESSIONS)]
 
     for number, session in enumerate(sessions, 1):

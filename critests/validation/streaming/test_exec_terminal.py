@@ -1,4 +1,6 @@
-"""EXE: commands with a terminal over a streaming session: one output, sizes, control characters, the end of the client."""
+"""EXE: commands with a terminal over a streaming session: one output, sizes, control characters, the end of
+the client.
+"""
 
 from collections.abc import Callable
 
@@ -31,7 +33,9 @@ def test_exec_with_a_terminal_has_one_output(
     Source: ExecRequest.tty.
     """
     script = "echo to stdout; echo to stderr >&2; read line"
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True
+    )
 
     session = streamed(runtime.stub.Exec, request)
 
@@ -48,7 +52,9 @@ def test_exec_terminal_takes_a_size_before_its_first_output(
     Source: ExecRequest.tty; the stream for sizes.
     """
     script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True
+    )
     session = streamed(runtime.stub.Exec, request)
 
     session.resize(132, 43)
@@ -64,7 +70,13 @@ def test_exec_is_told_that_its_terminal_has_another_size(
 
     Source: ExecRequest.tty; the stream for sizes.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(PRINT_SIZE_WHEN_IT_CHANGES), stdin=True, stdout=True, tty=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id,
+        cmd=shell(PRINT_SIZE_WHEN_IT_CHANGES),
+        stdin=True,
+        stdout=True,
+        tty=True,
+    )
     session = streamed(runtime.stub.Exec, request)
     session.read_until(Stream.STDOUT, b"ready\r\n", patience)
 
@@ -81,7 +93,13 @@ def test_exec_ignores_a_terminal_of_no_size(
 
     Source: the stream for sizes.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(PRINT_SIZE_WHEN_IT_CHANGES), stdin=True, stdout=True, tty=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id,
+        cmd=shell(PRINT_SIZE_WHEN_IT_CHANGES),
+        stdin=True,
+        stdout=True,
+        tty=True,
+    )
     session = streamed(runtime.stub.Exec, request)
     session.read_until(Stream.STDOUT, b"ready\r\n", patience)
     session.resize(101, 31)
@@ -101,7 +119,9 @@ def test_exec_survives_a_size_that_is_no_json(
 
     Source: the stream for sizes.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, tty=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, tty=True
+    )
     session = streamed(runtime.stub.Exec, request)
 
     session.send_raw(Stream.RESIZE, b'{"Width": "wide", ')
@@ -111,7 +131,9 @@ def test_exec_survives_a_size_that_is_no_json(
 
 
 @requirement("EXE-10/no-leak")
-@pytest.mark.parametrize("script", ["cat; sleep 1", "sleep 4321; true"], ids=["reads its input", "waits for something else"])
+@pytest.mark.parametrize(
+    "script", ["cat; sleep 1", "sleep 4321; true"], ids=["reads its input", "waits for something else"]
+)
 def test_exec_with_a_terminal_ends_with_its_client(
     runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, script: str
 ) -> None:
@@ -119,14 +141,23 @@ def test_exec_with_a_terminal_ends_with_its_client(
 
     Source: ExecRequest.tty; not stated by the CRI, a terminal that is gone hangs up on its processes.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(f"echo ready; {script}"), stdin=True, stdout=True, tty=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id,
+        cmd=shell(f"echo ready; {script}"),
+        stdin=True,
+        stdout=True,
+        tty=True,
+    )
     session = streamed(runtime.stub.Exec, request)
     session.read_until(Stream.STDOUT, b"ready", patience)
 
     session.abort()
 
     runtime.eventually(
-        "the end of the command", lambda: running_container.output("ps", "-o", "args"), VANISHED_SECONDS, lambda seen: script not in seen
+        "the end of the command",
+        lambda: running_container.output("ps", "-o", "args"),
+        VANISHED_SECONDS,
+        lambda seen: script not in seen,
     )
 
 
@@ -139,7 +170,9 @@ def test_exec_with_a_terminal_is_interrupted_by_control_c(
     Source: ExecRequest.tty; termios(3), ISIG.
     """
     script = f"trap 'echo interrupted; read line' INT; echo ready; {IDLE}"
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True
+    )
     session = streamed(runtime.stub.Exec, request)
     session.read_until(Stream.STDOUT, b"ready\r\n", patience)
 
@@ -150,13 +183,19 @@ def test_exec_with_a_terminal_is_interrupted_by_control_c(
 
 @requirement("EXE-18")
 def test_exec_with_a_terminal_without_input(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, observe: Observe
+    runtime: Runtime,
+    running_container: Container,
+    streamed: SessionFactory,
+    patience: float,
+    observe: Observe,
 ) -> None:
     """A session with a terminal and without stdin MAY bring its output or lose it; it ends with a status.
 
     Source: ExecRequest.tty and stdin; the CRI does not say.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell("echo printed; usleep 200000"), stdout=True, tty=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell("echo printed; usleep 200000"), stdout=True, tty=True
+    )
 
     finished = streamed(runtime.stub.Exec, request).finish(patience)
 

@@ -1,4 +1,6 @@
-"""PFW: connections to ports of a pod through a streaming session. And STR, as far as it is about PortForward alone."""
+"""PFW: connections to ports of a pod through a streaming session. And STR, as far as it is about PortForward
+alone.
+"""
 
 import select
 import socket
@@ -32,13 +34,17 @@ NOT_ANSWERED = {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE, 
 
 @pytest.fixture
 def serve(runtime: Runtime, running: ContainerFactory) -> Serve:
-    """Run a server in a pod and wait until it listens: one that sends back what it gets, or another one by its command."""
+    """Run a server in a pod and wait until it listens: one that sends back what it gets, or another one by
+    its command.
+    """
 
     def start(port: int, *command: str, in_sandbox: Sandbox | None = None) -> Container:
         server = command or ("nc", "-ll", "-p", str(port), "-e", "cat")
         container = running(command=yielding(*server), in_sandbox=in_sandbox)
         runtime.eventually(
-            f"a listener at port {port}", lambda: container.output("netstat", "-ltn"), holds=lambda seen: f":{port} " in seen
+            f"a listener at port {port}",
+            lambda: container.output("netstat", "-ltn"),
+            holds=lambda seen: f":{port} " in seen,
         )
         return container
 
@@ -74,7 +80,8 @@ def ending(forwarded: ForwardFactory, patience: float) -> Ending:
 @requirement("STR-06/error")
 @pytest.mark.parametrize("sandbox_id", ["", NOBODY], ids=["no id", "an unknown id"])
 def test_port_forward_to_an_unknown_sandbox_fails(ending: Ending, sandbox_id: str) -> None:
-    """PortForward for an id that no sandbox has, and for an empty one, MUST fail, at the call or at the latest on the stream for errors.
+    """PortForward for an id that no sandbox has, and for an empty one, MUST fail, at the call or at the
+    latest on the stream for errors.
 
     Source: PortForwardRequest.pod_sandbox_id.
     """
@@ -82,8 +89,11 @@ def test_port_forward_to_an_unknown_sandbox_fails(ending: Ending, sandbox_id: st
 
 
 @requirement("PFW-01")
-def test_port_forward_carries_bytes_both_ways(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
-    """Bytes that are written to a forwarded port MUST reach the server in the pod, and its answer MUST come back.
+def test_port_forward_carries_bytes_both_ways(
+    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
+) -> None:
+    """Bytes that are written to a forwarded port MUST reach the server in the pod, and its answer MUST come
+    back.
 
     Source: PortForward; the sub-protocol portforward.k8s.io.
     """
@@ -98,8 +108,11 @@ def test_port_forward_carries_bytes_both_ways(sandbox: Sandbox, serve: Serve, fo
 
 
 @requirement("PFW-02")
-def test_port_forward_of_many_connections_at_once(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
-    """One session MUST carry several connections at once, each its own, and further ones after these have ended.
+def test_port_forward_of_many_connections_at_once(
+    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
+) -> None:
+    """One session MUST carry several connections at once, each its own, and further ones after these have
+    ended.
 
     Source: PortForward; the header requestID.
     """
@@ -120,7 +133,9 @@ def test_port_forward_of_many_connections_at_once(sandbox: Sandbox, serve: Serve
 
 
 @requirement("PFW-03")
-def test_port_forward_of_several_ports(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
+def test_port_forward_of_several_ports(
+    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
+) -> None:
     """One session MUST reach each of several ports.
 
     Source: PortForwardRequest.port.
@@ -145,7 +160,9 @@ def test_port_forward_reaches_what_listens_on_loopback_only(
     """
     server = serve(7004, "httpd", "-f", "-p", "127.0.0.1:7004", "-h", "/home")
     assert server.exec("sh", "-c", "echo the page > /home/served").exit_code == 0
-    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7004])).connect(7004, patience)
+    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7004])).connect(
+        7004, patience
+    )
 
     connection.write(REQUEST)
 
@@ -154,7 +171,9 @@ def test_port_forward_reaches_what_listens_on_loopback_only(
 
 @requires(Capability.SAME_HOST)
 @requirement("PFW-06")
-def test_port_forward_to_a_pod_on_the_nodes_network(new_sandbox: SandboxFactory, forwarded: ForwardFactory, patience: float) -> None:
+def test_port_forward_to_a_pod_on_the_nodes_network(
+    new_sandbox: SandboxFactory, forwarded: ForwardFactory, patience: float
+) -> None:
     """For a pod on the node's network, PortForward MUST reach the port of the node.
 
     Source: PortForward, NamespaceMode.NODE.
@@ -162,7 +181,9 @@ def test_port_forward_to_a_pod_on_the_nodes_network(new_sandbox: SandboxFactory,
     pod = new_sandbox(namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[port])).connect(port, patience)
+        connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[port])).connect(
+            port, patience
+        )
 
         connection.write(b"hello\n")
 
@@ -174,8 +195,11 @@ def test_port_forward_to_a_pod_on_the_nodes_network(new_sandbox: SandboxFactory,
 
 
 @requirement("PFW-07")
-def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
-    """Where nobody listens at a port, the stream for errors MUST say so, and the session MUST go on for other ports.
+def test_port_forward_says_that_nobody_listens(
+    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
+) -> None:
+    """Where nobody listens at a port, the stream for errors MUST say so, and the session MUST go on for other
+    ports.
 
     Source: PortForward; the sub-protocol portforward.k8s.io.
     """
@@ -192,14 +216,18 @@ def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, f
 
 
 @requirement("PFW-09")
-def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float) -> None:
+def test_port_forward_transfers_much(
+    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
+) -> None:
     """Megabytes MUST arrive complete and in order.
 
     Source: PortForward.
     """
     serve(7009)
     sent = b"".join(number.to_bytes(4, "big") for number in range(LARGE_BYTES // 4))
-    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7009])).connect(7009, patience)
+    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7009])).connect(
+        7009, patience
+    )
 
     connection.write(sent, 3 * patience)
 
@@ -208,8 +236,11 @@ def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, forwarded: 
 
 
 @requirement("PFW-13/fails")
-def test_port_forward_to_a_stopped_sandbox_fails(runtime: Runtime, own_sandbox: Sandbox, serve: Serve, ending: Ending) -> None:
-    """PortForward to a sandbox that was stopped MUST fail, at the call, at the upgrade or on the stream for errors.
+def test_port_forward_to_a_stopped_sandbox_fails(
+    runtime: Runtime, own_sandbox: Sandbox, serve: Serve, ending: Ending
+) -> None:
+    """PortForward to a sandbox that was stopped MUST fail, at the call, at the upgrade or on the stream for
+    errors.
 
     Source: PortForwardRequest.pod_sandbox_id, StopPodSandbox.
     """
@@ -223,12 +254,15 @@ def test_port_forward_to_a_stopped_sandbox_fails(runtime: Runtime, own_sandbox: 
 def test_port_forward_does_not_delay_removal(
     runtime: Runtime, own_sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
 ) -> None:
-    """StopPodSandbox and RemovePodSandbox MUST not wait for a forwarded connection, and the connection MUST end.
+    """StopPodSandbox and RemovePodSandbox MUST not wait for a forwarded connection, and the connection MUST
+    end.
 
     Source: StopPodSandbox, RemovePodSandbox, PortForward.
     """
     serve(7014, in_sandbox=own_sandbox)
-    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[7014])).connect(7014, patience)
+    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[7014])).connect(
+        7014, patience
+    )
     connection.write(b"hello\n")
     connection.read_until(b"\n", patience)
 

@@ -52,10 +52,16 @@ def url_of(runtime: Runtime, running_container: Container) -> Question:
 
     def ask(rpc: str) -> str:
         if rpc == "Exec":
-            return runtime.stub.Exec(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)).url
+            return runtime.stub.Exec(
+                cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)
+            ).url
         if rpc == "Attach":
-            return runtime.stub.Attach(cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)).url
-        return runtime.stub.PortForward(cri.PortForwardRequest(pod_sandbox_id=container.sandbox.id, port=[80])).url
+            return runtime.stub.Attach(
+                cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
+            ).url
+        return runtime.stub.PortForward(
+            cri.PortForwardRequest(pod_sandbox_id=container.sandbox.id, port=[80])
+        ).url
 
     return ask
 
@@ -79,7 +85,10 @@ def refused(patience: float) -> Refused:
         except UpgradeRefused as error:
             return error
         session.abort()
-        msg = f"the upgrade was expected to be refused, and the server switched protocols, to {session.subprotocol or 'none named'}"
+        msg = (
+            "the upgrade was expected to be refused, and the server switched protocols, to"
+            f" {session.subprotocol or 'none named'}"
+        )
         raise AssertionError(msg)
 
     return ask
@@ -88,7 +97,8 @@ def refused(patience: float) -> Refused:
 @requirement("STR-01")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach", "PortForward"])
 def test_url_of_a_session_is_complete_and_reachable(url_of: Question, patience: float, rpc: str) -> None:
-    """Exec, Attach and PortForward MUST answer with a URL of scheme, host, port and path, whose server takes connections from this node.
+    """Exec, Attach and PortForward MUST answer with a URL of scheme, host, port and path, whose server takes
+    connections from this node.
 
     Source: ExecResponse.url, AttachResponse.url, PortForwardResponse.url.
     """
@@ -105,8 +115,11 @@ def test_url_of_a_session_is_complete_and_reachable(url_of: Question, patience: 
 
 
 @requirement("STR-02")
-def test_url_of_a_session_is_good_for_one_use(streamed: SessionFactory, refused: Refused, url_of: Question) -> None:
-    """A URL that a session was opened at SHOULD be unknown afterwards: a second use is answered with HTTP 404.
+def test_url_of_a_session_is_good_for_one_use(
+    streamed: SessionFactory, refused: Refused, url_of: Question
+) -> None:
+    """A URL that a session was opened at SHOULD be unknown afterwards: a second use is answered with HTTP
+    404.
 
     Source: ExecResponse.url; not stated by the CRI, a leaked URL would be an open door otherwise.
     """
@@ -148,7 +161,9 @@ def test_tokens_of_sessions_are_long_and_all_different(url_of: Question) -> None
 
 @requirement("STR-04/error")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach"])
-def test_session_without_any_stream_is_refused(runtime: Runtime, running_container: Container, rpc: str) -> None:
+def test_session_without_any_stream_is_refused(
+    runtime: Runtime, running_container: Container, rpc: str
+) -> None:
     """Exec and Attach MUST fail where none of stdin, stdout and stderr is asked for.
 
     Source: ExecRequest, AttachRequest: one of the three must be true.
@@ -174,13 +189,18 @@ def test_code_for_a_session_without_any_stream(runtime: Runtime, running_contain
 
 @requirement("STR-05/error")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach"])
-def test_terminal_with_a_stream_for_errors_is_refused(runtime: Runtime, running_container: Container, rpc: str) -> None:
-    """Exec and Attach MUST fail where a terminal and stderr are asked for together, since a terminal has only one output.
+def test_terminal_with_a_stream_for_errors_is_refused(
+    runtime: Runtime, running_container: Container, rpc: str
+) -> None:
+    """Exec and Attach MUST fail where a terminal and stderr are asked for together, since a terminal has only
+    one output.
 
     Source: ExecRequest.stderr, AttachRequest.stderr.
     """
     requests = {
-        "Exec": cri.ExecRequest(container_id=running_container.id, cmd=["true"], tty=True, stdout=True, stderr=True),
+        "Exec": cri.ExecRequest(
+            container_id=running_container.id, cmd=["true"], tty=True, stdout=True, stderr=True
+        ),
         "Attach": cri.AttachRequest(container_id=running_container.id, tty=True, stdout=True, stderr=True),
     }
 
@@ -193,7 +213,9 @@ def test_code_for_a_terminal_with_a_stream_for_errors(runtime: Runtime, running_
 
     Source: ExecRequest.stderr, the gRPC status codes.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["true"], tty=True, stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=["true"], tty=True, stdout=True, stderr=True
+    )
 
     assert refusal(runtime.stub.Exec, request) is grpc.StatusCode.INVALID_ARGUMENT
 
@@ -216,12 +238,16 @@ def test_session_in_an_unknown_container_is_refused(runtime: Runtime, rpc: str, 
 
 @requirement("STR-07")
 @pytest.mark.parametrize("method", ["POST", "GET"])
-def test_session_over_spdy(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, method: str) -> None:
+def test_session_over_spdy(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, method: str
+) -> None:
     """The server MUST switch to SPDY/3.1 where it is asked to with POST or GET, and the session MUST work.
 
     Source: ExecResponse.url; the upgrade that the kubelet makes.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True
+    )
 
     session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY, method=method)
 
@@ -232,7 +258,9 @@ def test_session_over_spdy(runtime: Runtime, running_container: Container, strea
 
 
 @requirement("STR-08/v4")
-def test_client_that_prefers_v4_gets_v4(runtime: Runtime, running_container: Container, streamed: SessionFactory) -> None:
+def test_client_that_prefers_v4_gets_v4(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory
+) -> None:
     """A client that names v4.channel.k8s.io first among older sub-protocols MUST get it.
 
     Source: the header X-Stream-Protocol-Version.
@@ -251,7 +279,11 @@ def test_client_that_prefers_v4_gets_v4(runtime: Runtime, running_container: Con
     ids=["an old one first", "an unknown one first"],
 )
 def test_client_gets_the_first_protocol_that_the_server_knows(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, offered: tuple[str, ...], chosen: str
+    runtime: Runtime,
+    running_container: Container,
+    streamed: SessionFactory,
+    offered: tuple[str, ...],
+    chosen: str,
 ) -> None:
     """Of the sub-protocols that a client names, the server SHOULD take the first that it knows.
 
@@ -266,7 +298,8 @@ def test_client_gets_the_first_protocol_that_the_server_knows(
 
 @requirement("STR-09")
 def test_server_names_what_it_speaks_where_nothing_is_in_common(url_of: Question, refused: Refused) -> None:
-    """Where a client names only sub-protocols that the server does not know, it SHOULD get HTTP 403 and the list of those it does.
+    """Where a client names only sub-protocols that the server does not know, it SHOULD get HTTP 403 and the
+    list of those it does.
 
     Source: the headers X-Stream-Protocol-Version and X-Accepted-Stream-Protocol-Versions.
     """
@@ -279,9 +312,14 @@ def test_server_names_what_it_speaks_where_nothing_is_in_common(url_of: Question
 @requirement("STR-10")
 @pytest.mark.parametrize("flags", STREAM_SETS.values(), ids=STREAM_SETS)
 def test_session_begins_when_its_streams_are_there(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, flags: dict[str, bool]
+    runtime: Runtime,
+    running_container: Container,
+    streamed: SessionFactory,
+    patience: float,
+    flags: dict[str, bool],
 ) -> None:
-    """Over SPDY the command MUST run once there is a stream for errors, one for each flag of the request, and resize for a terminal.
+    """Over SPDY the command MUST run once there is a stream for errors, one for each flag of the request, and
+    resize for a terminal.
 
     Source: ExecRequest.stdin, stdout, stderr and tty; the header streamType.
     """
@@ -299,13 +337,20 @@ def test_session_begins_when_its_streams_are_there(
 @requirement("STR-12")
 @pytest.mark.parametrize("subprotocols", WEBSOCKET_PROTOCOLS.values(), ids=WEBSOCKET_PROTOCOLS)
 def test_session_over_websocket(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, subprotocols: tuple[str, ...]
+    runtime: Runtime,
+    running_container: Container,
+    streamed: SessionFactory,
+    patience: float,
+    subprotocols: tuple[str, ...],
 ) -> None:
-    """A server that takes WebSocket MUST take every sub-protocol of it, plain or in base64, versioned or not, and none at all.
+    """A server that takes WebSocket MUST take every sub-protocol of it, plain or in base64, versioned or not,
+    and none at all.
 
     Source: RFC 6455, Sec-WebSocket-Protocol; the sub-protocols of Kubernetes' remote commands.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True
+    )
 
     session = streamed(runtime.stub.Exec, request, subprotocols=subprotocols)
 
@@ -315,13 +360,17 @@ def test_session_over_websocket(
 
 @requires(Capability.EXEC_WEBSOCKET)
 @requirement("STR-13")
-def test_numbers_of_websocket_channels(runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float) -> None:
+def test_numbers_of_websocket_channels(
+    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+) -> None:
     """Over WebSocket, stdin MUST be channel 0, stdout 1, stderr 2 and the status 3.
 
     Source: the sub-protocol v4.channel.k8s.io.
     """
     script = "read word; echo output of $word; echo errors of $word >&2"
-    request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True
+    )
     session = streamed(runtime.stub.Exec, request)
 
     session.send_raw(0, b"them\n")
@@ -335,15 +384,24 @@ def test_numbers_of_websocket_channels(runtime: Runtime, running_container: Cont
 
 
 @requirement("STR-17")
-@pytest.mark.parametrize("protocol", [pytest.param(Protocol.WEBSOCKET, marks=requires(Capability.EXEC_WEBSOCKET)), Protocol.SPDY])
+@pytest.mark.parametrize(
+    "protocol", [pytest.param(Protocol.WEBSOCKET, marks=requires(Capability.EXEC_WEBSOCKET)), Protocol.SPDY]
+)
 def test_pings_are_answered(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, protocol: Protocol
+    runtime: Runtime,
+    running_container: Container,
+    streamed: SessionFactory,
+    patience: float,
+    protocol: Protocol,
 ) -> None:
-    """The server SHOULD answer the pings of a session's protocol while the command is quiet, and the session goes on.
+    """The server SHOULD answer the pings of a session's protocol while the command is quiet, and the session
+    goes on.
 
     Source: RFC 6455, section 5.5.2; SPDY/3.1, PING.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, stderr=True)
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, stderr=True
+    )
     session = streamed(runtime.stub.Exec, request, protocol=protocol)
 
     session.ping(patience)

@@ -25,15 +25,25 @@ MOST_WAITING = 2000
 
 @pytest.fixture
 def catting(own_runtime: OwnRuntime) -> Iterator[Catting]:
-    """Call Exec on the runtime of the test's own, and open a session over SPDY in which `cat` says again what it is told."""
+    """Call Exec on the runtime of the test's own, and open a session over SPDY in which `cat` says again what
+    it is told.
+    """
     sessions: list[RemoteCommand] = []
 
     def begin(container: Container) -> RemoteCommand:
-        url = own_runtime.stub.Exec(cri.ExecRequest(container_id=container.id, cmd=["cat"], stdin=True, stdout=True, stderr=True)).url
+        url = own_runtime.stub.Exec(
+            cri.ExecRequest(container_id=container.id, cmd=["cat"], stdin=True, stdout=True, stderr=True)
+        ).url
         seconds = SESSION_SECONDS * own_runtime.scale
         try:
             session = open_remote_command(
-                url, stdin=True, stdout=True, stderr=True, tty=False, protocol=Protocol.SPDY, deadline_seconds=seconds
+                url,
+                stdin=True,
+                stdout=True,
+                stderr=True,
+                tty=False,
+                protocol=Protocol.SPDY,
+                deadline_seconds=seconds,
             )
         except CannotConnect as error:
             raise SetUpFailed("Exec", str(error)) from error
@@ -53,7 +63,9 @@ def echo(session: RemoteCommand, line: bytes, seconds: float) -> bytes:
 
 @requirement("STR-20")
 @disruptive
-def test_session_does_not_fall_silent_when_the_daemon_restarts(own_runtime: OwnRuntime, catting: Catting) -> None:
+def test_session_does_not_fall_silent_when_the_daemon_restarts(
+    own_runtime: OwnRuntime, catting: Catting
+) -> None:
     """A session that is open while the daemon restarts SHOULD either go on or end for its client as well.
 
     Source: ExecResponse.url; not stated by the CRI, a client that is told nothing waits for ever.
@@ -88,9 +100,11 @@ def test_sessions_can_be_opened_after_the_daemon_restarted(own_runtime: OwnRunti
 @slow
 @disruptive
 def test_urls_that_nobody_uses_do_not_pile_up(own_runtime: OwnRuntime) -> None:
-    """Where very many URLs wait for a client that never comes, Exec SHOULD fail with ResourceExhausted instead of giving out more.
+    """Where very many URLs wait for a client that never comes, Exec SHOULD fail with ResourceExhausted
+    instead of giving out more.
 
-    Source: ExecResponse.url, the gRPC status codes; not stated by the CRI, the daemon would have to remember them all.
+    Source: ExecResponse.url, the gRPC status codes; not stated by the CRI, the daemon would have to remember
+    them all.
     """
     container = own_runtime.container(own_runtime.sandbox(), command=shell(WAITING))
     request = cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)

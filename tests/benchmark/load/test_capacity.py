@@ -18,7 +18,9 @@ from critests.benchmark.load.capacity import PRECISION, Decision, Search, decide
         (1000, 11, True, Decision.EXCEEDED),
     ],
 )
-def test_a_step_is_decided_when_chance_is_excluded(count: int, above: int, last: bool, decision: Decision) -> None:
+def test_a_step_is_decided_when_chance_is_excluded(
+    count: int, above: int, last: bool, decision: Decision
+) -> None:
     assert decide(count, above, last=last) is decision
 
 

@@ -1,4 +1,6 @@
-"""The command as a user runs it, against a server that does nothing; Locust stays in the command's own processes."""
+"""The command as a user runs it, against a server that does nothing; Locust stays in the command's own
+processes.
+"""
 
 import json
 import os
@@ -14,7 +16,9 @@ import pytest
 
 from critests.benchmark.null_server import start_null_server
 
-LOCUST = pytest.mark.skipif(find_spec("locust") is None or find_spec("hdrh") is None, reason="the load extra is not installed")
+LOCUST = pytest.mark.skipif(
+    find_spec("locust") is None or find_spec("hdrh") is None, reason="the load extra is not installed"
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +54,22 @@ def test_wrong_usage_ends_with_4_and_a_sentence(arguments: list[str], says: str)
 @LOCUST
 def test_a_worker_that_connects_before_it_can_hear_is_waited_for(endpoint: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "import sys\n"
-        "if 'critests.benchmark.load.workers' in sys.orig_argv:\n"
-        "    import gevent, locust.runners\n"
-        "    connect = locust.runners.WorkerRunner.connect_to_master\n"
-        "    locust.runners.WorkerRunner.connect_to_master = lambda runner: (connect(runner), gevent.sleep(2))\n"
+        "import sys\nif 'critests.benchmark.load.workers' in sys.orig_argv:\n    import gevent,"
+        " locust.runners\n    connect = locust.runners.WorkerRunner.connect_to_master\n   "
+        " locust.runners.WorkerRunner.connect_to_master = lambda runner: (connect(runner), gevent.sleep(2))\n"
     )
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))}
+    env = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    }
     wanted = ["--rate", "20", "--duration", "1", "--warm-up", "0", "--json", str(tmp_path / "run.json")]
     done = load("--runtime-endpoint", endpoint, "--results", str(tmp_path / "results"), *wanted, env=env)
 
     assert done.returncode == 0, done.stderr
-    cycle = next(each for each in json.loads((tmp_path / "run.json").read_text())["operations"] if each["operation"] == "pod cycle")
+    cycle = next(
+        each
+        for each in json.loads((tmp_path / "run.json").read_text())["operations"]
+        if each["operation"] == "pod cycle"
+    )
     assert cycle["count"] >= 15
 
 
@@ -72,7 +80,9 @@ def test_without_locust_it_says_what_to_install(tmp_path: Path) -> None:
         "sys.argv = ['critests', 'load', '--runtime-endpoint', 'unix:///nowhere'];"
         "from critests.cli import main; main()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path
+    )
     assert done.returncode == 5
     assert "pip install 'critests[load]'" in done.stderr
 
@@ -89,8 +99,8 @@ def test_nobody_at_the_endpoint_ends_with_5(tmp_path: Path) -> None:
 def test_an_open_loop_is_recorded(endpoint: str, tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     done = load(
-        "--runtime-endpoint", endpoint, "--rate", "20", "--arrivals", "poisson", "--duration", "5", "--warm-up", "1",
-        "--processes", "2", "--results", str(tmp_path), "--json", str(file),
+        "--runtime-endpoint", endpoint, "--rate", "20", "--arrivals", "poisson", "--duration", "5",
+        "--warm-up", "1", "--processes", "2", "--results", str(tmp_path), "--json", str(file),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     record = json.loads(file.read_text())
@@ -106,7 +116,18 @@ def test_an_open_loop_is_recorded(endpoint: str, tmp_path: Path) -> None:
 @LOCUST
 @pytest.mark.runtime
 def test_ctrl_c_ends_with_2_and_keeps_what_was_measured(endpoint: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "critests.cli", "load", "--runtime-endpoint", endpoint, "--users", "2", "--warm-up", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "critests.cli",
+        "load",
+        "--runtime-endpoint",
+        endpoint,
+        "--users",
+        "2",
+        "--warm-up",
+        "0",
+    ]
     running = subprocess.Popen([*command, "--results", str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     for line in running.stdout:

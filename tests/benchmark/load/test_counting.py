@@ -14,7 +14,9 @@ from critests.record.samples import read_samples
 OPEN = Load(mix=Mix.EXEC, rate=10, duration=20, warm_up=1)
 
 
-def filled(part: int, parts: int, number: int = 400, *, step: int = 1, errors: int = 0, load: Load = OPEN) -> Tally:
+def filled(
+    part: int, parts: int, number: int = 400, *, step: int = 1, errors: int = 0, load: Load = OPEN
+) -> Tally:
     tally = Tally(step, load, parts)
     chance = random.Random(part)  # noqa: S311 - made-up samples
     for index in range(number):
@@ -128,7 +130,11 @@ def test_samples_and_histograms_are_written(tmp_path: Path) -> None:
     assert cycle.errors() == {"INTERNAL": 2}
     assert cycle.at == sorted(cycle.at)
     assert len(cycle.late) == len(cycle.value) == 400
-    assert {path.name for path in tmp_path.glob("*.hdr")} == {"exec.latency.hdr", "exec.service.hdr", "ExecSync.service.hdr"}
+    assert {path.name for path in tmp_path.glob("*.hdr")} == {
+        "exec.latency.hdr",
+        "exec.service.hdr",
+        "ExecSync.service.hdr",
+    }
     assert Latencies.merged([(tmp_path / "exec.latency.hdr").read_text().strip()]).count == 378
 
 
@@ -140,7 +146,9 @@ def test_samples_and_histograms_are_written(tmp_path: Path) -> None:
         (filled(0, 1, errors=400), False, 5),
     ],
 )
-def test_errors_are_data_but_no_success_at_all_is_no_result(tally: Tally, interrupted: bool, code: int) -> None:
+def test_errors_are_data_but_no_success_at_all_is_no_result(
+    tally: Tally, interrupted: bool, code: int
+) -> None:
     outcome = outcome_of(LoadResult(steps=[total_of(tally).result()]), interrupted=interrupted)
     assert outcome.exit_code == code
     assert code != 5 or "INTERNAL" in outcome.reason
@@ -154,5 +162,7 @@ def test_a_runtime_that_went_away_is_told() -> None:
 
 
 def test_the_harness_that_fails_is_told_from_the_runtime() -> None:
-    assert outcome_of(LoadResult(problem="a worker went away", harness=True), interrupted=False).exit_code == 3
+    assert (
+        outcome_of(LoadResult(problem="a worker went away", harness=True), interrupted=False).exit_code == 3
+    )
     assert outcome_of(LoadResult(problem="no pod stands"), interrupted=False).exit_code == 5

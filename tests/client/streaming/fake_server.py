@@ -13,7 +13,9 @@ from pathlib import Path
 
 import critests.client.streaming
 
-DICTIONARY = base64.b64decode((Path(critests.client.streaming.__file__).parent / "spdy3-dictionary.b64").read_bytes())
+DICTIONARY = base64.b64decode(
+    (Path(critests.client.streaming.__file__).parent / "spdy3-dictionary.b64").read_bytes()
+)
 OPENING_SECONDS = 10
 
 
@@ -42,7 +44,11 @@ class Peer:
         return self.head
 
     def header(self, name: str) -> list[str]:
-        return [line.split(": ", 1)[1] for line in self.head.split("\r\n")[1:] if line.lower().startswith(name.lower() + ":")]
+        return [
+            line.split(": ", 1)[1]
+            for line in self.head.split("\r\n")[1:]
+            if line.lower().startswith(name.lower() + ":")
+        ]
 
     def send(self, data: bytes) -> None:
         self.connection.sendall(data)
@@ -57,7 +63,9 @@ class Peer:
         self.read_head()
         key = self.header("Sec-WebSocket-Key")[0]
         accept = base64.b64encode(
-            hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode(), usedforsecurity=False).digest()
+            hashlib.sha1(
+                (key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode(), usedforsecurity=False
+            ).digest()
         ).decode()
         chosen = f"Sec-WebSocket-Protocol: {subprotocol}\r\n" if subprotocol else ""
         head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

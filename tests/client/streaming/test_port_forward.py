@@ -2,7 +2,12 @@ import struct
 
 import pytest
 
-from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation, StreamRefused, StreamTimeout
+from critests.client.streaming.errors import (
+    HalfCloseUnsupported,
+    ProtocolViolation,
+    StreamRefused,
+    StreamTimeout,
+)
 from critests.client.streaming.port_forward import PortForward, open_port_forward
 from critests.client.streaming.streams import EndedBy, Protocol
 from tests.client.streaming.fake_server import Peer, serving
@@ -17,7 +22,9 @@ def over_websocket(url: str, *ports: int) -> PortForward:
 
 
 def accept_connection(peer: Peer) -> tuple[int, int, dict[str, str]]:
-    """Accept one pair of streams; return the numbers of the error and the data stream, and the headers of the latter."""
+    """Accept one pair of streams; return the numbers of the error and the data stream, and the headers of the
+    latter.
+    """
     error, error_headers, error_flags = peer.take_stream()
     data, data_headers, data_flags = peer.take_stream()
     assert (error_flags, data_flags) == (1, 0)
@@ -49,7 +56,12 @@ def test_spdy_connections_share_a_session() -> None:
         assert first.read_until(b"80", 5) == b"from 80"
         first.close_write()
         finished = first.finish(5)
-        assert (finished.data, finished.error, finished.reset, finished.ended_by) == (b"from 80", b"", None, None)
+        assert (finished.data, finished.error, finished.reset, finished.ended_by) == (
+            b"from 80",
+            b"",
+            None,
+            None,
+        )
         assert [frame.payload for frame in finished.frames] == [b"from 80"]
         broken = second.finish(5)
         assert (broken.data, broken.error, broken.reset) == (b"from 81", b"no route", 5)
@@ -86,7 +98,11 @@ def test_refused_streams_leave_the_session_usable() -> None:
 
     with serving(play) as url, over_spdy(url) as forward:
         with pytest.raises(StreamRefused, match="error stream"):
-            forward.connect(0, data_headers={"streamtype": "data", "port": "0"}, error_headers={"streamtype": "error", "port": "0"})
+            forward.connect(
+                0,
+                data_headers={"streamtype": "data", "port": "0"},
+                error_headers={"streamtype": "error", "port": "0"},
+            )
         forward.connect(80)
 
 
@@ -121,7 +137,11 @@ def test_a_websocket_channel_for_another_port_is_a_violation() -> None:
         peer.accept_websocket()
         peer.frame(b"\x00\x50\x01")
 
-    with serving(play) as url, over_websocket(url, 80) as forward, pytest.raises(ProtocolViolation, match="port 336, not 80"):
+    with (
+        serving(play) as url,
+        over_websocket(url, 80) as forward,
+        pytest.raises(ProtocolViolation, match="port 336, not 80"),
+    ):
         forward.connect(80)
 
 

@@ -7,13 +7,19 @@ from tests.client.streaming.fake_server import Peer, serving
 def test_an_upgrade_with_the_subprotocol_is_found() -> None:
     with serving(lambda peer: peer.accept_websocket()) as url:
         finding = websocket_works(url)
-    assert (finding.works, finding.evidence) == (True, "the server switched to WebSocket with v4.channel.k8s.io")
+    assert (finding.works, finding.evidence) == (
+        True,
+        "the server switched to WebSocket with v4.channel.k8s.io",
+    )
 
 
 def test_another_subprotocol_is_not_enough() -> None:
     with serving(lambda peer: peer.accept_websocket("")) as url:
         finding = websocket_works(url)
-    assert (finding.works, finding.evidence) == (False, "v4.channel.k8s.io was offered, the server chose none")
+    assert (finding.works, finding.evidence) == (
+        False,
+        "v4.channel.k8s.io was offered, the server chose none",
+    )
 
 
 def test_a_refusal_is_quoted() -> None:

@@ -1,4 +1,6 @@
-"""Sessions with a real containerd: the packaged one, and those that CRITESTS_TEST_CONTAINERDS names (paths, as in PATH)."""
+"""Sessions with a real containerd: the packaged one, and those that CRITESTS_TEST_CONTAINERDS names (paths,
+as in PATH).
+"""
 
 import os
 import shutil
@@ -22,7 +24,10 @@ from critests.node.throwaway import start_throwaway
 pytestmark = [pytest.mark.runtime, pytest.mark.parametrize("protocol", Protocol)]
 
 SECONDS = 20
-BINARIES = [*filter(None, [shutil.which("containerd")]), *filter(None, os.environ.get("CRITESTS_TEST_CONTAINERDS", "").split(os.pathsep))]
+BINARIES = [
+    *filter(None, [shutil.which("containerd")]),
+    *filter(None, os.environ.get("CRITESTS_TEST_CONTAINERDS", "").split(os.pathsep)),
+]
 IDLE = "trap 'exit 0' TERM; while :; do sleep 1; done"
 ECHO_AND_BANNER = "nc -ll -p 7001 -e cat & nc -ll -p 7002 -e echo banner & echo listening; wait"
 
@@ -39,8 +44,12 @@ class Pod:
         self.config = cri.PodSandboxConfig(
             metadata=metadata, hostname="streams", log_directory=str(logs), linux=cri.LinuxPodSandboxConfig()
         )
-        cri_grpc.ImageServiceStub(channel).PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=image)), timeout=SECONDS)
-        self.id = self.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=self.config), timeout=SECONDS).pod_sandbox_id
+        cri_grpc.ImageServiceStub(channel).PullImage(
+            cri.PullImageRequest(image=cri.ImageSpec(image=image)), timeout=SECONDS
+        )
+        self.id = self.stub.RunPodSandbox(
+            cri.RunPodSandboxRequest(config=self.config), timeout=SECONDS
+        ).pod_sandbox_id
         self.idle = self.container(IDLE)
 
     def container(self, script: str, *, stdin: bool = False, tty: bool = False) -> str:
@@ -54,26 +63,44 @@ class Pod:
             stdin=stdin,
             tty=tty,
         )
-        request = cri.CreateContainerRequest(pod_sandbox_id=self.id, config=config, sandbox_config=self.config)
+        request = cri.CreateContainerRequest(
+            pod_sandbox_id=self.id, config=config, sandbox_config=self.config
+        )
         made = self.stub.CreateContainer(request, timeout=SECONDS).container_id
         self.stub.StartContainer(cri.StartContainerRequest(container_id=made), timeout=SECONDS)
         return made
 
     def exec_url(self, command: list[str], *, stdin: bool = False, tty: bool = False) -> str:
-        request = cri.ExecRequest(container_id=self.idle, cmd=command, stdin=stdin, stdout=True, stderr=not tty, tty=tty)
+        request = cri.ExecRequest(
+            container_id=self.idle, cmd=command, stdin=stdin, stdout=True, stderr=not tty, tty=tty
+        )
         return self.stub.Exec(request, timeout=SECONDS).url
 
-    def exec(self, protocol: Protocol, script: str, *, stdin: bool = False, tty: bool = False) -> RemoteCommand:
+    def exec(
+        self, protocol: Protocol, script: str, *, stdin: bool = False, tty: bool = False
+    ) -> RemoteCommand:
         url = self.exec_url(["sh", "-c", script], stdin=stdin, tty=tty)
-        return open_remote_command(url, stdin=stdin, stdout=True, stderr=not tty, tty=tty, protocol=protocol, deadline_seconds=SECONDS)
+        return open_remote_command(
+            url,
+            stdin=stdin,
+            stdout=True,
+            stderr=not tty,
+            tty=tty,
+            protocol=protocol,
+            deadline_seconds=SECONDS,
+        )
 
     def attach(self, protocol: Protocol, container: str, *, tty: bool = False) -> RemoteCommand:
         request = cri.AttachRequest(container_id=container, stdin=True, stdout=True, stderr=not tty, tty=tty)
         url = self.stub.Attach(request, timeout=SECONDS).url
-        return open_remote_command(url, stdin=True, stdout=True, stderr=not tty, tty=tty, protocol=protocol, deadline_seconds=SECONDS)
+        return open_remote_command(
+            url, stdin=True, stdout=True, stderr=not tty, tty=tty, protocol=protocol, deadline_seconds=SECONDS
+        )
 
     def forward_url(self, *ports: int) -> str:
-        return self.stub.PortForward(cri.PortForwardRequest(pod_sandbox_id=self.id, port=ports), timeout=SECONDS).url
+        return self.stub.PortForward(
+            cri.PortForwardRequest(pod_sandbox_id=self.id, port=ports), timeout=SECONDS
+        ).url
 
 
 @pytest.fixture(scope="module", params=BINARIES)
@@ -83,7 +110,12 @@ def pod(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         pause, image = client.mint_pause().reference, client.mint("plain", "critests/streams/plain").reference
         run = f"{int(time.time())}-57ea45"
         with (
-            start_throwaway(run_id=run, pause_image=pause, registry_addresses=[registry.address], binary=Path(request.param)) as runtime,
+            start_throwaway(
+                run_id=run,
+                pause_image=pause,
+                registry_addresses=[registry.address],
+                binary=Path(request.param),
+            ) as runtime,
             grpc.insecure_channel(runtime.endpoint) as channel,
         ):
             yield Pod(runtime.endpoint, channel, image, tmp_path_factory.mktemp("logs"))
@@ -93,7 +125,11 @@ def pod(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def served(pod: Pod) -> Pod:
     """Give the pod with servers on ports 7001 (echo) and 7002 (banner)."""
     container = pod.container(ECHO_AND_BANNER)
-    tables = ["sh", "-c", "until grep -q :1B59 /proc/net/tcp* && grep -q :1B5A /proc/net/tcp*; do sleep 0.05; done"]
+    tables = [
+        "sh",
+        "-c",
+        "until grep -q :1B59 /proc/net/tcp* && grep -q :1B5A /proc/net/tcp*; do sleep 0.05; done",
+    ]
     request = cri.ExecSyncRequest(container_id=container, cmd=tables, timeout=SECONDS)
     assert pod.stub.ExecSync(request, timeout=SECONDS).exit_code == 0
     return pod
@@ -105,14 +141,22 @@ def test_exec_separates_output_and_gives_the_exit_code(pod: Pod, protocol: Proto
     assert session.subprotocol == "v4.channel.k8s.io"
     assert (finished.stdout, finished.stderr) == (b"out\n", b"err\n")
     assert finished.status is not None
-    assert (finished.status.exit_code, finished.status.reason, finished.status.problem) == (7, "NonZeroExitCode", "")
+    assert (finished.status.exit_code, finished.status.reason, finished.status.problem) == (
+        7,
+        "NonZeroExitCode",
+        "",
+    )
     assert finished.frames[-1].channel == Stream.ERROR
-    assert finished.ended_by is (EndedBy.CLOSE_FRAME if protocol is Protocol.WEBSOCKET else EndedBy.STREAMS_FINISHED)
+    assert finished.ended_by is (
+        EndedBy.CLOSE_FRAME if protocol is Protocol.WEBSOCKET else EndedBy.STREAMS_FINISHED
+    )
 
 
 def test_exec_of_what_does_not_exist_fails(pod: Pod, protocol: Protocol) -> None:
     url = pod.exec_url(["/no/such/program"])
-    with open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, protocol=protocol, deadline_seconds=SECONDS) as session:
+    with open_remote_command(
+        url, stdin=False, stdout=True, stderr=True, tty=False, protocol=protocol, deadline_seconds=SECONDS
+    ) as session:
         status = session.finish(SECONDS).status
     assert status is not None
     assert not status.success
@@ -159,7 +203,9 @@ def test_a_ping_is_answered_while_the_command_is_silent(pod: Pod, protocol: Prot
 
 
 def test_attach_talks_to_the_containers_own_process(pod: Pod, protocol: Protocol) -> None:
-    container = pod.container("while read line; do echo out $line; echo err $line >&2; [ $line = last ] && exit; done", stdin=True)
+    container = pod.container(
+        "while read line; do echo out $line; echo err $line >&2; [ $line = last ] && exit; done", stdin=True
+    )
     with pod.attach(protocol, container) as session:
         session.write(b"first\n")
         assert session.read_until(Stream.STDOUT, b"\n", SECONDS) == b"out first\n"
@@ -181,7 +227,9 @@ def test_attach_to_a_terminal(pod: Pod, protocol: Protocol) -> None:
 
 
 def test_ports_are_forwarded(served: Pod, protocol: Protocol) -> None:
-    with open_port_forward(served.forward_url(7001, 7002), [7001, 7002], protocol=protocol, deadline_seconds=SECONDS) as forward:
+    with open_port_forward(
+        served.forward_url(7001, 7002), [7001, 7002], protocol=protocol, deadline_seconds=SECONDS
+    ) as forward:
         echo, banner = forward.connect(7001), forward.connect(7002)
         echo.write(b"back and forth")
         assert echo.read_until(b"forth", SECONDS) == b"back and forth"
@@ -200,7 +248,9 @@ def test_many_connections_follow_each_other_over_spdy(served: Pod, protocol: Pro
 
 
 def test_a_port_where_nobody_listens_is_told_on_the_error_channel(served: Pod, protocol: Protocol) -> None:
-    with open_port_forward(served.forward_url(9), [9], protocol=protocol, deadline_seconds=SECONDS) as forward:
+    with open_port_forward(
+        served.forward_url(9), [9], protocol=protocol, deadline_seconds=SECONDS
+    ) as forward:
         forwarded = forward.connect(9).finish(SECONDS)
     assert forwarded.data == b""
     assert forwarded.error
@@ -208,9 +258,13 @@ def test_a_port_where_nobody_listens_is_told_on_the_error_channel(served: Pod, p
 
 def test_a_url_is_good_for_one_session(pod: Pod, protocol: Protocol) -> None:
     url = pod.exec_url(["true"])
-    open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, protocol=protocol, deadline_seconds=SECONDS).close()
+    open_remote_command(
+        url, stdin=False, stdout=True, stderr=True, tty=False, protocol=protocol, deadline_seconds=SECONDS
+    ).close()
     with pytest.raises(UpgradeRefused) as caught:
-        open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, protocol=protocol, deadline_seconds=SECONDS)
+        open_remote_command(
+            url, stdin=False, stdout=True, stderr=True, tty=False, protocol=protocol, deadline_seconds=SECONDS
+        )
     assert caught.value.status == 404
 
 

@@ -20,8 +20,9 @@ from critests.client.streaming.spdy_frames import (
     syn_stream,
 )
 
-# What containerd sent for one exec of `echo out; echo err >&2; exit 7`: replies to three streams (the first header block opens the zlib
-# stream with the dictionary's checksum, the others are its continuation), output, the ends of the streams, the status, GOAWAY.
+# What containerd sent for one exec of `echo out; echo err >&2; exit 7`: replies to three streams (the first
+# header block opens the zlib stream with the dictionary's checksum, the others are its continuation), output,
+# the ends of the streams, the status, GOAWAY.
 RECORDED = bytes.fromhex(
     "80030002000000140000000578f9e3c6a7c26260606000000000ffff"
     "800300020000000e000000016260606000000000ffff"
@@ -42,9 +43,21 @@ def test_bytes_of_a_real_server_are_understood_however_they_are_cut() -> None:
 
     replies = [frame for frame in whole if isinstance(frame, ControlFrame) and frame.kind == Kind.SYN_REPLY]
     headers = HeaderReader()
-    assert [(frame.number(), headers.headers(frame.body[4:])) for frame in replies] == [(5, {}), (1, {}), (3, {})]
-    assert whole[3:7] == [DataFrame(3, False, b"out\n"), DataFrame(5, False, b"err\n"), DataFrame(5, True, b""), DataFrame(3, True, b"")]
-    assert whole[7:] == [ControlFrame(Kind.RST_STREAM, 0, struct.pack("!II", 1, 5)), ControlFrame(Kind.GOAWAY, 0, struct.pack("!II", 5, 0))]
+    assert [(frame.number(), headers.headers(frame.body[4:])) for frame in replies] == [
+        (5, {}),
+        (1, {}),
+        (3, {}),
+    ]
+    assert whole[3:7] == [
+        DataFrame(3, False, b"out\n"),
+        DataFrame(5, False, b"err\n"),
+        DataFrame(5, True, b""),
+        DataFrame(3, True, b""),
+    ]
+    assert whole[7:] == [
+        ControlFrame(Kind.RST_STREAM, 0, struct.pack("!II", 1, 5)),
+        ControlFrame(Kind.GOAWAY, 0, struct.pack("!II", 5, 0)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +84,9 @@ def test_the_compressor_begins_with_the_checksum_of_the_dictionary() -> None:
 @given(
     st.lists(
         st.dictionaries(
-            st.from_regex(r"[a-z0-9-]{1,20}", fullmatch=True), st.text(st.characters(max_codepoint=255), max_size=50), max_size=5
+            st.from_regex(r"[a-z0-9-]{1,20}", fullmatch=True),
+            st.text(st.characters(max_codepoint=255), max_size=50),
+            max_size=5,
         ),
         max_size=4,
     )

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from critests.client.streaming.errors import ProtocolViolation, SessionEnded, StreamRefused, StreamTimeout, UpgradeRefused
+from critests.client.streaming.errors import (
+    ProtocolViolation,
+    SessionEnded,
+    StreamRefused,
+    StreamTimeout,
+    UpgradeRefused,
+)
 from critests.client.streaming.sessions import RemoteCommand, open_remote_command
 from critests.client.streaming.streams import EndedBy, Protocol, Stream
 from tests.client.streaming.fake_server import Peer, serving
@@ -38,7 +44,12 @@ def test_exec_opens_its_streams_and_gives_output_and_status() -> None:
         peer.data(5, b"out")
         peer.data(7, b"err", fin=True)
         peer.data(5, b"", fin=True)
-        peer.data(1, json.dumps({"status": "Failure", "details": {"causes": [{"reason": "ExitCode", "message": "3"}]}}).encode())
+        peer.data(
+            1,
+            json.dumps(
+                {"status": "Failure", "details": {"causes": [{"reason": "ExitCode", "message": "3"}]}}
+            ).encode(),
+        )
         peer.control(3, struct.pack("!II", 1, 5))
         peer.control(7, struct.pack("!II", 7, 0))
 
@@ -134,7 +145,10 @@ def test_streams_that_nobody_accepts_cost_the_deadline_only() -> None:
         with pytest.raises((EOFError, ConnectionError)):
             peer.exactly(100_000)
 
-    with serving(play) as url, pytest.raises(StreamTimeout, match="to accept the streams error, stdin, stdout, stderr"):
+    with (
+        serving(play) as url,
+        pytest.raises(StreamTimeout, match="to accept the streams error, stdin, stdout, stderr"),
+    ):
         opened(url, deadline_seconds=0.1)
 
 
@@ -145,7 +159,11 @@ def test_a_finished_stream_ends_the_wait_for_it() -> None:
         with pytest.raises(EOFError):
             peer.exactly(100_000)
 
-    with serving(play) as url, opened(url) as session, pytest.raises(SessionEnded, match="the server finished stdout"):
+    with (
+        serving(play) as url,
+        opened(url) as session,
+        pytest.raises(SessionEnded, match="the server finished stdout"),
+    ):
         session.read_until(Stream.STDOUT, b"more", 5)
 
 

@@ -16,9 +16,16 @@ def test_success_has_exit_code_zero() -> None:
 
 
 def test_failure_without_a_cause_has_no_exit_code() -> None:
-    status = parse_status(b'{"status":"Failure","reason":"InternalError","message":"no such file","code":500}', structured=True)
+    status = parse_status(
+        b'{"status":"Failure","reason":"InternalError","message":"no such file","code":500}', structured=True
+    )
     assert status is not None
-    assert (status.success, status.exit_code, status.reason, status.message) == (False, None, "InternalError", "no such file")
+    assert (status.success, status.exit_code, status.reason, status.message) == (
+        False,
+        None,
+        "InternalError",
+        "no such file",
+    )
 
 
 @pytest.mark.parametrize("raw", [b"exit code 7", b"[]", b"{}", b'{"status":5}', b"\xff", b"[" * 100_000])

@@ -30,7 +30,9 @@ FAILURE_7 = {
 
 
 def opened(url: str, **options: Any) -> RemoteCommand:  # noqa: ANN401 -- whatever open_remote_command takes
-    return open_remote_command(url, stdin=True, stdout=True, stderr=True, tty=False, deadline_seconds=5, **options)
+    return open_remote_command(
+        url, stdin=True, stdout=True, stderr=True, tty=False, deadline_seconds=5, **options
+    )
 
 
 def test_exec_gives_output_status_and_order() -> None:
@@ -49,10 +51,22 @@ def test_exec_gives_output_status_and_order() -> None:
     assert session.subprotocol == "v4.channel.k8s.io"
     assert (finished.stdout, finished.stderr) == (b"out", b"err")
     assert finished.status is not None
-    assert (finished.status.success, finished.status.exit_code, finished.status.reason) == (False, 7, "NonZeroExitCode")
-    assert [(frame.channel, frame.payload) for frame in finished.frames[:3]] == [(1, b""), (1, b"out"), (2, b"err")]
+    assert (finished.status.success, finished.status.exit_code, finished.status.reason) == (
+        False,
+        7,
+        "NonZeroExitCode",
+    )
+    assert [(frame.channel, frame.payload) for frame in finished.frames[:3]] == [
+        (1, b""),
+        (1, b"out"),
+        (2, b"err"),
+    ]
     assert finished.frames[0].seconds <= finished.frames[-1].seconds <= finished.ended
-    assert (finished.ended_by, finished.close_code, finished.close_reason) == (EndedBy.CLOSE_FRAME, 1000, "bye")
+    assert (finished.ended_by, finished.close_code, finished.close_reason) == (
+        EndedBy.CLOSE_FRAME,
+        1000,
+        "bye",
+    )
 
 
 def test_input_resize_and_violations_reach_their_channels() -> None:
@@ -80,7 +94,11 @@ def test_half_close_is_refused_before_v5_and_sent_with_v5() -> None:
         peer.accept_websocket("v5.channel.k8s.io")
         assert peer.message() == (2, b"\xff\x00")
 
-    with serving(old) as url, opened(url) as session, pytest.raises(HalfCloseUnsupported, match=r"v4\.channel\.k8s\.io"):
+    with (
+        serving(old) as url,
+        opened(url) as session,
+        pytest.raises(HalfCloseUnsupported, match=r"v4\.channel\.k8s\.io"),
+    ):
         session.close_stdin()
     with serving(new) as url, opened(url, subprotocols=["v5.channel.k8s.io"]) as session:
         session.close_stdin()
@@ -119,7 +137,11 @@ def test_prose_of_the_first_subprotocol_is_a_failure_without_a_code() -> None:
 def test_read_until_takes_in_turn_and_across_frames() -> None:
     def play(peer: Peer) -> None:
         peer.accept_websocket()
-        peer.send(websocket_frame(b"\x01one re") + websocket_frame(b"\x01ady two ", fin=False) + websocket_frame(b"three", 0))
+        peer.send(
+            websocket_frame(b"\x01one re")
+            + websocket_frame(b"\x01ady two ", fin=False)
+            + websocket_frame(b"three", 0)
+        )
         peer.message()
 
     with serving(play) as url, opened(url) as session:
@@ -208,7 +230,10 @@ def test_a_session_that_ends_early_says_how() -> None:
         peer.reset()
 
     with serving(play) as url, opened(url) as session:
-        with pytest.raises(SessionEnded, match=r"b'ready' on stdout.*stderr 4 bytes ending b'oops'.*ended by connection reset"):
+        with pytest.raises(
+            SessionEnded,
+            match=r"b'ready' on stdout.*stderr 4 bytes ending b'oops'.*ended by connection reset",
+        ):
             session.read_until(Stream.STDOUT, b"ready", 5)
         with pytest.raises(SessionEnded):
             session.write(b"x")
@@ -235,7 +260,14 @@ def test_abort_resets_the_connection() -> None:
         b"\x82\x7f\x7f" + b"\0" * 7,
         b"\x82\x82aaaa\x01x",
     ],
-    ids=["reserved bit", "unknown opcode", "continuation of nothing", "message in a message", "frame without end", "masked"],
+    ids=[
+        "reserved bit",
+        "unknown opcode",
+        "continuation of nothing",
+        "message in a message",
+        "frame without end",
+        "masked",
+    ],
 )
 def test_violations_end_the_session(sent: bytes) -> None:
     with serving(lambda peer: peer.accept_websocket(extra=sent)) as url, opened(url) as session:
@@ -245,11 +277,18 @@ def test_violations_end_the_session(sent: bytes) -> None:
 def test_a_refused_upgrade_shows_status_and_body() -> None:
     def play(peer: Peer) -> None:
         peer.read_head()
-        peer.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\nX-A: 1\r\nx-a: 2\r\n\r\nnot found, and a next answer")
+        peer.send(
+            b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\nX-A: 1\r\nx-a: 2\r\n\r\nnot found, and a next"
+            b" answer"
+        )
 
     with serving(play) as url, pytest.raises(UpgradeRefused, match="404 Not Found") as caught:
         opened(url)
-    assert (caught.value.status, caught.value.body, caught.value.headers["x-a"]) == (404, b"not found", "1, 2")
+    assert (caught.value.status, caught.value.body, caught.value.headers["x-a"]) == (
+        404,
+        b"not found",
+        "1, 2",
+    )
 
 
 @pytest.mark.parametrize(
@@ -257,7 +296,10 @@ def test_a_refused_upgrade_shows_status_and_body() -> None:
     [
         (b"", ProtocolViolation),
         (b"SSH-2.0-OpenSSH\r\n\r\n", ProtocolViolation),
-        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: wrong\r\n\r\n", ProtocolViolation),
+        (
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: wrong\r\n\r\n",
+            ProtocolViolation,
+        ),
         (b"HTTP/1.1 500 Oops\r\n\r\nclosed after this", UpgradeRefused),
     ],
     ids=["nothing", "not HTTP", "wrong accept", "no length"],
@@ -272,7 +314,10 @@ def test_what_is_no_websocket_server_is_told_apart(answer: bytes, error: type[Ex
 
 
 def test_a_subprotocol_that_was_not_offered_is_a_violation() -> None:
-    with serving(lambda peer: peer.accept_websocket("v9.channel.k8s.io")) as url, pytest.raises(ProtocolViolation, match="v9"):
+    with (
+        serving(lambda peer: peer.accept_websocket("v9.channel.k8s.io")) as url,
+        pytest.raises(ProtocolViolation, match="v9"),
+    ):
         opened(url)
 
 

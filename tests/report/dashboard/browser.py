@@ -48,9 +48,18 @@ class Tab:
 
     def open(self, address: str, *, width: int = 1400, dark: bool = False, scripts: bool = True) -> None:
         """Open a page and wait until it is loaded."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", features=[*features, {"name": "prefers-reduced-motion", "value": "reduce"}])
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[*features, {"name": "prefers-reduced-motion", "value": "reduce"}],
+        )
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.events.clear()
         self.call("Page.navigate", url=address)
@@ -70,20 +79,35 @@ class Tab:
 
     def asked_for(self) -> list[str]:
         """Every address that the page asked for since it was opened."""
-        return [event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"]
+        return [
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
 
     def complaints(self) -> list[str]:
         """What the browser wrote into its log since the page was opened."""
-        return [event["params"]["entry"]["text"] for event in self.events if event["method"] == "Log.entryAdded"]
+        return [
+            event["params"]["entry"]["text"] for event in self.events if event["method"] == "Log.entryAdded"
+        ]
 
 
 @contextlib.contextmanager
 def browser(profile: Path) -> Iterator[Tab]:
     """Start a browser with an empty profile and end it again."""
     assert CHROMIUM is not None
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", "--remote-allow-origins=*"]
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--remote-debugging-port=0",
+        "--remote-allow-origins=*",
+    ]
     process = subprocess.Popen(
-        [CHROMIUM, *options, f"--user-data-dir={profile}", "about:blank"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        [CHROMIUM, *options, f"--user-data-dir={profile}", "about:blank"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
     )
     try:
         assert process.stderr is not None
@@ -93,7 +117,9 @@ def browser(profile: Path) -> Iterator[Tab]:
             pytest.skip("Chromium is installed and does not start here")
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=SECONDS) as answer:
             targets = json.load(answer)
-        with contextlib.closing(Tab(next(target for target in targets if target["type"] == "page")["webSocketDebuggerUrl"])) as tab:
+        with contextlib.closing(
+            Tab(next(target for target in targets if target["type"] == "page")["webSocketDebuggerUrl"])
+        ) as tab:
             yield tab
     finally:
         process.terminate()

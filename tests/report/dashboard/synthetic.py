@@ -20,7 +20,15 @@ RUNTIMES = ("containerd", "cri-o", "youki-cri", "kata")
 REASON = "CreateContainer: FAILED_PRECONDITION: no such <sandbox>"
 
 
-def fill(index: Index, *, lines: int = 40, nights: int = 365, requirements: int = 900, series: int = 20, seed: int = 1) -> None:
+def fill(
+    index: Index,
+    *,
+    lines: int = 40,
+    nights: int = 365,
+    requirements: int = 900,
+    series: int = 20,
+    seed: int = 1,
+) -> None:
     """Add so many runtime versions with so many nights to an index."""
     source = random.Random(seed)  # noqa: S311 - a repeatable sequence is wanted
     names = [entry.id for entry in catalogue.load().requirements][:requirements]
@@ -44,13 +52,25 @@ def fill(index: Index, *, lines: int = 40, nights: int = 365, requirements: int 
     ]
     for line in range(lines):
         runtime, version = RUNTIMES[line % len(RUNTIMES)], f"{1 + line // 20}.{line // len(RUNTIMES)}.0"
-        facts = index.add_facts({"capabilities": {"pod network": True, "events": line % 2 == 0}, "forms": {names[0]: f"form {line % 3}"}})
+        facts = index.add_facts(
+            {
+                "capabilities": {"pod network": True, "events": line % 2 == 0},
+                "forms": {names[0]: f"form {line % 3}"},
+            }
+        )
         _add_line(index, source, (runtime, version), nights, count, names, keys, facts)
         index.commit()
 
 
 def _add_line(
-    index: Index, source: random.Random, line: tuple[str, str], nights: int, count: int, names: list[str], keys: list[int], facts: int
+    index: Index,
+    source: random.Random,
+    line: tuple[str, str],
+    nights: int,
+    count: int,
+    names: list[str],
+    keys: list[int],
+    facts: int,
 ) -> None:
     letters = source.choices("PUKWB", weights=[860, 60, 20, 10, 10], k=count)
     flaky = source.sample(range(count), 4)
@@ -99,7 +119,22 @@ def _add_line(
         )
         for key, value in zip(keys, level, strict=True):
             middle = value * source.lognormvariate(0, 0.04)
-            points.append((key, Point(bench, 1000, middle, middle * 0.97, middle * 1.03, 0.99, middle * 2, middle * 1.8, middle * 2.4)))
+            points.append(
+                (
+                    key,
+                    Point(
+                        bench,
+                        1000,
+                        middle,
+                        middle * 0.97,
+                        middle * 1.03,
+                        0.99,
+                        middle * 2,
+                        middle * 1.8,
+                        middle * 2.4,
+                    ),
+                )
+            )
     index.add_points(points)
 
 
@@ -111,10 +146,16 @@ def main() -> None:
         began = time.perf_counter()
         if not index.lines():
             fill(index)
-        print(f"filled in {time.perf_counter() - began:.1f} s, {(folder / 'index.sqlite').stat().st_size / 1e6:.0f} MB")
+        print(
+            f"filled in {time.perf_counter() - began:.1f} s,"
+            f" {(folder / 'index.sqlite').stat().st_size / 1e6:.0f} MB"
+        )
         began, worked = time.perf_counter(), time.process_time()
         built = build(index, folder / "site", Options(now=NOW, run_links="../../"))
-        print(f"built in {time.perf_counter() - began:.1f} s, {time.process_time() - worked:.1f} s of processor time: {built}")
+        print(
+            f"built in {time.perf_counter() - began:.1f} s, {time.process_time() - worked:.1f} s of processor"
+            f" time: {built}"
+        )
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 
 

@@ -54,7 +54,9 @@ def test_a_week_shows_its_worst_verdict() -> None:
 
 def test_histories_are_columns_of_the_runs_letters() -> None:
     runs = nights(2)
-    runs = [RunEntry(**{**vars(run), "letters": letters}) for run, letters in zip(runs, ("PF", "K"), strict=True)]
+    runs = [
+        RunEntry(**{**vars(run), "letters": letters}) for run, letters in zip(runs, ("PF", "K"), strict=True)
+    ]
 
     assert histories(runs, 3) == ["PK", "F.", ".."]
     assert histories([], 2) == ["", ""]
@@ -75,10 +77,18 @@ def test_histories_are_columns_of_the_runs_letters() -> None:
         ("", ".", 0, 0, "", 0),
     ],
 )
-def test_what_a_history_says(history: str, letter: str, since: int, runs: int, before: str, changed: int) -> None:
+def test_what_a_history_says(
+    history: str, letter: str, since: int, runs: int, before: str, changed: int
+) -> None:
     found = state(history)
 
-    assert (found.letter, found.since, found.runs, found.before, found.changes) == (letter, since, runs, before, changed)
+    assert (found.letter, found.since, found.runs, found.before, found.changes) == (
+        letter,
+        since,
+        runs,
+        before,
+        changed,
+    )
     assert found.flaky is (changed >= 2)
 
 

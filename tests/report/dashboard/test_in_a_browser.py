@@ -1,4 +1,6 @@
-"""The site as a browser shows it: readable, by keyboard, on a phone, without a script, without the network."""
+"""The site as a browser shows it: readable, by keyboard, on a phone, without a script, without the
+network.
+"""
 
 from collections.abc import Iterator
 
@@ -26,7 +28,8 @@ CONTRAST = """(() => {
   };
   const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
   const light = (colour) => {
-    const [r, g, b] = colour.slice(0, 3).map((c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; });
+    const linear = (c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = colour.slice(0, 3).map((c) => linear(c / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const ground = (element) => {
@@ -41,11 +44,13 @@ CONTRAST = """(() => {
   const poor = new Set();
   for (const element of document.querySelectorAll("body *")) {
     const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!own || element.closest("svg, .say, .skip, script, .hide") || !element.getClientRects().length) continue;
+    if (!own || element.closest("svg, .say, .skip, script, .hide")) continue;
+    if (!element.getClientRects().length) continue;
     const below = ground(element), text = over(parse(getComputedStyle(element).color), below);
     const [high, low] = [light(text), light(below)].sort((a, b) => b - a);
     const ratio = (high + 0.05) / (low + 0.05);
-    if (ratio < 4.5) poor.add(`${element.tagName}.${element.className} ${ratio.toFixed(2)} ${element.textContent.slice(0, 20)}`);
+    const named = `${element.tagName}.${element.className}`;
+    if (ratio < 4.5) poor.add(`${named} ${ratio.toFixed(2)} ${element.textContent.slice(0, 20)}`);
   }
   return [...poor];
 })()"""
@@ -67,12 +72,16 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_asks_for_nothing_else_and_the_browser_has_no_complaint(tab: Tab, site: str, page: str) -> None:
+def test_a_page_asks_for_nothing_else_and_the_browser_has_no_complaint(
+    tab: Tab, site: str, page: str
+) -> None:
     tab.open(f"{site}/{page}")
 
     assert {address for address in tab.asked_for() if not address.startswith(site)} == set()
     assert tab.complaints() == []
-    assert tab.value("getComputedStyle(document.querySelector('.card')).borderRadius") == "12px", "the style sheet is in force"
+    assert tab.value("getComputedStyle(document.querySelector('.card')).borderRadius") == "12px", (
+        "the style sheet is in force"
+    )
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -91,7 +100,11 @@ def test_on_a_phone_the_page_itself_does_not_scroll_sideways(tab: Tab, site: str
 
 
 def visible_rows(tab: Tab) -> int:
-    return int(tab.value("[...document.querySelectorAll('tr.q')].filter((row) => row.getClientRects().length).length"))
+    return int(
+        tab.value(
+            "[...document.querySelectorAll('tr.q')].filter((row) => row.getClientRects().length).length"
+        )
+    )
 
 
 def test_rows_are_chosen_by_keyboard_and_without_a_script(tab: Tab, site: str) -> None:

@@ -10,12 +10,22 @@ from tests.report.dashboard.site_files import Page
 from tests.report.dashboard.synthetic import DAY, NOW
 
 
-def measured(folder: Path, medians: list[float], *, unit: str = "s", better: str = "lower", with_intervals: bool = True) -> History:
+def measured(
+    folder: Path, medians: list[float], *, unit: str = "s", better: str = "lower", with_intervals: bool = True
+) -> History:
     """The history of a series with these medians, the oldest first."""
     with Index(folder / "index.sqlite") as index:
         dimensions = {"image": "<plain>"}
         key = index.add_series(
-            Series(number=0, scenario="B-06", operation="pod & cycle", dimensions=dimensions, unit=unit, better=better, headline=True)
+            Series(
+                number=0,
+                scenario="B-06",
+                operation="pod & cycle",
+                dimensions=dimensions,
+                unit=unit,
+                better=better,
+                headline=True,
+            )
         )
         for night, median in enumerate(reversed(medians)):
             run = index.add_entry(

@@ -52,7 +52,9 @@ def test_every_page_nests_and_every_link_leads_somewhere(site: Path, pages: dict
         assert set(page.all("aria-labelledby")) <= set(page.all("id"))
 
 
-def test_nothing_comes_from_elsewhere_and_nothing_essential_from_a_script(site: Path, pages: dict[str, Page]) -> None:
+def test_nothing_comes_from_elsewhere_and_nothing_essential_from_a_script(
+    site: Path, pages: dict[str, Page]
+) -> None:
     for page in pages.values():
         assert not {"img", "iframe", "object", "form", "base", "style"} & set(page.tags)
         assert not [name for _, name, _ in page.attributes if name.startswith("on")]
@@ -64,7 +66,9 @@ def test_nothing_comes_from_elsewhere_and_nothing_essential_from_a_script(site: 
 def test_the_overview_shows_every_runtime_by_area_newest_version_first(pages: dict[str, Page]) -> None:
     page = pages["index.html"]
 
-    assert sorted(link for link in page.all("href") if link.startswith("grids/"))[:1] == ["grids/containerd-1.0.0.html"]
+    assert sorted(link for link in page.all("href") if link.startswith("grids/"))[:1] == [
+        "grids/containerd-1.0.0.html"
+    ]
     order = [link for link in page.all("href") if link.startswith("grids/containerd")]
     assert order.index("grids/containerd-1.1.0.html") < order.index("grids/containerd-1.0.0.html")
     assert "runtime newest run" in text(page)
@@ -72,7 +76,10 @@ def test_the_overview_shows_every_runtime_by_area_newest_version_first(pages: di
 
 def test_a_grid_says_when_something_broke_and_what_is_flaky(tmp_path: Path) -> None:
     for night, letters in enumerate(["PPP", "PPP", "FPP", "FFP", "FPP"]):
-        store(tmp_path / "results", small_run(dict(zip(("SBX-01", "SBX-02", "SBX-03"), letters, strict=True)), night=night))
+        store(
+            tmp_path / "results",
+            small_run(dict(zip(("SBX-01", "SBX-02", "SBX-03"), letters, strict=True)), night=night),
+        )
     with Index.of(tmp_path / "results")[0] as index:
         build(index, tmp_path / "site", Options(now=STARTED + 5 * DAY, run_links="../results/"))
     page = pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"]
@@ -83,14 +90,20 @@ def test_a_grid_says_when_something_broke_and_what_is_flaky(tmp_path: Path) -> N
     assert "flaky: 2 changes in 5 runs" in said
     assert "Deviating now 1" in said
     assert ("td", "title", "failed, 2026-11-20 11:06 to 2026-11-22 11:06") in page.attributes
-    assert ("a", "href", "../../results/containerd/2.1.0/1795345600/report.html") not in page.attributes, "there is no report"
+    assert ("a", "href", "../../results/containerd/2.1.0/1795345600/report.html") not in page.attributes, (
+        "there is no report"
+    )
 
 
 def test_runs_have_links_to_their_reports_where_there_are_any(tmp_path: Path) -> None:
     folder = store(tmp_path / "results", small_run())
     (folder / "report.html").write_text("<p>")
     with Index.of(tmp_path / "results")[0] as index:
-        for wanted, found in (("../results/", "../../results/"), ("https://example.org/", "https://example.org/"), ("", None)):
+        for wanted, found in (
+            ("../results/", "../../results/"),
+            ("https://example.org/", "https://example.org/"),
+            ("", None),
+        ):
             build(index, tmp_path / "site", Options(now=STARTED, run_links=wanted))
             links = pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"].all("href")
             assert (f"{found}containerd/2.1.0/1795000000/report.html" in links) is (found is not None)
@@ -99,8 +112,12 @@ def test_runs_have_links_to_their_reports_where_there_are_any(tmp_path: Path) ->
 def test_hostile_names_and_reasons_are_inert(tmp_path: Path) -> None:
     runtime = RuntimeIdentity(name=HOSTILE.replace("\udc80", "?"), version="</title><script>1</script>/../..")
     evil = '"><script>alert(1)</script>'
-    record = small_run({evil: "F", "SBX-01": "P"}, runtime=runtime, exit_reason=HOSTILE.replace("\udc80", "?") * 1000)
-    forms = {"SBX-01": RequirementVerdict(outcome=BY_LETTER["P"], forms={"SBX-01": HOSTILE.replace("\udc80", "?")})}
+    record = small_run(
+        {evil: "F", "SBX-01": "P"}, runtime=runtime, exit_reason=HOSTILE.replace("\udc80", "?") * 1000
+    )
+    forms = {
+        "SBX-01": RequirementVerdict(outcome=BY_LETTER["P"], forms={"SBX-01": HOSTILE.replace("\udc80", "?")})
+    }
     folder = store(tmp_path / "results", small_run())
     shutil.rmtree(folder)
     store(tmp_path / "results", small_run(version="hostile"))
@@ -108,15 +125,24 @@ def test_hostile_names_and_reasons_are_inert(tmp_path: Path) -> None:
     write(record, target)
     store(tmp_path / "results", small_run(night=1, requirements=forms))
     with Index.of(tmp_path / "results")[0] as index:
-        build(index, tmp_path / "site", Options(now=STARTED, title=HOSTILE.replace("\udc80", "?"), run_links="../results/"))
+        build(
+            index,
+            tmp_path / "site",
+            Options(now=STARTED, title=HOSTILE.replace("\udc80", "?"), run_links="../results/"),
+        )
 
     pages = pages_of(tmp_path / "site")
     for name, page in pages.items():
-        assert page.tags.count("script") == (1 if name.startswith("grids/") or name == "requirements.html" else 0), name
+        assert page.tags.count("script") == (
+            1 if name.startswith("grids/") or name == "requirements.html" else 0
+        ), name
         whole = (tmp_path / "site" / name).read_text()
         assert not {"\x00", "\x1b", "\u202e"} & set(whole), name
         assert "{{" not in whole or "7*7" in whole
-    assert broken_links(tmp_path / "site", {name: page for name, page in pages.items() if name != "index.html"}) == []
+    assert (
+        broken_links(tmp_path / "site", {name: page for name, page in pages.items() if name != "index.html"})
+        == []
+    )
     assert all(len(path.read_bytes()) < LIMIT for path in (tmp_path / "site").rglob("*.html"))
 
 
@@ -248,7 +274,10 @@ def test_hundreds_of_versions_stay_small(tmp_path: Path) -> None:
             index.add_entry(entry)
         built = build(index, tmp_path / "site", Options(now=NOW))
 
-    pages = {name: (tmp_path / "site" / name).read_text() for name in ("index.html", "grids/containerd-all-versions.html")}
+    pages = {
+        name: (tmp_path / "site" / name).read_text()
+        for name in ("index.html", "grids/containerd-all-versions.html")
+    }
     assert built.largest[0] < LIMIT
     assert "240 older versions have no page of their own" in pages["index.html"]
     assert len(list((tmp_path / "site" / "grids").iterdir())) == 61

@@ -13,18 +13,26 @@ from critests.report.formats import Publishing, Source
 from tests.report.sample_run import HOSTILE, STARTED, sample_run, write_evidence
 
 PUBLISHING = Publishing(
-    bucket="bucket", mail="nodes@example.org", url="https://ci.example.org/run/7", catalogue="https://example.org/catalogue.md"
+    bucket="bucket",
+    mail="nodes@example.org",
+    url="https://ci.example.org/run/7",
+    catalogue="https://example.org/catalogue.md",
 )
 
 
 def validation(folder: Path) -> Source:
-    """Return a run with its folder, evidence and a baseline, in which one failure was a pass and one capability was there."""
+    """Return a run with its folder, evidence and a baseline, in which one failure was a pass and one
+    capability was there.
+    """
     whole = sample_run(folder)
     kept: dict[tuple[Outcome, str], TestResult] = {}
     for test in whole.tests:
         # requirements that the catalogue does not have: its wording is free to change
         mine = dataclasses.replace(
-            test, requirement=f"X{test.requirement}", requirement_id=f"X{test.requirement_id}", group=f"X{test.group}"
+            test,
+            requirement=f"X{test.requirement}",
+            requirement_id=f"X{test.requirement_id}",
+            group=f"X{test.group}",
         )
         kept.setdefault((test.outcome, test.level.value), mine)
     record = with_tests(whole, list(kept.values()))
@@ -39,20 +47,31 @@ def earlier(record: RunRecord) -> RunRecord:
     """Return a run of the day before in which more was kept."""
     tests = [dataclasses.replace(test, outcome=Outcome.PASSED, reason="", seen="") for test in record.tests]
     capabilities = [dataclasses.replace(fact, present=True) for fact in record.capabilities]
-    before = with_tests(dataclasses.replace(record, capabilities=capabilities, run_id="1794913600-d4e5f6"), tests)
-    return dataclasses.replace(before, started=record.started - 86_400, finished=record.finished - 86_400, exit_code=0)
+    before = with_tests(
+        dataclasses.replace(record, capabilities=capabilities, run_id="1794913600-d4e5f6"), tests
+    )
+    return dataclasses.replace(
+        before, started=record.started - 86_400, finished=record.finished - 86_400, exit_code=0
+    )
 
 
 def with_tests(record: RunRecord, tests: list[TestResult]) -> RunRecord:
     """Return the record with other tests, and the numbers that follow from them."""
     requirements = verdicts(tests)
     blocked = {test.id for test in tests}
-    causes = [dataclasses.replace(cause, blocked=[each for each in cause.blocked if each in blocked]) for cause in record.root_causes]
-    return dataclasses.replace(record, tests=tests, requirements=requirements, counts=count(tests, requirements), root_causes=causes)
+    causes = [
+        dataclasses.replace(cause, blocked=[each for each in cause.blocked if each in blocked])
+        for cause in record.root_causes
+    ]
+    return dataclasses.replace(
+        record, tests=tests, requirements=requirements, counts=count(tests, requirements), root_causes=causes
+    )
 
 
 def benchmark() -> Source:
-    """Return a benchmark run: durations with many and with few samples, rates, bytes, errors, nothing but errors, no samples."""
+    """Return a benchmark run: durations with many and with few samples, rates, bytes, errors, nothing but
+    errors, no samples.
+    """
     tests = [
         TestResult(
             id=f"test_speed.py::test_{name}",
@@ -77,8 +96,17 @@ def benchmark() -> Source:
         suite_version="0.1.0",
         started=STARTED,
         finished=STARTED + 871.5,
-        runtime=RuntimeIdentity(name="containerd", version="2.1.4+unknown", api_version="v1", endpoint="unix:///run/containerd.sock"),
-        machine={"kernel": "6.18.0", "architecture": "x86_64", "cpu": {"model": "Example CPU 9000", "count": 2}},
+        runtime=RuntimeIdentity(
+            name="containerd",
+            version="2.1.4+unknown",
+            api_version="v1",
+            endpoint="unix:///run/containerd.sock",
+        ),
+        machine={
+            "kernel": "6.18.0",
+            "architecture": "x86_64",
+            "cpu": {"model": "Example CPU 9000", "count": 2},
+        },
         tests=tests,
         counts=count(tests, {}),
         exit_code=1,
@@ -99,7 +127,9 @@ def _operations() -> list[OperationResult]:
             mean=0.00064,
             minimum=0.00037,
             maximum=0.00219,
-            quantiles=_quantiles({"0.1": 0.0005, "0.5": 0.00062, "0.9": 0.00076, "0.95": 0.00081, "0.99": 0.00165}),
+            quantiles=_quantiles(
+                {"0.1": 0.0005, "0.5": 0.00062, "0.9": 0.00076, "0.95": 0.00081, "0.99": 0.00165}
+            ),
             client_seconds=0.000212,
             client_bound=True,
             steadiness="steady",
@@ -115,7 +145,12 @@ def _operations() -> list[OperationResult]:
             note="the first 5 calls created the network's bridge",
         ),
         OperationResult(
-            scenario="B-09", operation="StopContainer", count=12, mean=0.0131, quantiles=_quantiles({"0.5": 0.012}), errors={"UNKNOWN": 3}
+            scenario="B-09",
+            operation="StopContainer",
+            count=12,
+            mean=0.0131,
+            quantiles=_quantiles({"0.5": 0.012}),
+            errors={"UNKNOWN": 3},
         ),
         OperationResult(
             scenario="B-13",
@@ -126,7 +161,13 @@ def _operations() -> list[OperationResult]:
             quantiles=_quantiles({"0.5": 0.004}),
         ),
         OperationResult(
-            scenario="B-13", operation="ExecSync", dimensions={"concurrency": "8"}, unit="1/s", better="higher", count=5, mean=1930.0
+            scenario="B-13",
+            operation="ExecSync",
+            dimensions={"concurrency": "8"},
+            unit="1/s",
+            better="higher",
+            count=5,
+            mean=1930.0,
         ),
         OperationResult(
             scenario="B-23",
@@ -138,20 +179,30 @@ def _operations() -> list[OperationResult]:
             quantiles=_quantiles({"0.1": 36.1e6, "0.5": 40.3e6, "0.9": 44.2e6}),
         ),
         OperationResult(scenario="B-34", operation="pod cycle", errors={"UNAVAILABLE": 12}),
-        OperationResult(scenario="B-35", operation="RunPodSandbox", stopped="the budget was used up before it began"),
+        OperationResult(
+            scenario="B-35", operation="RunPodSandbox", stopped="the budget was used up before it began"
+        ),
     ]
 
 
 def _quantiles(values: dict[str, float]) -> dict[str, QuantileEstimate]:
-    return {name: QuantileEstimate(value=value, low=value * 0.96875, high=value * 1.03125) for name, value in values.items()}
+    return {
+        name: QuantileEstimate(value=value, low=value * 0.96875, high=value * 1.03125)
+        for name, value in values.items()
+    }
 
 
 def faster(record: RunRecord) -> RunRecord:
     """Return a run of two days before in which RunPodSandbox took half the time."""
     operations = [
-        dataclasses.replace(operation, quantiles=_quantiles({name: each.value / 2 for name, each in operation.quantiles.items()}))
+        dataclasses.replace(
+            operation,
+            quantiles=_quantiles({name: each.value / 2 for name, each in operation.quantiles.items()}),
+        )
         if operation.scenario == "B-02"
         else operation
         for operation in record.operations
     ]
-    return dataclasses.replace(record, operations=operations, run_id="1794913600-d4e5f6", started=STARTED - 172_800)
+    return dataclasses.replace(
+        record, operations=operations, run_id="1794913600-d4e5f6", started=STARTED - 172_800
+    )

@@ -31,11 +31,15 @@ def labels(result: dict[str, Any]) -> dict[str, str]:
 def test_the_history_survives_an_update_of_the_runtime(tmp_path: Path) -> None:
     now = samples.validation(tmp_path)
     runtime = dataclasses.replace(now.record.runtime, version="2.9.9")
-    later = dataclasses.replace(now, record=dataclasses.replace(now.record, runtime=runtime, run_id="1796000000-abcdef"))
+    later = dataclasses.replace(
+        now, record=dataclasses.replace(now.record, runtime=runtime, run_id="1796000000-abcdef")
+    )
 
     first, second = results(now, tmp_path / "a"), results(later, tmp_path / "b")
 
-    assert {name: result["historyId"] for name, result in first.items()} == {name: result["historyId"] for name, result in second.items()}
+    assert {name: result["historyId"] for name, result in first.items()} == {
+        name: result["historyId"] for name, result in second.items()
+    }
     assert not {result["uuid"] for result in first.values()} & {result["uuid"] for result in second.values()}
     for result in second.values():
         (version,) = [item for item in result["parameters"] if item["name"] == "runtime version"]
@@ -47,7 +51,10 @@ def test_no_two_results_look_like_attempts_at_one_test(tmp_path: Path) -> None:
     for source in (Source(record=sample_run(tmp_path)), samples.benchmark()):
         found = list(results(source, tmp_path / source.job).values())
         shown = [
-            (result["testCaseId"], *((item["name"], item["value"]) for item in result["parameters"] if not item.get("excluded")))
+            (
+                result["testCaseId"],
+                *((item["name"], item["value"]) for item in result["parameters"] if not item.get("excluded")),
+            )
             for result in found
         ]
         assert len(set(shown)) == len(found)
@@ -57,14 +64,24 @@ def test_no_two_results_look_like_attempts_at_one_test(tmp_path: Path) -> None:
 def test_twins_of_two_handlers_are_two_tests(tmp_path: Path) -> None:
     base = samples.validation(tmp_path)
     twins = [
-        TestResult(id=f"a.py::test_twin[{handler}]", name=f"test_twin[{handler}]", handler=handler, outcome=Outcome.PASSED)
+        TestResult(
+            id=f"a.py::test_twin[{handler}]",
+            name=f"test_twin[{handler}]",
+            handler=handler,
+            outcome=Outcome.PASSED,
+        )
         for handler in ("runc", "crun")
     ]
     source = dataclasses.replace(base, record=samples.with_tests(base.record, twins))
 
     found = results(source, tmp_path / "out")
 
-    assert [item["value"] for result in found.values() for item in result["parameters"] if item["name"] == "handler"] != []
+    assert [
+        item["value"]
+        for result in found.values()
+        for item in result["parameters"]
+        if item["name"] == "handler"
+    ] != []
     assert len({result["historyId"] for result in found.values()}) == 2
 
 
@@ -74,15 +91,31 @@ def test_labels_name_area_group_requirement_and_level(tmp_path: Path) -> None:
 
     found = labels(result)
 
-    assert (found["area"], found["group"], found["requirement"], found["level"]) == ("sandboxes", "SBA", "SBA-02", "MUST")
-    assert (found["epic"], found["feature"], found["story"], found["severity"]) == ("sandboxes", "SBA", "SBA-02", "critical")
+    assert (found["area"], found["group"], found["requirement"], found["level"]) == (
+        "sandboxes",
+        "SBA",
+        "SBA-02",
+        "MUST",
+    )
+    assert (found["epic"], found["feature"], found["story"], found["severity"]) == (
+        "sandboxes",
+        "SBA",
+        "SBA-02",
+        "critical",
+    )
     assert result["links"] == [
-        {"type": "tms", "url": "https://example.org/catalogue.md#sba-sandbox-attributes-and-filters", "name": "SBA-02"}
+        {
+            "type": "tms",
+            "url": "https://example.org/catalogue.md#sba-sandbox-attributes-and-filters",
+            "name": "SBA-02",
+        }
     ]
 
 
 def test_a_known_failure_links_to_its_issue(tmp_path: Path) -> None:
-    result = results(samples.validation(tmp_path), tmp_path / "out")["test_net_01_servers,_searches_and_options[case 0]"]
+    result = results(samples.validation(tmp_path), tmp_path / "out")[
+        "test_net_01_servers,_searches_and_options[case 0]"
+    ]
 
     assert result["links"] == [{"type": "issue", "url": "https://example.org/issues/1", "name": "1"}]
     assert result["statusDetails"]["known"] is True
@@ -93,7 +126,9 @@ def test_calls_are_steps_and_evidence_is_attached(tmp_path: Path) -> None:
     run = tmp_path / "1795000000"
     run.mkdir()
     write_evidence(record, run)
-    result = results(Source(record=record, folder=run), tmp_path / "out")["test_stp_02_a_process_that_handles[case 2]"]
+    result = results(Source(record=record, folder=run), tmp_path / "out")[
+        "test_stp_02_a_process_that_handles[case 2]"
+    ]
 
     assert [step["name"] for step in result["steps"]] == [
         "RunPodSandbox",
@@ -120,7 +155,9 @@ def test_the_same_run_gives_the_same_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["validation", "benchmark"])
-def test_every_result_is_finished_and_in_one_category_at_most_by_its_first_match(kind: str, tmp_path: Path) -> None:
+def test_every_result_is_finished_and_in_one_category_at_most_by_its_first_match(
+    kind: str, tmp_path: Path
+) -> None:
     source = samples.validation(tmp_path) if kind == "validation" else samples.benchmark()
 
     for result in results(source, tmp_path / "out").values():
@@ -144,7 +181,9 @@ def category(result: dict[str, Any]) -> str:
 def test_what_stands_beside_the_results(tmp_path: Path) -> None:
     FORMATS["allure"].write(samples.validation(tmp_path), tmp_path / "out")
 
-    environment = dict(line.split("=", 1) for line in (tmp_path / "out" / "environment.properties").read_text().splitlines())
+    environment = dict(
+        line.split("=", 1) for line in (tmp_path / "out" / "environment.properties").read_text().splitlines()
+    )
     executor = json.loads((tmp_path / "out" / "executor.json").read_text())
     assert environment["runtime"] == "containerd"
     assert environment["kernel"] == "6.18.0"

@@ -60,7 +60,10 @@ def test_capabilities_that_were_lost_come_first(tmp_path: Path) -> None:
 
     def facts(*present: bool | None) -> RunRecord:
         return dataclasses.replace(
-            base, capabilities=[CapabilityFact(name=str(number), present=each) for number, each in enumerate(present)]
+            base,
+            capabilities=[
+                CapabilityFact(name=str(number), present=each) for number, each in enumerate(present)
+            ],
         )
 
     found = changes(facts(False, True, True, None), facts(True, None, True, False))
@@ -76,7 +79,9 @@ def test_an_operation_changed_when_the_intervals_do_not_touch(factor: float, cha
     estimate = QuantileEstimate(value=value, low=value * 0.97, high=value * 1.03)
     other = dataclasses.replace(operation, quantiles={"0.5": estimate})
 
-    found = changes(dataclasses.replace(record, operations=[operation]), dataclasses.replace(record, operations=[other]))
+    found = changes(
+        dataclasses.replace(record, operations=[operation]), dataclasses.replace(record, operations=[other])
+    )
 
     assert found.compared == 1
     assert [change.better for change in found.operations] == ([factor < 1] if changed else [])

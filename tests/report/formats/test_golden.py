@@ -1,4 +1,6 @@
-"""Every format of two small runs, as committed below `golden/`. After a wanted change: CRITESTS_WRITE_GOLDEN=1 pytest tests/report."""
+"""Every format of two small runs, as committed below `golden/`. After a wanted change:
+CRITESTS_WRITE_GOLDEN=1 pytest tests/report.
+"""
 
 import os
 from pathlib import Path
@@ -11,7 +13,16 @@ from tests.report.formats import samples
 GOLDEN = Path(__file__).parent / "golden"
 NAMES_ONLY = {"report.html", "run.json", "build-log.txt"}
 """Files whose content has tests of its own."""
-BOTH = ["junit", "step-summary", "pr-comment", "testgrid", "testgrid-config", "allure", "openmetrics", "prometheus"]
+BOTH = [
+    "junit",
+    "step-summary",
+    "pr-comment",
+    "testgrid",
+    "testgrid-config",
+    "allure",
+    "openmetrics",
+    "prometheus",
+]
 MEASURED = ["perf-dash", "csv"]
 ELSEWHERE = {"summary", "html", "json", "pytest-benchmark", "critest"}
 """Formats that other modules of tests look at."""

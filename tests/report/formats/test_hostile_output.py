@@ -25,7 +25,10 @@ from tests.report.sample_run import HOSTILE
 LONG = "x" * 10_000_000
 NASTY = [
     HOSTILE,
-    "| a | b |\n| --- | --- |\n```\n<img src=x onerror=alert(1)>\n# head @everyone #1 https://evil.example.org ![x](y) `tick` ``",
+    (
+        "| a | b |\n| --- | --- |\n```\n<img src=x onerror=alert(1)>\n# head @everyone #1"
+        " https://evil.example.org ![x](y) `tick` ``"
+    ),
     '=HYPERLINK("http://evil.example.org")',
     "\x00\x01\x1b]8;;http://evil.example.org\x07link\x1b]8;;\x07\ud800\udfff\udcff\u2028\u202e\ufeff",
     "../../../etc/passwd",
@@ -35,12 +38,22 @@ NASTY = [
     LONG,
     "",
 ]
-FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
 
 
 def hostile_source(text: str, folder: Path) -> Source:
     """Return a run that says `text` wherever it can say anything."""
-    outcomes = [Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN, Outcome.UNSUPPORTED, Outcome.BLOCKED, Outcome.ERROR, Outcome.PASSED]
+    outcomes = [
+        Outcome.FAILED,
+        Outcome.WARNED,
+        Outcome.KNOWN,
+        Outcome.UNSUPPORTED,
+        Outcome.BLOCKED,
+        Outcome.ERROR,
+        Outcome.PASSED,
+    ]
     tests = [
         TestResult(
             id=f"{text[:3000]}/{number}.py::test_{outcome}[{text[:3000]}]",
@@ -73,7 +86,10 @@ def hostile_source(text: str, folder: Path) -> Source:
         dimensions={text[:300] or "d": text},
         count=3,
         mean=1.0,
-        quantiles={"0.5": QuantileEstimate(value=1.0, low=0.5, high=1.5), text[:20]: QuantileEstimate(value=2.0)},
+        quantiles={
+            "0.5": QuantileEstimate(value=1.0, low=0.5, high=1.5),
+            text[:20]: QuantileEstimate(value=2.0),
+        },
         errors={text[:300] or "E": 2},
         stopped=text,
         note=text,
@@ -85,7 +101,9 @@ def hostile_source(text: str, folder: Path) -> Source:
         started=1_795_000_000.0,
         finished=1_795_000_001.0,
         arguments=[text],
-        runtime=RuntimeIdentity(name=text[:300], version=text[:300], api_version=text[:300], endpoint=text, handlers=[text]),
+        runtime=RuntimeIdentity(
+            name=text[:300], version=text[:300], api_version=text[:300], endpoint=text, handlers=[text]
+        ),
         machine={"hostname": text, "kernel": text, "distribution": {"name": text}, "cpu": {"model": text}},
         capabilities=[CapabilityFact(name=text[:300], present=None, evidence=text, source=text)],
         tests=tests,
@@ -95,7 +113,9 @@ def hostile_source(text: str, folder: Path) -> Source:
     )
     record = samples.with_tests(record, tests)
     baseline = samples.earlier(record)
-    publishing = dataclasses.replace(samples.PUBLISHING, url=text[:300], mail=text[:300], bucket=text[:300], job=text[:300])
+    publishing = dataclasses.replace(
+        samples.PUBLISHING, url=text[:300], mail=text[:300], bucket=text[:300], job=text[:300]
+    )
     return Source(record=record, folder=folder / "run", baseline=baseline, publishing=publishing)
 
 
@@ -108,11 +128,18 @@ def texts(name: str, source: Source, folder: Path) -> dict[str, str]:
     return {str(path): path.read_bytes().decode("utf-8") for path in files}
 
 
-@pytest.mark.parametrize("text", NASTY, ids=["html", "markdown", "formula", "control", "path", "cdata", "quotes", "yaml", "10 MB", "empty"])
+@pytest.mark.parametrize(
+    "text",
+    NASTY,
+    ids=["html", "markdown", "formula", "control", "path", "cdata", "quotes", "yaml", "10 MB", "empty"],
+)
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ELSEWHERE])
 def test_it_is_inert_and_bounded(name: str, text: str, tmp_path: Path) -> None:
     if name == "testgrid" and text is LONG:
-        pytest.skip("its page and its record have tests of their own, and take a minute with texts that no stored record holds")
+        pytest.skip(
+            "its page and its record have tests of their own, and take a minute with texts that no stored"
+            " record holds"
+        )
     for path, content in texts(name, hostile_source(text, tmp_path), tmp_path).items():
         content.encode("utf-8")
         if path.endswith("run.json"):
@@ -133,10 +160,14 @@ def test_it_is_inert_and_bounded(name: str, text: str, tmp_path: Path) -> None:
 
 
 def check_markdown(content: str) -> None:
-    """Outside of code spans: no tag but ours, no mention, reference or address but ours, and each row of a table has its cells."""
+    """Outside of code spans: no tag but ours, no mention, reference or address but ours, and each row of a
+    table has its cells.
+    """
     widths = set()
     for line in content.splitlines():
-        plain = re.sub(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|</?details>|</?summary>|<!-- [^>]*-->", " ", line)
+        plain = re.sub(
+            r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|</?details>|</?summary>|<!-- [^>]*-->", " ", line
+        )
         assert "<" not in plain, line
         assert not re.search(r"@\w|#\d|https?://(?!ci\.example)", plain), line
         if plain.startswith("|"):
@@ -147,9 +178,15 @@ def check_markdown(content: str) -> None:
 
 
 def test_the_metrics_are_read_by_the_clients_own_parser(tmp_path: Path) -> None:
-    openmetrics = pytest.importorskip("prometheus_client.openmetrics.parser", reason="prometheus-client is not installed")
+    openmetrics = pytest.importorskip(
+        "prometheus_client.openmetrics.parser", reason="prometheus-client is not installed"
+    )
     prometheus = pytest.importorskip("prometheus_client.parser", reason="prometheus-client is not installed")
-    for source in (samples.benchmark(), samples.validation(tmp_path), *(hostile_source(text, tmp_path) for text in NASTY)):
+    for source in (
+        samples.benchmark(),
+        samples.validation(tmp_path),
+        *(hostile_source(text, tmp_path) for text in NASTY),
+    ):
         found = list(openmetrics.text_string_to_metric_families(FORMATS["openmetrics"].render(source)))
         assert all(sample.timestamp is not None for family in found for sample in family.samples)
         plain = list(prometheus.text_string_to_metric_families(FORMATS["prometheus"].render(source)))
@@ -187,7 +224,11 @@ def test_thousands_of_failures_stay_below_the_limits_and_the_page_says_so(tmp_pa
 
 def test_a_thousand_tests_are_written_in_a_moment(tmp_path: Path) -> None:
     base = samples.validation(tmp_path)
-    tests = [dataclasses.replace(test, id=f"{test.id}{number}") for number in range(125) for test in base.record.tests]
+    tests = [
+        dataclasses.replace(test, id=f"{test.id}{number}")
+        for number in range(125)
+        for test in base.record.tests
+    ]
     source = dataclasses.replace(base, record=samples.with_tests(base.record, tests))
 
     for name in ("junit", "step-summary", "pr-comment", "openmetrics", "allure"):

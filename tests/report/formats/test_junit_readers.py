@@ -31,11 +31,15 @@ def suite_of(source: Source, folder: Path) -> TestSuite:
 
 def properties(case: TestCase | TestSuite) -> dict[str, str]:
     # of a suite those of its cases are left out
-    return {str(item.get("name")): str(item.get("value")) for item in case._elem.findall("properties/property")}
+    return {
+        str(item.get("name")): str(item.get("value")) for item in case._elem.findall("properties/property")
+    }
 
 
 def outcome_of(case: TestCase) -> Outcome:
-    """The outcome by the standard elements alone, and the one that the properties say: they must not contradict each other."""
+    """The outcome by the standard elements alone, and the one that the properties say: they must not
+    contradict each other.
+    """
     told = Outcome(properties(case)["outcome"])
     elements = {type(element) for element in case.result}
     expected: dict[Outcome, set[type]] = {
@@ -92,22 +96,42 @@ def test_the_suite_knows_the_runtime_and_its_capabilities(tmp_path: Path) -> Non
 def test_what_binds_blocks_and_what_does_not_informs(tmp_path: Path) -> None:
     base = samples.validation(tmp_path)
     tests = [
-        dataclasses.replace(base.record.tests[0], id=f"a.py::test_{number}", name=f"test_{number}", level=level, judgement=judgement)
+        dataclasses.replace(
+            base.record.tests[0],
+            id=f"a.py::test_{number}",
+            name=f"test_{number}",
+            level=level,
+            judgement=judgement,
+        )
         for number, (level, judgement) in enumerate(
-            [(Level.MUST, False), (Level.OPT, False), (Level.MUST, True), (Level.SHOULD, False), (Level.DIV, False)]
+            [
+                (Level.MUST, False),
+                (Level.OPT, False),
+                (Level.MUST, True),
+                (Level.SHOULD, False),
+                (Level.DIV, False),
+            ]
         )
     ]
     source = dataclasses.replace(base, record=samples.with_tests(base.record, tests))
 
     cases = [case for case in suite_of(source, tmp_path) if isinstance(case, TestCase)]
 
-    assert [properties(case)["lifecycle"] for case in cases] == ["blocking", "blocking", "informing", "informing", "informing"]
+    assert [properties(case)["lifecycle"] for case in cases] == [
+        "blocking",
+        "blocking",
+        "informing",
+        "informing",
+        "informing",
+    ]
 
 
 def test_a_case_says_where_its_test_is_written() -> None:
     name = "test_version_names_the_api_version"
     module = next((Path(critests.__file__).parent / "validation" / "runtime").glob("test_*.py"))
-    name = next(line[4 : line.index("(")] for line in module.read_text().splitlines() if line.startswith("def test_"))
+    name = next(
+        line[4 : line.index("(")] for line in module.read_text().splitlines() if line.startswith("def test_")
+    )
     identity = f"runtime/{module.name}::{name}[case]"
 
     assert file_of(identity, "validation") == f"critests/validation/runtime/{module.name}"
@@ -118,7 +142,15 @@ def test_a_case_says_where_its_test_is_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "identity", ["<set-up>", "../../../etc/passwd.py::test_x", "/etc/passwd.py::test_x", "a/../b.py::test_x", "a b.py::test_x", ""]
+    "identity",
+    [
+        "<set-up>",
+        "../../../etc/passwd.py::test_x",
+        "/etc/passwd.py::test_x",
+        "a/../b.py::test_x",
+        "a b.py::test_x",
+        "",
+    ],
 )
 def test_no_place_is_made_up(identity: str) -> None:
     assert file_of(identity, "validation") == ""
@@ -130,7 +162,9 @@ def test_the_tree_has_files_where_spyglass_looks(tmp_path: Path) -> None:
     files = FORMATS["testgrid"].write(source, tmp_path / "bucket")
     build = tmp_path / "bucket" / "logs" / source.job / str(source.build)
 
-    assert [path for path in files if path.is_relative_to(build) and SPYGLASS.match(str(path.relative_to(build)))]
+    assert [
+        path for path in files if path.is_relative_to(build) and SPYGLASS.match(str(path.relative_to(build)))
+    ]
 
 
 def test_a_large_run_stays_below_gitlabs_limit(tmp_path: Path) -> None:

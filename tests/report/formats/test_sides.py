@@ -14,7 +14,11 @@ def comparison() -> Source:
     assert record.benchmark is not None
     other = RuntimeIdentity(name="cri-o", version="1.34.1")
     facts = dataclasses.replace(record.benchmark, sides={"a": record.runtime, "b": other})
-    operations = [dataclasses.replace(operation, side=side) for operation in record.operations[:2] for side in ("a", "b")]
+    operations = [
+        dataclasses.replace(operation, side=side)
+        for operation in record.operations[:2]
+        for side in ("a", "b")
+    ]
     return Source(record=dataclasses.replace(record, benchmark=facts, operations=operations))
 
 
@@ -34,7 +38,9 @@ def test_perf_dash_draws_two_lines() -> None:
 
 def test_rows_and_results_of_the_sides_are_apart(tmp_path: Path) -> None:
     source = comparison()
-    names = [path.name for path in FORMATS["allure"].write(source, tmp_path) if path.name.endswith("-result.json")]
+    names = [
+        path.name for path in FORMATS["allure"].write(source, tmp_path) if path.name.endswith("-result.json")
+    ]
 
     assert len(set(names)) == len(source.record.operations) + len(source.record.tests)
     document = FORMATS["junit"].render(source)

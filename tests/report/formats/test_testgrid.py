@@ -44,7 +44,9 @@ def test_the_grid_of_three_nights(tmp_path: Path) -> None:
 
     columns = board(tmp_path / "bucket", "critests-containerd-1.6", group_of(source))
 
-    assert drawn(columns) == (Path(__file__).parent / "golden" / "validation" / "board.txt").read_text(encoding="utf-8")
+    assert drawn(columns) == (Path(__file__).parent / "golden" / "validation" / "board.txt").read_text(
+        encoding="utf-8"
+    )
     newest = columns[0].cells
     assert newest["critests-containerd-1.6.Overall"].result == "FAIL"
     assert newest["cri.test_sba_02_a_filter_with_a[case 1]"].result == "FAIL"
@@ -62,7 +64,9 @@ def test_a_benchmark_shows_the_highest_quantile_that_its_samples_support(tmp_pat
 
     columns = board(tmp_path, source.job, group_of(source))
 
-    assert drawn(columns) == (Path(__file__).parent / "golden" / "benchmark" / "board.txt").read_text(encoding="utf-8")
+    assert drawn(columns) == (Path(__file__).parent / "golden" / "benchmark" / "board.txt").read_text(
+        encoding="utf-8"
+    )
     cells = columns[0].cells
     assert cells["cri.B-01 Version"].icon == "1.65"  # p99 of 2,360 samples
     assert cells["cri.B-01 Version"].message.startswith("p99 1.65 ms")
@@ -73,7 +77,10 @@ def test_a_benchmark_shows_the_highest_quantile_that_its_samples_support(tmp_pat
 
 def test_no_row_vanishes_or_merges(tmp_path: Path) -> None:
     source = samples.validation(tmp_path)
-    twins = [TestResult(id=f"{place}.py::test_twin", name="test_twin", outcome=Outcome.PASSED) for place in ("images/a", "images/b")]
+    twins = [
+        TestResult(id=f"{place}.py::test_twin", name="test_twin", outcome=Outcome.PASSED)
+        for place in ("images/a", "images/b")
+    ]
     silent = [
         TestResult(id=f"images/c.py::test_{outcome}", name=f"test_{outcome}", outcome=outcome)
         for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED, Outcome.KNOWN)
@@ -110,7 +117,12 @@ def test_a_build_that_holds_another_run_is_left_alone(tmp_path: Path) -> None:
     publish(source, tmp_path)  # the same run again is no trouble
 
     with pytest.raises(NotExported, match="holds another run"):
-        publish(dataclasses.replace(source, record=dataclasses.replace(source.record, run_id="1795000000-000000")), tmp_path)
+        publish(
+            dataclasses.replace(
+                source, record=dataclasses.replace(source.record, run_id="1795000000-000000")
+            ),
+            tmp_path,
+        )
 
 
 def test_a_build_without_its_end_still_runs_and_a_broken_file_is_told(tmp_path: Path) -> None:
@@ -118,14 +130,19 @@ def test_a_build_without_its_end_still_runs_and_a_broken_file_is_told(tmp_path: 
     build = tmp_path / "logs" / source.job / str(source.build)
     publish(source, tmp_path)
     (build / "artifacts" / "junit_cri-benchmark_02.xml").write_text("<testsuites>")
-    assert board(tmp_path, source.job, {})[0].cells[f"{source.job}.Overall"].message == "Malformed artifacts: junit_cri-benchmark_02.xml"
+    assert (
+        board(tmp_path, source.job, {})[0].cells[f"{source.job}.Overall"].message
+        == "Malformed artifacts: junit_cri-benchmark_02.xml"
+    )
 
     (build / "artifacts" / "junit_cri-benchmark_02.xml").unlink()
     (build / "finished.json").unlink()
     assert board(tmp_path, source.job, {})[0].cells[f"{source.job}.Overall"].result == "RUNNING"
 
 
-@pytest.mark.parametrize(("kind", "context"), [("validation", "cri-validation"), ("benchmark", "cri-benchmark"), ("audit", "cri")])
+@pytest.mark.parametrize(
+    ("kind", "context"), [("validation", "cri-validation"), ("benchmark", "cri-benchmark"), ("audit", "cri")]
+)
 def test_the_file_name_has_a_context_and_a_thread(kind: str, context: str, tmp_path: Path) -> None:
     source = samples.benchmark()
     source = dataclasses.replace(source, record=dataclasses.replace(source.record, kind=kind))
@@ -135,7 +152,8 @@ def test_the_file_name_has_a_context_and_a_thread(kind: str, context: str, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("version", "shown"), [("1.6.20~ds1", "1.6.20~ds1"), ("2.1.9+unknown", "2.1.9"), ("v2.3.1+abcdef123", "v2.3.1+abcdef123")]
+    ("version", "shown"),
+    [("1.6.20~ds1", "1.6.20~ds1"), ("2.1.9+unknown", "2.1.9"), ("v2.3.1+abcdef123", "v2.3.1+abcdef123")],
 )
 def test_the_version_that_stands_above_a_column(version: str, shown: str) -> None:
     record = samples.benchmark().record
@@ -180,7 +198,9 @@ def test_the_configuration_names_what_is_published(tmp_path: Path) -> None:
 )
 def test_the_name_of_the_job(kind: str, version: str, given: str, job: str) -> None:
     record: RunRecord = samples.benchmark().record
-    record = dataclasses.replace(record, kind=kind, runtime=dataclasses.replace(record.runtime, version=version))
+    record = dataclasses.replace(
+        record, kind=kind, runtime=dataclasses.replace(record.runtime, version=version)
+    )
     if kind == "validation":
         record = dataclasses.replace(record, benchmark=None)
 

@@ -1,4 +1,6 @@
-"""The grid that TestGrid's updater would draw of a bucket, by the rules of its source: which files it reads, names, merging, limits."""
+"""The grid that TestGrid's updater would draw of a bucket, by the rules of its source: which files it reads,
+names, merging, limits.
+"""
 
 import json
 import re
@@ -32,7 +34,9 @@ class Column:
 
 
 def board(root: Path, job: str, group: Group) -> list[Column]:
-    """Return the columns, newest first; builds are taken by number, not beyond the one that latest-build.txt names."""
+    """Return the columns, newest first; builds are taken by number, not beyond the one that latest-build.txt
+    names.
+    """
     folder = root / "logs" / job
     newest = int((folder / "latest-build.txt").read_text())
     builds = sorted((int(path.name) for path in folder.iterdir() if path.is_dir()), reverse=True)
@@ -68,13 +72,20 @@ def _column(build: Path, job: str, group: Group) -> Column:
                     cells.setdefault(name, []).append(cell)
     merged = {name: _merge(each) for name, each in cells.items()}
     merged[f"{job}.Overall"] = _overall(started, finished, malformed, merged)
-    headers = [_header(item["configuration_value"], metadata, started) for item in group.get("column_header", [])]
+    headers = [
+        _header(item["configuration_value"], metadata, started) for item in group.get("column_header", [])
+    ]
     return Column(build.name, headers, merged)
 
 
 def _header(wanted: str, metadata: dict[str, str], started: Json) -> str:
     if wanted == "Commit" and wanted not in metadata:
-        version = metadata.get("revision") or metadata.get("repo-commit") or metadata.get("job-version") or started.get("repo-commit")
+        version = (
+            metadata.get("revision")
+            or metadata.get("repo-commit")
+            or metadata.get("job-version")
+            or started.get("repo-commit")
+        )
         return version.split("+", 1)[-1][:9] if version else "missing"
     return metadata.get(wanted, "missing")
 
@@ -83,7 +94,9 @@ def _cases(suite: ET.Element, prefix: str) -> list[tuple[str, ET.Element]]:
     """Suite names and the name of the case joined by dots; the class name plays no part."""
     name = ".".join(filter(None, (prefix, suite.get("name", ""))))
     found = [case for inner in suite.findall("testsuite") for case in _cases(inner, name)]
-    return found + [(".".join(filter(None, (name, case.get("name", "")))), case) for case in suite.findall("testcase")]
+    return found + [
+        (".".join(filter(None, (name, case.get("name", "")))), case) for case in suite.findall("testcase")
+    ]
 
 
 def _cell(case: ET.Element, group: Group) -> Cell | None:
@@ -159,7 +172,10 @@ def _overall(started: Json, finished: Json, malformed: list[str], cells: dict[st
     passed = finished.get("passed")
     if passed is None:
         return Cell("PASS" if finished.get("result") == "SUCCESS" else "FAIL", "E")
-    cell = Cell("PASS" if passed else "FAIL", metrics={"test-duration-minutes": (finished["timestamp"] - started["timestamp"]) / 60})
+    cell = Cell(
+        "PASS" if passed else "FAIL",
+        metrics={"test-duration-minutes": (finished["timestamp"] - started["timestamp"]) / 60},
+    )
     if not passed and not any(each.result == "FAIL" for each in cells.values()):
         cell.icon, cell.message = "F", "Build failed outside of test results"
     return cell
@@ -170,7 +186,9 @@ def _shown(cell: Cell) -> str:
 
 
 def drawn(columns: list[Column]) -> str:
-    """Return the grid as text: a row a line, a column for each build, newest left; `.` passed without an icon, blank without a result."""
+    """Return the grid as text: a row a line, a column for each build, newest left; `.` passed without an
+    icon, blank without a result.
+    """
     rows = list(dict.fromkeys(name for column in columns for name in column.cells))
     lines = [f"{'build':<90}" + " ".join(f"{column.build[-6:]:>8}" for column in columns)]
     for headers in zip(*(column.headers for column in columns), strict=True):

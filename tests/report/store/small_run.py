@@ -23,7 +23,9 @@ BY_LETTER = {
 }
 
 
-def small_run(verdicts: dict[str, str] | None = None, *, night: float = 0, version: str = "2.1.0", **changes: object) -> RunRecord:
+def small_run(
+    verdicts: dict[str, str] | None = None, *, night: float = 0, version: str = "2.1.0", **changes: object
+) -> RunRecord:
     """Return the run of a night, with a letter for each requirement's verdict."""
     chosen = {name: BY_LETTER[letter] for name, letter in (verdicts or {"SBX-01": "P"}).items()}
     started = STARTED + night * DAY
@@ -47,7 +49,10 @@ def small_run(verdicts: dict[str, str] | None = None, *, night: float = 0, versi
             )
             for name, outcome in chosen.items()
         ],
-        requirements={name: RequirementVerdict(outcome=outcome, aspects={name: outcome}) for name, outcome in chosen.items()},
+        requirements={
+            name: RequirementVerdict(outcome=outcome, aspects={name: outcome})
+            for name, outcome in chosen.items()
+        },
         exit_code=1 if Outcome.FAILED in chosen.values() else 0,
     )
     return dataclasses.replace(record, **changes)  # type: ignore[arg-type]  # a test names real fields

@@ -26,8 +26,15 @@ def test_a_run_is_found_with_what_it_says(tmp_path: Path) -> None:
         (entry,) = index.runs()
         names = index.requirements()
         assert update.added == ["containerd/2.1.0/1795000000"]
-        assert (entry.runtime, entry.version, entry.exit_code, entry.exit_reason) == ("containerd", "2.1.0", 1, "a MUST is broken")
-        assert {name: letter for name, letter in zip(names, entry.letters, strict=False) if letter != "."} == verdicts
+        assert (entry.runtime, entry.version, entry.exit_code, entry.exit_reason) == (
+            "containerd",
+            "2.1.0",
+            1,
+            "a MUST is broken",
+        )
+        assert {
+            name: letter for name, letter in zip(names, entry.letters, strict=False) if letter != "."
+        } == verdicts
         assert entry.reasons == {"SBX-02": "SBX-02 was not seen", "NEW-99": "NEW-99 was not seen"}
         assert names.index("SBX-01") < names.index("SBX-02"), "the catalogue's order"
         assert names[-1] == "NEW-99", "what the catalogue does not know comes last"
@@ -79,7 +86,16 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
         ('{"schema": "critests.run", "schema_version": 999999}', "newer"),
         ('{"schema": "critests.run", "schema_version": 1, "run_id": 5}', "run_id"),
     ],
-    ids=["empty", "cut off", "a list", "null", "nested too deeply", "of another schema", "of the future", "of the wrong shape"],
+    ids=[
+        "empty",
+        "cut off",
+        "a list",
+        "null",
+        "nested too deeply",
+        "of another schema",
+        "of the future",
+        "of the wrong shape",
+    ],
 )
 def test_a_damaged_run_is_named_and_left_out(tmp_path: Path, content: str, said: str) -> None:
     good = store(tmp_path, small_run())
@@ -163,7 +179,12 @@ def test_medians_and_the_highest_supported_quantile_are_kept(tmp_path: Path) -> 
     }
     operations = [
         OperationResult(
-            scenario="B-06", operation="pod cycle", dimensions={"image": "plain"}, headline=True, count=1000, quantiles=quantiles
+            scenario="B-06",
+            operation="pod cycle",
+            dimensions={"image": "plain"},
+            headline=True,
+            count=1000,
+            quantiles=quantiles,
         ),
         OperationResult(scenario="B-06", operation="pod cycle", side="b", quantiles=quantiles),
         OperationResult(scenario="B-06", operation="all failed"),
@@ -176,7 +197,12 @@ def test_medians_and_the_highest_supported_quantile_are_kept(tmp_path: Path) -> 
         ((number, of_runs),) = points.items()
         point = of_runs[entry.number]
         series = index.series()[number]
-    assert (series.scenario, series.operation, series.dimensions, series.headline) == ("B-06", "pod cycle", {"image": "plain"}, True)
+    assert (series.scenario, series.operation, series.dimensions, series.headline) == (
+        "B-06",
+        "pod cycle",
+        {"image": "plain"},
+        True,
+    )
     assert (point.count, point.median, point.low, point.high) == (1000, 0.2, 0.19, 0.21)
     assert (point.tail_at, point.tail, point.tail_low, point.tail_high) == (0.99, 0.9, 0.8, 1.0)
 
@@ -190,7 +216,10 @@ def test_capabilities_and_forms_are_kept_once_for_runs_that_agree(tmp_path: Path
     with Index.of(tmp_path)[0] as index:
         first, second = index.runs()
         assert first.facts == second.facts
-        assert index.facts(first.facts) == {"capabilities": {"events": True}, "forms": {"SBX-26/code": "NotFound"}}
+        assert index.facts(first.facts) == {
+            "capabilities": {"events": True},
+            "forms": {"SBX-26/code": "NotFound"},
+        }
 
 
 def test_runs_are_chosen_by_runtime_version_and_kind(tmp_path: Path) -> None:

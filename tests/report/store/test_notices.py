@@ -15,7 +15,9 @@ from tests.report.store.small_run import small_run, store
 
 
 def after(results: Path, *nights: str, versions: tuple[str, ...] = (), **changes: object) -> Notice:
-    """The notice of the last of several nights, each with the verdict of SBX-01; `.` is a night that did not test it."""
+    """The notice of the last of several nights, each with the verdict of SBX-01; `.` is a night that did not
+    test it.
+    """
     for night, letter in enumerate(nights):
         last = night == len(nights) - 1
         verdicts = {"SBX-02": "P"} if letter == "." else {"SBX-01": letter, "SBX-02": "P"}
@@ -64,7 +66,9 @@ def test_a_new_version_is_compared_with_the_nearest_below_it_and_is_never_flaky(
 
     assert notice.baseline is not None
     assert notice.baseline.version == "2.1.0"
-    assert [(change.state.value, change.before, change.now) for change in notice.changes] == [("broken", "passed", "failed")]
+    assert [(change.state.value, change.before, change.now) for change in notice.changes] == [
+        ("broken", "passed", "failed")
+    ]
 
 
 def test_a_run_that_could_not_be_completed_says_so_once_and_breaks_nothing(tmp_path: Path) -> None:
@@ -96,7 +100,8 @@ def test_the_document_is_bounded_and_harmless(tmp_path: Path) -> None:
 class Hook(http.server.BaseHTTPRequestHandler):
     """Keeps what it is sent, and answers as its path says."""
 
-    got: list[tuple[str, dict[str, Any]]] = []  # noqa: RUF012 - the server makes a new handler for each request
+    # the server makes a new handler for each request
+    got: list[tuple[str, dict[str, Any]]] = []  # noqa: RUF012 - see above
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -124,8 +129,12 @@ def test_a_webhook_gets_the_document_and_the_token(hook: str) -> None:
     assert Hook.got == [("Bearer abc", {"text": "hello"})]
 
 
-@pytest.mark.parametrize(("path", "said"), [("500", "answered 500"), ("302", "answered 302"), ("404", "answered 404")])
-def test_a_webhook_that_refuses_or_points_elsewhere_is_told_without_its_address(hook: str, path: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "said"), [("500", "answered 500"), ("302", "answered 302"), ("404", "answered 404")]
+)
+def test_a_webhook_that_refuses_or_points_elsewhere_is_told_without_its_address(
+    hook: str, path: str, said: str
+) -> None:
     with pytest.raises(NotDelivered, match=said) as caught:
         post(f"{hook}/{path}?key=secret", {}, token="abc")
 
@@ -135,7 +144,15 @@ def test_a_webhook_that_refuses_or_points_elsewhere_is_told_without_its_address(
 
 
 @pytest.mark.parametrize(
-    "url", ["file:///etc/passwd", "ftp://host/secret", "secret", "http://", "http://[::1/secret", "http://127.0.0.1:9/secret"]
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://host/secret",
+        "secret",
+        "http://",
+        "http://[::1/secret",
+        "http://127.0.0.1:9/secret",
+    ],
 )
 def test_an_address_that_is_none_or_where_nobody_is_is_told_without_it(url: str) -> None:
     with pytest.raises(NotDelivered, match="webhook") as caught:
@@ -147,7 +164,10 @@ def test_an_address_that_is_none_or_where_nobody_is_is_told_without_it(url: str)
 def test_a_command_gets_the_document(tmp_path: Path) -> None:
     target = tmp_path / "got.json"
 
-    hand_over([sys.executable, "-c", f"import sys; open({str(target)!r}, 'w').write(sys.stdin.read())"], {"text": "hello"})
+    hand_over(
+        [sys.executable, "-c", f"import sys; open({str(target)!r}, 'w').write(sys.stdin.read())"],
+        {"text": "hello"},
+    )
 
     assert json.loads(target.read_text()) == {"text": "hello"}
 

@@ -22,7 +22,9 @@ def test_the_newest_of_each_line_are_kept(tmp_path: Path) -> None:
 
     found = surplus(runs_of(tmp_path), now=STARTED + 5 * DAY, keep=2)
 
-    assert [each.entry.started for each in found] == [STARTED, STARTED + DAY, STARTED + 2 * DAY], "the oldest first"
+    assert [each.entry.started for each in found] == [STARTED, STARTED + DAY, STARTED + 2 * DAY], (
+        "the oldest first"
+    )
     assert "the newest 2 are kept" in found[0].reason
 
 
@@ -65,7 +67,10 @@ def test_what_is_not_the_indexed_run_any_more_is_left_alone(tmp_path: Path) -> N
     removed, left = remove(tmp_path, found)
 
     assert removed == []
-    assert ["holds run" in left["containerd/2.1.0/" + folders[0].name], "is not" in left["containerd/2.1.0/" + folders[1].name]] == [
+    assert [
+        "holds run" in left["containerd/2.1.0/" + folders[0].name],
+        "is not" in left["containerd/2.1.0/" + folders[1].name],
+    ] == [
         True,
         True,
     ]
@@ -75,7 +80,9 @@ def test_what_is_not_the_indexed_run_any_more_is_left_alone(tmp_path: Path) -> N
 
 def test_shards_become_one_run_with_their_evidence(tmp_path: Path) -> None:
     parts = [{"SBX-01": "P", "SBX-02": "F"}, {"SBX-03": "P", "SBX-04": "U"}]
-    folders = [store(tmp_path / f"shard {number}", small_run(verdicts)) for number, verdicts in enumerate(parts)]
+    folders = [
+        store(tmp_path / f"shard {number}", small_run(verdicts)) for number, verdicts in enumerate(parts)
+    ]
     record = read(folders[0])
     failed = next(test for test in record.tests if test.requirement == "SBX-02")
     object.__setattr__(failed, "evidence", evidence_name(failed.id))
