@@ -16,14 +16,14 @@ from allure_commons.model2 import TestResult as AllureResult
 
 import critests
 from critests.client.recording import Call
-from critests.fixtures.conclusion import identity_of
-from critests.fixtures.run_context import RunContext
 from critests.node.machine import fingerprint
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.evidence import CALLS_SHOWN, Budget, Evidence, read_evidence, views_of
 from critests.report.formats.allure import EVIDENCE_BUDGET, put_all, result_of, write_run_files
 from critests.report.formats.source import Source
+from critests.run.conclusion import identity_of
+from critests.run.context import RunContext
 
 OURS: Final = (
     *(

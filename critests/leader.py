@@ -17,13 +17,6 @@ import pytest
 from critests.alluredir import AllureDir
 from critests.catalogue.words import Capability
 from critests.client import EndpointError, EndpointMalformed
-from critests.fixtures import conclusion, results, selection
-from critests.fixtures.conclusion import Gathered
-from critests.fixtures.images import TestImages
-from critests.fixtures.options import Settings, UsageError
-from critests.fixtures.outcomes import Blocked, SetUpFailed
-from critests.fixtures.run_context import CannotTest, RunContext
-from critests.fixtures.session import SESSION, SuiteSession
 from critests.images.ports import RegistryPortTaken
 from critests.images.registry_client import RegistryError
 from critests.images.rootfs import BusyboxError
@@ -40,6 +33,13 @@ from critests.record.run import RunRecord
 from critests.report.exports import export
 from critests.report.progress import Progress
 from critests.report.terminal import new_console, print_summary
+from critests.run import conclusion, results, selection
+from critests.run.conclusion import Gathered
+from critests.run.context import CannotTest, RunContext
+from critests.run.options import Settings, UsageError
+from critests.run.outcomes import Blocked, SetUpFailed
+from critests.run.pulled_images import TestImages
+from critests.run.session import SESSION, SuiteSession
 
 NOT_TESTABLE = (
     CannotTest,
@@ -61,7 +61,7 @@ class Leader:
         self.allure = allure
         self.settings = settings
         self.gathered = Gathered()
-        self.known: Circumstances | None = None
+        self.rules: Circumstances | None = None
         self.begun = time.time()
         self.workers = 0
         self.interrupted = False
@@ -92,7 +92,7 @@ class Leader:
                 conclusion.known_failures(self.settings, "")
                 self.context = RunContext.begin(self.settings)
                 self._probe_what_is_required()
-                self.known = conclusion.circumstances(
+                self.rules = conclusion.circumstances(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
                 )
             except (UsageError, ExpectationsMalformed, EndpointMalformed, ValueError) as error:
@@ -102,9 +102,9 @@ class Leader:
                 self._end_context()
                 pytest.exit(str(error), returncode=int(ExitCode.NOT_TESTED))
             self.config.stash[SESSION].context = self.context
-            self.config.stash[SESSION].known = self.known
+            self.config.stash[SESSION].rules = self.rules
             if self.progress is not None:
-                self.config.stash[SESSION].told = self.progress.running
+                self.config.stash[SESSION].on_progress = self.progress.running
         return self.context
 
     def _probe_what_is_required(self) -> None:
@@ -202,7 +202,7 @@ class Leader:
     def _take(self, result: TestResult) -> None:
         self.gathered.results.append(result)
         if self.progress is not None:
-            self.progress.test(judge_alone(result, self.known))
+            self.progress.test(judge_alone(result, self.rules))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the user stopped the run; `pytest.exit` has reasons of its own."""
@@ -235,7 +235,7 @@ class Leader:
         record = conclusion.conclude(
             self.context,
             self.gathered,
-            self.known or conclusion.circumstances(self.settings, "", ""),
+            self.rules or conclusion.circumstances(self.settings, "", ""),
             arguments=sys.argv[1:],
             workers=max(1, self.workers),
             begun=self.begun,
@@ -278,18 +278,18 @@ class Leader:
 
     def _end_context(self) -> list[str]:
         context, self._ended = self.context, True
-        if context is None or context.led is None:
+        if context is None or context.owned is None:
             return []
         with _undisturbed():
             problems = context.end()
-        context.led = None
+        context.owned = None
         return problems
 
 
 def report_of(session: SuiteSession) -> dict[str, Any]:
     """Return what one process reports to the leader, as plain data."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    facts = [fact for runtime in session.runtimes for fact in runtime.capabilities.known()]
+    facts = [fact for matrix in session.capabilities for fact in matrix.known()]
     return {
         "coverage": session.recorder.coverage.to_json(),
         "facts": [[fact.name, fact.present, fact.evidence, fact.source] for fact in facts],

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 pytest.register_assert_rewrite(
-    "critests.fixtures", "critests.lifecycle", "critests.validation", "critests.benchmark"
+    "critests.run", "critests.fixtures", "critests.lifecycle", "critests.validation", "critests.benchmark"
 )
 
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
@@ -18,17 +18,17 @@ from critests.alluredir import AllureDir
 from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.client import EndpointError
-from critests.fixtures import conclusion, evidence, marks, options, results, selection
-from critests.fixtures.classification import Raw, classify, told
-from critests.fixtures.options import Settings, UsageError
-from critests.fixtures.results import Course, Phase
-from critests.fixtures.run_context import RunContext
-from critests.fixtures.session import COURSE, MADE, SESSION, SuiteSession
 from critests.leader import Leader, report_of
 from critests.record.codec import to_plain
 from critests.record.exits import ExitCode
 from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
+from critests.run import conclusion, evidence, marks, options, results, selection
+from critests.run.classification import RawOutcome, classify, told
+from critests.run.context import RunContext
+from critests.run.options import Settings, UsageError
+from critests.run.results import Phase, TestProgress
+from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
 
 pytest_plugins = [
     "critests.fixtures.session",
@@ -130,7 +130,7 @@ def _begin(config: pytest.Config) -> RunContext:
                 )
             session.context = RunContext.of_worker(session.settings, handed["critests"])
             version = session.context.version
-            session.known = conclusion.circumstances(
+            session.rules = conclusion.circumstances(
                 session.settings, version.runtime_name, version.runtime_version
             )
         else:
@@ -151,7 +151,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Note where the recorder and the runtime's log are when a test begins."""
     if selection.is_ours(item):
         session = item.config.stash[SESSION]
-        item.stash[COURSE] = Course(position=session.recorder.position, log_position=session.log.position())
+        item.stash[PROGRESS] = TestProgress(
+            position=session.recorder.position, log_position=session.log.position()
+        )
     return (yield)
 
 
@@ -171,7 +173,7 @@ def pytest_runtest_makereport(
     last phase.
     """
     report = yield
-    course = item.stash.get(COURSE, None)
+    course = item.stash.get(PROGRESS, None)
     if course is None:
         return report
     session = item.config.stash[SESSION]
@@ -197,7 +199,7 @@ def pytest_runtest_makereport(
                     selection.test_id(item),
                     session.recorder,
                     course.position,
-                    item.stash.get(MADE, None),
+                    item.stash.get(MADE_OBJECTS, None),
                     session.log,
                     course.log_position,
                 )
@@ -212,12 +214,12 @@ def pytest_runtest_makereport(
         allure = item.config.stash.get(ALLURE, None)
         if allure is not None and session.context is not None:
             allure.test(
-                judge_alone(result, session.known), session.recorder.since(course.position), session.context
+                judge_alone(result, session.rules), session.recorder.since(course.position), session.context
             )
     return report
 
 
-def _look_after(session: SuiteSession, raw: Raw, *, provoked: bool) -> Raw:
+def _look_after(session: SuiteSession, raw: RawOutcome, *, provoked: bool) -> RawOutcome:
     """Look whether the runtime still answers; if not, this test is blocked and so is everything after it.
 
     A disruptive test whose own call the runtime did not survive (`provoked`) has found that out, and keeps
@@ -235,12 +237,12 @@ def _look_after(session: SuiteSession, raw: Raw, *, provoked: bool) -> Raw:
             session.gone = f"the runtime stopped answering ({error})"
         finally:
             fresh.close()
-    return Raw(Outcome.BLOCKED, session.gone) if session.gone and not provoked else raw
+    return RawOutcome(Outcome.BLOCKED, session.gone) if session.gone and not provoked else raw
 
 
 def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:
     """Give a phase that did not pass the outcome that pytest knows for it."""
-    final = judge_alone(result, item.config.stash[SESSION].known)
+    final = judge_alone(result, item.config.stash[SESSION].rules)
     where = (str(item.path), item.location[1] or 0)
     match final.outcome:
         case Outcome.WARNED:

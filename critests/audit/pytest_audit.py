@@ -25,12 +25,12 @@ from critests.audit.matrix import SHIPPED, Entry, Matrix, MatrixError, base_name
 from critests.audit.proxy import FaultProxy
 from critests.audit.verdicts import Audit, Verdict, verdict_of
 from critests.client.endpoint import Endpoint
-from critests.fixtures.images import TestImages
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.run_context import RunContext
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.selection import is_ours
-from critests.fixtures.session import COURSE, SESSION
+from critests.run.context import RunContext
+from critests.run.pulled_images import TestImages
+from critests.run.selection import is_ours
+from critests.run.session import PROGRESS, SESSION
 
 MARK = "!"
 ENTRY = pytest.StashKey[Entry]()
@@ -280,7 +280,7 @@ class Auditor:
         report.__dict__.pop("critests", None)  # a case under a fault is no result of the runtime
         if call.when == "teardown" or (call.when == "setup" and call.excinfo is None):
             return report
-        course = item.stash.get(COURSE, None)
+        course = item.stash.get(PROGRESS, None)
         raw = course.phases[call.when].raw if course is not None else None
         verdict = verdict_of(entry, item.name.partition(MARK)[0], raw, hits)
         setattr(report, _REPORTED, verdict.to_json())

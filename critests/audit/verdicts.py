@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from critests.audit.matrix import Entry, Matrix, base_name
 from critests.catalogue.words import Outcome
-from critests.fixtures.classification import Raw
+from critests.run.classification import RawOutcome
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Verdict:
         return cls(**data)
 
 
-def verdict_of(entry: Entry, test: str, raw: Raw | None, hits: int) -> Verdict:
+def verdict_of(entry: Entry, test: str, raw: RawOutcome | None, hits: int) -> Verdict:
     """Judge whether a test noticed a fault.
 
     Args:

@@ -17,9 +17,9 @@ from critests.benchmark.sampling import FAILURES_IN_A_ROW, Cycle, Lane, Tally, W
 from critests.benchmark.scenarios import SCENARIOS, Scenario
 from critests.benchmark.target import Target
 from critests.client import Deadlines
-from critests.fixtures.marks import SCENARIO
 from critests.record.operations import OperationResult
 from critests.record.samples import HIGHER, PER_SECOND, Series
+from critests.run.marks import SCENARIO
 from critests.statistics import Plan
 
 THROUGHPUT_WINDOW_SECONDS = 2.0
@@ -77,7 +77,7 @@ class Bench:
             far.
         series: everything measured so far.
         operations: what it says.
-        told: hears a line about what goes on.
+        on_progress: hears a line about what goes on.
         empty: why operations that the scenario is about have no samples, to their names.
         broken: why sampling had to end early, or what was not done as it was said to be.
     """
@@ -90,7 +90,7 @@ class Bench:
     origin: float
     floors: Floors
     spent: Callable[[Target], Callable[[], dict[str, float]]]
-    told: Callable[[str], None] = lambda _: None
+    on_progress: Callable[[str], None] = lambda _: None
     series: list[Series] = field(default_factory=list)
     operations: list[OperationResult] = field(default_factory=list)
     empty: dict[str, list[str]] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class Bench:
                     headline,
                     plan,
                     self.order,
-                    lambda cycles: self.told(f"{self.scenario.id} {label}: {cycles} cycles"),
+                    lambda cycles: self.on_progress(f"{self.scenario.id} {label}: {cycles} cycles"),
                 )
             finally:
                 for lane, account in zip(lanes, accounts, strict=True):
@@ -307,7 +307,7 @@ class Bench:
                         team.run(window, block if len(teams) > 1 else -1, operation)
                     for target in self.targets:
                         target.sweep()
-                    self.told(
+                    self.on_progress(
                         f"{self.scenario.id} {operation} with {workers} at once: {block + 1} of {rounds}"
                         " windows"
                     )

@@ -21,17 +21,17 @@ from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
 from critests.benchmark.sides import accounts_of, opened, settings_of_other
 from critests.benchmark.target import Target
 from critests.client import EndpointError
-from critests.fixtures.conclusion import identity_of
-from critests.fixtures.options import Settings, UsageError
-from critests.fixtures.outcomes import Blocked
-from critests.fixtures.run_context import CannotTest, RunContext
-from critests.fixtures.selection import scenario_of
-from critests.fixtures.session import SESSION, SuiteSession
 from critests.images.ports import RegistryPortTaken
 from critests.node.binaries import MissingProgram
 from critests.node.throwaway import RuntimeStartFailed
 from critests.record.operations import BenchmarkFacts
 from critests.record.samples import write_samples
+from critests.run.conclusion import identity_of
+from critests.run.context import CannotTest, RunContext
+from critests.run.options import Settings, UsageError
+from critests.run.outcomes import Blocked
+from critests.run.selection import scenario_of
+from critests.run.session import SESSION, SuiteSession
 
 
 @dataclass
@@ -157,7 +157,7 @@ def bench(
         origin=benchmark_run.origin,
         floors=benchmark_run.floors,
         spent=accounts_of,
-        told=suite_session.told,
+        on_progress=suite_session.on_progress,
     )
     request.node.stash[BENCH] = (made, benchmark)
     try:

@@ -44,7 +44,7 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
             assert wrapper is not None
             wrapper.plan({"*": [Record()]})
         endpoint = Endpoint.parse(runtime.endpoint)
-        own = replace(context, endpoint=endpoint, image_endpoint=endpoint, daemon_pid=runtime.pid, led=None)
+        own = replace(context, endpoint=endpoint, image_endpoint=endpoint, daemon_pid=runtime.pid, owned=None)
         made = Target.open(own, target.handler, target.side)
         try:
             yield made, runtime

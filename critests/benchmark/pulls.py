@@ -10,12 +10,12 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.benchmark.meter import Meter, NotDone
 from critests.benchmark.target import PLAIN, Target
-from critests.fixtures.outcomes import Blocked
 from critests.images.catalogue import Changes
 from critests.images.registry_client import RegistryClient
 from critests.images.repositories import MintedImage
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.run_label import RUN_LABEL
+from critests.run.outcomes import Blocked
 
 
 def registry_of(target: Target) -> RegistryClient:

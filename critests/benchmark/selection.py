@@ -3,8 +3,8 @@
 import pytest
 
 from critests.benchmark.scenarios import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
-from critests.fixtures.options import Settings, UsageError
-from critests.fixtures.selection import BENCHMARKS, scenario_of
+from critests.run.options import Settings, UsageError
+from critests.run.selection import BENCHMARKS, scenario_of
 
 DEFAULT_PROFILE = STANDARD
 ONE_PROCESS = "benchmarks are measured by one process, as two at once would measure each other: leave out -n"

@@ -7,10 +7,10 @@ from critests.benchmark.accounting_cgroup import accounted
 from critests.benchmark.resources import snapshot
 from critests.benchmark.runtime_processes import RuntimeHidden
 from critests.benchmark.target import Target
-from critests.fixtures.options import Settings, UsageError
-from critests.fixtures.run_context import CannotTest, RunContext
-from critests.fixtures.session import SuiteSession
 from critests.node.binaries import KINDS
+from critests.run.context import CannotTest, RunContext
+from critests.run.options import Settings, UsageError
+from critests.run.session import SuiteSession
 
 HANDLER = "handler="
 
@@ -80,7 +80,7 @@ def _refuse_unknown_handler(context: RunContext, handler: str) -> None:
     Raises:
         CannotTest: it has not.
     """
-    own = context.led.runtime if context.led is not None else None
+    own = context.owned.runtime if context.owned is not None else None
     if own is not None and handler not in own.handlers:
         why = own.left_out.get(handler, "")
         known = ", ".join(name or "the default" for name in own.handlers)

@@ -18,14 +18,14 @@ from critests.catalogue.words import Capability
 from critests.client import Connection
 from critests.client.plain import PlainConnection, plain_stubs
 from critests.client.recording import failed_rpc
-from critests.fixtures.images import TestImages
-from critests.fixtures.outcomes import Unsupported
-from critests.fixtures.run_context import RunContext, tls_files
 from critests.lifecycle.cgroup_parents import CGROUP_MOUNT
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import CapabilityMatrix
+from critests.run.context import RunContext, tls_files
+from critests.run.outcomes import Unsupported
+from critests.run.pulled_images import TestImages
 
 PLAIN = "plain"
 WAITING = (

@@ -17,9 +17,9 @@ from critests.benchmark.resources import gauges, memory
 from critests.benchmark.sampling import Cycle, Tally
 from critests.benchmark.target import Target
 from critests.benchmark.workloads import pod_cycle
-from critests.fixtures.outcomes import blocked
 from critests.lifecycle.cgroup_parents import CGROUP_MOUNT
 from critests.record.samples import BYTES, COUNT, LOWER, NEITHER
+from critests.run.outcomes import blocked
 from critests.statistics import trend
 
 PODS = {"smoke": 5, "standard": 50, "full": 500}
@@ -58,7 +58,7 @@ def test_density(bench: Bench) -> None:
             for side in sides:
                 side.meter.block = block if len(sides) > 1 else -1
                 side.grow_to(goal, bench.seconds / len(sides))
-                bench.told(f"B-26 {side.target.name}: {side.pods} pods")
+                bench.on_progress(f"B-26 {side.target.name}: {side.pods} pods")
     finally:
         for side in sides:
             side.end()
@@ -156,9 +156,13 @@ def _scarce(target: Target) -> str:
     """Say what there is too little of to go on; empty where there is enough."""
     if psutil.virtual_memory().available < SPARE_BYTES:
         return f"memory ran out: less than {SPARE_BYTES >> 20} MiB available"
-    led = target.context.led
-    if led is not None and led.runtime is not None and shutil.disk_usage(led.runtime.root).free < SPARE_BYTES:
-        return f"disk space ran out: less than {SPARE_BYTES >> 20} MiB free below {led.runtime.root}"
+    owned = target.context.owned
+    if (
+        owned is not None
+        and owned.runtime is not None
+        and shutil.disk_usage(owned.runtime.root).free < SPARE_BYTES
+    ):
+        return f"disk space ran out: less than {SPARE_BYTES >> 20} MiB free below {owned.runtime.root}"
     return ""
 
 
@@ -195,8 +199,8 @@ def _gauges(target: Target) -> dict[str, float]:
     """Read what should stay the same, of the runtime's own things only: others may be at work on this
     machine.
     """
-    led = target.context.led
-    own = [led.runtime.state, led.runtime.root] if led is not None and led.runtime is not None else []
+    owned = target.context.owned
+    own = [owned.runtime.state, owned.runtime.root] if owned is not None and owned.runtime is not None else []
     read = gauges(_daemon(target), directories=own)
     name = f"critests/{target.context.run.id}"
     read["cgroups"] = float(

@@ -13,7 +13,7 @@ from critests.benchmark.bench import Bench, scenario
 from critests.benchmark.meter import CallFailed, Meter
 from critests.benchmark.sampling import Cycle, Workload
 from critests.benchmark.target import Target
-from critests.fixtures.outcomes import Unsupported
+from critests.run.outcomes import Unsupported
 
 HEARD_SECONDS = 10.0
 STREAM_SECONDS = 4 * 3600

@@ -15,7 +15,7 @@ from critests.benchmark.population import Population
 from critests.benchmark.sampling import Cycle, Tally, Workload
 from critests.benchmark.target import Target
 from critests.benchmark.workloads import pod_cycle
-from critests.fixtures.outcomes import Unsupported
+from critests.run.outcomes import Unsupported
 
 NUMBERS = {"smoke": (1, 10), "standard": (1, 10, 50), "full": (1, 10, 50, 100, 250, 500, 1000)}
 ANNOTATION_BYTES = 64 * 1024

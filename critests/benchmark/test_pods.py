@@ -12,8 +12,8 @@ from critests.benchmark.meter import Meter, NotDone
 from critests.benchmark.sampling import Cycle, Workload
 from critests.benchmark.target import Target
 from critests.benchmark.workloads import pod_cycle
-from critests.fixtures.outcomes import blocked
 from critests.lifecycle.container_log import lines, read
+from critests.run.outcomes import blocked
 
 CLOCK = ("/bin/clock",)
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")

@@ -17,8 +17,8 @@ from critests.benchmark.population import Population
 from critests.benchmark.sampling import Cycle, Workload
 from critests.benchmark.target import Target
 from critests.client.plain import PlainConnection, plain_stubs
-from critests.fixtures.outcomes import blocked
 from critests.node.throwaway import ThrowawayRuntime
+from critests.run.outcomes import blocked
 
 CONTAINERS = {"smoke": (5,), "standard": (5, 50), "full": (5, 110, 500)}
 POLL_SECONDS = 0.005
@@ -59,10 +59,10 @@ def _restarting(number: int) -> Workload:
 
 def _own(target: Target) -> ThrowawayRuntime:
     """Return the runtime that this run started; anybody else's is not ours to restart."""
-    led = target.context.led
-    if led is None or led.runtime is None:
+    owned = target.context.owned
+    if owned is None or owned.runtime is None:
         blocked("needs a throwaway runtime (--node): this one is not ours to restart")
-    return led.runtime
+    return owned.runtime
 
 
 def _restart(meter: Meter, target: Target, runtime: ThrowawayRuntime, population: Population) -> None:

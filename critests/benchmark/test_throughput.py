@@ -86,7 +86,7 @@ def test_arrivals_at_a_fixed_rate(bench: Bench) -> None:
                 for side in sides:
                     side.arrive(schedule, block if len(sides) > 1 else -1)
                     side.target.sweep()
-                bench.told(f"{bench.scenario.id} load {share:g}: {block + 1} of {rounds} schedules")
+                bench.on_progress(f"{bench.scenario.id} load {share:g}: {block + 1} of {rounds} schedules")
             note = f"{share / alone:.3g} arrivals per second"
             for side in sides:
                 bench.keep(

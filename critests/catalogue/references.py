@@ -12,7 +12,7 @@ from pathlib import Path
 from critests.catalogue.requirements import Catalogue, UnknownRequirement
 
 MARK = "requirement"
-"""Name of the decorator that carries the id of an aspect; see critests/fixtures/marks.py."""
+"""Name of the decorator that carries the id of an aspect; see critests/run/marks.py."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import click
 from critests.benchmark.client_process import environment
 from critests.benchmark.scenarios import PROFILES, SCENARIOS, in_profile
 from critests.cli.run_options import Sectioned, pytest_arguments, run_options, settings_from
-from critests.fixtures.options import CHOICE, MEASURING, OUTPUT, RULES, RUNTIME
+from critests.run.options import CHOICE, MEASURING, OUTPUT, RULES, RUNTIME
 
 INI = Path(__file__).parent.parent / "benchmark" / "pytest.ini"
 NOT_FOR_BENCHMARKS = (

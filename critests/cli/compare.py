@@ -9,7 +9,6 @@ from critests.benchmark.scenarios import PROFILES
 from critests.cli.refusals import NotPossible, share
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.cli.subjects import RunSubject, Subject, parse_subject
-from critests.fixtures.options import CHOICE, MEASURING, OUTPUT, RULES, RUNTIME
 from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.files import write_atomically
 from critests.report.comparison import (
@@ -24,6 +23,7 @@ from critests.report.comparison import (
     print_comparison,
     read_run,
 )
+from critests.run.options import CHOICE, MEASURING, OUTPUT, RULES, RUNTIME
 
 NOT_HERE: Final = (
     "--against",

@@ -13,10 +13,6 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.client import Connection, EndpointError
-from critests.fixtures.images import TestImages
-from critests.fixtures.options import CHOICE, RULES, RUNTIME
-from critests.fixtures.outcomes import Blocked, SetUpFailed
-from critests.fixtures.run_context import CannotTest, RunContext
 from critests.images.ports import RegistryPortTaken
 from critests.images.rootfs import BusyboxError
 from critests.lifecycle.run_label import RUN_LABEL
@@ -29,6 +25,10 @@ from critests.node.privileges import process_capabilities
 from critests.node.throwaway import RuntimeStartFailed
 from critests.record.run import CapabilityFact
 from critests.report.terminal import new_console
+from critests.run.context import CannotTest, RunContext
+from critests.run.options import CHOICE, RULES, RUNTIME
+from critests.run.outcomes import Blocked, SetUpFailed
+from critests.run.pulled_images import TestImages
 
 NOT_TESTED = 5
 

@@ -11,7 +11,7 @@ from critests.benchmark.load.installed import NotInstalled, check_installed
 from critests.benchmark.load.plan import Load, Mix
 from critests.benchmark.load.schedule import Arrivals
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.fixtures.options import RUNTIME, Settings
+from critests.run.options import RUNTIME, Settings
 
 NOT_TESTED, HARNESS_ERROR, USAGE = 5, 3, 4
 DEFAULT_USERS, DEFAULT_DURATION, SEARCH_FROM = 1, 60.0, 1.0
@@ -198,12 +198,12 @@ def _run(settings: Settings, values: dict[str, Any]) -> None:
     from critests.benchmark.load.display import Display, print_load  # noqa: PLC0415 - see above
     from critests.benchmark.load.front import Role, run_load  # noqa: PLC0415 - see above
     from critests.client import EndpointError, EndpointMalformed  # noqa: PLC0415 - see above
-    from critests.fixtures.options import UsageError  # noqa: PLC0415 - see above
     from critests.leader import NOT_TESTABLE  # noqa: PLC0415 - see above
     from critests.record.errors import RecordError  # noqa: PLC0415 - see above
     from critests.record.files import write  # noqa: PLC0415 - see above
     from critests.report.html import to_html  # noqa: PLC0415 - see above
     from critests.report.terminal import new_console  # noqa: PLC0415 - see above
+    from critests.run.options import UsageError  # noqa: PLC0415 - see above
 
     role = Role(
         master=values["master"],

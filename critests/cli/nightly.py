@@ -17,7 +17,6 @@ import click
 
 from critests.cli.dashboard import links, said
 from critests.cli.results import Age, StoreProblem, open_index
-from critests.fixtures.options import OPTIONS, RUNTIME
 from critests.record.errors import RecordError
 from critests.record.exits import ExitCode
 from critests.report.dashboard import Options, build
@@ -25,6 +24,7 @@ from critests.report.formats import FORMATS, NotExported, load
 from critests.report.notices import NotDelivered, Notice, hand_over, notice_of, post, to_json
 from critests.report.store import Index, RunEntry, remove, surplus
 from critests.report.texts import one_line, plural
+from critests.run.options import OPTIONS, RUNTIME
 
 WEBHOOK, TOKEN = "CRITESTS_WEBHOOK", "CRITESTS_WEBHOOK_TOKEN"
 LOCK_FILE: Final = ".nightly.lock"

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from critests.cli.run_options import Sectioned, pytest_arguments, run_options, settings_from
-from critests.fixtures.options import CHOICE, OUTPUT, RULES, RUNTIME
+from critests.run.options import CHOICE, OUTPUT, RULES, RUNTIME
 
 INI = Path(__file__).parent.parent / "validation" / "pytest.ini"
 EPILOG = """\b

@@ -1,4 +1,4 @@
-"""The options of a run, as click options; what they mean is said once, in `critests.fixtures.options`."""
+"""The options of a run, as click options; what they mean is said once, in `critests.run.options`."""
 
 import dataclasses
 from collections import defaultdict
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from critests.fixtures.options import OPTIONS, Option, Settings, UsageError
+from critests.run.options import OPTIONS, Option, Settings, UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,7 +10,7 @@ import critests.validation
 from critests.audit.matrix import Matrix, MatrixError, load
 from critests.audit.verdicts import Audit, verdict_of
 from critests.catalogue.words import Outcome
-from critests.fixtures.classification import Raw
+from critests.run.classification import RawOutcome
 
 GOOD = """
 [[fault]]
@@ -108,17 +108,17 @@ def test_the_suites_own_matrix_names_tests_that_exist() -> None:
 
 def test_a_test_has_noticed_only_what_broke_its_promise_while_the_fault_acted(tmp_path: Path) -> None:
     one = matrix(tmp_path).entries[0]
-    assert verdict_of(one, "test_a", Raw(Outcome.FAILED, "no"), 1).noticed
-    assert not verdict_of(one, "test_a", Raw(Outcome.FAILED), 0).noticed
+    assert verdict_of(one, "test_a", RawOutcome(Outcome.FAILED, "no"), 1).noticed
+    assert not verdict_of(one, "test_a", RawOutcome(Outcome.FAILED), 0).noticed
     assert not verdict_of(one, "test_a", None, 1).noticed
     for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED, Outcome.ERROR):
-        assert not verdict_of(one, "test_a", Raw(outcome), 1).noticed
+        assert not verdict_of(one, "test_a", RawOutcome(outcome), 1).noticed
 
 
 def test_one_case_of_a_test_is_enough_unless_the_matrix_names_the_case(tmp_path: Path) -> None:
     read = matrix(tmp_path)
     one, two = read.entries
-    seen, unseen = Raw(Outcome.FAILED), None
+    seen, unseen = RawOutcome(Outcome.FAILED), None
     audit = Audit(
         verdicts=[
             verdict_of(one, "test_b[x]", unseen, 1),

@@ -17,7 +17,7 @@ import grpc
 import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.outcomes import unsupported
+from critests.run.outcomes import unsupported
 
 
 def version(runtime):

@@ -9,7 +9,7 @@ import pytest
 import critests.benchmark
 from critests.benchmark.scenarios import PROFILES, SCENARIOS, in_profile, seconds_each
 from critests.benchmark.selection import chosen, profile_of
-from critests.fixtures.options import OPTIONS, Settings, UsageError
+from critests.run.options import OPTIONS, Settings, UsageError
 
 FOLDER = Path(critests.benchmark.__file__).parent
 

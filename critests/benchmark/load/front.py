@@ -19,11 +19,6 @@ from critests import catalogue
 from critests.benchmark.load import processes
 from critests.benchmark.load.outcome import Outcome, operations_of, outcome_of, write_measured
 from critests.benchmark.load.plan import Load, LoadResult, MasterPlan, WorkerPlan, read_plan, write_plan
-from critests.fixtures.conclusion import identity_of
-from critests.fixtures.images import TestImages
-from critests.fixtures.options import Settings
-from critests.fixtures.outcomes import Blocked, SetUpFailed
-from critests.fixtures.run_context import CannotTest, RunContext
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.machine import fingerprint
@@ -31,6 +26,11 @@ from critests.record.identity import RuntimeIdentity
 from critests.record.layout import RunFolder, new_run_folder
 from critests.record.operations import BenchmarkFacts
 from critests.record.run import RunRecord, Timing
+from critests.run.conclusion import identity_of
+from critests.run.context import CannotTest, RunContext
+from critests.run.options import Settings
+from critests.run.outcomes import Blocked, SetUpFailed
+from critests.run.pulled_images import TestImages
 
 STOP_SECONDS = 30.0
 """How long the master may take to end after it was told to."""

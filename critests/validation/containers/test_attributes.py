@@ -11,11 +11,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime, refusal
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
 from critests.node.capabilities import NO_SUCH_ID
+from critests.run.marks import requirement, requires
 
 LABELS = {"plain": "value", "empty": "", "app.example.com/part-of": "a.b-c_d"}
 ANNOTATIONS = {"plain": "value", "example.com/json": '{"a": [1, "ä"]}', "empty": "", "lines": "one\ntwo"}

@@ -8,9 +8,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import WAITING, ContainerFactory
-from critests.fixtures.marks import requirement, slow
 from critests.fixtures.runtime import Runtime, refusal
 from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
+from critests.run.marks import requirement, slow
 
 Observe = Callable[[str], None]
 Ended = int | grpc.StatusCode

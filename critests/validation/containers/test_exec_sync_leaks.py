@@ -9,10 +9,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import WAITING, shell
-from critests.fixtures.marks import disruptive, requirement, slow
-from critests.fixtures.outcomes import blocked
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.lifecycle.containers import Container
+from critests.run.marks import disruptive, requirement, slow
+from critests.run.outcomes import blocked
 
 BATCHES, BATCH = 10, 10
 WARM_UP_BATCHES = 2

@@ -11,11 +11,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
 from critests.fixtures.containers import WAITING, ContainerFactory, shell
-from critests.fixtures.marks import disruptive, requirement, slow
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.run_context import tls_files
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
+from critests.run.context import tls_files
+from critests.run.marks import disruptive, requirement, slow
 
 Observe = Callable[[str], None]
 

@@ -6,10 +6,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import WAITING, ContainerFactory
-from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.containers import Container
+from critests.run.marks import requirement
 
 POD_PID = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
 LIMIT_BYTES = 24 << 20

@@ -12,11 +12,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import ContainerConfigFactory, creation
 from critests.fixtures.images import TestRegistry
-from critests.fixtures.made import Made
-from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.made_objects import MadeObjects
+from critests.run.marks import requirement
 
 ABSENT = ["/bin/critests-no-such-program"]
 NOT_EXECUTABLE = ["/etc/passwd"]
@@ -47,7 +47,7 @@ def listed(runtime: Runtime, container: Container) -> list[cri.Container]:
 
 
 @pytest.fixture
-def attempt(runtime: Runtime, sandbox: Sandbox, made: Made) -> Try:
+def attempt(runtime: Runtime, sandbox: Sandbox, made: MadeObjects) -> Try:
     """Create and start a container, and say which of the two failed."""
 
     def run(config: cri.ContainerConfig) -> Attempt:

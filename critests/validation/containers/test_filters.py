@@ -9,11 +9,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import NO_SUCH_ID
+from critests.run.marks import requirement
 
 STATES = [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED]
 NAMES = ["created", "running", "ended"]

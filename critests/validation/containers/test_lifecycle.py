@@ -14,14 +14,15 @@ from critests.fixtures.containers import (
     ContainerFactory,
     creation,
 )
-from critests.fixtures.images import TestImages, TestRegistry
-from critests.fixtures.marks import requirement
-from critests.fixtures.outcomes import blocked
+from critests.fixtures.images import TestRegistry
 from critests.fixtures.runtime import Runtime, refusal
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import NO_SUCH_ID
+from critests.run.marks import requirement
+from critests.run.outcomes import blocked
+from critests.run.pulled_images import TestImages
 
 REFERENCES: dict[str, Callable[[ImageName, cri.Image], str]] = {
     "reference that the pull returned": lambda name, _: name.reference,

@@ -10,12 +10,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement, slow
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle import container_log
 from critests.lifecycle.container_log import LogRecord
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, slow
 
 Configure = Callable[..., cri.ContainerConfig]
 Adopt = Callable[[str, Sandbox, cri.ContainerConfig], Container]

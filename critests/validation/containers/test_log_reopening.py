@@ -8,11 +8,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime, refusal
 from critests.lifecycle import container_log
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement
 
 DRAIN_SECONDS = 10.0
 EARLIER = b"2026-01-02T03:04:05.123456789Z stdout F earlier\n"

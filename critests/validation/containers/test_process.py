@@ -8,13 +8,13 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol
 from critests.fixtures.containers import WAITING, ContainerFactory
-from critests.fixtures.images import TestImages
-from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime, refusal
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.fixtures.streaming import SessionFactory
 from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.run.pulled_images import TestImages
 
 Configure = Callable[..., cri.ContainerConfig]
 Adopt = Callable[[str, Sandbox, cri.ContainerConfig], Container]

@@ -8,9 +8,9 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import WAITING, ContainerFactory
-from critests.fixtures.marks import requirement, requires
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
 
 DEVICES = {
     "null": "1:3",

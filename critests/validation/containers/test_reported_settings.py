@@ -8,9 +8,9 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
+from critests.run.marks import requirement, requires
 
 
 def status_of(runtime: Runtime, container: Container) -> cri.ContainerStatus:

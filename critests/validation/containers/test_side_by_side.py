@@ -16,10 +16,10 @@ from critests.fixtures.containers import (
     creation,
 )
 from critests.fixtures.images import TestRegistry
-from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
 
 
 @requirement("CTR-34")

@@ -7,9 +7,9 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import ContainerFactory
 from critests.fixtures.images import TestRegistry
-from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
+from critests.run.marks import requirement
 
 
 def listed_states(runtime: Runtime, container: Container) -> list[int]:

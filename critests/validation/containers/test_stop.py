@@ -12,14 +12,14 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import FOREVER, IGNORING, ContainerFactory
-from critests.fixtures.marks import requirement, requires, slow
-from critests.fixtures.outcomes import blocked
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.containers import Container
 from critests.lifecycle.freezer import Freezer
 from critests.lifecycle.process import host_processes
 from critests.node.capabilities import NO_SUCH_ID
+from critests.run.marks import requirement, requires, slow
+from critests.run.outcomes import blocked
 
 TREE = (
     "setsid sh -c 'sleep 1000; : {mark}' & sh -c 'sleep 1000; : {mark}' & trap 'exit 0' TERM; echo ready;"

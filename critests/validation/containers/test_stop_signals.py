@@ -15,10 +15,11 @@ from critests.fixtures.containers import (
     ContainerFactory,
     creation,
 )
-from critests.fixtures.images import TestImages, TestRegistry
-from critests.fixtures.marks import requirement, requires
+from critests.fixtures.images import TestRegistry
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.run.pulled_images import TestImages
 
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
 SIGNALS = {

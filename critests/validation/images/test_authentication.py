@@ -9,9 +9,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.images import LookUp, TestRegistry, pulling
-from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime, refusal
 from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
+from critests.run.marks import requirement
 
 USERNAME, PASSWORD = "critests-user", "critests:pass word"
 WRONG = "wrong"

@@ -9,10 +9,10 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.images import TestRegistry
-from critests.fixtures.marks import requirement, requires, slow
 from critests.fixtures.runtime import Runtime
 from critests.images.catalogue import Changes
 from critests.lifecycle.requests import ImageName
+from critests.run.marks import requirement, requires, slow
 
 Usage = Callable[[], cri.FilesystemUsage]
 

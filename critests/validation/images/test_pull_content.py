@@ -6,10 +6,10 @@ import pytest
 
 from critests.fixtures.containers import ContainerFactory
 from critests.fixtures.images import LookUp, TestRegistry, pulling
-from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime
 from critests.images.faults import Fault, FaultKind, Scope
 from critests.lifecycle.requests import ImageName
+from critests.run.marks import requirement
 
 LONG_PATH = (
     "/archive/long/" + "/".join(["directory-with-a-name-of-forty-characters"] * 4) + "/file-" + "n" * 120

@@ -8,10 +8,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.images import ListedImages, LookUp, TestRegistry, pulling
-from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime, refusal
 from critests.images.faults import Fault, FaultKind, Scope
 from critests.images.repositories import MintedImage
+from critests.run.marks import requirement
 
 INVALID_REFERENCES = {
     "capital letters in the repository": "{registry}/Critests/PLAIN:1",

@@ -7,10 +7,10 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import AdoptContainer, ContainerConfigFactory, ContainerFactory, creation
 from critests.fixtures.images import ListedImages, LookUp, TestRegistry, pulling
-from critests.fixtures.marks import requirement
 from critests.fixtures.runtime import Runtime
 from critests.images.catalogue import Changes
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement
 
 
 def removing(reference: str) -> cri.RemoveImageRequest:

@@ -9,11 +9,12 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.images import ListedImages, LookUp, TestImages, TestRegistry
-from critests.fixtures.marks import requirement, requires
+from critests.fixtures.images import ListedImages, LookUp, TestRegistry
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.run.pulled_images import TestImages
 
 Entry = Callable[[str], cri.Image]
 

@@ -8,12 +8,12 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import ContainerFactory, yielding
-from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
 from critests.validation.networking.connections import (
     datagram,
     free_port,

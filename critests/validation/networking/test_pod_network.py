@@ -10,11 +10,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
 from critests.validation.networking.connections import connected, echo, heard
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]

@@ -12,8 +12,8 @@ import pytest
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.marks import disruptive, requirement
 from critests.fixtures.own_runtime import OwnRuntime
+from critests.run.marks import disruptive, requirement
 
 WITHOUT_METADATA = cri.PodSandboxConfig(hostname="nobody", linux=cri.LinuxPodSandboxConfig())
 POINTLESS: Mapping[str, tuple[str, Message]] = MappingProxyType(

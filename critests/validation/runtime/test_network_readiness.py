@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.marks import disruptive, requirement
-from critests.fixtures.outcomes import Blocked
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.lifecycle.waiting import ConditionNotMet
+from critests.run.marks import disruptive, requirement
+from critests.run.outcomes import Blocked
 
 Readiness = dict[str, bool]
 READINESS_SECONDS = 15.0

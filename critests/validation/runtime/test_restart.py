@@ -6,9 +6,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import WAITING, shell
-from critests.fixtures.marks import disruptive, requirement
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.lifecycle.containers import Container
+from critests.run.marks import disruptive, requirement
 
 ENDS = [signal.SIGTERM, signal.SIGKILL]
 ends_of_the_daemon = pytest.mark.parametrize("end", ENDS, ids=["in order", "killed"])

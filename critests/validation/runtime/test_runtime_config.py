@@ -9,11 +9,11 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import WAITING, ContainerFactory
-from critests.fixtures.marks import requirement, requires
-from critests.fixtures.outcomes import blocked
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 

@@ -10,11 +10,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import IGNORING, ContainerFactory, shell
-from critests.fixtures.marks import disruptive, requirement
-from critests.fixtures.outcomes import unsupported
 from critests.fixtures.runtime import Runtime, refusal
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import disruptive, requirement
+from critests.run.outcomes import unsupported
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 

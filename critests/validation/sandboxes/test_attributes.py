@@ -9,11 +9,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement, requires
-from critests.fixtures.outcomes import unsupported
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import unsupported
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 Listed = Callable[[Sandbox], cri.PodSandbox]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.made import Made
-from critests.fixtures.marks import requirement
-from critests.fixtures.outcomes import setting_up
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import may_change, may_join_network
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.made_objects import MadeObjects
+from critests.run.marks import requirement
+from critests.run.outcomes import setting_up
 
 OURS = f"critests-{secrets.token_hex(4)}.example"
 """Prefix of label keys that no other worker and no other run on the runtime uses."""
@@ -44,7 +44,7 @@ Found = Callable[..., set[str]]
 def population(runtime: Runtime) -> Iterator[Population]:
     """Three sandboxes that differ in labels and state."""
     may_change(runtime)
-    made = Made()
+    made = MadeObjects()
 
     def make(role: str, tier: str, **more: str) -> Sandbox:
         config = runtime.requests.sandbox(f"{role}-{tier}", labels={ROLE: role, TIER: tier, **more})

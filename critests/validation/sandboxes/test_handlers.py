@@ -7,10 +7,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement
-from critests.fixtures.outcomes import blocked, unsupported
 from critests.fixtures.runtime import Runtime, refusal
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement
+from critests.run.outcomes import blocked, unsupported
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 

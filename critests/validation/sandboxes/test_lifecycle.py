@@ -12,11 +12,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.marks import requirement, requires
-from critests.fixtures.outcomes import blocked
 from critests.fixtures.runtime import Runtime, refusal
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 IMPOSSIBLE_SYSCTLS = {"net.critests.there_is_no_such_switch": "1"}

@@ -11,12 +11,12 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import IGNORING, ContainerFactory, shell
-from critests.fixtures.marks import requirement, requires
-from critests.fixtures.outcomes import blocked, unsupported
 from critests.fixtures.runtime import Runtime, refusal
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.remains import mount_table
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked, unsupported
 
 HONOURING = "trap 'exit 0' TERM; echo ready; while :; do sleep 3600 & wait $!; done"
 STUBBORN = f"echo ready; {IGNORING}"

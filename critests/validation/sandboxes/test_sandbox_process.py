@@ -9,10 +9,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.marks import requirement, requires
-from critests.fixtures.outcomes import blocked
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
 
 Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 

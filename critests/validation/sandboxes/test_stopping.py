@@ -10,12 +10,12 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import IGNORING, ContainerFactory
-from critests.fixtures.marks import requirement, requires
-from critests.fixtures.outcomes import blocked, unsupported
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.remains import mount_table
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked, unsupported
 
 HONOURING = "trap 'exit 3' TERM; echo ready; while :; do sleep 3600 & wait $!; done"
 """Ends with 3 at SIGTERM, as soon as it has said that it is ready."""

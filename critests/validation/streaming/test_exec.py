@@ -11,10 +11,10 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol, Stream
 from critests.fixtures.containers import ContainerFactory, shell
-from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.streaming import SessionFactory
 from critests.lifecycle.containers import Container
+from critests.run.marks import requirement, requires
 
 Observe = Callable[[str], None]
 Ending = Callable[[cri.ExecRequest], str]

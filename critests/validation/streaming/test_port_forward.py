@@ -13,12 +13,12 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
 from critests.fixtures.containers import ContainerFactory, yielding
-from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.fixtures.streaming import ForwardFactory
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
 
 Observe = Callable[[str], None]
 Serve = Callable[..., Container]

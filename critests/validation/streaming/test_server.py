@@ -15,10 +15,10 @@ from critests.client.streaming.session import V4
 from critests.client.streaming.sessions import open_remote_command
 from critests.client.streaming.streams import Protocol, Stream
 from critests.fixtures.containers import shell
-from critests.fixtures.marks import requirement, requires
 from critests.fixtures.runtime import Runtime, refusal
 from critests.fixtures.streaming import SessionFactory
 from critests.lifecycle.containers import Container
+from critests.run.marks import requirement, requires
 
 Observe = Callable[[str], None]
 Refused = Callable[..., UpgradeRefused]

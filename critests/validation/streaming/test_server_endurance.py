@@ -11,11 +11,11 @@ from critests.client.streaming.errors import CannotConnect, SessionEnded
 from critests.client.streaming.sessions import RemoteCommand, open_remote_command
 from critests.client.streaming.streams import Protocol, Stream
 from critests.fixtures.containers import WAITING, shell
-from critests.fixtures.marks import disruptive, requirement, slow
-from critests.fixtures.outcomes import SetUpFailed
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.streaming import GOODBYE_SECONDS, SESSION_SECONDS
 from critests.lifecycle.containers import Container
+from critests.run.marks import disruptive, requirement, slow
+from critests.run.outcomes import SetUpFailed
 
 Catting = Callable[[Container], RemoteCommand]
 

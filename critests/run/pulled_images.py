@@ -1,0 +1,73 @@
+"""The suite's images in the runtime's hands: each is pulled once, for all tests that only use it."""
+
+from dataclasses import dataclass, field
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.client.recording import failed_rpc
+from critests.images.catalogue import image_spec
+from critests.images.registry_client import repository_of
+from critests.lifecycle.requests import ImageName
+from critests.lifecycle.run_label import RUN_LABEL
+from critests.node.registry_access import how_to_allow
+from critests.run.context import RunContext
+from critests.run.outcomes import Blocked, SetUpFailed, blocked
+
+PLAIN = "plain"
+UNREACHABLE = "the runtime does not reach the suite's registry"
+
+
+@dataclass
+class TestImages:
+    """The images of the suite, by their names in its catalogue.
+
+    Attributes:
+        connection: to the runtime.
+        context: the run.
+    """
+
+    __test__ = False  # the name is no invitation for pytest
+
+    connection: Connection
+    context: RunContext
+    _pulled: dict[str, ImageName] = field(default_factory=dict)
+
+    def pull(self, name: str = PLAIN) -> ImageName:
+        """Return an image that the runtime holds, for tests that only use it; it is pulled once per worker
+        and never removed by a test.
+        """
+        if name not in self._pulled:
+            self._pulled[name] = self._pull(name)
+        return self._pulled[name]
+
+    def _pull(self, name: str) -> ImageName:
+        prefix = self.context.settings.text("--image-prefix")
+        registry = self.context.registry
+        if prefix or registry is None:
+            if not prefix:
+                blocked("the test needs an image, and this run serves none (--read-only)")
+            written = f"{prefix.rstrip('/')}/{name}:{image_spec(name).tags[0]}"
+        else:
+            minted = registry.mint(
+                name, repository_of(self.context.run.id, name), labels={RUN_LABEL: self.context.run.id}
+            )
+            written = minted.reference
+        try:
+            answer = self.connection.images.PullImage(
+                cri.PullImageRequest(image=cri.ImageSpec(image=written, user_specified_image=written))
+            )
+        except grpc.RpcError as error:
+            if (
+                registry is not None
+                and not prefix
+                and not registry.requests(repository_of(self.context.run.id, name))
+            ):
+                why = f"{UNREACHABLE} at {registry.address} ({error.details()})"
+                msg = f"{why}. {how_to_allow(registry.address)}"
+                raise Blocked(msg) from error
+            raise SetUpFailed(
+                failed_rpc(error), f"{written}: {error.code().name}: {error.details()}"
+            ) from error
+        return ImageName(answer.image_ref, written)

@@ -1,0 +1,57 @@
+"""What one pytest process holds for the suite."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from critests.client import Recorder
+from critests.node.capabilities import CapabilityMatrix
+from critests.record.judgement import Circumstances
+from critests.record.operations import BenchmarkFacts, OperationResult
+from critests.run.context import RunContext
+from critests.run.evidence import RuntimeLog
+from critests.run.made_objects import MadeObjects
+from critests.run.options import Settings
+from critests.run.results import TestProgress
+
+
+@dataclass
+class SuiteSession:
+    """What one pytest process holds.
+
+    Attributes:
+        settings: the user's options.
+        recorder: of every call that this process makes.
+        context: the run; None until something needs it.
+        begin: returns the run's context, beginning the run if need be.
+        rules: what a judgement needs that is known before the first test.
+        problems: what could not be removed.
+        capabilities: what tests were given to ask, one matrix per handler.
+        gone: why the runtime cannot be tested any more; empty while it answers.
+        operations: what benchmarks measured.
+        benchmark: how they measured it; None until one begins.
+        on_progress: hears a line about what goes on in a long test.
+    """
+
+    settings: Settings
+    begin: Callable[[], RunContext]
+    recorder: Recorder = field(default_factory=Recorder)
+    context: RunContext | None = None
+    rules: Circumstances | None = None
+    problems: list[str] = field(default_factory=list)
+    capabilities: list[CapabilityMatrix] = field(default_factory=list)
+    gone: str = ""
+    operations: list[OperationResult] = field(default_factory=list)
+    benchmark: BenchmarkFacts | None = None
+    on_progress: Callable[[str], None] = lambda _: None
+
+    @property
+    def log(self) -> RuntimeLog:
+        """The runtime's log."""
+        return RuntimeLog(self.context.runtime_log if self.context else "")
+
+
+SESSION = pytest.StashKey[SuiteSession]()
+PROGRESS = pytest.StashKey[TestProgress]()
+MADE_OBJECTS = pytest.StashKey[MadeObjects]()
