@@ -6,9 +6,8 @@
 
 import os
 import sys
-from pathlib import Path
 
-SUITE = Path(__file__).parent.parent / "validation"
+from critests.run.selection import SUITE
 
 
 def command(arguments: list[str]) -> list[str]:

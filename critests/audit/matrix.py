@@ -1,17 +1,15 @@
-"""Which fault breaks which promise, and which tests must notice: the files in `faults/`, one per module of
-tests.
+"""Which fault breaks which promise, and which tests must notice.
+
+The faults for the tests of `test_stop.py` are in `test_stop.faults.toml` beside it:
 
     [[fault]]
     id = "sandbox-filter-state-ignored"
     break = "ListPodSandbox.request.filter.state: clear"      # or a list of faults that are set together
     promise = "a sandbox filter with a state selects by it"
     turns_red = ["test_list_sandboxes_filters_by_state"]      # with [param] where it must be this very case
-    during = "call"                                           # optional; the default, "all", includes the
-    test's own set-up;
-                                                              # "restart": once a runtime of the test's own
-                                                              was restarted
-    spoils = true                                             # optional; shared fixtures are made anew
-    afterwards
+    during = "call"     # optional; "all", the default, includes the test's own set-up;
+                        # "restart": once a runtime of the test's own was restarted
+    spoils = true       # optional; shared fixtures are made anew afterwards
 
 A test without its parameters is turned red if any of its cases is.
 """
@@ -24,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from critests.audit.faults import AnyFault, FaultError, parse_fault
+from critests.run.selection import SUITE
 
-SHIPPED = Path(__file__).with_name("faults")
+SUFFIX = ".faults.toml"
 DURING = ("all", "call", "restart")
 _KEYS = {"id", "break", "promise", "turns_red", "during", "spoils"}
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -96,22 +95,34 @@ def base_name(test: str) -> str:
     return test.partition("[")[0]
 
 
-def load(file: Path = SHIPPED) -> Matrix:
-    """Read a matrix: one file, or all files of a folder.
+def beside(module: Path) -> Path:
+    """Return where the faults for a module of tests are; the file need not exist."""
+    return module.with_suffix(SUFFIX)
+
+
+def load(*places: Path) -> Matrix:
+    """Read the faults for some tests, by default for those of the suite.
+
+    Args:
+        places: folders, with all their subfolders, and files.
 
     Raises:
         MatrixError: something in it is wrong; with file and line.
     """
     entries: list[Entry] = []
-    places: dict[str, str] = {}
-    for part in sorted(file.glob("*.toml")) if file.is_dir() else [file]:
-        for entry in _read(part):
-            if entry.id in places:
-                msg = f"{entry.where}: the id {entry.id!r} is taken by {places[entry.id]}"
+    taken: dict[str, str] = {}
+    for file in dict.fromkeys(file.resolve() for place in places or (SUITE,) for file in _files(place)):
+        for entry in _read(file):
+            if entry.id in taken:
+                msg = f"{entry.where}: the id {entry.id!r} is taken by {taken[entry.id]}"
                 raise MatrixError(msg)
-            places[entry.id] = entry.where
+            taken[entry.id] = entry.where
             entries.append(entry)
     return Matrix(tuple(entries))
+
+
+def _files(place: Path) -> list[Path]:
+    return sorted(place.rglob(f"*{SUFFIX}")) if place.is_dir() else [place]
 
 
 def _read(file: Path) -> list[Entry]:

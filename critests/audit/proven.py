@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from critests.audit.matrix import base_name
-
-SUITE = Path(__file__).parent.parent / "validation"
+from critests.run.selection import SUITE
 
 
 def written_tests(suite: Path = SUITE) -> set[str]:

@@ -15,13 +15,14 @@ import contextlib
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 from critests.audit.faults import FaultError, parse_fault
-from critests.audit.matrix import SHIPPED, Entry, Matrix, MatrixError, base_name, load
+from critests.audit.matrix import SUFFIX, Entry, Matrix, MatrixError, base_name, beside, load
 from critests.audit.proxy import FaultProxy
 from critests.audit.verdicts import Audit, Verdict, verdict_of
 from critests.client.endpoint import Endpoint
@@ -29,7 +30,7 @@ from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.run.context import RunContext
 from critests.run.pulled_images import TestImages
-from critests.run.selection import is_ours
+from critests.run.selection import SUITE, is_ours
 from critests.run.session import PROGRESS, SESSION
 
 MARK = "!"
@@ -47,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--cri-audit-matrix",
         metavar="FILE",
-        help="faults and the tests that must notice (default: the suite's own)",
+        help="faults and the tests that must notice (default: *.faults.toml beside the tests)",
     )
     group.addoption(
         "--cri-audit-fault",
@@ -94,13 +95,26 @@ def _matrix(config: pytest.Config) -> Matrix | None:
     if config.getoption("cri_audit_try"):
         return None
     given = config.getoption("cri_audit_matrix")
-    matrix = load(Path(given) if given else SHIPPED)
+    matrix = load(Path(given)) if given else load(SUITE, *_faults_of_others(config))
     wanted = config.getoption("cri_audit_fault")
     unknown = set(wanted) - {entry.id for entry in matrix.entries}
     if unknown:
         msg = f"--cri-audit-fault {min(unknown)}: no fault has this id"
         raise MatrixError(msg)
     return Matrix(tuple(entry for entry in matrix.entries if not wanted or entry.id in wanted))
+
+
+def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
+    """Yield the files of faults beside the tests that the user named, where pytest looks for tests."""
+    skipped = config.getini("norecursedirs")
+    for argument in config.args:
+        path = config.invocation_params.dir / argument.partition("::")[0]
+        if path.is_file() and beside(path).exists():
+            yield beside(path)
+        for file in path.rglob(f"*{SUFFIX}"):
+            folders = file.relative_to(path).parts[:-1]
+            if not any(fnmatch(folder, pattern) for folder in folders for pattern in skipped):
+                yield file
 
 
 class Auditor:

@@ -1,16 +1,16 @@
-"""The matrix of faults: what it reads, what it refuses, and that the suite's own fits the suite."""
+"""The matrix of faults: what it reads, what it refuses, and that each module of the suite has its own."""
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
-import critests.validation
-from critests.audit.matrix import Matrix, MatrixError, load
+from critests.audit.matrix import SUFFIX, Matrix, MatrixError, beside, load
 from critests.audit.verdicts import Audit, verdict_of
+from critests.catalogue.references import references_below
 from critests.catalogue.words import Outcome
 from critests.run.classification import RawOutcome
+from critests.run.selection import SUITE
 
 GOOD = """
 [[fault]]
@@ -46,10 +46,12 @@ def test_what_is_read(tmp_path: Path) -> None:
     assert two.where == f"{tmp_path / 'faults.toml'}:8"
 
 
-def test_all_files_of_a_folder(tmp_path: Path) -> None:
-    write(tmp_path / "a.toml", GOOD)
-    write(tmp_path / "b.toml", GOOD.replace("one", "three").replace("two", "four"))
-    assert [entry.id for entry in load(tmp_path).entries] == ["one", "two", "three", "four"]
+def test_all_files_of_a_folder_and_of_those_below_it(tmp_path: Path) -> None:
+    write(tmp_path / "test_a.faults.toml", GOOD)
+    write(tmp_path / "not_faults.toml", "")
+    write(tmp_path / "area/test_b.faults.toml", GOOD.replace("one", "three").replace("two", "four"))
+    assert [entry.id for entry in load(tmp_path).entries] == ["three", "four", "one", "two"]
+    assert len(load(tmp_path, tmp_path / "test_a.faults.toml").entries) == 4
 
 
 def test_which_fault_is_for_which_test(tmp_path: Path) -> None:
@@ -88,22 +90,21 @@ def test_a_missing_file(tmp_path: Path) -> None:
         load(tmp_path / "none.toml")
 
 
-def suite_tests() -> set[str]:
-    names = set()
-    for file in Path(critests.validation.__path__[0]).rglob("test_*.py"):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        names |= {
-            node.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-        }
-    return names
+@pytest.mark.parametrize(
+    "module", sorted(SUITE.rglob("test_*.py")), ids=lambda path: path.relative_to(SUITE).as_posix()
+)
+def test_the_faults_for_a_module_are_beside_it_and_for_all_of_its_tests(module: Path) -> None:
+    tests = {
+        reference.name for reference in references_below(module.parent) if reference.file == Path(module.name)
+    }
+    faults = load(beside(module))
+    assert faults.coverage(tests) == []
+    assert [(entry.where, name) for entry, name in faults.unknown(tests)] == []
 
 
-def test_the_suites_own_matrix_names_tests_that_exist() -> None:
-    shipped = load()
-    assert shipped.entries
-    assert [(entry.where, name) for entry, name in shipped.unknown(suite_tests())] == []
+def test_every_file_of_faults_is_beside_a_module() -> None:
+    modules = {beside(module) for module in SUITE.rglob("test_*.py")}
+    assert set(SUITE.rglob(f"*{SUFFIX}")) - modules == set()
 
 
 def test_a_test_has_noticed_only_what_broke_its_promise_while_the_fault_acted(tmp_path: Path) -> None:

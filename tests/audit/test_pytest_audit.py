@@ -117,7 +117,7 @@ def endpoint() -> Iterator[str]:
 
 def audit(directory: Path, endpoint: str, *arguments: str) -> tuple[int, str, dict[str, Any]]:
     (directory / "test_small.py").write_text(SUITE, encoding="utf-8")
-    (directory / "matrix.toml").write_text(MATRIX, encoding="utf-8")
+    (directory / "test_small.faults.toml").write_text(MATRIX, encoding="utf-8")
     (directory / "pytest.ini").write_text(
         "[pytest]\naddopts = -p no:cacheprovider -p no:locust\n", encoding="utf-8"
     )
@@ -132,8 +132,6 @@ def audit(directory: Path, endpoint: str, *arguments: str) -> tuple[int, str, di
         "--cri-audit",
     ]
     command += [
-        "--cri-audit-matrix",
-        "matrix.toml",
         "--cri-audit-report",
         "report.json",
         "--runtime-endpoint",
@@ -192,9 +190,30 @@ def test_what_is_noticed(tmp_path: Path, endpoint: str, workers: list[str]) -> N
 
 
 def test_one_fault_only(tmp_path: Path, endpoint: str) -> None:
-    status, output, report = audit(tmp_path, endpoint, "--cri-audit-fault", "refused", "--cri-audit-only")
-    assert [verdict["fault"] for verdict in report["verdicts"]] == ["refused"]
+    (tmp_path / "own.toml").write_text(MATRIX.replace('"refused"', '"declined"'), encoding="utf-8")
+    status, output, report = audit(
+        tmp_path,
+        endpoint,
+        "--cri-audit-matrix",
+        "own.toml",
+        "--cri-audit-fault",
+        "declined",
+        "--cri-audit-only",
+    )
+    assert [verdict["fault"] for verdict in report["verdicts"]] == ["declined"]
     assert status == 0, output
+
+
+@pytest.mark.parametrize("folder", [".", "build"], ids=["beside tests", "where pytest does not look"])
+def test_faults_beside_the_tests_of_others_are_found_where_pytest_finds_tests(
+    tmp_path: Path, endpoint: str, folder: str
+) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
+    text = MATRIX.replace('"refused"', '"in-another-file"')
+    (tmp_path / folder / "test_other.faults.toml").write_text(text, encoding="utf-8")
+    status, output, _ = audit(tmp_path, endpoint, ".", "--cri-audit-only", "--collect-only")
+    assert ("the id 'other-name' is taken by" in output) is (folder == ".")
+    assert (status == 4) is (folder == ".")
 
 
 def test_a_fault_that_is_tried(tmp_path: Path, endpoint: str) -> None:
