@@ -1,7 +1,6 @@
 """The data are complete, hold together, and a mistake in them is named."""
 
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,56 +11,6 @@ from critests.catalogue.loading import read
 
 ENTRIES = catalogue.load()
 DATA = Path(catalogue.__file__).parent
-
-COUNTS = {
-    "GEN": 16,
-    "RT": 30,
-    "SBX": 38,
-    "SBA": 25,
-    "CTR": 39,
-    "STP": 23,
-    "CTA": 30,
-    "CMD": 19,
-    "LOG": 30,
-    "EXS": 25,
-    "STR": 21,
-    "EXE": 19,
-    "ATT": 12,
-    "PFW": 16,
-    "IMG": 40,
-    "AUT": 13,
-    "IMS": 25,
-    "IMF": 7,
-    "VOL": 17,
-    "MNT": 33,
-    "DEV": 21,
-    "RES": 31,
-    "UPD": 21,
-    "USR": 23,
-    "CAP": 11,
-    "PRV": 11,
-    "SEC": 15,
-    "NS": 18,
-    "UNS": 18,
-    "SCP": 13,
-    "AAR": 10,
-    "SEL": 10,
-    "SYS": 9,
-    "NET": 40,
-    "RCL": 10,
-    "STA": 31,
-    "MET": 11,
-    "EVT": 13,
-    "CKP": 24,
-    "LST": 10,
-    "ERR": 9,
-    "RST": 21,
-    "CNC": 14,
-    "NRI": 15,
-    "K8S": 14,
-    "WIN": 6,
-}
-CRITEST = {"yes": 76, "partly": 131, "no": 700}
 
 ENTRY = """\
 order = 1
@@ -84,18 +33,12 @@ def catalogue_of(folder: Path, text: str, file: str = "EXA.toml") -> catalogue.C
     return read(folder)
 
 
-def test_every_group_is_complete_and_in_order() -> None:
-    assert {group.prefix: len(group.requirements) for group in ENTRIES.groups} == COUNTS
-    assert [group.prefix for group in ENTRIES.groups] == list(COUNTS)
-    assert len(ENTRIES.requirements) == 907
+def test_every_group_is_numbered_from_one_on_without_a_gap() -> None:
+    assert ENTRIES.groups
     for group in ENTRIES.groups:
         assert [entry.id for entry in group.requirements] == [
             f"{group.prefix}-{number:02}" for number in range(1, len(group.requirements) + 1)
         ]
-
-
-def test_coverage_by_critest_is_what_was_found() -> None:
-    assert Counter(entry.critest for entry in ENTRIES.requirements) == CRITEST
 
 
 def test_ids_of_aspects_are_unique_and_begin_with_their_requirement() -> None:
