@@ -20,12 +20,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.accounting_cgroup import accounted
-from critests.benchmark.client_process import EXPERIMENTS, environment
-from critests.benchmark.machine_facts import machine_facts
-from critests.benchmark.noise import StealMeter, noise_probes
-from critests.benchmark.oci_reference import OciReferenceFailed, measure
-from critests.benchmark.resources import Spent, memory, snapshot
+from critests.benchmark.floors.machine_facts import machine_facts
+from critests.benchmark.floors.noise import StealMeter, noise_probes
+from critests.benchmark.floors.oci_reference import OciReferenceFailed, measure
+from critests.benchmark.measuring.accounting_cgroup import accounted
+from critests.benchmark.measuring.client_process import EXPERIMENTS, environment
+from critests.benchmark.measuring.resources import Spent, memory, snapshot
 from critests.client.endpoint import Endpoint
 from critests.client.plain import PlainConnection, plain_stubs
 from critests.images.registry import RegistryServer
@@ -74,7 +74,7 @@ def main() -> None:
 
 def _print_client(title: str, env: Mapping[str, str]) -> None:
     print(title, flush=True)
-    subprocess.run([sys.executable, "-m", "critests.benchmark.client_cost"], env=env, check=True)
+    subprocess.run([sys.executable, "-m", "critests.benchmark.floors.client_cost"], env=env, check=True)
 
 
 def _print_reference(name: str, rounds: int, folder: Path, run: RunIdentity) -> None:

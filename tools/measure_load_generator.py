@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from critests.benchmark.noise import StealMeter
-from critests.benchmark.null_server import start_null_server
+from critests.benchmark.floors.noise import StealMeter
+from critests.benchmark.floors.null_server import start_null_server
 
 MIX = "pod"
 

@@ -1,3 +1,4 @@
-"""Scenarios that emit samples, and what they are measured against: the floors, the accounts and the noise of
-the machine.
+"""Benchmarks: the scenarios, how they are measured, the floors beside every number, and the load.
+
+Scenarios emit samples and judge nothing but that their operations succeeded.
 """

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import grpc
 import pytest
 
-from critests.benchmark.bench import Bench, Floors
-from critests.benchmark.headline import carry
-from critests.benchmark.machine_facts import machine_facts
-from critests.benchmark.preflight import look_at_machine
-from critests.benchmark.sampling import in_words
-from critests.benchmark.scenarios import SCENARIOS, seconds_each
+from critests.benchmark.floors.machine_facts import machine_facts
+from critests.benchmark.floors.preflight import look_at_machine
+from critests.benchmark.measuring.bench import Bench, Floors
+from critests.benchmark.measuring.headline import carry
+from critests.benchmark.measuring.sampling import in_words
+from critests.benchmark.measuring.sides import accounts_of, opened, settings_of_other
+from critests.benchmark.measuring.target import Target
+from critests.benchmark.profiles import SCENARIOS, seconds_each
 from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
-from critests.benchmark.sides import accounts_of, opened, settings_of_other
-from critests.benchmark.target import Target
 from critests.client import EndpointError
 from critests.images.ports import RegistryPortTaken
 from critests.node.binaries import MissingProgram

@@ -2,7 +2,7 @@
 
 import pytest
 
-from critests.benchmark.scenarios import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
+from critests.benchmark.profiles import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
 from critests.run.options import Settings, UsageError
 from critests.run.selection import BENCHMARKS, scenario_of
 

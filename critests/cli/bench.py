@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from critests.benchmark.client_process import environment
-from critests.benchmark.scenarios import PROFILES, SCENARIOS, in_profile
+from critests.benchmark.measuring.client_process import environment
+from critests.benchmark.profiles import PROFILES, SCENARIOS, in_profile
 from critests.cli.run_options import Sectioned, pytest_arguments, run_options, settings_from
 from critests.run.options import CHOICE, MEASURING, OUTPUT, RULES, RUNTIME
 
@@ -94,7 +94,7 @@ def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options
 
 
 def _list(settings: Any) -> None:  # noqa: ANN401 - its type would import what `--list` does not need
-    from critests.benchmark.scenarios import seconds_each  # noqa: PLC0415 - as above
+    from critests.benchmark.profiles import seconds_each  # noqa: PLC0415 - as above
     from critests.benchmark.selection import chosen, profile_of  # noqa: PLC0415 - pytest comes with it
 
     try:

@@ -3,7 +3,7 @@
 import click
 import grpc
 
-from critests.benchmark.oci_reference import remove_left_behind
+from critests.benchmark.floors.oci_reference import remove_left_behind
 from critests.client import Connection, EndpointError, connect
 from critests.client.discovery import find
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents, runs_with_cgroups

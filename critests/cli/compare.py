@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from critests.benchmark.scenarios import PROFILES
+from critests.benchmark.profiles import PROFILES
 from critests.cli.refusals import NotPossible, share
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.cli.subjects import RunSubject, Subject, parse_subject

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import click
 
-from critests.benchmark.client_process import environment
+from critests.benchmark.measuring.client_process import environment
 from critests.cli.bench import INI as BENCH_INI
 from critests.cli.refusals import NotPossible
 from critests.cli.run import INI as RUN_INI

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import critests
-from critests.benchmark.results import summarised
+from critests.benchmark.measuring.results import summarised
 from critests.record.errors import RecordUnreadable
 from critests.record.identity import RuntimeIdentity
 from critests.record.run import RunRecord

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any, Final
 
-from critests.benchmark.results import summarised
+from critests.benchmark.measuring.results import summarised
 from critests.record.files import write_atomically
 from critests.record.operations import OperationResult
 from critests.record.run import RunRecord

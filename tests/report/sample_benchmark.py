@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 from typing import Final
 
-from critests.benchmark.results import summarised
+from critests.benchmark.measuring.results import summarised
 from critests.catalogue.words import Outcome
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import BenchmarkFacts, NoiseProbe, OperationResult

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final, TypeVar
 
-from critests.benchmark.results import summarised
+from critests.benchmark.measuring.results import summarised
 from critests.record.samples import SECONDS, Series
 from critests.report.operations import label
 from critests.report.plots.against import Level, against_number

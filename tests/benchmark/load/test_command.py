@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.benchmark.null_server import start_null_server
+from critests.benchmark.floors.null_server import start_null_server
 
 LOCUST = pytest.mark.skipif(
     find_spec("locust") is None or find_spec("hdrh") is None, reason="the load extra is not installed"

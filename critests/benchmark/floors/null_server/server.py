@@ -1,0 +1,231 @@
+"""A CRI server in a process of its own that does nothing, as fast as it can: what it takes to be asked is
+what asking costs.
+
+    python -m critests.benchmark.floors.null_server --socket PATH [--entries N] [--exec-bytes N]
+
+It ends when its standard input ends, so that it never outlives the process that started it, and takes its
+socket with it.
+"""
+
+import argparse
+import gc
+import os
+import secrets
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import critests
+from critests.benchmark.floors.null_server.answers import NullAnswers
+from critests.benchmark.floors.null_server.connection import NullConnection
+from critests.benchmark.measuring.client_process import EXPERIMENTS
+
+_READY: Final = "ready"
+_START_SECONDS: Final = 60.0
+_STOP_SECONDS: Final = 5.0
+_AWAKE_SECONDS: Final = 0.005
+
+
+class NullServerFailed(Exception):
+    """The server did not start; the text says what it said."""
+
+
+class NullServer:
+    """A running null server. Made by `start_null_server`; `stop`, or the end of a `with`, ends it.
+
+    Attributes:
+        socket: where it listens.
+    """
+
+    def __init__(self, process: "subprocess.Popen[str]", path: Path) -> None:
+        self._process = process
+        self.socket = path
+
+    @property
+    def endpoint(self) -> str:
+        """The CRI endpoint, `unix:///…`."""
+        return f"unix://{self.socket}"
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def stop(self) -> None:
+        """End it and remove its socket. Calling it again does nothing."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self.socket.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def start_null_server(
+    directory: Path, *, entries: int = 0, exec_bytes: int = 0, awake: bool = False
+) -> NullServer:
+    """Start a null server and wait until it listens.
+
+    Args:
+        directory: where its socket goes; short enough for the path of a unix socket (107 bytes).
+        entries: how many sandboxes, containers and images it holds from the beginning.
+        exec_bytes: how much its ExecSync gives on standard output.
+        awake: whether it stays awake between calls that follow each other closely, so that nobody has to wait
+            until it was woken. It then takes a processor of its own; with only one it sleeps all the same.
+
+    Raises:
+        NullServerFailed: it did not start.
+    """
+    path = directory / f"null-{secrets.token_hex(3)}.sock"
+    command = [sys.executable, "-m", "critests.benchmark.floors.null_server", "--socket", str(path)]
+    checkout = str(Path(critests.__file__).resolve().parents[1])
+    process = subprocess.Popen(
+        [
+            *command,
+            "--entries",
+            str(entries),
+            "--exec-bytes",
+            str(exec_bytes),
+            "--until-stdin-ends",
+            *(["--awake"] if awake else []),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={
+            **{name: value for name, value in os.environ.items() if name != EXPERIMENTS},
+            "PYTHONPATH": os.pathsep.join(filter(None, (checkout, os.environ.get("PYTHONPATH")))),
+        },
+        start_new_session=True,  # Ctrl-C is for the process that will stop it
+    )
+    server = NullServer(process, path)
+    late = threading.Timer(_START_SECONDS, process.kill)
+    late.start()
+    said = process.stdout.readline().strip() if process.stdout else ""
+    late.cancel()
+    if said != _READY:
+        server.stop()
+        ended = (
+            f"it was not ready within {_START_SECONDS:g} s"
+            if process.returncode == -signal.SIGKILL
+            else f"it ended with {process.returncode}"
+        )
+        msg = f"the null server did not start: {said or ended}"
+        raise NullServerFailed(msg)
+    return server
+
+
+def serve(
+    listener: socket.socket, answers: NullAnswers, until: "int | None" = None, *, awake: bool = False
+) -> None:
+    """Answer every connection, in this thread, until a file descriptor has nothing more to read.
+
+    Args:
+        listener: bound and listening.
+        answers: what is answered.
+        until: the file descriptor, or None.
+        awake: look again and again for a while after each call, instead of sleeping until the next.
+    """
+    listener.setblocking(False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(listener, selectors.EVENT_READ)
+        if until is not None:
+            selector.register(until, selectors.EVENT_READ)
+        connections: dict[int, NullConnection] = {}
+        last = -_AWAKE_SECONDS
+        while True:
+            ready = selector.select(0 if awake and time.monotonic() - last < _AWAKE_SECONDS else None)
+            if ready:
+                last = time.monotonic()
+            for key, events in ready:
+                if key.fileobj is listener:
+                    accepted, _ = listener.accept()
+                    accepted.setblocking(False)
+                    connections[accepted.fileno()] = NullConnection(accepted, answers)
+                    selector.register(accepted, selectors.EVENT_READ)
+                elif key.fd == until:
+                    if not os.read(key.fd, 4096):
+                        return
+                else:
+                    _serve_connection(selector, connections, key.fd, events)
+            for number, connection in connections.items():
+                wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.unsent else 0)
+                if selector.get_key(number).events != wanted:
+                    selector.modify(number, wanted)
+
+
+def _serve_connection(
+    selector: selectors.BaseSelector, connections: dict[int, NullConnection], number: int, events: int
+) -> None:
+    connection = connections[number]
+    alive = (not events & selectors.EVENT_WRITE or connection.flush()) and (
+        not events & selectors.EVENT_READ or connection.readable()
+    )
+    if not alive:
+        del connections[number]
+        selector.unregister(number)
+        connection.close()
+
+
+def _end(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of a signal handler
+    sys.exit(0)
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT, or until the standard input ends where that was asked for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m critests.benchmark.floors.null_server", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--socket", type=Path, required=True, help="where to listen")
+    parser.add_argument(
+        "--entries",
+        type=int,
+        default=0,
+        help="sandboxes, containers and images that there are from the beginning",
+    )
+    parser.add_argument("--exec-bytes", type=int, default=0, help="what ExecSync gives on standard output")
+    parser.add_argument(
+        "--until-stdin-ends",
+        action="store_true",
+        help="end with the standard input, so with the process at its other end",
+    )
+    parser.add_argument(
+        "--awake", action="store_true", help="do not sleep between calls that follow each other closely"
+    )
+    chosen = parser.parse_args()
+    answers = NullAnswers(entries=chosen.entries, exec_bytes=chosen.exec_bytes)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
+    gc.freeze()
+    gc.set_threshold(100_000)  # a collection takes as long as many calls
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        try:
+            listener.bind(str(chosen.socket))
+        except OSError as error:
+            sys.exit(f"cannot listen at {chosen.socket}: {error.strerror or error}")
+        try:
+            listener.listen(128)
+            print(_READY, flush=True)
+            until = sys.stdin.fileno() if chosen.until_stdin_ends else None
+            serve(listener, answers, until, awake=chosen.awake and len(os.sched_getaffinity(0)) > 1)
+        finally:
+            chosen.socket.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""What is measured: one test function for each scenario, and the work that several of them share."""

@@ -1,0 +1,82 @@
+"""Images of a benchmark's own: unlike any other, so that a pull of one really fetches and unpacks its
+layers.
+"""
+
+import contextlib
+import secrets
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.meter import Meter, NotDone
+from critests.benchmark.measuring.target import PLAIN, Target
+from critests.images.catalogue import Changes
+from critests.images.registry_client import RegistryClient
+from critests.images.repositories import MintedImage
+from critests.lifecycle.requests import ImageName
+from critests.lifecycle.run_label import RUN_LABEL
+from critests.run.outcomes import Blocked
+
+
+def registry_of(target: Target) -> RegistryClient:
+    """Return the registry that serves a side's images.
+
+    Raises:
+        Blocked: this run serves none.
+    """
+    if target.context.registry is None:
+        msg = "needs the suite's own registry, which this run does not serve (--image-prefix)"
+        raise Blocked(msg)
+    return target.context.registry
+
+
+def mint(
+    target: Target,
+    image: str = PLAIN,
+    *,
+    repository: str = "",
+    changes: Changes | None = None,
+    salt: str = "",
+) -> MintedImage:
+    """Make an image that nobody has pulled yet.
+
+    Args:
+        target: the side that will pull it.
+        image: name in the catalogue.
+        repository: last part of its repository's name; a fresh one by default.
+        changes: to what the catalogue says.
+        salt: the same salt gives the same image; a fresh one by default.
+    """
+    run = target.context.run
+    name = f"critests/{run.id}/{repository or f'bench-{secrets.token_hex(5)}'}"
+    return registry_of(target).mint(
+        image, name, salt=salt or secrets.token_hex(8), labels={RUN_LABEL: run.id}, changes=changes
+    )
+
+
+def request_of(minted: MintedImage) -> cri.PullImageRequest:
+    """Return the request that pulls an image by its first tag."""
+    return cri.PullImageRequest(
+        image=cri.ImageSpec(image=minted.reference, user_specified_image=minted.reference)
+    )
+
+
+def pull(target: Target, meter: Meter, minted: MintedImage) -> ImageName:
+    """Pull an image in a timed window, and see outside of it that the registry was asked for it.
+
+    Raises:
+        NotDone: the pull succeeded without a request to the registry.
+    """
+    answer = meter.call("PullImage", target.image_service.PullImage, request_of(minted))
+    if not registry_of(target).requests(minted.repository):
+        msg = f"PullImage of {minted.reference} succeeded, and the registry was not asked for it"
+        raise NotDone(msg)
+    return ImageName(answer.image_ref, minted.reference)
+
+
+def forget(target: Target, minted: MintedImage) -> None:
+    """Remove an image from the runtime and from the registry, outside every timed window."""
+    with contextlib.suppress(grpc.RpcError):
+        request = cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.config_digest or minted.reference))
+        target.connection.images.RemoveImage(request)
+    registry_of(target).remove_repository(minted.repository)

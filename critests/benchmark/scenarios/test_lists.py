@@ -1,0 +1,249 @@
+"""What the kubelet asks all the time: lists, status, statistics, by the number of containers."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
+from critests.benchmark.measuring.sampling import Cycle, Tally, Workload
+from critests.benchmark.measuring.target import Target
+from critests.benchmark.scenarios.population import Population
+from critests.benchmark.scenarios.workloads import pod_cycle
+from critests.run.outcomes import Unsupported
+
+NUMBERS = {"smoke": (1, 10), "standard": (1, 10, 50), "full": (1, 10, 50, 100, 250, 500, 1000)}
+ANNOTATION_BYTES = 64 * 1024
+RELIST_SECONDS = 1.0
+CHURN_SECONDS = 60.0
+
+
+@scenario("B-18")
+def test_lists_by_number_of_containers(bench: Bench) -> None:
+    """ListContainers, ListPodSandbox, ContainerStatus and PodSandboxStatus, by the number of containers on
+    the node.
+    """
+    _by_number(bench, _listing, "ListContainers")
+
+
+@scenario("B-19")
+def test_streamed_lists(bench: Bench) -> None:
+    """The streamed lists beside the plain ones, also with 64 KiB of annotations on every pod."""
+    for target in bench.targets:
+        _needs_rpc(target, target.runtime.StreamContainers, cri.StreamContainersRequest())
+    _by_number(bench, _streaming, "StreamContainers", annotation_bytes=ANNOTATION_BYTES)
+
+
+@scenario("B-20")
+def test_relist_beside_churn(bench: Bench) -> None:
+    """Two lists and the status of what changed, every second, while a pod comes or goes: the kubelet's
+    relist.
+    """
+    number = NUMBERS[bench.profile][-1]
+    with contextlib.ExitStack() as held:
+        for target in bench.targets:
+            held.enter_context(Population.of(target, number))
+        bench.sample(_relisting, headline="relist", dimensions={"containers": str(number)})
+
+
+@scenario("B-21")
+def test_statistics_by_number_of_containers(bench: Bench) -> None:
+    """ListContainerStats and ListPodSandboxStats, and ListPodSandboxMetrics where there is one, by the number
+    of containers.
+    """
+    _by_number(bench, _statistics, "ListContainerStats")
+
+
+def _by_number(
+    bench: Bench, workload: Callable[[Population], Workload], headline: str, *, annotation_bytes: int = 0
+) -> None:
+    """Sample a workload while the number of containers grows."""
+    numbers = NUMBERS[bench.profile]
+    with contextlib.ExitStack() as held:
+        populations = {
+            id(target): held.enter_context(Population.of(target, 0, annotation_bytes))
+            for target in bench.targets
+        }
+        for number in numbers:
+            for population in populations.values():
+                population.grow_to(number)
+
+            def on(target: Target) -> contextlib.AbstractContextManager[Cycle]:
+                return workload(populations[id(target)])(target)
+
+            bench.sample(
+                on,
+                headline=headline,
+                dimensions={"containers": str(number)},
+                seconds=bench.seconds / len(numbers),
+            )
+
+
+def _listing(population: Population) -> Workload:
+    @contextlib.contextmanager
+    def prepared(target: Target) -> Iterator[Cycle]:
+        containers, sandboxes = cri.ListContainersRequest(), cri.ListPodSandboxRequest()
+        container = cri.ContainerStatusRequest(container_id=population.container_ids[-1])
+        sandbox = cri.PodSandboxStatusRequest(pod_sandbox_id=population.sandbox_ids[-1])
+
+        def cycle(meter: Meter) -> None:
+            listed = meter.call("ListContainers", target.runtime.ListContainers, containers).containers
+            population.all_in("ListContainers", {each.id for each in listed})
+            meter.call("ListPodSandbox", target.runtime.ListPodSandbox, sandboxes)
+            meter.call("ContainerStatus", target.runtime.ContainerStatus, container)
+            meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, sandbox)
+
+        yield cycle
+
+    return prepared
+
+
+def _streaming(population: Population) -> Workload:
+    @contextlib.contextmanager
+    def prepared(target: Target) -> Iterator[Cycle]:
+        def cycle(meter: Meter) -> None:
+            listed = meter.call(
+                "ListContainers", target.runtime.ListContainers, cri.ListContainersRequest()
+            ).containers
+            population.all_in("ListContainers", {each.id for each in listed})
+            _streamed(
+                meter, "StreamContainers", target.runtime.StreamContainers, cri.StreamContainersRequest()
+            )
+            _streamed(
+                meter,
+                "StreamPodSandboxes",
+                target.runtime.StreamPodSandboxes,
+                cri.StreamPodSandboxesRequest(),
+            )
+
+        yield cycle
+
+    return prepared
+
+
+# of whatever RPC it is
+def _streamed(meter: Meter, operation: str, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
+    """Time a streamed list until its first and until its last message."""
+    begin = time.perf_counter()
+    first = None
+    try:
+        for _ in method(request, timeout=60):
+            first = first or time.perf_counter()
+    except grpc.RpcError as error:
+        code = error.code().name
+        meter.keep(operation, time.perf_counter() - begin, begin, code=code)
+        raise CallFailed(operation, code, str(error.details())) from error
+    end = time.perf_counter()
+    meter.keep(operation, end - begin, begin)
+    meter.keep(f"{operation}, first message", (first or end) - begin, begin)
+
+
+@contextlib.contextmanager
+def _relisting(target: Target) -> Iterator[Cycle]:
+    known: set[str] = set()
+    with _churn(target):
+
+        def cycle(meter: Meter) -> None:
+            due = time.monotonic() + RELIST_SECONDS
+            with meter.sum("relist"):
+                listed = meter.call(
+                    "ListPodSandbox", target.runtime.ListPodSandbox, cri.ListPodSandboxRequest()
+                ).items
+                meter.call("ListContainers", target.runtime.ListContainers, cri.ListContainersRequest())
+                found = {sandbox.id for sandbox in listed}
+                changed = found - known if known else set()
+                for sandbox_id in changed:
+                    _status_of_changed(meter, target, sandbox_id)
+            known.clear()
+            known.update(found)
+            meter.keep("missed deadline", float(time.monotonic() > due), time.perf_counter(), unit="1")
+            time.sleep(max(0.0, due - time.monotonic()))
+
+        yield cycle
+
+
+def _status_of_changed(meter: Meter, target: Target, sandbox_id: str) -> None:
+    """Ask for a sandbox that is new; one that has gone since the list is no failure, and the kubelet's relist
+    knows that too.
+    """
+    try:
+        request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
+        meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, request)
+    except CallFailed as error:
+        if error.code != "NOT_FOUND":
+            raise
+
+
+@contextlib.contextmanager
+def _churn(target: Target) -> Iterator[None]:
+    """Let pods come and go in a thread of its own, one after the other."""
+    over = threading.Event()
+    with pod_cycle(network=False)(target) as cycle:
+        tally, aside = Tally(), Meter("", {}, "", 0.0, target.connection.deadlines)
+
+        def churn() -> None:
+            while not over.is_set() and not tally.hopeless:
+                tally.attempt(cycle, aside)
+
+        thread = threading.Thread(target=churn, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(CHURN_SECONDS)
+
+
+def _statistics(population: Population) -> Workload:
+    @contextlib.contextmanager
+    def prepared(target: Target) -> Iterator[Cycle]:
+        metrics = _answers(
+            target.connection.runtime.ListPodSandboxMetrics, cri.ListPodSandboxMetricsRequest()
+        )
+
+        def cycle(meter: Meter) -> None:
+            stats = meter.call(
+                "ListContainerStats", target.runtime.ListContainerStats, cri.ListContainerStatsRequest()
+            ).stats
+            population.all_in("ListContainerStats", {each.attributes.id for each in stats})
+            meter.call(
+                "ListPodSandboxStats", target.runtime.ListPodSandboxStats, cri.ListPodSandboxStatsRequest()
+            )
+            if metrics:
+                meter.call(
+                    "ListPodSandboxMetrics",
+                    target.runtime.ListPodSandboxMetrics,
+                    cri.ListPodSandboxMetricsRequest(),
+                )
+
+        yield cycle
+
+    return prepared
+
+
+def _answers(method: Callable[..., Any], request: Any) -> bool:  # noqa: ANN401 - of whatever RPC it is
+    """Say whether the runtime has an RPC."""
+    try:
+        method(request)
+    except grpc.RpcError as error:
+        return error.code() is not grpc.StatusCode.UNIMPLEMENTED
+    return True
+
+
+# of whatever RPC it is
+def _needs_rpc(target: Target, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
+    """End the scenario where the runtime does not have a streamed list."""
+    try:
+        for _ in method(request, timeout=10):
+            pass
+    except grpc.RpcError as error:
+        if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+            msg = f"{target.name} has no streamed lists"
+            raise Unsupported(msg) from error
+        msg = f"the streamed list failed: {error.code().name}"
+        raise NotDone(msg) from error

@@ -1,0 +1,152 @@
+"""Whole pods: the cycle that the kubelet goes through, cold starts, and cycles beside idle pods."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.meter import Meter, NotDone
+from critests.benchmark.measuring.sampling import Cycle, Workload
+from critests.benchmark.measuring.target import Target
+from critests.benchmark.scenarios import pulls
+from critests.benchmark.scenarios.workloads import pod_cycle
+from critests.lifecycle.container_log import lines, read
+from critests.run.outcomes import blocked
+
+CLOCK = ("/bin/clock",)
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+IDLE_PODS = {"smoke": (), "standard": (20,), "full": (50, 200)}
+
+
+@scenario("B-08")
+def test_time_to_first_instruction_and_line(bench: Bench) -> None:
+    """From the call of StartContainer until the container's first instruction, and until its first line is in
+    the log.
+    """
+    bench.sample(_first_line, headline="first log line")
+
+
+@scenario("B-11")
+def test_pod_cycle(bench: Bench) -> None:
+    """One pod with one container through its whole life, with the status calls that the kubelet makes in
+    between.
+    """
+    bench.sample(pod_cycle(), headline="pod cycle", reference=bench.of_reference(**{"pod cycle": ("cycle",)}))
+
+
+@scenario("B-12")
+def test_cold_start(bench: Bench) -> None:
+    """A pod with the page cache dropped before; and one whose image is not there."""
+    half = bench.seconds / 2
+    bench.sample(_without_page_cache, headline="pod start", dimensions={"cold": "page cache"}, seconds=half)
+    bench.sample(_without_image, headline="pod start", dimensions={"cold": "image"}, seconds=half)
+
+
+@scenario("B-31")
+def test_pod_cycle_beside_idle_pods(bench: Bench) -> None:
+    """The pod cycle beside pods that do nothing, by their number; 0 is the measure for the others."""
+    numbers = (0, *IDLE_PODS[bench.profile])
+    for number in numbers:
+        workload = _beside(number)
+        bench.sample(
+            workload,
+            headline="pod cycle",
+            dimensions={"idle pods": str(number)},
+            seconds=bench.seconds / len(numbers),
+        )
+
+
+@contextlib.contextmanager
+def _first_line(target: Target) -> Iterator[Cycle]:
+    image = target.image("tools")
+    with target.sandbox() as sandbox:
+
+        def cycle(meter: Meter) -> None:
+            request = target.container_request(sandbox.id, sandbox.config, image=image, command=CLOCK)
+            container_id = target.connection.runtime.CreateContainer(request).container_id
+            try:
+                meter.call(
+                    "StartContainer",
+                    target.runtime.StartContainer,
+                    cri.StartContainerRequest(container_id=container_id),
+                )
+                begin, _ = meter.windows["StartContainer"]
+                target.until_output(sandbox.config, request.config)
+                seen = time.perf_counter()
+                meter.keep(
+                    "first instruction",
+                    _instant(Path(sandbox.config.log_directory, request.config.log_path)) - begin,
+                    begin,
+                )
+                meter.keep("first log line", seen - begin, begin)
+            finally:
+                target.discard_container(container_id)
+
+        yield cycle
+
+
+def _instant(log: Path) -> float:
+    """Return what the container's own look at the monotonic clock said, in seconds."""
+    printed = b"\n".join(lines(read(log))).decode(errors="replace")
+    if not printed.strip().isdigit():
+        msg = f"the container printed {printed[:80]!r} and not the time"
+        raise NotDone(msg)
+    return int(printed) / 1e9
+
+
+@contextlib.contextmanager
+def _without_page_cache(target: Target) -> Iterator[Cycle]:
+    try:
+        DROP_CACHES.write_text("3\n", encoding="utf-8")
+    except OSError as error:
+        blocked(f"the page cache cannot be dropped here: {error}")
+    with pod_cycle()(target) as warm:
+
+        def cycle(meter: Meter) -> None:
+            DROP_CACHES.write_text("3\n", encoding="utf-8")
+            warm(meter)
+
+        yield cycle
+
+
+@contextlib.contextmanager
+def _without_image(target: Target) -> Iterator[Cycle]:
+    pulls.registry_of(target)
+
+    def cycle(meter: Meter) -> None:
+        minted = pulls.mint(target)
+        request = target.sandbox_request()
+        sandbox_id = ""
+        try:
+            with meter.sum("pod start"):
+                sandbox_id = meter.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
+                image = pulls.pull(target, meter, minted)
+                create = target.container_request(sandbox_id, request.config, image=image)
+                container_id = meter.call(
+                    "CreateContainer", target.runtime.CreateContainer, create
+                ).container_id
+                meter.call(
+                    "StartContainer",
+                    target.runtime.StartContainer,
+                    cri.StartContainerRequest(container_id=container_id),
+                )
+            target.until_output(request.config, create.config)
+        finally:
+            if sandbox_id:
+                target.discard(sandbox_id)
+            pulls.forget(target, minted)
+
+    yield cycle
+
+
+def _beside(number: int) -> Workload:
+    @contextlib.contextmanager
+    def prepared(target: Target) -> Iterator[Cycle]:
+        with contextlib.ExitStack() as held:
+            for _ in range(number):
+                target.running(held.enter_context(target.sandbox()))
+            yield held.enter_context(pod_cycle()(target))
+
+    return prepared

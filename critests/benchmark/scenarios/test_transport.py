@@ -1,0 +1,27 @@
+"""The floor of everything else: calls that ask nothing of the runtime."""
+
+import contextlib
+from collections.abc import Iterator
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.meter import Meter
+from critests.benchmark.measuring.sampling import Cycle
+from critests.benchmark.measuring.target import Target
+
+
+@scenario("B-01")
+def test_version_and_status(bench: Bench) -> None:
+    """Version and Status, one after the other: transport, client and the daemon's dispatch."""
+    bench.sample(_greeting, headline="Version")
+
+
+@contextlib.contextmanager
+def _greeting(target: Target) -> Iterator[Cycle]:
+    version, status = cri.VersionRequest(version="0.1.0"), cri.StatusRequest()
+
+    def cycle(meter: Meter) -> None:
+        meter.call("Version", target.runtime.Version, version)
+        meter.call("Status", target.runtime.Status, status)
+
+    yield cycle

@@ -1,0 +1,216 @@
+"""What is done again and again: the lives of sandboxes, containers and whole pods, each RPC in a timed window
+of its own.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.meter import Meter, NotDone
+from critests.benchmark.measuring.sampling import Cycle, Workload
+from critests.benchmark.measuring.target import PLAIN, Target
+
+HOST = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
+GONE = "gone"
+END_SECONDS = 0.5
+
+
+def sandbox_cycle(*, network: bool = True, user_namespace: bool = False) -> Workload:
+    """Return the workload that takes one sandbox after the other through its life."""
+
+    @contextlib.contextmanager
+    def prepared(target: Target) -> Iterator[Cycle]:
+        namespaces = None if network else HOST
+        if user_namespace:
+            mapping = cri.IDMapping(host_id=1 << 20, container_id=0, length=1 << 16)
+            users = cri.UserNamespace(mode=cri.POD, uids=[mapping], gids=[mapping])
+            namespaces = cri.NamespaceOption(
+                network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD, userns_options=users
+            )
+
+        def cycle(meter: Meter) -> None:
+            request = target.sandbox_request(namespaces=namespaces)
+            sandbox_id = meter.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
+            try:
+                is_ready(target, sandbox_id, network=network)
+                end_sandbox(target, meter, sandbox_id)
+            except BaseException:
+                target.discard(sandbox_id)
+                raise
+
+        yield cycle
+
+    return prepared
+
+
+@contextlib.contextmanager
+def container_lifecycle(target: Target) -> Iterator[Cycle]:
+    """Prepare a sandbox; each cycle takes one container through its life in it."""
+    with target.sandbox() as sandbox:
+
+        def cycle(meter: Meter) -> None:
+            request = target.container_request(sandbox.id, sandbox.config)
+            container_id = ""
+            try:
+                with meter.sum("create and start"):
+                    container_id = meter.call(
+                        "CreateContainer", target.runtime.CreateContainer, request
+                    ).container_id
+                    meter.call(
+                        "StartContainer",
+                        target.runtime.StartContainer,
+                        cri.StartContainerRequest(container_id=container_id),
+                    )
+                target.until_output(sandbox.config, request.config)
+                is_running(target, container_id)
+                end_container(target, meter, container_id)
+            except BaseException:
+                if container_id:
+                    target.discard_container(container_id)
+                raise
+
+        yield cycle
+
+
+def pod_cycle(*, network: bool = True) -> Workload:
+    """Return the workload of one pod after the other: its start, its status, its end."""
+
+    @contextlib.contextmanager
+    def prepared(target: Target) -> Iterator[Cycle]:
+        namespaces = None if network else HOST
+        target.image(PLAIN)
+
+        def cycle(meter: Meter) -> None:
+            request = target.sandbox_request(namespaces=namespaces)
+            sandbox_id = ""
+            try:
+                with meter.sum("pod cycle"):
+                    with meter.sum("pod start"):
+                        sandbox_id = meter.call(
+                            "RunPodSandbox", target.runtime.RunPodSandbox, request
+                        ).pod_sandbox_id
+                        status = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
+                        seen = meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, status).status
+                        _see_ready(seen, network=network)
+                        container_id = start_container(target, meter, sandbox_id, request.config)
+                    end_container(target, meter, container_id)
+                    end_sandbox(target, meter, sandbox_id)
+            except BaseException:
+                if sandbox_id:
+                    target.discard(sandbox_id)
+                raise
+
+        yield cycle
+
+    return prepared
+
+
+def start_container(target: Target, meter: Meter, sandbox_id: str, sandbox: cri.PodSandboxConfig) -> str:
+    """Create and start a container in timed windows, ask for its status, and see outside of them that it
+    runs.
+    """
+    request = target.container_request(sandbox_id, sandbox)
+    container_id: str = meter.call("CreateContainer", target.runtime.CreateContainer, request).container_id
+    meter.call(
+        "StartContainer", target.runtime.StartContainer, cri.StartContainerRequest(container_id=container_id)
+    )
+    meter.call(
+        "ContainerStatus",
+        target.runtime.ContainerStatus,
+        cri.ContainerStatusRequest(container_id=container_id),
+    )
+    # that it runs, its output shows
+    target.until_output(sandbox, request.config)
+    return container_id
+
+
+def end_sandbox(target: Target, meter: Meter, sandbox_id: str) -> None:
+    """Stop and remove a sandbox in timed windows, and see outside of them that it is stopped, and gone."""
+    meter.call(
+        "StopPodSandbox", target.runtime.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id)
+    )
+    status = target.sandbox_status(sandbox_id)
+    if status is not None and status.state != cri.SANDBOX_NOTREADY:
+        msg = f"StopPodSandbox returned, and the sandbox is {cri.PodSandboxState.Name(status.state)}"
+        raise NotDone(msg)
+    meter.call(
+        "RemovePodSandbox",
+        target.runtime.RemovePodSandbox,
+        cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id),
+    )
+    if target.sandbox_status(sandbox_id) is not None:
+        msg = "RemovePodSandbox returned, and PodSandboxStatus still knows the sandbox"
+        raise NotDone(msg)
+
+
+def end_container(target: Target, meter: Meter, container_id: str, grace: int = 10) -> None:
+    """Stop and remove a container in timed windows, and see outside of them that it has ended, and is
+    gone.
+    """
+    meter.call(
+        "StopContainer",
+        target.runtime.StopContainer,
+        cri.StopContainerRequest(container_id=container_id, timeout=grace),
+    )
+    has_ended(target, container_id)
+    meter.call(
+        "RemoveContainer",
+        target.runtime.RemoveContainer,
+        cri.RemoveContainerRequest(container_id=container_id),
+    )
+    is_gone(target, container_id)
+
+
+def is_ready(target: Target, sandbox_id: str, *, network: bool = True) -> None:
+    """Look outside the timed windows whether a sandbox is ready, with an address where it has a network of
+    its own.
+    """
+    status = target.sandbox_status(sandbox_id)
+    if status is None:
+        msg = "RunPodSandbox returned, and PodSandboxStatus does not know the sandbox"
+        raise NotDone(msg)
+    _see_ready(status, network=network)
+
+
+def _see_ready(status: cri.PodSandboxStatus, *, network: bool) -> None:
+    if status.state != cri.SANDBOX_READY or (network and not status.network.ip):
+        msg = (
+            f"RunPodSandbox returned, and the sandbox is {cri.PodSandboxState.Name(status.state)} with the"
+            f" address {status.network.ip!r}"
+        )
+        raise NotDone(msg)
+
+
+def is_running(target: Target, container_id: str) -> None:
+    """Look outside the timed windows whether a container was started."""
+    state = _state(target, container_id)
+    if state != "CONTAINER_RUNNING":
+        msg = f"StartContainer returned, and the container is {state}"
+        raise NotDone(msg)
+
+
+def has_ended(target: Target, container_id: str) -> None:
+    """Look outside the timed windows whether a container was stopped.
+
+    A runtime may answer the stop a moment before it reports the end: it has half a second.
+    """
+    deadline = time.monotonic() + END_SECONDS * target.connection.deadlines.scale
+    while (state := _state(target, container_id)) not in {"CONTAINER_EXITED", GONE}:
+        if time.monotonic() > deadline:
+            msg = f"StopContainer returned, and the container is {state}"
+            raise NotDone(msg)
+        time.sleep(0.005)
+
+
+def is_gone(target: Target, container_id: str) -> None:
+    """Look outside the timed windows whether a container was removed."""
+    state = _state(target, container_id)
+    if state != GONE:
+        msg = f"RemoveContainer returned, and ContainerStatus still knows the container as {state}"
+        raise NotDone(msg)
+
+
+def _state(target: Target, container_id: str) -> str:
+    status = target.container_status(container_id)
+    return cri.ContainerState.Name(status.state) if status is not None else GONE

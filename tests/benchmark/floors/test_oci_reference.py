@@ -1,0 +1,134 @@
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from critests.benchmark.floors.oci_reference import (
+    CYCLE,
+    STEPS,
+    OciReference,
+    OciReferenceFailed,
+    measure,
+    remove_left_behind,
+)
+from critests.node.binaries import search_path
+from critests.node.remains import cgroup_hierarchies, mount_table
+
+RUN = "1700000000-0c1bef"
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+def installed(name: str) -> Path:
+    found = shutil.which(name, path=search_path())
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return Path(found)
+
+
+def shell_runtime(directory: Path, body: str) -> Path:
+    runtime = directory / "fake-runtime"
+    runtime.write_text(f"#!/bin/sh\n{body}\n")
+    runtime.chmod(0o755)
+    return runtime
+
+
+def nothing_is_left(directory: Path) -> bool:
+    cgroups = [hierarchy / "critests" / RUN for hierarchy in cgroup_hierarchies()]
+    mounts = [point for _, point, _ in mount_table() if point.startswith(str(directory))]
+    return (
+        not any(path.exists() for path in cgroups)
+        and not list(directory.glob("oci-reference*"))
+        and not mounts
+    )
+
+
+@pytest.mark.runtime
+@needs_root
+@pytest.mark.parametrize("name", ["runc", "crun"])
+def test_the_reference_is_measured_and_leaves_nothing(tmp_path: Path, name: str) -> None:
+    try:
+        measured = measure(installed(name), 3, tmp_path, RUN)
+    except OciReferenceFailed as error:
+        if "cgroup" not in str(error):
+            raise
+        pytest.skip(str(error))
+    finally:
+        assert nothing_is_left(tmp_path)
+    assert list(measured) == [*STEPS, CYCLE]
+    for step in STEPS:
+        assert len(measured[step]) == 3
+        assert all(0 < seconds < 10 for seconds in measured[step])
+    assert measured[CYCLE][0] == pytest.approx(sum(measured[step][0] for step in STEPS))
+
+
+@pytest.mark.runtime
+@needs_root
+def test_a_runtime_that_only_says_so_is_found_out(tmp_path: Path) -> None:
+    sleeper = subprocess.Popen(["sleep", "60"])
+    lying = shell_runtime(tmp_path, f'case "$*" in *--pid-file*) shift 8; echo {sleeper.pid} > "$3" ;; esac')
+    try:
+        with OciReference(lying, tmp_path, RUN) as reference:
+            reference.look_seconds = 0.05
+            with pytest.raises(OciReferenceFailed, match="is sleep"):
+                reference.cycle()
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    assert nothing_is_left(tmp_path)
+
+
+@pytest.mark.runtime
+@needs_root
+def test_what_a_killed_run_left_is_found_by_its_id(tmp_path: Path) -> None:
+    code = f"""
+import os, signal
+from pathlib import Path
+from critests.benchmark.floors.oci_reference import OciReference
+with OciReference(Path({str(installed("runc"))!r}), Path({str(tmp_path)!r}), {RUN!r}) as reference:
+    reference._check_runs = lambda pid: (print(pid, flush=True), os.kill(os.getpid(), signal.SIGKILL))
+    reference.cycle()
+"""
+    killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert Path(f"/proc/{int(killed.stdout)}").exists()
+    assert remove_left_behind(RUN) == []
+    assert remove_left_behind(RUN) == []
+    shutil.rmtree(tmp_path / "oci-reference-runc")
+    assert nothing_is_left(tmp_path)
+
+
+@pytest.mark.runtime
+@needs_root
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("echo it is not to be >&2; exit 3", "create ended with 3: it is not to be"),
+        (
+            'case "$*" in *--pid-file*) shift 8; echo 999999999 > "$3" ;; esac',
+            "whose process 999999999 is not there",
+        ),
+        ("exit 0", "created a container and named no process"),
+    ],
+)
+def test_a_runtime_that_fails_is_told_of(tmp_path: Path, body: str, said: str) -> None:
+    with pytest.raises(OciReferenceFailed, match=said):
+        measure(shell_runtime(tmp_path, body), 1, tmp_path, RUN)
+    assert nothing_is_left(tmp_path)
+
+
+@pytest.mark.runtime
+@needs_root
+def test_a_runtime_that_is_not_there_is_told_of(tmp_path: Path) -> None:
+    with pytest.raises(OciReferenceFailed, match="cannot be run: No such file"):
+        measure(tmp_path / "runc", 1, tmp_path, RUN)
+    assert nothing_is_left(tmp_path)
+
+
+def test_it_needs_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(OciReferenceFailed, match="only be measured by root"):
+        measure(Path("/usr/sbin/runc"), 1, tmp_path, RUN)

@@ -1,0 +1,263 @@
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.accounting_cgroup import accounted, of_runtime
+from critests.benchmark.measuring.resources import (
+    CGROUP,
+    PROCESSES,
+    ProcessUsage,
+    Usage,
+    gauges,
+    memory,
+    snapshot,
+)
+from critests.benchmark.measuring.runtime_processes import (
+    Role,
+    RuntimeHidden,
+    RuntimeProcess,
+    listening_sockets,
+    runtime_processes,
+)
+from critests.client.endpoint import Endpoint
+from critests.client.plain import PlainConnection, plain_stubs
+from critests.images.registry import RegistryServer
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.requests import RequestBuilder
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+
+DAEMON, SHIM, CHILD, PAUSE = 10, 20, 11, 21
+BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+
+
+def used(
+    pid: int,
+    role: Role,
+    own: float,
+    children: float = 0.0,
+    *,
+    parent: int = 1,
+    written: int = 0,
+    switches: dict[int, tuple[int, int]] | None = None,
+    in_cgroup: bool = False,
+) -> ProcessUsage:
+    return ProcessUsage(
+        RuntimeProcess(pid, 0, parent, role, "", own, children, False), in_cgroup, 0, written, switches or {}
+    )
+
+
+def usage(*processes: ProcessUsage, cgroup: float | None = None) -> Usage:
+    return Usage({process.process.key: process for process in processes}, cgroup)
+
+
+def test_what_lives_is_subtracted() -> None:
+    before = usage(used(DAEMON, Role.DAEMON, 5.0, 1.0, written=100), used(SHIM, Role.SHIM, 1.0))
+    after = usage(used(DAEMON, Role.DAEMON, 6.0, 1.5, written=300), used(SHIM, Role.SHIM, 1.25))
+    spent = after.since(before)
+    assert spent.cpu_seconds == pytest.approx(1.75)
+    assert spent.daemon_cpu_seconds == pytest.approx(1.0)
+    assert (spent.write_bytes, spent.source, spent.shims_ended) == (200, PROCESSES, 0)
+
+
+def test_a_child_that_was_waited_for_is_counted_once() -> None:
+    before = usage(
+        used(DAEMON, Role.DAEMON, 5.0), used(CHILD, Role.DAEMON_HELPER, 2.0, parent=DAEMON, written=70)
+    )
+    after = usage(used(DAEMON, Role.DAEMON, 5.0, 2.5, written=90))
+    assert after.since(before).cpu_seconds == pytest.approx(0.5)
+    assert after.since(before).write_bytes == 20
+
+
+def test_a_shim_that_ended_takes_nothing_away() -> None:
+    before = usage(
+        used(DAEMON, Role.DAEMON, 5.0), used(SHIM, Role.SHIM, 3.0), used(PAUSE, Role.PAUSE, 1.0, parent=SHIM)
+    )
+    spent = usage(used(DAEMON, Role.DAEMON, 6.0)).since(before)
+    assert spent.cpu_seconds == pytest.approx(1.0)
+    assert spent.shims_ended == 1
+
+
+def test_containers_do_not_count_and_a_reaped_one_only_since_the_snapshot() -> None:
+    before = usage(
+        used(DAEMON, Role.DAEMON, 5.0),
+        used(SHIM, Role.SHIM, 1.0),
+        used(PAUSE, Role.CONTAINER, 4.0, parent=SHIM),
+    )
+    alive = usage(
+        used(DAEMON, Role.DAEMON, 5.0),
+        used(SHIM, Role.SHIM, 1.0),
+        used(PAUSE, Role.CONTAINER, 9.0, parent=SHIM),
+    )
+    reaped = usage(used(DAEMON, Role.DAEMON, 5.0), used(SHIM, Role.SHIM, 1.0, 4.5))
+    assert alive.since(before).cpu_seconds == 0
+    assert reaped.since(before).cpu_seconds == pytest.approx(0.5)
+
+
+def test_the_cgroup_counts_what_is_in_it_and_the_processes_the_rest() -> None:
+    before = usage(used(DAEMON, Role.DAEMON, 5.0, in_cgroup=True), used(SHIM, Role.SHIM, 1.0), cgroup=50.0)
+    after = usage(used(DAEMON, Role.DAEMON, 6.0, in_cgroup=True), used(SHIM, Role.SHIM, 1.5), cgroup=53.0)
+    spent = after.since(before)
+    assert spent.cpu_seconds == pytest.approx(3.5)
+    assert spent.daemon_cpu_seconds == pytest.approx(1.0)
+    assert spent.source == CGROUP
+    assert usage(*after.processes.values()).since(before).cpu_seconds == pytest.approx(1.5)
+
+
+def test_threads_that_end_take_their_switches_with_them() -> None:
+    before = usage(used(DAEMON, Role.DAEMON, 0, switches={10: (100, 10), 12: (5000, 50)}))
+    after = usage(used(DAEMON, Role.DAEMON, 0, switches={10: (130, 11), 13: (7, 0)}))
+    spent = after.since(before)
+    assert (spent.voluntary, spent.involuntary) == (37, 1)
+
+
+def test_a_process_and_its_children_are_a_runtime_too() -> None:
+    before = snapshot(os.getpid(), marks=["/none"])
+    subprocess.run([sys.executable, "-c", BURN], check=True)
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        found = {process.pid: process.role for process in runtime_processes(os.getpid(), ["/none"])}
+        assert found[os.getpid()] is Role.DAEMON
+        assert found[child.pid] is Role.DAEMON_HELPER
+        spent = snapshot(os.getpid(), marks=["/none"]).since(before)
+        assert 0.25 < spent.cpu_seconds < 10
+        assert spent.daemon_cpu_seconds < spent.cpu_seconds
+        held = memory(os.getpid(), marks=["/none"])
+        assert held.daemon > 1_000_000
+        assert held.total == held.daemon
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_a_runtime_that_has_gone_is_told_of() -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for look in (snapshot, memory, gauges):
+        with pytest.raises(RuntimeHidden, match="has gone"):
+            look(gone.pid)
+
+
+def test_gauges_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(os.urandom(100_000))
+    seen = gauges(os.getpid(), ["/none"], [tmp_path])
+    with (tmp_path / "file").open("rb"):
+        assert gauges(os.getpid(), ["/none"])["fds"] == seen["fds"] + 1
+    assert seen["disk_bytes"] >= 100_000
+    assert seen["threads"] >= 1
+    assert seen["mounts"] == 0
+    assert gauges(os.getpid(), ["/none"])["mounts"] >= 1
+    assert seen["pss_bytes"] > 1_000_000
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Iterator[ThrowawayRuntime]:
+    with RegistryServer() as registry:
+        pause = registry.client().mint_pause().reference
+        with start_throwaway(
+            run_id=RunIdentity.new().id, pause_image=pause, registry_addresses=[registry.address]
+        ) as started:
+            yield started
+
+
+@pytest.fixture
+def connection(runtime: ThrowawayRuntime) -> Iterator[PlainConnection]:
+    opened = plain_stubs(Endpoint.parse(runtime.endpoint))
+    yield opened
+    opened.close()
+
+
+class Pods:
+    def __init__(self, connection: PlainConnection, logs: Path) -> None:
+        run = RunIdentity.new()
+        self.cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)
+        self.builder = RequestBuilder(run, logs, self.cgroups)
+        self.connection = connection
+
+    def run(self) -> str:
+        request = cri.RunPodSandboxRequest(config=self.builder.sandbox())
+        return self.connection.runtime.RunPodSandbox(request, timeout=60).pod_sandbox_id
+
+    def remove(self, identity: str) -> None:
+        self.connection.runtime.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=identity), timeout=60)
+        self.connection.runtime.RemovePodSandbox(
+            cri.RemovePodSandboxRequest(pod_sandbox_id=identity), timeout=60
+        )
+
+
+@pytest.fixture
+def pods(connection: PlainConnection, tmp_path: Path) -> Iterator[Pods]:
+    made = Pods(connection, tmp_path)
+    yield made
+    made.cgroups.remove()
+
+
+@pytest.mark.runtime
+@needs_root
+def test_the_parts_of_a_runtime_are_told_apart(runtime: ThrowawayRuntime, pods: Pods) -> None:
+    assert runtime.endpoint.removeprefix("unix://") in listening_sockets(runtime.pid)
+    before, identities = memory(runtime.pid), [pods.run(), pods.run()]
+    try:
+        held = memory(runtime.pid)
+        assert (before.shim_count, before.pause_count, before.pauses) == (0, 0, 0)
+        assert (held.shim_count, held.pause_count, held.containers) == (2, 2, 0)
+        assert held.shims > 2_000_000
+        assert 0 < held.pauses < held.shims < held.total
+        assert held.daemon > 10_000_000
+        assert gauges(runtime.pid)["shims"] == 2
+    finally:
+        for identity in identities:
+            pods.remove(identity)
+    assert memory(runtime.pid).shim_count == 0
+
+
+@pytest.mark.runtime
+@needs_root
+def test_a_pods_life_costs_the_runtime_something_by_either_account(
+    runtime: ThrowawayRuntime, pods: Pods
+) -> None:
+    assert of_runtime(runtime.pid, {runtime.pid}) is None
+    before = snapshot(runtime.pid)
+    pods.remove(pods.run())
+    by_processes = snapshot(runtime.pid).since(before)
+    with accounted(runtime.pid, pods.builder.run.id) as cgroup:
+        assert cgroup is not None
+        before = snapshot(runtime.pid)
+        pods.remove(pods.run())
+        by_cgroup = snapshot(runtime.pid).since(before)
+    assert (by_processes.source, by_cgroup.source) == (PROCESSES, CGROUP)
+    # the shim of a pod that is removed goes with what it has used, and with the OCI runtime's processes that
+    # it waited for
+    assert 0 < by_processes.cpu_seconds < by_cgroup.cpu_seconds < 5
+    assert by_cgroup.voluntary > 0
+    assert by_cgroup.write_bytes > 0
+    assert not cgroup.exists()
+
+
+@pytest.mark.runtime
+@needs_root
+def test_gauges_come_back_when_a_pod_is_removed(runtime: ThrowawayRuntime, pods: Pods) -> None:
+    def look() -> dict[str, float]:
+        return gauges(runtime.pid, directories=[runtime.state, runtime.root])
+
+    pods.remove(pods.run())
+    before = look()
+    identity = pods.run()
+    during = look()
+    pods.remove(identity)
+    deadline = time.monotonic() + 5
+    while (after := look())["mounts"] > before["mounts"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for name in ("shims", "mounts", "netns"):
+        assert during[name] > before[name]
+        assert after[name] == before[name]
+    assert before["disk_bytes"] > 10_000
