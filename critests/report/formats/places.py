@@ -10,7 +10,7 @@ import critests
 _PACKAGE: Final = Path(critests.__file__).parent
 _MODULE: Final = re.compile(r"(?:[A-Za-z0-9_]+/)*[A-Za-z0-9_]+\.py")
 _FUNCTION: Final = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
-_ROOMS: Final = {"validation": "validation", "benchmark": "benchmark"}
+_FOLDERS: Final = {"validation": "critests/validation", "benchmark": "critests/benchmark/scenarios"}
 
 
 def file_of(test_id: str, kind: str) -> str:
@@ -18,15 +18,13 @@ def file_of(test_id: str, kind: str) -> str:
     behind.
 
     Args:
-        test_id: `sandboxes/test_state.py::test_x[param]`.
+        test_id: `sandboxes/test_state.py::test_x[param]`, or `benchmark/test_pods.py::test_x`.
         kind: Kind of the run, as in the record.
     """
     module, separator, _ = test_id.partition("::")
-    return (
-        f"critests/{_ROOMS[kind]}/{module}"
-        if separator and kind in _ROOMS and _MODULE.fullmatch(module)
-        else ""
-    )
+    if not separator or kind not in _FOLDERS or not _MODULE.fullmatch(module):
+        return ""
+    return f"{_FOLDERS[kind]}/{module.removeprefix('benchmark/')}"
 
 
 def line_of(test_id: str, kind: str, suite_version: str) -> int | None:

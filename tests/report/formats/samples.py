@@ -74,7 +74,7 @@ def benchmark() -> Source:
     """
     tests = [
         TestResult(
-            id=f"test_speed.py::test_{name}",
+            id=f"benchmark/test_speed.py::test_{name}",
             name=f"test_{name}",
             requirement=scenario,
             area="sandboxes",
