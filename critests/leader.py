@@ -25,7 +25,6 @@ from critests.node.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain
 from critests.record.errors import RecordError
 from critests.record.exits import ExitCode
-from critests.record.expectations import ExpectationsMalformed
 from critests.record.files import write
 from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
@@ -95,7 +94,7 @@ class Leader:
                 self.rules = conclusion.circumstances(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
                 )
-            except (UsageError, ExpectationsMalformed, EndpointMalformed, ValueError) as error:
+            except (UsageError, EndpointMalformed, ValueError) as error:
                 self._end_context()
                 pytest.exit(str(error), returncode=int(ExitCode.USAGE))
             except NOT_TESTABLE as error:

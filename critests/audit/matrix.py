@@ -15,23 +15,18 @@ A test without its parameters is turned red if any of its cases is.
 """
 
 import re
-import tomllib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from critests import toml_file
 from critests.audit.faults import AnyFault, FaultError, parse_fault
 from critests.run.selection import SUITE
+from critests.toml_file import Table, TomlMalformed
 
 SUFFIX = ".faults.toml"
 DURING = ("all", "call", "restart")
-_KEYS = {"id", "break", "promise", "turns_red", "during", "spoils"}
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-
-
-class MatrixError(ValueError):
-    """A file of faults is not well formed; the message begins with file and line."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,7 @@ def load(*places: Path) -> Matrix:
         places: folders, with all their subfolders, and files.
 
     Raises:
-        MatrixError: something in it is wrong; with file and line.
+        TomlMalformed: something in it is wrong; with file and line.
     """
     entries: list[Entry] = []
     taken: dict[str, str] = {}
@@ -115,7 +110,7 @@ def load(*places: Path) -> Matrix:
         for entry in _read(file):
             if entry.id in taken:
                 msg = f"{entry.where}: the id {entry.id!r} is taken by {taken[entry.id]}"
-                raise MatrixError(msg)
+                raise TomlMalformed(msg)
             taken[entry.id] = entry.where
             entries.append(entry)
     return Matrix(tuple(entries))
@@ -125,88 +120,43 @@ def _files(place: Path) -> list[Path]:
     return sorted(place.rglob(f"*{SUFFIX}")) if place.is_dir() else [place]
 
 
-def _read(file: Path) -> list[Entry]:
+def _read(file: Path) -> Iterator[Entry]:
+    document = toml_file.read(file)
+    document.expect(entries=["fault"])
+    for table in document.entries("fault"):
+        table.expect(needs=["id", "break", "promise", "turns_red"], may=["during", "spoils"])
+        yield Entry(
+            id=table.need("id", _id),
+            faults=tuple(_fault(table, text) for text in table.need("break", _texts)),
+            promise=table.need("promise", toml_file.text),
+            turns_red=table.need("turns_red", _texts),
+            during=table.take("during", _during, "all"),
+            spoils=table.take("spoils", toml_file.switch, default=False),
+            where=table.where,
+        )
+
+
+def _fault(table: Table, text: str) -> AnyFault:
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        msg = f"{file}: cannot be read: {error.strerror}"
-        raise MatrixError(msg) from error
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
-        msg = f"{file}:{line[1] if line else 1}: {error}"
-        raise MatrixError(msg) from error
-    tables = document.pop("fault", [])
-    if document or not isinstance(tables, list):
-        msg = f"{file}:1: there are only [[fault]] tables here, not {', '.join(document) or 'fault'}"
-        raise MatrixError(msg)
-    lines = text.splitlines()
-    headers = [
-        number for number, line in enumerate(lines, start=1) if re.match(r"\s*\[\[\s*fault\s*\]\]", line)
-    ]
-    return [_Reader(file, lines, start, table).entry() for start, table in zip(headers, tables, strict=True)]
+        return parse_fault(text)
+    except FaultError as error:
+        raise table.wrong("break", str(error), near=text.partition(" when ")[0].partition('"')[0]) from error
 
 
-class _Reader:
-    """Reads one table, and knows where its keys stand."""
+def _id(value: object) -> str:
+    text = toml_file.text(value)
+    if not _ID.fullmatch(text):
+        msg = f"{text!r} is no id: expected lower-case words joined by dashes"
+        raise ValueError(msg)
+    return text
 
-    def __init__(self, file: Path, lines: list[str], start: int, table: dict[str, Any]) -> None:
-        self._file = file
-        self._lines = lines
-        self._start = start
-        self._table = table
 
-    def _where(self, words: str) -> str:
-        """Return file and line of the first line of the table that holds these words; else of its header."""
-        for number in range(self._start, len(self._lines)):
-            line = self._lines[number]
-            if re.match(r"\s*\[\[", line):
-                break
-            if words in line:
-                return f"{self._file}:{number + 1}"
-        return f"{self._file}:{self._start}"
+def _texts(value: object) -> tuple[str, ...]:
+    return toml_file.texts([value] if isinstance(value, str) else value)
 
-    def _fail(self, words: str, complaint: str) -> MatrixError:
-        return MatrixError(f"{self._where(words)}: {complaint}")
 
-    def entry(self) -> Entry:
-        table = self._table
-        for key in table:
-            if key not in _KEYS:
-                raise self._fail(key, f"a fault has no {key!r}; it has: {', '.join(sorted(_KEYS))}")
-        name, promise = self._text("id"), self._text("promise")
-        if not _ID.fullmatch(name):
-            raise self._fail("id", f"{name!r} is no id: expected lower-case words joined by dashes")
-        during = table.get("during", "all")
-        if during not in DURING:
-            raise self._fail("during", f"during is one of {', '.join(DURING)}, not {during!r}")
-        spoils = table.get("spoils", False)
-        if not isinstance(spoils, bool):
-            raise self._fail("spoils", "spoils is true or false")
-        faults = tuple(self._fault(text) for text in self._texts("break"))
-        where = f"{self._file}:{self._start}"
-        return Entry(name, faults, promise, tuple(self._texts("turns_red")), during, spoils, where)
-
-    def _fault(self, text: str) -> AnyFault:
-        try:
-            return parse_fault(text)
-        except FaultError as error:
-            raise self._fail(text.partition(" when ")[0].partition('"')[0], str(error)) from error
-
-    def _text(self, key: str) -> str:
-        value = self._table.get(key)
-        if not isinstance(value, str) or not value.strip():
-            raise self._fail(key, f'a fault needs {key} = "…"')
-        return value
-
-    def _texts(self, key: str) -> list[str]:
-        value = self._table.get(key)
-        texts = [value] if isinstance(value, str) else value
-        if (
-            not isinstance(texts, list)
-            or not texts
-            or not all(isinstance(text, str) and text.strip() for text in texts)
-        ):
-            raise self._fail(key, f'a fault needs {key} = "…" or {key} = ["…", …]')
-        return texts
+def _during(value: object) -> str:
+    if value not in DURING:
+        msg = f"must be one of {', '.join(DURING)}, not {value!r}"
+        raise ValueError(msg)
+    return str(value)

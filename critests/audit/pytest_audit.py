@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import pytest
 
 from critests.audit.faults import FaultError, parse_fault
-from critests.audit.matrix import SUFFIX, Entry, Matrix, MatrixError, base_name, beside, load
+from critests.audit.matrix import SUFFIX, Entry, Matrix, base_name, beside, load
 from critests.audit.proxy import FaultProxy
 from critests.audit.verdicts import Audit, Verdict, verdict_of
 from critests.client.endpoint import Endpoint
@@ -32,6 +32,7 @@ from critests.run.context import RunContext
 from critests.run.pulled_images import TestImages
 from critests.run.selection import SUITE, is_ours
 from critests.run.session import PROGRESS, SESSION
+from critests.toml_file import TomlMalformed
 
 MARK = "!"
 ENTRY = pytest.StashKey[Entry]()
@@ -79,7 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     try:
         matrix, tried = _matrix(config), _tried(config)
-    except (FaultError, MatrixError) as error:
+    except (FaultError, TomlMalformed) as error:
         raise pytest.UsageError(str(error)) from error
     config.pluginmanager.register(Auditor(config, matrix, tried), "critests-auditor")
 
@@ -100,7 +101,7 @@ def _matrix(config: pytest.Config) -> Matrix | None:
     unknown = set(wanted) - {entry.id for entry in matrix.entries}
     if unknown:
         msg = f"--cri-audit-fault {min(unknown)}: no fault has this id"
-        raise MatrixError(msg)
+        raise pytest.UsageError(msg)
     return Matrix(tuple(entry for entry in matrix.entries if not wanted or entry.id in wanted))
 
 

@@ -14,8 +14,9 @@ from critests.record.files import write_atomically
 from critests.report.comparison import CompareSettings, NotComparable, read_run
 from critests.report.gates.judging import judge_run
 from critests.report.gates.output import gate_lines, gate_to_json, gate_to_junit
-from critests.report.gates.policy import Policy, PolicyMalformed
+from critests.report.gates.policy import Policy
 from critests.report.gates.policy_file import read_policy
+from critests.toml_file import TomlMalformed
 
 RUN: Final = click.Path(exists=True, path_type=Path)
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
@@ -80,7 +81,7 @@ def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options 
         for path, form in ((values["json_file"], gate_to_json), (values["junit_file"], gate_to_junit)):
             if path is not None:
                 write_atomically(path, form(report))
-    except PolicyMalformed as error:
+    except TomlMalformed as error:
         raise click.UsageError(str(error)) from error
     except (NotComparable, RecordUnreadable) as error:
         raise NotPossible(str(error)) from error

@@ -8,36 +8,20 @@ the run: the entry must go.
 import dataclasses
 import datetime as dt
 import fnmatch
-import itertools
-import re
-import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from critests import toml_file
 from critests.catalogue.words import Outcome
 from critests.record.layout import safe_name
 from critests.record.results import TestResult
 from critests.record.versions import VersionCondition, parse_condition
+from critests.toml_file import Table
 
-ENTRY_KEYS: Final = {
-    "requirement",
-    "test",
-    "handlers",
-    "versions",
-    "outcome",
-    "reason",
-    "link",
-    "api",
-    "owner",
-    "expires",
-}
 REQUIRED_KEYS: Final = ("requirement", "test", "versions", "outcome", "reason", "owner", "expires")
-
-
-class ExpectationsMalformed(ValueError):
-    """An expectations file is wrong; the message starts with `file:line:`."""
+REFERENCES: Final = ("link", "api")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +58,11 @@ class KnownFailure:
     def reference(self) -> str:
         """The link, or the broken promise."""
         return self.link or self.api
+
+    @property
+    def subject(self) -> tuple[object, ...]:
+        """What it speaks of; no two entries of a file speak of the same."""
+        return self.requirement, self.test, self.handlers, self.versions
 
     def covers(self, test: TestResult) -> bool:
         """Say whether the entry speaks of this test, whatever its outcome."""
@@ -148,141 +137,49 @@ def load(path: Path, *, known_requirement: Callable[[str], bool] | None = None) 
             checked.
 
     Raises:
-        ExpectationsMalformed: with file, line and what is wrong.
+        TomlMalformed: with file, line and what is wrong.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    if not path.exists():
         return Expectations(source=path.name)
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise _wrong(path, line, "not UTF-8 text") from error
-    except OSError as error:
-        msg = f"{path}: {error.strerror or error}"
-        raise ExpectationsMalformed(msg) from error
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        match = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", str(error))
-        line = int(match[1]) if match and match[1] else text.rstrip("\n").count("\n") + 1
-        raise _wrong(path, line, f"not TOML: {re.sub(r' .at (line|end of).*', '', str(error))}") from error
-    return Expectations(tuple(_Reader(path, text, known_requirement).entries(data)), path.name)
+    document = toml_file.read(path)
+    document.expect(entries=["known"])
+    entries: list[KnownFailure] = []
+    for table in document.entries("known"):
+        entry = _known_failure(table, known_requirement)
+        for other in entries:
+            if other.subject == entry.subject:
+                raise table.wrong("", f"the same entry as on line {other.line}")
+        entries.append(entry)
+    return Expectations(tuple(entries), path.name)
 
 
-class _Reader:
-    """Checks the entries of one file and knows on which line each is."""
-
-    def __init__(self, path: Path, text: str, known_requirement: Callable[[str], bool] | None) -> None:
-        self.path = path
-        self.lines = text.split("\n")
-        self.known_requirement = known_requirement
-        self.starts = [
-            number for number, line in enumerate(self.lines, 1) if re.match(r"\s*\[\[\s*known\s*\]\]", line)
-        ]
-
-    def entries(self, data: dict[str, Any]) -> list[KnownFailure]:
-        """Return all entries."""
-        for key in data:
-            if key != "known":
-                line = next(
-                    (
-                        number
-                        for number, text in enumerate(self.lines, 1)
-                        if re.match(rf"\s*\[*\s*\"?{re.escape(key)}", text)
-                    ),
-                    1,
-                )
-                raise _wrong(
-                    self.path, line, f'"{key}" is not known here; a file holds [[known]] entries only'
-                )
-        tables = data.get("known", [])
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise _wrong(
-                self.path, self.starts[0] if self.starts else 1, "known must be written as [[known]] entries"
-            )
-        starts = self.starts if len(self.starts) == len(tables) else [1] * len(tables)
-        entries: list[KnownFailure] = []
-        for index, table in enumerate(tables):
-            end = starts[index + 1] if index + 1 < len(starts) else len(self.lines) + 1
-            entry = self._entry(table, starts[index], end)
-            for other in entries:
-                same = (entry.requirement, entry.test, entry.handlers, entry.versions) == (
-                    other.requirement,
-                    other.test,
-                    other.handlers,
-                    other.versions,
-                )
-                if same:
-                    raise _wrong(self.path, entry.line, f"the same entry as on line {other.line}")
-            entries.append(entry)
-        return entries
-
-    def _entry(self, table: dict[str, Any], start: int, end: int) -> KnownFailure:
-        """Check one entry, which stands on the lines from `start` to before `end`."""
-        for key, what in itertools.chain(_wrong_keys(table), self._wrong_values(table)):
-            pattern = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
-            line = next(
-                (number for number in range(start, end) if pattern.match(self.lines[number - 1])), start
-            )
-            raise _wrong(self.path, line, what)
-        return KnownFailure(
-            requirement=table["requirement"],
-            test=table["test"],
-            handlers=tuple(table.get("handlers", ["*"])),
-            versions=parse_condition(table["versions"]),
-            outcome=Outcome(table["outcome"]),
-            reason=table["reason"],
-            link=table.get("link", ""),
-            api=table.get("api", ""),
-            owner=table["owner"],
-            expires=table["expires"],
-            line=start,
-        )
-
-    def _wrong_values(self, table: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield the key and what is wrong with its value; the keys themselves are right by now."""
-        if self.known_requirement and not self.known_requirement(table["requirement"]):
-            yield "requirement", f'the catalogue has no requirement "{table["requirement"]}"'
-        if table["outcome"] not in {Outcome.FAILED, Outcome.WARNED}:
-            yield "outcome", f'outcome must be "failed" or "warned", not "{table["outcome"]}"'
-        if isinstance(table["expires"], dt.datetime) or not isinstance(table["expires"], dt.date):
-            yield "expires", "expires must be a day without quotes, such as 2027-06-30"
-        handlers = table.get("handlers", ["*"])
-        if (
-            not isinstance(handlers, list)
-            or not handlers
-            or not all(isinstance(handler, str) for handler in handlers)
-        ):
-            yield "handlers", 'handlers must be a list of names or patterns, such as ["*"]'
-        try:
-            parse_condition(table["versions"])
-        except ValueError as error:
-            yield "versions", str(error)
+def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None) -> KnownFailure:
+    table.expect(needs=REQUIRED_KEYS, may=("handlers", *REFERENCES))
+    if sum(key in table.values for key in REFERENCES) != 1:
+        what = 'an entry has either "link" (where it is reported) or "api" (the promise that is broken)'
+        raise table.wrong("link", what)
+    requirement = toml_file.text_that(known_requirement, "the catalogue has no requirement")
+    return KnownFailure(
+        requirement=table.need("requirement", requirement),
+        test=table.need("test", toml_file.text),
+        handlers=table.take("handlers", toml_file.texts, ("*",)),
+        versions=table.need("versions", lambda value: parse_condition(toml_file.text(value))),
+        outcome=table.need("outcome", _outcome),
+        reason=table.need("reason", toml_file.text),
+        link=table.take("link", toml_file.text, ""),
+        api=table.take("api", toml_file.text, ""),
+        owner=table.need("owner", toml_file.text),
+        expires=table.need("expires", toml_file.day),
+        line=table.line,
+    )
 
 
-def _wrong_keys(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the key and what is wrong: unknown, missing, or not a text."""
-    for key in table:
-        if key not in ENTRY_KEYS:
-            yield key, f'"{key}" is not a key of an entry; there are {", ".join(sorted(ENTRY_KEYS))}'
-    for key in REQUIRED_KEYS:
-        if key not in table:
-            yield key, f'the entry has no "{key}"'
-    for key in sorted(ENTRY_KEYS - {"handlers", "expires"}):
-        if key in table and (not isinstance(table[key], str) or not table[key].strip()):
-            yield key, f"{key} must be a text that is not empty"
-    if ("link" in table) == ("api" in table):
-        yield (
-            "link",
-            (
-                'the entry needs "link" (where it is reported) or "api" (the promise that is broken), and not'
-                " both"
-            ),
-        )
-
-
-def _wrong(path: Path, line: int, what: str) -> ExpectationsMalformed:
-    return ExpectationsMalformed(f"{path}:{line}: {what}")
+def _outcome(value: object) -> Outcome:
+    for outcome in (Outcome.FAILED, Outcome.WARNED):
+        if value == outcome:
+            return outcome
+    msg = f'must be "failed" or "warned", not "{value}"'
+    raise ValueError(msg)
 
 
 def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str) -> TestResult:

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from critests.audit.matrix import SUFFIX, Matrix, MatrixError, beside, load
+from critests.audit.matrix import SUFFIX, Matrix, beside, load
 from critests.audit.verdicts import Audit, verdict_of
 from critests.catalogue.references import references_below
 from critests.catalogue.words import Outcome
 from critests.run.classification import RawOutcome
 from critests.run.selection import SUITE
+from critests.toml_file import TomlMalformed
 
 GOOD = """
 [[fault]]
@@ -73,20 +74,20 @@ def test_which_fault_is_for_which_test(tmp_path: Path) -> None:
         (GOOD.replace('turns_red = "test_b"', "turns_red = []"), 12, "turns_red"),
         (GOOD.replace('"call"', '"cal"'), 13, "during"),
         (GOOD.replace("true", "1"), 14, "spoils"),
-        (GOOD + "\nwhen = 1\n", 16, "no 'when'"),
-        (GOOD + "\n[other]\n", 1, "only [[fault]]"),
+        (GOOD + "\nwhen = 1\n", 16, '"when" is not a key'),
+        (GOOD + "\n[other]\n", 16, '"other" is not a key here; there are [[fault]]'),
         (GOOD + "\nid = \n", 16, "Invalid value"),
     ],
 )
 def test_what_is_refused_with_file_and_line(tmp_path: Path, text: str, line: int, complaint: str) -> None:
     file = write(tmp_path / "faults.toml", text)
-    with pytest.raises(MatrixError, match=re.escape(complaint)) as error:
+    with pytest.raises(TomlMalformed, match=re.escape(complaint)) as error:
         load(file)
     assert str(error.value).startswith(f"{file}:{line}: ")
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(MatrixError, match="cannot be read"):
+    with pytest.raises(TomlMalformed, match="No such file"):
         load(tmp_path / "none.toml")
 
 

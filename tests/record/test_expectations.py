@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Outcome
-from critests.record.expectations import ExpectationsMalformed, load, path_for
+from critests.record.expectations import load, path_for
 from critests.record.results import TestResult
 from critests.record.versions import parse_condition, parse_version
+from critests.toml_file import TomlMalformed
 
 ENTRY = """# known failures
 [[known]]
@@ -98,17 +99,17 @@ def test_a_runtime_without_a_file_has_no_known_failures(tmp_path: Path) -> None:
     ("old", "new", "line", "what"),
     [
         ('"STP-09"', '"STP-99"', 3, 'no requirement "STP-99"'),
-        ('outcome = "warned"', 'outcome = "known"', 7, 'outcome must be "failed" or "warned"'),
+        ('outcome = "warned"', 'outcome = "known"', 7, 'outcome: must be "failed" or "warned"'),
         ('"<2.0"', '"about 2"', 6, "no condition on versions"),
         ("2027-06-30", '"2027-06-30"', 11, "a day without quotes"),
         ('owner = "runtime"', "", 2, 'no "owner"'),
         ('owner = "runtime"', 'owners = "runtime"', 10, '"owners" is not a key'),
-        ('reason = "answers NotFound"', 'reason = ""', 8, "reason must be a text"),
+        ('reason = "answers NotFound"', 'reason = ""', 8, "reason: must be a text"),
         ('link = "https://example.org/1"', "", 2, '"link"'),
-        ('["*"]', '"*"', 5, "handlers must be a list"),
+        ('["*"]', '"*"', 5, "handlers: must be a list"),
         ('"STP-09"', '"STP-09', 3, "not TOML"),
-        ("[[known]]", "[known]", 1, "must be written as [[known]]"),
-        ("[[known]]", "[[knwon]]", 2, '"knwon" is not known here'),
+        ("[[known]]", "[known]", 2, "must be written as [[known]]"),
+        ("[[known]]", "[[knwon]]", 2, '"knwon" is not a key here; there are [[known]]'),
         ("# known failures\n", ENTRY, 12, "the same entry as on line 2"),
     ],
 )
@@ -118,7 +119,7 @@ def test_a_malformed_file_is_named_with_its_line(
     path = tmp_path / "containerd.toml"
     path.write_text(ENTRY.replace(old, new, 1))
 
-    with pytest.raises(ExpectationsMalformed) as caught:
+    with pytest.raises(TomlMalformed) as caught:
         load(path, known_requirement=lambda name: name.startswith("STP-0"))
 
     assert str(caught.value).startswith(f"{path}:{line}: ")

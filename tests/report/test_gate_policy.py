@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from critests.report.gates.policy import Policy, PolicyMalformed
+from critests.report.gates.policy import Policy
 from critests.report.gates.policy_file import read_policy
+from critests.toml_file import TomlMalformed
 
 WHOLE = """
 levels = ["MUST", "SHOULD"]
@@ -106,7 +107,7 @@ ENTRY = '[[waiver]]\nrequirement = "STP-02"\nreason = "r"\nowner = "o"\nexpires 
         (
             'levels = ["MUST"]\nmax_blocked = 3\n',
             2,
-            '"max_blocked" is not a key here; there are benchmark, levels, max-blocked',
+            '"max_blocked" is not a key here; there are [[benchmark]], [[waiver]], levels, max-blocked',
         ),
         ('levels = ["MAY"]\n', 1, "levels: must be a list of MUST, SHOULD, JUDGEMENT"),
         ("max-blocked = -1\n", 1, "max-blocked: must be a whole number"),
@@ -137,14 +138,14 @@ ENTRY = '[[waiver]]\nrequirement = "STP-02"\nreason = "r"\nowner = "o"\nexpires 
             "its unit is not that of at-most",
         ),
         ('[[benchmark]]\noperation = "B"\ndimensions = { n = 5 }\n', 3, "must be a table of texts"),
-        ('waiver = "all"\n', 1, "must be written as an entry in double brackets"),
+        ('waiver = "all"\n', 1, "must be written as [[waiver]]"),
         ("[waivers]\na = 1\n", 1, '"waivers" is not a key here'),
         ("levels = [\n", 1, "not TOML"),
         ("a = 1\na = 2\n", 2, "not TOML"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
-    with pytest.raises(PolicyMalformed) as caught:
+    with pytest.raises(TomlMalformed) as caught:
         policy_of(tmp_path, text)
 
     place, _, said = str(caught.value).partition(": ")
@@ -156,9 +157,9 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "gate.toml"
     path.write_bytes(b"levels = []\n\xff\n")
 
-    with pytest.raises(PolicyMalformed, match=r":2: not UTF-8 text"):
+    with pytest.raises(TomlMalformed, match=r":2: not UTF-8 text"):
         read_policy(path)
-    with pytest.raises(PolicyMalformed, match="No such file"):
+    with pytest.raises(TomlMalformed, match="No such file"):
         read_policy(tmp_path / "absent.toml")
 
 

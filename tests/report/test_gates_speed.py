@@ -8,8 +8,9 @@ from critests.record.run import RunRecord
 from critests.report.comparison import CompareSettings, NotComparable, StoredRun
 from critests.report.gates.findings import Kind
 from critests.report.gates.judging import GateReport, judge_run
-from critests.report.gates.policy import Bound, Policy, PolicyMalformed, Waiver
+from critests.report.gates.policy import Bound, Policy, Waiver
 from critests.report.gates.speed import at_least
+from critests.toml_file import TomlMalformed
 from tests.report.sample_comparison import MACHINE, record, samples, series
 from tests.report.sample_comparison_runs import run_a
 
@@ -158,7 +159,7 @@ def test_a_lower_bound_is_for_rates() -> None:
 
 def test_a_bound_in_the_wrong_unit_is_an_error_of_the_policy() -> None:
     with pytest.raises(
-        PolicyMalformed, match=r"gate\.toml:3: the bound is in B and B-06 RunPodSandbox is measured in s"
+        TomlMalformed, match=r"gate\.toml:3: the bound is in B and B-06 RunPodSandbox is measured in s"
     ):
         judge_run(
             measured(),

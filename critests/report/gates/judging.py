@@ -80,7 +80,7 @@ def judge_run(
 
     Raises:
         NotComparable: run and baseline have nothing in common.
-        PolicyMalformed: a bound does not suit the unit of its operation.
+        TomlMalformed: a bound does not suit the unit of its operation.
     """
     settings = dataclasses.replace(settings or CompareSettings(), quantile=policy.quantile)
     waivers = _Waivers(run.record, policy, today or dt.datetime.now(dt.UTC).date())

@@ -18,10 +18,6 @@ the promises marked †.
 """
 
 
-class PolicyMalformed(ValueError):
-    """A policy file is wrong; the message starts with `file:line:`."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Waiver:
     """Something that may stand for a while. It names a requirement, an operation or a capability.

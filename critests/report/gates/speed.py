@@ -17,9 +17,10 @@ from critests.report.comparison.wording import (
     verdict_word,
 )
 from critests.report.gates.findings import Finding, Kind
-from critests.report.gates.policy import Bound, Policy, PolicyMalformed, Waiver
+from critests.report.gates.policy import Bound, Policy, Waiver
 from critests.report.texts import one_line, plural
 from critests.statistics import Verdict, samples_needed
+from critests.toml_file import TomlMalformed
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def bound_findings(operations: dict[Key, Measured], rules: SpeedRules) -> list[F
     """Return what is to be said of the operations of a run by themselves.
 
     Raises:
-        PolicyMalformed: a bound does not suit the unit of its operation.
+        TomlMalformed: a bound does not suit the unit of its operation.
     """
     found: list[Finding] = []
     for key, measured in operations.items():
@@ -209,7 +210,7 @@ def _bound(key: Key, measured: Measured, bound: Bound, rules: SpeedRules) -> Ite
             f"{rules.policy.source}:{bound.line}: the bound is in {bound.unit} and {key[0]} {key[1]} is"
             f" measured in {unit}"
         )
-        raise PolicyMalformed(msg)
+        raise TomlMalformed(msg)
     at = bound.quantile or rules.policy.quantile
     side = side_of(measured, at, confidence=1 - rules.significance)
     if side.value is None or side.low is None or side.high is None:
