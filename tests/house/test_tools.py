@@ -172,3 +172,35 @@ def test_further_runtimes_that_are_there_are_not_fetched_again(tmp_path: Path) -
         f"{tmp_path}/1.7: containerd 1.7.9 is there",
         f"{tmp_path}/2.1: containerd 2.1.9 is there",
     ]
+
+
+READ = """
+import time
+import pytest
+from critests.api import api_pb2 as cri
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.streaming import Factory
+from critests.run.marks import requirement, requires
+from critests.node.capabilities import Capability
+
+CODES = {"one": 1}
+
+
+@requires(Capability.ROOT)
+@requirement("STP-01")
+@pytest.mark.parametrize("code", CODES)
+def test_reads_easily(runtime: Runtime, tmp_path: Path, opened: Factory, code: str) -> None:
+    \"\"\"Waits.\"\"\"
+    time.sleep(runtime.patience)
+    assert opened(cri.ExecRequest(), code)
+"""
+
+
+def test_the_names_of_a_test_are_those_that_its_reader_must_know(tmp_path: Path) -> None:
+    readings = script("count_names.py")["readings"]
+    assert callable(readings)
+    (tmp_path / "test_it.py").write_text(READ, encoding="utf-8")
+
+    [reading] = readings(tmp_path, "critests")
+
+    assert reading.names == {"runtime", "opened", "Factory", "CODES"}
