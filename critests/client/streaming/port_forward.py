@@ -73,11 +73,15 @@ class PortConnection:
         """
         self._transport.half_close(self._data, deadline_seconds)
 
-    def read_until(self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
+    def read_until(
+        self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
+    ) -> bytes:
         """Wait until something came from the port; the same as `RemoteCommand.read_until`."""
         return self._transport.take(self._data, wanted, f"the data of port {self.port}", deadline_seconds)
 
-    def read_error_until(self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float) -> bytes:
+    def read_error_until(
+        self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
+    ) -> bytes:
         """Wait until something came on the error channel; the same as `RemoteCommand.read_until`."""
         return self._transport.take(
             self._error, wanted, f"the error channel of port {self.port}", deadline_seconds
@@ -90,7 +94,7 @@ class PortConnection:
             {self._data, self._error}
         )
 
-    def finish(self, deadline_seconds: float) -> Forwarded:
+    def finish(self, deadline_seconds: float | None = None) -> Forwarded:
         """Read until the runtime has finished the connection.
 
         Raises:
@@ -143,7 +147,7 @@ class PortForward(Session):
     def connect(
         self,
         port: int,
-        deadline_seconds: float = 10.0,
+        deadline_seconds: float | None = None,
         *,
         data_headers: Mapping[str, str] | None = None,
         error_headers: Mapping[str, str] | None = None,
@@ -152,7 +156,8 @@ class PortForward(Session):
 
         Args:
             port: the port in the pod. Over WebSocket one of the session's ports, once each.
-            deadline_seconds: how long the runtime may take to accept it.
+            deadline_seconds: how long the runtime may take to accept it; as long as for opening the
+                session by default.
             data_headers: instead of those of a proper data stream (SPDY only): for tests of what a server
                 does with violations.
             error_headers: the same for the error stream, which is opened first.
@@ -187,13 +192,16 @@ class PortForward(Session):
             raise
         return PortConnection(self._transport, port, channel, 0)
 
-    def _connect_channels(self, transport: WebSocketTransport, port: int, seconds: float) -> PortConnection:
+    def _connect_channels(
+        self, transport: WebSocketTransport, port: int, seconds: float | None
+    ) -> PortConnection:
         index = next((index for index, unused in self._unused if unused == port), None)
         if index is None:
             raise ValueError(
                 f"over WebSocket each of the ports {self._ports} can be connected to once; {port} is not left"
             )
         self._unused.remove((index, port))
+        seconds = transport.patience_seconds if seconds is None else seconds
         until = time.monotonic() + seconds
         for channel in (2 * index, 2 * index + 1):
             awaited = f"the port at the beginning of channel {channel}"
@@ -223,7 +231,8 @@ def open_port_forward(
         url: the URL of the response.
         ports: the ports of the request, in its order; over WebSocket it decides the channels.
         protocol: what to upgrade to.
-        deadline_seconds: for connecting and the upgrade together.
+        deadline_seconds: for connecting and the upgrade together; later also for what is read without a
+            deadline of its own.
         subprotocols: what to offer; None offers the one that the protocol has for port-forward.
         method: of the upgrade to SPDY, POST or GET.
         tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign
@@ -253,6 +262,7 @@ def open_port_forward(
     except BaseException:
         wire.close()
         raise
+    transport.patience_seconds = deadline_seconds
     return PortForward(transport, ports)
 
 

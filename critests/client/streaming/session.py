@@ -45,8 +45,11 @@ class Session:
         """Send the protocol's own ping and return the seconds until its answer came."""
         return self._transport.ping(deadline_seconds)
 
-    def await_end(self, deadline_seconds: float) -> EndedBy:
-        """Read until the server ends the session, and say how it did; raises StreamTimeout."""
+    def await_end(self, deadline_seconds: float | None = None) -> EndedBy:
+        """Read until the server ends the session, and say how it did; raises StreamTimeout.
+
+        The deadline, here and where else something is read, is by default the one of opening the session.
+        """
         self._transport.await_(
             lambda: self._ledger.ended_by is not None, "the end of the session", deadline_seconds
         )

@@ -46,6 +46,13 @@ class Finished:
     ended: float
     """When its end was noticed, on the monotonic clock."""
 
+    @property
+    def failure(self) -> str:
+        """Why the command did not succeed, in words; empty after the status Success."""
+        if self.status is None:
+            return "the session ended without a status"
+        return "" if self.status.success else self.status.message or "a failure without a message"
+
 
 class RemoteCommand(Session):
     """An open exec or attach session; see `open_remote_command`."""
@@ -74,7 +81,7 @@ class RemoteCommand(Session):
         )
 
     def read_until(
-        self, stream: Stream, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float
+        self, stream: Stream, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
     ) -> bytes:
         """Wait until something came on a stream.
 
@@ -82,7 +89,7 @@ class RemoteCommand(Session):
             stream: the stream.
             wanted: bytes that must come, or a condition on all bytes of the stream that no earlier call
                 returned.
-            deadline_seconds: how long to wait.
+            deadline_seconds: how long to wait; as long as for opening the session by default.
 
         Returns:
             What came since the last call, up to and including the wanted bytes; for a condition, all of it.
@@ -94,7 +101,13 @@ class RemoteCommand(Session):
         """
         return self._transport.take(stream, wanted, channel_name(stream), deadline_seconds)
 
-    def finish(self, deadline_seconds: float) -> Finished:
+    def stdout_until(
+        self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
+    ) -> bytes:
+        """Wait until something came on standard output, or on a terminal; see `read_until`."""
+        return self.read_until(Stream.STDOUT, wanted, deadline_seconds)
+
+    def finish(self, deadline_seconds: float | None = None) -> Finished:
         """Read until the server ends the session.
 
         Raises:
@@ -150,7 +163,8 @@ def open_remote_command(
         stderr: the same for standard error.
         tty: the same for a terminal, which has a stream for its size.
         protocol: what to upgrade to.
-        deadline_seconds: for connecting, the upgrade, and opening the streams together.
+        deadline_seconds: for connecting, the upgrade, and opening the streams together; later also for
+            what is read without a deadline of its own.
         subprotocols: what to offer, the best first; without any the header is not sent.
         method: of the upgrade to SPDY, POST or GET; a WebSocket handshake is always GET.
         tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign
@@ -193,4 +207,5 @@ def open_remote_command(
     except BaseException:
         wire.close()
         raise
+    transport.patience_seconds = deadline_seconds
     return RemoteCommand(transport)

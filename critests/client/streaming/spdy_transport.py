@@ -65,12 +65,14 @@ class SpdyTransport(Transport):
         self._streams[channel], self._channels[stream] = stream, channel
         self._wire.queue += syn_stream(stream, self._our_headers.block(headers), fin=fin)
 
-    def await_streams(self, channels: Mapping[int, str], seconds: float, until: float | None = None) -> None:
+    def await_streams(
+        self, channels: Mapping[int, str], seconds: float | None, until: float | None = None
+    ) -> None:
         """Wait until the server has accepted streams.
 
         Args:
             channels: their channels, each with a word for messages.
-            seconds: the deadline.
+            seconds: the deadline, if not `patience_seconds`.
             until: the monotonic time of the deadline, if it began to run earlier than now.
 
         Raises:

@@ -17,6 +17,8 @@ PIECE_BYTES = 32 * 1024
 BACKLOG_BYTES = 256 * 1024
 """How many bytes may wait to be sent before more is encoded."""
 
+PATIENCE_SECONDS = 10.0
+
 
 class Transport(ABC):
     """A session's connection after the upgrade.
@@ -24,6 +26,7 @@ class Transport(ABC):
     Attributes:
         subprotocol: what the server chose; empty if it named none.
         ledger: what arrived.
+        patience_seconds: how long to wait for what is read where a caller names no time.
     """
 
     ENDS_WRITING: ClassVar[bool]
@@ -34,6 +37,7 @@ class Transport(ABC):
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         self.subprotocol = subprotocol
         self.ledger = ledger
+        self.patience_seconds = PATIENCE_SECONDS
         self._wire = wire
 
     @property
@@ -78,7 +82,13 @@ class Transport(ABC):
         except ProtocolViolation as error:
             self.ledger.end(EndedBy.VIOLATION, reason=str(error))
 
-    def take(self, channel: int, wanted: bytes | Callable[[bytes], bool], name: str, seconds: float) -> bytes:
+    def take(
+        self,
+        channel: int,
+        wanted: bytes | Callable[[bytes], bool],
+        name: str,
+        seconds: float | None = None,
+    ) -> bytes:
         """Wait until something came on a channel, and return what came since the last call, up to and
         including it.
 
@@ -87,7 +97,7 @@ class Transport(ABC):
             wanted: bytes that must come, or a condition on all bytes of the channel that no earlier call
                 returned.
             name: what people call the channel, such as `stdout`.
-            seconds: how long to wait.
+            seconds: how long to wait, if not `patience_seconds`.
 
         Raises:
             StreamTimeout: it did not come in time.
@@ -108,20 +118,21 @@ class Transport(ABC):
         return taken or b""
 
     def await_(
-        self, done: Callable[[], bool], awaited: str, seconds: float, until: float | None = None
+        self, done: Callable[[], bool], awaited: str, seconds: float | None, until: float | None = None
     ) -> None:
         """Move bytes until a condition holds.
 
         Args:
             done: the condition; asked after every round, and once more after a last round when time is up.
             awaited: what it means, for messages.
-            seconds: the deadline.
+            seconds: the deadline, if not `patience_seconds`.
             until: the monotonic time of the deadline, if it began to run earlier than now.
 
         Raises:
             StreamTimeout: it did not hold in time.
             SessionEnded: it cannot hold any more.
         """
+        seconds = self.patience_seconds if seconds is None else seconds
         until = time.monotonic() + seconds if until is None else until
         last = False
         while not done():

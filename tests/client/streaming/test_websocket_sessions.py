@@ -30,9 +30,8 @@ FAILURE_7 = {
 
 
 def opened(url: str, **options: Any) -> RemoteCommand:  # noqa: ANN401 -- whatever open_remote_command takes
-    return open_remote_command(
-        url, stdin=True, stdout=True, stderr=True, tty=False, deadline_seconds=5, **options
-    )
+    flags = {"stdin": True, "stdout": True, "stderr": True, "tty": False}
+    return open_remote_command(url, **{**flags, "deadline_seconds": 5, **options})
 
 
 def test_exec_gives_output_status_and_order() -> None:
@@ -151,6 +150,40 @@ def test_read_until_takes_in_turn_and_across_frames() -> None:
             session.read_until(Stream.STDOUT, b"ready", 0.05)
     assert caught.value.awaited == "b'ready' on stdout"
     assert "stdout 19 bytes ending b'one ready two three'" in caught.value.last_seen
+
+
+def test_reading_waits_as_long_as_opening_unless_told_otherwise() -> None:
+    def play(peer: Peer) -> None:
+        peer.accept_websocket()
+        peer.send(websocket_frame(b"\x01ready"))
+        peer.message()
+
+    with serving(play) as url, opened(url, deadline_seconds=1.2) as session:
+        assert session.stdout_until(b"ready") == b"ready"
+        with pytest.raises(StreamTimeout, match=r"1\.2"):
+            session.stdout_until(b"never")
+        with pytest.raises(StreamTimeout, match=r"1\.2"):
+            session.finish()
+
+
+@pytest.mark.parametrize(
+    ("status", "failure"),
+    [
+        (b"", "the session ended without a status"),
+        (b'\x03{"status":"Success"}', ""),
+        (b'\x03{"status":"Failure","message":"exit code 7"}', "exit code 7"),
+        (b'\x03{"status":"Failure"}', "a failure without a message"),
+    ],
+)
+def test_a_session_says_in_words_why_its_command_failed(status: bytes, failure: str) -> None:
+    def play(peer: Peer) -> None:
+        peer.accept_websocket()
+        peer.send(websocket_frame(status) if status else b"")
+        peer.send(b"\x88\x00")
+        peer.message()
+
+    with serving(play) as url, opened(url) as session:
+        assert session.finish(5).failure == failure
 
 
 def test_a_chattering_server_does_not_outlive_the_deadline() -> None:
