@@ -10,8 +10,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
 from critests.node.capabilities import NO_SUCH_ID
@@ -33,12 +33,12 @@ def status_of(runtime: Runtime, container: Container) -> cri.ContainerStatus:
 
 
 @requirement("CTA-01")
-def test_status_names_the_container_as_it_was_requested(runtime: Runtime, created: ContainerFactory) -> None:
+def test_status_names_the_container_as_it_was_requested(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST tell the container's id, and the name and attempt that were requested.
 
     Source: ContainerStatus.id and metadata.
     """
-    container = created(name="named-" + secrets.token_hex(4), attempt=3)
+    container = containers.created(name="named-" + secrets.token_hex(4), attempt=3)
 
     answer = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id))
 
@@ -58,13 +58,13 @@ ATTRIBUTES: dict[str, Callable[[Runtime, Container], Any]] = {
 @requirement("CTA-02")
 @pytest.mark.parametrize("rpc", ATTRIBUTES)
 def test_labels_and_annotations_come_back_unchanged(
-    runtime: Runtime, running: ContainerFactory, rpc: str
+    runtime: Runtime, containers: Containers, rpc: str
 ) -> None:
     """Labels and annotations of a container MUST come back as they were requested, without any being added.
 
     Source: ContainerConfig.labels and annotations, ContainerStatus, Container, ContainerAttributes.
     """
-    container = running(labels=LABELS, annotations=ANNOTATIONS)
+    container = containers.running(labels=LABELS, annotations=ANNOTATIONS)
 
     told = ATTRIBUTES[rpc](runtime, container)
 
@@ -73,12 +73,12 @@ def test_labels_and_annotations_come_back_unchanged(
 
 
 @requirement("CTA-03")
-def test_label_keys_keep_their_prefix(runtime: Runtime, created: ContainerFactory) -> None:
+def test_label_keys_keep_their_prefix(runtime: Runtime, containers: Containers) -> None:
     """A label whose key has a DNS prefix and a slash MUST keep its key.
 
     Source: ContainerConfig.labels.
     """
-    container = created(labels={"deep.sub.example.com/Name_with.all-three": "kept"})
+    container = containers.created(labels={"deep.sub.example.com/Name_with.all-three": "kept"})
 
     status = status_of(runtime, container)
 
@@ -86,17 +86,17 @@ def test_label_keys_keep_their_prefix(runtime: Runtime, created: ContainerFactor
 
 
 @requirement("CTA-04")
-def test_creation_times_follow_the_order_of_creation(runtime: Runtime, created: ContainerFactory) -> None:
+def test_creation_times_follow_the_order_of_creation(runtime: Runtime, containers: Containers) -> None:
     """The creation time MUST be in nanoseconds, the same in list and status, and later for a container that
     was made later.
 
     Source: ContainerStatus.created_at, Container.created_at.
     """
-    containers = [created(), created(), created()]
+    in_order = [containers.created(), containers.created(), containers.created()]
 
-    told = [status_of(runtime, container).created_at for container in containers]
+    told = [status_of(runtime, container).created_at for container in in_order]
 
-    assert told == [listed(runtime, container).created_at for container in containers]
+    assert told == [listed(runtime, container).created_at for container in in_order]
     assert told == sorted(set(told))
     # nanoseconds since 1970, and neither micro- nor milliseconds, have this many digits from 2001 to 2286
     assert {len(str(time)) for time in told} == {19}
@@ -206,13 +206,13 @@ def test_image_id_is_what_the_pull_returned(runtime: Runtime, container: Contain
 @requirement("CTA-14")
 @pytest.mark.parametrize("code", [0, 1], ids=["success", "failure"])
 def test_status_of_an_ended_container_has_a_reason(
-    runtime: Runtime, exited: ContainerFactory, code: int
+    runtime: Runtime, containers: Containers, code: int
 ) -> None:
     """ContainerStatus of a container that has ended SHOULD have a reason.
 
     Source: ContainerStatus.reason.
     """
-    container = exited(script=f"exit {code}")
+    container = containers.exited(script=f"exit {code}")
 
     assert status_of(runtime, container).reason
 
@@ -256,7 +256,7 @@ def test_status_of_an_unknown_container_is_refused(runtime: Runtime) -> None:
 
     Source: ContainerStatus.
     """
-    refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=NO_SUCH_ID))
+    runtime.refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=NO_SUCH_ID))
 
 
 @requirement("CTA-16/code")
@@ -265,7 +265,7 @@ def test_status_of_an_unknown_container_says_not_found(runtime: Runtime) -> None
 
     Source: ContainerStatus, which names this code.
     """
-    code = refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=NO_SUCH_ID))
+    code = runtime.refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=NO_SUCH_ID))
 
     assert code is grpc.StatusCode.NOT_FOUND
 
@@ -276,14 +276,12 @@ def test_status_of_an_unknown_container_says_not_found(runtime: Runtime) -> None
     [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED],
     ids=["created", "running", "ended"],
 )
-def test_list_and_status_agree(
-    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
-) -> None:
+def test_list_and_status_agree(runtime: Runtime, containers: Containers, state: "cri.ContainerState") -> None:
     """ListContainers MUST tell of a container what ContainerStatus tells.
 
     Source: Container, ContainerStatus.
     """
-    container = container_in(state, labels=LABELS, annotations=ANNOTATIONS)
+    container = containers.in_state(state, labels=LABELS, annotations=ANNOTATIONS)
 
     entry, status = listed(runtime, container), status_of(runtime, container)
 

@@ -7,8 +7,8 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import WAITING, ContainerFactory
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.containers import WAITING, Containers
+from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
 from critests.run.marks import requirement, slow
 
@@ -118,7 +118,7 @@ def test_exec_sync_without_a_command_is_refused(runtime: Runtime, running_contai
 
     Source: ExecSyncRequest.cmd.
     """
-    refusal(runtime.stub.ExecSync, command(running_container))
+    runtime.refusal(runtime.stub.ExecSync, command(running_container))
 
     assert running_container.output("echo", "alive") == "alive"
 
@@ -194,27 +194,27 @@ def test_exec_sync_does_not_wait_for_children_when_the_time_is_over(
 
 
 @requirement("EXS-15/exited")
-def test_exec_sync_in_an_ended_container_is_refused(runtime: Runtime, exited: ContainerFactory) -> None:
+def test_exec_sync_in_an_ended_container_is_refused(runtime: Runtime, containers: Containers) -> None:
     """ExecSync MUST fail in a container that has ended.
 
     Source: ExecSync.
     """
-    container = exited()
+    container = containers.exited()
 
-    refusal(runtime.stub.ExecSync, command(container, "echo", "ran"))
+    runtime.refusal(runtime.stub.ExecSync, command(container, "echo", "ran"))
 
 
 @requirement("EXS-15/form")
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
 def test_form_of_exec_sync_in_a_container_that_does_not_run(
-    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState", observe: Observe
+    runtime: Runtime, containers: Containers, state: "cri.ContainerState", observe: Observe
 ) -> None:
     """ExecSync in a container that does not run MAY fail with any code; where a created one takes the
     command, it really runs.
 
     Source: ExecSync; the CRI does not say.
     """
-    container = container_in(state)
+    container = containers.in_state(state)
 
     try:
         answer = runtime.stub.ExecSync(command(container, "echo", "ran"))
@@ -234,7 +234,7 @@ def test_exec_sync_in_an_unknown_container_is_refused(runtime: Runtime) -> None:
 
     Source: ExecSyncRequest.container_id.
     """
-    refusal(runtime.stub.ExecSync, cri.ExecSyncRequest(container_id=NOBODY, cmd=["true"], timeout=10))
+    runtime.refusal(runtime.stub.ExecSync, cri.ExecSyncRequest(container_id=NOBODY, cmd=["true"], timeout=10))
 
 
 @requirement("EXS-16/code")
@@ -243,20 +243,22 @@ def test_exec_sync_in_an_unknown_container_says_not_found(runtime: Runtime) -> N
 
     Source: ExecSyncRequest.container_id, the gRPC status codes.
     """
-    code = refusal(runtime.stub.ExecSync, cri.ExecSyncRequest(container_id=NOBODY, cmd=["true"], timeout=10))
+    code = runtime.refusal(
+        runtime.stub.ExecSync, cri.ExecSyncRequest(container_id=NOBODY, cmd=["true"], timeout=10)
+    )
 
     assert code is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("EXS-17")
 def test_exec_sync_inherits_environment_and_working_directory(
-    runtime: Runtime, running: ContainerFactory
+    runtime: Runtime, containers: Containers
 ) -> None:
     """A command MUST run with the environment and in the working directory of its container.
 
     Source: ExecSync, ContainerConfig.envs and working_dir.
     """
-    container = running(envs={"GIVEN": "given value"}, working_dir="/home/tester")
+    container = containers.running(envs={"GIVEN": "given value"}, working_dir="/home/tester")
 
     answer = runtime.stub.ExecSync(script(container, "echo $GIVEN; pwd"))
 
@@ -264,12 +266,12 @@ def test_exec_sync_inherits_environment_and_working_directory(
 
 
 @requirement("EXS-17")
-def test_exec_sync_inherits_user_and_groups(runtime: Runtime, running: ContainerFactory) -> None:
+def test_exec_sync_inherits_user_and_groups(runtime: Runtime, containers: Containers) -> None:
     """A command MUST run as the user and with the groups of its container.
 
     Source: ExecSync, LinuxContainerSecurityContext.run_as_user, run_as_group and supplemental_groups.
     """
-    container = running(security_context=ORDINARY_USER)
+    container = containers.running(security_context=ORDINARY_USER)
     first = container.process_status(FIRST_PROCESS)
 
     answer = runtime.stub.ExecSync(command(container, "id", "-u"))
@@ -282,13 +284,13 @@ def test_exec_sync_inherits_user_and_groups(runtime: Runtime, running: Container
 
 
 @requirement("EXS-17")
-def test_exec_sync_inherits_capabilities_and_restraints(running: ContainerFactory) -> None:
+def test_exec_sync_inherits_capabilities_and_restraints(containers: Containers) -> None:
     """A command MUST have no more capabilities than its container, and the same seccomp mode and
     no_new_privs.
 
     Source: ExecSync, LinuxContainerSecurityContext.capabilities, seccomp and no_new_privs.
     """
-    container = running(security_context=RESTRAINED)
+    container = containers.running(security_context=RESTRAINED)
 
     first, seen = container.process_status(FIRST_PROCESS), container.process_status(EXEC)
 
@@ -320,15 +322,13 @@ def test_exec_sync_is_in_the_namespaces_of_its_container(
 
 
 @requirement("EXS-18")
-def test_exec_sync_is_bound_by_the_limits_of_its_container(
-    runtime: Runtime, running: ContainerFactory
-) -> None:
+def test_exec_sync_is_bound_by_the_limits_of_its_container(runtime: Runtime, containers: Containers) -> None:
     """A command MUST count against the limits of its container: one that takes more memory than the container
     may is killed.
 
     Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
     """
-    container = running(resources=SMALL)
+    container = containers.running(resources=SMALL)
 
     answer = runtime.stub.ExecSync(
         command(container, "dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
@@ -339,13 +339,13 @@ def test_exec_sync_is_bound_by_the_limits_of_its_container(
 
 
 @requirement("EXS-24")
-def test_exec_sync_fails_cleanly_where_memory_is_short(runtime: Runtime, running: ContainerFactory) -> None:
+def test_exec_sync_fails_cleanly_where_memory_is_short(runtime: Runtime, containers: Containers) -> None:
     """ExecSync in a container at its memory limit SHOULD end soon: with an error, an exit code other than 0,
     or all of the output.
 
     Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
     """
-    container = running(script=f"{FILL_UP}; {WAITING}", resources=SMALL, wait_for_log="full")
+    container = containers.running(script=f"{FILL_UP}; {WAITING}", resources=SMALL, wait_for_log="full")
 
     try:
         answer = runtime.stub.ExecSync(command(container, "echo", "hello"))

@@ -10,7 +10,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
-from critests.fixtures.containers import WAITING, ContainerFactory, shell
+from critests.fixtures.containers import WAITING, Containers, shell
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
@@ -256,15 +256,13 @@ def test_an_answer_that_is_too_large_costs_only_its_call(
 
 
 @requirement("EXS-19")
-def test_exec_sync_in_a_container_with_a_terminal_has_none(
-    runtime: Runtime, running: ContainerFactory
-) -> None:
+def test_exec_sync_in_a_container_with_a_terminal_has_none(runtime: Runtime, containers: Containers) -> None:
     """ExecSync in a container with a terminal MUST return the bytes as printed, both streams apart, from a
     command that has no terminal.
 
     Source: ExecSync, ContainerConfig.tty, which is about the container's own process.
     """
-    container = running(tty=True)
+    container = containers.running(tty=True)
 
     answer = runtime.stub.ExecSync(
         script(container, "test -t 1 && echo terminal; printf 'one\\ntwo\\n'; echo error >&2")

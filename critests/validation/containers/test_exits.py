@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import WAITING, ContainerFactory
+from critests.fixtures.containers import WAITING, Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement
 
@@ -18,9 +18,9 @@ GREEDY = "dd if=/dev/zero of=/dev/null bs=96M count=1"
 
 
 @pytest.fixture
-def with_a_killed_child(running: ContainerFactory) -> Container:
+def with_a_killed_child(containers: Containers) -> Container:
     """A container whose first process lives on after the kernel has killed its child for its memory."""
-    return running(
+    return containers.running(
         script=f"{GREEDY}; echo child ended with $?; {WAITING}",
         resources=SMALL,
         wait_for_log="child ended with 137",
@@ -29,25 +29,25 @@ def with_a_killed_child(running: ContainerFactory) -> Container:
 
 @requirement("CTR-21")
 @pytest.mark.parametrize("code", [0, 1, 42, 255])
-def test_the_exit_code_is_told_exactly(exited: ContainerFactory, code: int) -> None:
+def test_the_exit_code_is_told_exactly(containers: Containers, code: int) -> None:
     """A process that ends by itself MUST be reported as EXITED with its own exit code.
 
     Source: ContainerStatus.state and exit_code.
     """
-    status = exited(script=f"exit {code}").status()
+    status = containers.exited(script=f"exit {code}").status()
 
     assert status.state == cri.CONTAINER_EXITED
     assert status.exit_code == code
 
 
 @requirement("CTR-21")
-def test_the_end_of_a_process_is_told_after_its_start(exited: ContainerFactory) -> None:
+def test_the_end_of_a_process_is_told_after_its_start(containers: Containers) -> None:
     """The end of a process that ends by itself MUST NOT be told as a time before its start.
 
     Source: ContainerStatus.started_at and finished_at. The process lives for longer than it takes to note the
     time of its start.
     """
-    status = exited(script="sleep 0.3").status()
+    status = containers.exited(script="sleep 0.3").status()
 
     started_at, finished_at = status.started_at, status.finished_at
     assert started_at > 0
@@ -56,13 +56,13 @@ def test_the_end_of_a_process_is_told_after_its_start(exited: ContainerFactory) 
 
 @requirement("CTR-22")
 @pytest.mark.parametrize(("code", "reason"), [(0, "Completed"), (3, "Error")], ids=["success", "failure"])
-def test_the_reason_tells_success_from_failure(exited: ContainerFactory, code: int, reason: str) -> None:
+def test_the_reason_tells_success_from_failure(containers: Containers, code: int, reason: str) -> None:
     """The reason of an ended container SHOULD be Completed for the exit code 0 and Error for another.
 
     Source: ContainerStatus.reason; not stated by the CRI beyond the form, every runtime does it and the
     kubelet shows it.
     """
-    status = exited(script=f"exit {code}").status()
+    status = containers.exited(script=f"exit {code}").status()
 
     assert status.reason == reason
 
@@ -72,28 +72,30 @@ def test_the_reason_tells_success_from_failure(exited: ContainerFactory, code: i
     ("name", "number"), [("HUP", 1), ("SEGV", 11), ("KILL", 9)], ids=["hang-up", "segmentation fault", "kill"]
 )
 def test_death_by_a_signal_gives_128_and_its_number(
-    new_sandbox: SandboxFactory, running: ContainerFactory, name: str, number: int
+    sandboxes: Sandboxes, containers: Containers, name: str, number: int
 ) -> None:
     """A process that a signal kills MUST be reported with 128 plus the number of the signal.
 
     Source: ContainerStatus.exit_code. The PID namespace is the pod's, because the kernel spares the first
     process of a namespace.
     """
-    pod = new_sandbox(namespaces=POD_PID)
+    pod = sandboxes.ready(namespaces=POD_PID)
 
-    container = running(script=f"kill -{name} $$", in_sandbox=pod, namespaces=POD_PID)
+    container = containers.running(script=f"kill -{name} $$", in_sandbox=pod, namespaces=POD_PID)
 
     assert container.exited().exit_code == 128 + number
 
 
 @requirement("CTR-24")
-def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, running: ContainerFactory) -> None:
+def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, containers: Containers) -> None:
     """A container whose first process the kernel kills for its memory MUST be reported with the reason
     OOMKilled and the code 137.
 
     Source: ContainerStatus.reason, whose text for this case the CRI fixes.
     """
-    container = running(command=["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"], resources=SMALL)
+    container = containers.running(
+        command=["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"], resources=SMALL
+    )
 
     assert container.exited().exit_code == 137
     runtime.eventually(
@@ -135,17 +137,17 @@ def test_reason_after_a_child_was_killed_for_its_memory(
 
 
 @requirement("CTR-27")
-def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, created: ContainerFactory) -> None:
+def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, containers: Containers) -> None:
     """A process that ends at once MUST be seen as EXITED with its code, even if it ended before
     StartContainer returned.
 
     Source: StartContainer, ContainerStatus.
     """
-    containers = [created(command=["/bin/false"]) for _ in range(4)]
+    instant = [containers.created(command=["/bin/false"]) for _ in range(4)]
 
-    for container in containers:
+    for container in instant:
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
 
-    ended = [container.exited() for container in containers]
+    ended = [container.exited() for container in instant]
     assert [status.exit_code for status in ended] == [1, 1, 1, 1]
     assert min(status.finished_at for status in ended) > 0

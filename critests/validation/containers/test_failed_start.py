@@ -10,8 +10,8 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import ContainerConfigFactory, creation
-from critests.fixtures.images import TestRegistry
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
@@ -47,12 +47,12 @@ def listed(runtime: Runtime, container: Container) -> list[cri.Container]:
 
 
 @pytest.fixture
-def attempt(runtime: Runtime, sandbox: Sandbox, made: MadeObjects) -> Try:
+def attempt(runtime: Runtime, sandbox: Sandbox, made: MadeObjects, containers: Containers) -> Try:
     """Create and start a container, and say which of the two failed."""
 
     def run(config: cri.ContainerConfig) -> Attempt:
         try:
-            container_id = runtime.stub.CreateContainer(creation(sandbox, config)).container_id
+            container_id = runtime.stub.CreateContainer(containers.creation(config)).container_id
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
                 raise
@@ -73,7 +73,7 @@ def attempt(runtime: Runtime, sandbox: Sandbox, made: MadeObjects) -> Try:
 
 @requirement("CTR-14")
 def test_a_file_that_is_no_program_never_seems_to_run(
-    runtime: Runtime, attempt: Try, container_config: ContainerConfigFactory, registry: TestRegistry
+    runtime: Runtime, attempt: Try, containers: Containers, registry: Registry
 ) -> None:
     """A container whose file the kernel cannot execute MUST NOT stay created or running: a call fails or it
     ends as failed.
@@ -84,7 +84,7 @@ def test_a_file_that_is_no_program_never_seems_to_run(
         changes={"files": [{"path": "bin/broken", "content": "no program\n", "mode": 0o755}]}
     )
 
-    tried = attempt(container_config(image=registry.pull(broken), command=["/bin/broken"]))
+    tried = attempt(containers.config(image=registry.pull(broken), command=["/bin/broken"]))
 
     if tried.container is not None:
         found = runtime.eventually(
@@ -96,28 +96,26 @@ def test_a_file_that_is_no_program_never_seems_to_run(
 
 
 @requirement("CTR-15/error")
-def test_a_program_that_does_not_exist_is_an_error(
-    attempt: Try, container_config: ContainerConfigFactory
-) -> None:
+def test_a_program_that_does_not_exist_is_an_error(attempt: Try, containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail where the command does not exist in the container.
 
     Source: ContainerConfig.command.
     """
-    tried = attempt(container_config(command=ABSENT))
+    tried = attempt(containers.config(command=ABSENT))
 
     assert tried.failed in {"CreateContainer", "StartContainer"}
 
 
 @requirement("CTR-15/form")
 def test_form_of_a_failed_start(
-    runtime: Runtime, attempt: Try, container_config: ContainerConfigFactory, observe: Callable[[str], None]
+    runtime: Runtime, attempt: Try, containers: Containers, observe: Callable[[str], None]
 ) -> None:
     """A command that does not exist MAY fail in CreateContainer or in StartContainer; the state that is left
     is recorded.
 
     Source: ContainerStatus; the CRI does not say which of the two calls looks for the file.
     """
-    tried = attempt(container_config(command=ABSENT))
+    tried = attempt(containers.config(command=ABSENT))
 
     if tried.container is None:
         observe("CreateContainer fails")
@@ -135,33 +133,31 @@ def test_form_of_a_failed_start(
 
 
 @requirement("CTR-16")
-def test_a_file_without_permission_to_execute_is_an_error(
-    attempt: Try, container_config: ContainerConfigFactory
-) -> None:
+def test_a_file_without_permission_to_execute_is_an_error(attempt: Try, containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail where the command is a file without permission to execute.
 
     Source: ContainerConfig.command.
     """
-    tried = attempt(container_config(command=NOT_EXECUTABLE))
+    tried = attempt(containers.config(command=NOT_EXECUTABLE))
 
     assert tried.failed in {"CreateContainer", "StartContainer"}
 
 
 @requirement("CTR-17")
 def test_a_container_that_could_not_start_can_be_replaced(
-    runtime: Runtime, attempt: Try, container_config: ContainerConfigFactory, sandbox: Sandbox
+    runtime: Runtime, attempt: Try, containers: Containers, sandbox: Sandbox
 ) -> None:
     """A container that could not be started MUST be removable, and another one in its place MUST run.
 
     Source: RemoveContainer.
     """
-    config = container_config(command=ABSENT)
+    config = containers.config(command=ABSENT)
     tried = attempt(config)
 
     if tried.container is not None:
         runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=tried.container.id))
 
-    second = attempt(container_config(name=config.metadata.name, attempt=1))
+    second = attempt(containers.config(name=config.metadata.name, attempt=1))
     assert not second.failed
     assert second.container is not None
     assert second.container.state() == cri.CONTAINER_RUNNING

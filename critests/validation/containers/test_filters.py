@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
@@ -25,14 +25,12 @@ def ids(answer: cri.ListContainersResponse) -> list[str]:
 
 
 @requirement("CTA-17")
-def test_list_without_filter_has_containers_in_every_state(
-    runtime: Runtime, container_in: ContainerFactory
-) -> None:
+def test_list_without_filter_has_containers_in_every_state(runtime: Runtime, containers: Containers) -> None:
     """ListContainers without a filter MUST list containers in every state, each once.
 
     Source: ListContainersRequest.filter.
     """
-    made = {container_in(state).id: state for state in STATES}
+    made = {containers.in_state(state).id: state for state in STATES}
 
     answer = runtime.stub.ListContainers(cri.ListContainersRequest())
 
@@ -41,12 +39,12 @@ def test_list_without_filter_has_containers_in_every_state(
 
 
 @requirement("CTA-18")
-def test_list_filters_by_id(runtime: Runtime, container: Container, created: ContainerFactory) -> None:
+def test_list_filters_by_id(runtime: Runtime, container: Container, containers: Containers) -> None:
     """A filter with an id MUST leave only the container of that id.
 
     Source: ContainerFilter.id.
     """
-    created()
+    containers.created()
 
     answer = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))
@@ -58,13 +56,13 @@ def test_list_filters_by_id(runtime: Runtime, container: Container, created: Con
 @requirement("CTA-18")
 @pytest.mark.parametrize("state", STATES, ids=NAMES)
 def test_list_filters_containers_by_state(
-    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
+    runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
     """A filter with a state MUST leave only containers in that state.
 
     Source: ContainerFilter.state.
     """
-    made = {other: container_in(other).id for other in STATES}
+    made = {other: containers.in_state(other).id for other in STATES}
 
     answer = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(state=cri.ContainerStateValue(state=state)))
@@ -76,13 +74,13 @@ def test_list_filters_containers_by_state(
 
 @requirement("CTA-18")
 def test_list_filters_by_sandbox(
-    runtime: Runtime, container: Container, own_sandbox: Sandbox, created: ContainerFactory
+    runtime: Runtime, container: Container, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """A filter with a sandbox MUST leave only the containers of that sandbox.
 
     Source: ContainerFilter.pod_sandbox_id.
     """
-    wanted = {created(in_sandbox=own_sandbox).id, created(in_sandbox=own_sandbox).id}
+    wanted = {containers.created(in_sandbox=own_sandbox).id, containers.created(in_sandbox=own_sandbox).id}
 
     answer = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
@@ -93,16 +91,16 @@ def test_list_filters_by_sandbox(
 
 
 @requirement("CTA-19")
-def test_list_filters_by_all_labels_together(runtime: Runtime, created: ContainerFactory) -> None:
+def test_list_filters_by_all_labels_together(runtime: Runtime, containers: Containers) -> None:
     """A filter with several labels MUST leave only containers that have all of them with these values.
 
     Source: ContainerFilter.label_selector.
     """
     mine = secrets.token_hex(8)
-    wanted = created(labels={"mine": mine, "colour": "red", "more": "yes"})
-    created(labels={"mine": mine, "colour": "blue"})
-    created(labels={"mine": mine})
-    created(labels={"colour": "red"})
+    wanted = containers.created(labels={"mine": mine, "colour": "red", "more": "yes"})
+    containers.created(labels={"mine": mine, "colour": "blue"})
+    containers.created(labels={"mine": mine})
+    containers.created(labels={"colour": "red"})
 
     chosen = cri.ContainerFilter(label_selector={"mine": mine, "colour": "red"})
     answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=chosen))
@@ -111,12 +109,12 @@ def test_list_filters_by_all_labels_together(runtime: Runtime, created: Containe
 
 
 @requirement("CTA-19")
-def test_list_is_empty_for_labels_that_no_container_has(runtime: Runtime, created: ContainerFactory) -> None:
+def test_list_is_empty_for_labels_that_no_container_has(runtime: Runtime, containers: Containers) -> None:
     """A filter with a label whose value no container has MUST leave nothing.
 
     Source: ContainerFilter.label_selector.
     """
-    created(labels={"colour": "red"})
+    containers.created(labels={"colour": "red"})
 
     answer = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(label_selector={"colour": secrets.token_hex(8)}))
@@ -136,9 +134,9 @@ CONTRADICTIONS: dict[str, Callable[[cri.ContainerFilter], None]] = {
 
 
 @pytest.fixture
-def exact(running: ContainerFactory) -> cri.ContainerFilter:
+def exact(containers: Containers) -> cri.ContainerFilter:
     """A filter whose four fields all fit one running container."""
-    container = running(labels={"colour": "red"})
+    container = containers.running(labels={"colour": "red"})
     return cri.ContainerFilter(
         id=container.id,
         state=cri.ContainerStateValue(state=cri.CONTAINER_RUNNING),
@@ -176,14 +174,14 @@ def test_list_is_empty_when_one_field_of_the_filter_does_not_fit(
 
 @requirement("CTA-21")
 def test_a_filter_without_state_is_not_one_for_created(
-    runtime: Runtime, container_in: ContainerFactory, own_sandbox: Sandbox
+    runtime: Runtime, containers: Containers, own_sandbox: Sandbox
 ) -> None:
     """A filter whose state is not set MUST leave containers in every state; one for CREATED, the state of
     number 0, only those.
 
     Source: ContainerFilter.state, which is a message so that the two can be told apart.
     """
-    made = {container_in(state, in_sandbox=own_sandbox).id: state for state in STATES}
+    made = {containers.in_state(state, in_sandbox=own_sandbox).id: state for state in STATES}
     without, created = (
         cri.ContainerFilter(pod_sandbox_id=own_sandbox.id),
         cri.ContainerFilter(pod_sandbox_id=own_sandbox.id),
@@ -215,13 +213,13 @@ def test_list_is_empty_for_an_unknown_sandbox(runtime: Runtime, container: Conta
 
 @requirement("CTA-25")
 def test_the_sandbox_itself_is_no_container(
-    runtime: Runtime, own_sandbox: Sandbox, created: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """ListContainers MUST NOT list what a runtime runs for the sandbox itself.
 
     Source: ListContainers; not stated by the CRI, the kubelet would kill what it has not made.
     """
-    container = created(in_sandbox=own_sandbox)
+    container = containers.created(in_sandbox=own_sandbox)
 
     answer = runtime.stub.ListContainers(cri.ListContainersRequest())
 

@@ -7,22 +7,15 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import (
-    WAITING,
-    AdoptContainer,
-    ContainerConfigFactory,
-    ContainerFactory,
-    creation,
-)
-from critests.fixtures.images import TestRegistry
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.containers import WAITING, Containers
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement
 from critests.run.outcomes import blocked
-from critests.run.pulled_images import TestImages
 
 REFERENCES: dict[str, Callable[[ImageName, cri.Image], str]] = {
     "reference that the pull returned": lambda name, _: name.reference,
@@ -42,55 +35,48 @@ def of_the_name(runtime: Runtime, sandbox: Sandbox, name: str) -> list[cri.Conta
 
 @requirement("CTR-01")
 def test_create_container_returns_a_container_that_has_not_run(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    container_config: ContainerConfigFactory,
-    adopt_container: AdoptContainer,
+    runtime: Runtime, containers: Containers
 ) -> None:
     """CreateContainer MUST return the id of a container in state CREATED that has neither begun nor ended.
 
     Source: CreateContainerResponse.container_id, ContainerStatus.
     """
-    config = container_config()
+    config = containers.config()
 
-    answer = runtime.stub.CreateContainer(creation(sandbox, config))
+    answer = runtime.stub.CreateContainer(containers.creation(config))
 
     assert answer.container_id
-    status = adopt_container(answer.container_id, sandbox, config).status()
+    status = containers.adopt(answer.container_id, config).status()
     assert status.state == cri.CONTAINER_CREATED
     assert (status.started_at, status.finished_at, status.exit_code) == (0, 0, 0)
 
 
 @requirement("CTR-02")
-def test_nothing_of_a_container_runs_before_it_is_started(
-    created: ContainerFactory, running: ContainerFactory
-) -> None:
+def test_nothing_of_a_container_runs_before_it_is_started(containers: Containers) -> None:
     """A container's process MUST NOT run before StartContainer.
 
     Source: CreateContainer, StartContainer. A container that is made later and has printed its line shows
     that there was time enough.
     """
-    waiting = created(script="echo began")
-    running(script=f"echo began; {WAITING}", wait_for_log="began")
+    waiting = containers.created(script="echo began")
+    containers.running(script=f"echo began; {WAITING}", wait_for_log="began")
 
     assert waiting.log_lines() == []
     assert waiting.state() == cri.CONTAINER_CREATED
 
 
 @requirement("CTR-04")
-def test_create_container_in_an_unknown_sandbox_is_refused(
-    runtime: Runtime, sandbox: Sandbox, container_config: ContainerConfigFactory
-) -> None:
+def test_create_container_in_an_unknown_sandbox_is_refused(runtime: Runtime, containers: Containers) -> None:
     """CreateContainer MUST fail for a sandbox that does not exist.
 
     Source: CreateContainerRequest.pod_sandbox_id.
     """
-    config = container_config()
+    config = containers.config()
 
-    request = creation(sandbox, config)
+    request = containers.creation(config)
     request.pod_sandbox_id = NO_SUCH_ID
 
-    refusal(runtime.stub.CreateContainer, request)
+    runtime.refusal(runtime.stub.CreateContainer, request)
 
     listed = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
     assert config.metadata.name not in {item.metadata.name for item in listed}
@@ -98,7 +84,7 @@ def test_create_container_in_an_unknown_sandbox_is_refused(
 
 @requirement("CTR-05")
 def test_create_container_does_not_pull_a_missing_image(
-    runtime: Runtime, sandbox: Sandbox, container_config: ContainerConfigFactory, registry: TestRegistry
+    runtime: Runtime, containers: Containers, registry: Registry
 ) -> None:
     """CreateContainer MUST fail where the image is not on the node, and MUST NOT pull it by itself.
 
@@ -106,9 +92,9 @@ def test_create_container_does_not_pull_a_missing_image(
     before it creates.
     """
     absent = registry.mint()
-    config = container_config(image=ImageName(absent.reference, absent.reference))
+    config = containers.config(image=ImageName(absent.reference, absent.reference))
 
-    refusal(runtime.stub.CreateContainer, creation(sandbox, config))
+    runtime.refusal(runtime.stub.CreateContainer, containers.creation(config))
 
     assert registry.requests(absent) == []
 
@@ -116,12 +102,7 @@ def test_create_container_does_not_pull_a_missing_image(
 @requirement("CTR-06")
 @pytest.mark.parametrize("form", REFERENCES)
 def test_every_name_of_an_image_leads_to_the_same_image(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    images: TestImages,
-    container_config: ContainerConfigFactory,
-    adopt_container: AdoptContainer,
-    form: str,
+    runtime: Runtime, images: Images, containers: Containers, form: str
 ) -> None:
     """CreateContainer MUST take what the pull returned, the image's id, a tag and a repository digest for the
     same image.
@@ -132,26 +113,26 @@ def test_every_name_of_an_image_leads_to_the_same_image(
     image = runtime.images.ImageStatus(
         cri.ImageStatusRequest(image=cri.ImageSpec(image=name.reference))
     ).image
-    config = container_config(image=name, script="echo $FROM_IMAGE")
+    config = containers.config(image=name, script="echo $FROM_IMAGE")
     config.image.image = REFERENCES[form](name, image) or blocked(f"ImageStatus tells no {form}")
 
-    answer = runtime.stub.CreateContainer(creation(sandbox, config))
+    answer = runtime.stub.CreateContainer(containers.creation(config))
 
-    container = adopt_container(answer.container_id, sandbox, config)
+    container = containers.adopt(answer.container_id, config)
     container.start()
     assert container.final_log_lines() == ["image value"]
 
 
 @requirement("CTR-07/never-two")
 def test_a_name_and_attempt_twice_never_makes_two_containers(
-    runtime: Runtime, sandbox: Sandbox, container: Container
+    runtime: Runtime, sandbox: Sandbox, container: Container, containers: Containers
 ) -> None:
     """A container's name and attempt MUST NOT be there twice in one sandbox.
 
     Source: ContainerMetadata.
     """
     with contextlib.suppress(grpc.RpcError):
-        runtime.stub.CreateContainer(creation(sandbox, container.config))
+        runtime.stub.CreateContainer(containers.creation(container.config))
 
     assert [item.id for item in of_the_name(runtime, sandbox, container.config.metadata.name)] == [
         container.id
@@ -160,14 +141,14 @@ def test_a_name_and_attempt_twice_never_makes_two_containers(
 
 @requirement("CTR-07/form")
 def test_form_of_the_answer_to_a_name_and_attempt_twice(
-    runtime: Runtime, sandbox: Sandbox, container: Container, observe: Callable[[str], None]
+    runtime: Runtime, container: Container, observe: Callable[[str], None], containers: Containers
 ) -> None:
     """A second CreateContainer with the same name and attempt MAY fail or return the id that is there.
 
     Source: ContainerMetadata; the CRI does not say which.
     """
     try:
-        answer = runtime.stub.CreateContainer(creation(sandbox, container.config)).container_id
+        answer = runtime.stub.CreateContainer(containers.creation(container.config)).container_id
     except grpc.RpcError as error:
         observe(f"fails with {error.code().name}")
         return
@@ -177,41 +158,35 @@ def test_form_of_the_answer_to_a_name_and_attempt_twice(
 
 
 @requirement("CTR-08")
-def test_a_container_is_made_again_with_the_next_attempt(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    exited: ContainerFactory,
-    container_config: ContainerConfigFactory,
-    adopt_container: AdoptContainer,
-) -> None:
+def test_a_container_is_made_again_with_the_next_attempt(runtime: Runtime, containers: Containers) -> None:
     """CreateContainer MUST succeed beside an ended container of the same name and an earlier attempt.
 
     Source: ContainerMetadata.attempt; it is how the kubelet restarts a container.
     """
-    first = exited()
-    config = container_config(name=first.config.metadata.name, attempt=1)
+    first = containers.exited()
+    config = containers.config(name=first.config.metadata.name, attempt=1)
 
-    answer = runtime.stub.CreateContainer(creation(sandbox, config))
+    answer = runtime.stub.CreateContainer(containers.creation(config))
 
-    second = adopt_container(answer.container_id, sandbox, config)
+    second = containers.adopt(answer.container_id, config)
     second.start()
     assert second.state() == cri.CONTAINER_RUNNING
     assert {
-        item.metadata.attempt: item.id for item in of_the_name(runtime, sandbox, config.metadata.name)
+        item.metadata.attempt: item.id for item in of_the_name(runtime, first.sandbox, config.metadata.name)
     } == {0: first.id, 1: second.id}
 
 
 @requirement("CTR-09")
 def test_containers_of_one_name_live_in_two_sandboxes(
-    runtime: Runtime, container: Container, own_sandbox: Sandbox, adopt_container: AdoptContainer
+    runtime: Runtime, container: Container, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """A container's name MUST be free in one sandbox while it is taken in another.
 
     Source: ContainerMetadata.name, which is unique within a sandbox only.
     """
-    answer = runtime.stub.CreateContainer(creation(own_sandbox, container.config))
+    answer = runtime.stub.CreateContainer(containers.creation(container.config, own_sandbox))
 
-    twin = adopt_container(answer.container_id, own_sandbox, container.config)
+    twin = containers.adopt(answer.container_id, container.config, own_sandbox)
     assert twin.id != container.id
     assert (twin.state(), container.state()) == (cri.CONTAINER_CREATED, cri.CONTAINER_CREATED)
 
@@ -221,7 +196,7 @@ def test_a_name_and_attempt_after_removal(
     runtime: Runtime,
     sandbox: Sandbox,
     container: Container,
-    adopt_container: AdoptContainer,
+    containers: Containers,
     observe: Callable[[str], None],
 ) -> None:
     """The name and attempt of a removed container MAY be used again.
@@ -231,9 +206,8 @@ def test_a_name_and_attempt_after_removal(
     container.discard()
 
     try:
-        again = adopt_container(
-            runtime.stub.CreateContainer(creation(sandbox, container.config)).container_id,
-            sandbox,
+        again = containers.adopt(
+            runtime.stub.CreateContainer(containers.creation(container.config)).container_id,
             container.config,
         )
         observe("works")
@@ -248,23 +222,19 @@ def test_a_name_and_attempt_after_removal(
 
 @requirement("CTR-11")
 def test_a_failed_create_leaves_nothing_behind(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    container_config: ContainerConfigFactory,
-    adopt_container: AdoptContainer,
-    image: ImageName,
+    runtime: Runtime, sandbox: Sandbox, containers: Containers, image: ImageName
 ) -> None:
     """CreateContainer that failed MUST leave neither a container nor a log file, and its name and attempt
     MUST be free.
 
     Source: CreateContainer; not stated by the CRI, the kubelet would try again for ever otherwise.
     """
-    config = container_config()
-    request = creation(sandbox, config)
+    config = containers.config()
+    request = containers.creation(config)
     request.config.image.image = request.config.image.user_specified_image = (
         f"{image.written.rpartition(':')[0]}:no-such-tag"
     )
-    refusal(runtime.stub.CreateContainer, request)
+    runtime.refusal(runtime.stub.CreateContainer, request)
 
     left, log = (
         of_the_name(runtime, sandbox, config.metadata.name),
@@ -273,17 +243,14 @@ def test_a_failed_create_leaves_nothing_behind(
     request.config.CopyFrom(config)
     answer = runtime.stub.CreateContainer(request)
 
-    assert adopt_container(answer.container_id, sandbox, config).state() == cri.CONTAINER_CREATED
+    assert containers.adopt(answer.container_id, config).state() == cri.CONTAINER_CREATED
     assert left == []
     assert not log, "the failed CreateContainer left a log file"
 
 
 @requirement("CTR-12")
 def test_a_create_that_the_client_gave_up_can_be_tried_again(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    container_config: ContainerConfigFactory,
-    adopt_container: AdoptContainer,
+    runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
     """CreateContainer that is tried again after the client's deadline MUST in the end make exactly one
     container.
@@ -291,21 +258,19 @@ def test_a_create_that_the_client_gave_up_can_be_tried_again(
     Source: CreateContainer; not stated by the CRI, the kubelet gives up after its runtime request time-out
     and tries again.
     """
-    config = container_config()
+    config = containers.config()
     request = cri.CreateContainerRequest(
         pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
     )
     with contextlib.suppress(grpc.RpcError):
-        adopt_container(runtime.stub.CreateContainer(request, timeout=0.015).container_id, sandbox, config)
+        containers.adopt(runtime.stub.CreateContainer(request, timeout=0.015).container_id, config)
 
     def tried_again() -> str:
         with contextlib.suppress(grpc.RpcError):
             return runtime.stub.CreateContainer(request).container_id
         return "".join(item.id for item in of_the_name(runtime, sandbox, config.metadata.name))
 
-    container = adopt_container(
-        runtime.eventually("a CreateContainer that succeeds", tried_again), sandbox, config
-    )
+    container = containers.adopt(runtime.eventually("a CreateContainer that succeeds", tried_again), config)
 
     assert [item.id for item in of_the_name(runtime, sandbox, config.metadata.name)] == [container.id]
     container.start()
@@ -327,13 +292,13 @@ def test_start_container_makes_it_run(runtime: Runtime, container: Container) ->
 
 
 @requirement("CTR-19/unchanged")
-def test_start_of_a_running_container_changes_nothing(runtime: Runtime, running: ContainerFactory) -> None:
+def test_start_of_a_running_container_changes_nothing(runtime: Runtime, containers: Containers) -> None:
     """StartContainer of a running container MUST leave its state and its process as they are.
 
     Source: StartContainer; not stated by the CRI, a second start would otherwise be a second process or a
     lost one.
     """
-    container = running(script=f"echo began; {WAITING}", wait_for_log="began")
+    container = containers.running(script=f"echo began; {WAITING}", wait_for_log="began")
     before, born = container.status(), container.output("cut", "-d ", "-f22", "/proc/1/stat")
 
     with contextlib.suppress(grpc.RpcError):
@@ -366,15 +331,15 @@ def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, ended_con
 @requirement("CTR-19/error")
 @pytest.mark.parametrize("state", [cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED], ids=["running", "ended"])
 def test_second_start_is_refused(
-    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
+    runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
     """StartContainer SHOULD fail for a container that has been started before.
 
     Source: StartContainer; not stated by the CRI, what did not happen should not be reported as done.
     """
-    container = container_in(state)
+    container = containers.in_state(state)
 
-    refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
+    runtime.refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
 
 
 @requirement("CTR-20/error")
@@ -383,7 +348,7 @@ def test_start_of_an_unknown_container_is_refused(runtime: Runtime) -> None:
 
     Source: StartContainerRequest.container_id.
     """
-    refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=NO_SUCH_ID))
+    runtime.refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=NO_SUCH_ID))
 
 
 @requirement("CTR-20/code")
@@ -392,6 +357,6 @@ def test_start_of_an_unknown_container_says_not_found(runtime: Runtime) -> None:
 
     Source: StartContainerRequest.container_id, the gRPC status codes.
     """
-    code = refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=NO_SUCH_ID))
+    code = runtime.refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=NO_SUCH_ID))
 
     assert code is grpc.StatusCode.NOT_FOUND

@@ -4,12 +4,13 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from typing import Any
 
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle import container_log
 from critests.lifecycle.container_log import LogRecord
@@ -39,7 +40,7 @@ MANY_SCRIPT = (
 
 
 @pytest.fixture
-def printed(runtime: Runtime, running: ContainerFactory, exited: ContainerFactory) -> Print:
+def printed(runtime: Runtime, containers: Containers) -> Print:
     """Run a script to its end and return the records of its log, once so many lines stand in it; further
     options as for containers.
 
@@ -47,8 +48,9 @@ def printed(runtime: Runtime, running: ContainerFactory, exited: ContainerFactor
     for the form of the lines.
     """
 
-    def run(script: str, lines: int = 1, *, stays: bool = True, **options: object) -> list[LogRecord]:
-        container = (exited if stays else running)(script=script, **options)
+    # those of `containers.config`
+    def run(script: str, lines: int = 1, *, stays: bool = True, **options: Any) -> list[LogRecord]:  # noqa: ANN401 - see above
+        container = (containers.exited if stays else containers.running)(script=script, **options)
         container.exited()
         return runtime.eventually(
             f"{lines} lines in the log",
@@ -68,7 +70,7 @@ def payloads(records: list[LogRecord]) -> list[bytes]:
 @requirement("LOG-01/written")
 @pytest.mark.parametrize("directory", ["", "below/"], ids=["log directory", "directory below it"])
 def test_log_is_written_where_it_was_asked_for(
-    sandbox: Sandbox, exited: ContainerFactory, directory: str
+    sandbox: Sandbox, containers: Containers, directory: str
 ) -> None:
     """A container's output MUST be in the file that log_path names below the sandbox's log_directory.
 
@@ -77,7 +79,7 @@ def test_log_is_written_where_it_was_asked_for(
     path = f"{directory}{secrets.token_hex(4)}.log"
     (sandbox.log_directory / path).parent.mkdir(exist_ok=True)
 
-    container = exited(script="echo said", log_path=path)
+    container = containers.exited(script="echo said", log_path=path)
 
     container.wait_for_log("said", DRAIN_SECONDS)
     assert container.log_path == sandbox.log_directory / path
@@ -85,19 +87,19 @@ def test_log_is_written_where_it_was_asked_for(
 
 @requirement("LOG-01/creation")
 def test_log_in_a_directory_that_is_not_there(
-    runtime: Runtime, sandbox: Sandbox, container_config: Configure, adopt_container: Adopt, observe: Observe
+    runtime: Runtime, sandbox: Sandbox, containers: Containers, observe: Observe
 ) -> None:
     """A runtime MAY make the missing directories of a log or refuse the container.
 
     Source: ContainerConfig.log_path; the CRI does not say, the kubelet makes them itself.
     """
-    config = container_config(script="echo said", log_path=f"absent-{secrets.token_hex(4)}/below/0.log")
+    config = containers.config(script="echo said", log_path=f"absent-{secrets.token_hex(4)}/below/0.log")
 
     try:
         request = cri.CreateContainerRequest(
             pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
         )
-        container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
+        container = containers.adopt(runtime.stub.CreateContainer(request).container_id, config)
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     except grpc.RpcError as error:
         if error.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}:
@@ -111,12 +113,12 @@ def test_log_in_a_directory_that_is_not_there(
 
 
 @requirement("LOG-02")
-def test_log_holds_one_record_a_line(runtime: Runtime, exited: ContainerFactory) -> None:
+def test_log_holds_one_record_a_line(runtime: Runtime, containers: Containers) -> None:
     """Every line of a log MUST be time, stream, tags and payload, one space apart, and end in a newline.
 
     Source: not stated by the CRI; the form that the kubelet reads.
     """
-    container = exited(script="echo one; echo two words >&2; echo; printf unfinished")
+    container = containers.exited(script="echo one; echo two words >&2; echo; printf unfinished")
     runtime.eventually(
         "four lines in the log",
         container.log_path.read_bytes,
@@ -145,13 +147,13 @@ def test_time_of_a_record_is_rfc_3339(printed: Print) -> None:
 
 
 @requirement("LOG-03/time")
-def test_time_of_a_record_is_when_it_was_printed(exited: ContainerFactory) -> None:
+def test_time_of_a_record_is_when_it_was_printed(containers: Containers) -> None:
     """The time of a record MUST be near the time at which the line was printed.
 
     Source: not stated by the CRI; people and the kubelet's --since read it so.
     """
     before = time.time_ns()
-    container = exited(script="echo said")
+    container = containers.exited(script="echo said")
     after = time.time_ns()
 
     container.wait_for_log("said", DRAIN_SECONDS)
@@ -355,12 +357,12 @@ def test_log_is_complete_soon_after_the_end(printed: Print) -> None:
 
 @slow
 @requirement("LOG-16")
-def test_log_loses_nothing_of_100_mb(exited: ContainerFactory) -> None:
+def test_log_loses_nothing_of_100_mb(containers: Containers) -> None:
     """Nothing of 100 MB that a process prints as fast as it can SHOULD be lost.
 
     Source: not stated by the CRI; the process may be slowed down instead.
     """
-    container = exited(script=f"{MANY_SCRIPT}; echo end")
+    container = containers.exited(script=f"{MANY_SCRIPT}; echo end")
     numbers, length = [], 0
 
     with container.log_path.open("rb") as log:
@@ -375,19 +377,19 @@ def test_log_loses_nothing_of_100_mb(exited: ContainerFactory) -> None:
 
 @requirement("LOG-18")
 def test_a_container_without_a_log_path_runs(
-    runtime: Runtime, sandbox: Sandbox, container_config: Configure, adopt_container: Adopt, observe: Observe
+    runtime: Runtime, sandbox: Sandbox, containers: Containers, observe: Observe
 ) -> None:
     """Output of a container without a log_path MAY be discarded or go to a file that its status names; the
     container runs.
 
     Source: ContainerConfig.log_path, ContainerStatus.log_path.
     """
-    config = container_config(script="echo said; exit 3", log_path="")
+    config = containers.config(script="echo said; exit 3", log_path="")
     request = cri.CreateContainerRequest(
         pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
     )
 
-    container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
+    container = containers.adopt(runtime.stub.CreateContainer(request).container_id, config)
 
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     status = container.exited()
@@ -396,12 +398,12 @@ def test_a_container_without_a_log_path_runs(
 
 
 @requirement("LOG-19")
-def test_log_belongs_to_root_and_is_not_for_everybody(exited: ContainerFactory) -> None:
+def test_log_belongs_to_root_and_is_not_for_everybody(containers: Containers) -> None:
     """A log SHOULD belong to root, and others SHOULD neither read nor write it.
 
     Source: not stated by the CRI; what a container prints may be confidential.
     """
-    container = exited(script="echo said")
+    container = containers.exited(script="echo said")
 
     found = container.log_path.stat()
 

@@ -7,8 +7,8 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
 from critests.lifecycle import container_log
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
@@ -31,9 +31,9 @@ SOON_SECONDS = 5.0
 
 
 @pytest.fixture
-def counting(running: ContainerFactory) -> Container:
+def counting(containers: Containers) -> Container:
     """A container that prints the numbers from 1, one every hundredth of a second; some stand in its log."""
-    return running(script=COUNTING, wait_for_log="5")
+    return containers.running(script=COUNTING, wait_for_log="5")
 
 
 def moved(container: Container, number: int = 1) -> Path:
@@ -57,7 +57,7 @@ def numbers(*paths: Path) -> list[int]:
 
 
 @requirement("LOG-17")
-def test_an_earlier_log_is_appended_to(sandbox: Sandbox, exited: ContainerFactory) -> None:
+def test_an_earlier_log_is_appended_to(sandbox: Sandbox, containers: Containers) -> None:
     """A file that is there already SHOULD be appended to, not emptied.
 
     Source: ContainerConfig.log_path; not stated by the CRI, the kubelet keeps earlier logs.
@@ -65,7 +65,7 @@ def test_an_earlier_log_is_appended_to(sandbox: Sandbox, exited: ContainerFactor
     path = f"{secrets.token_hex(4)}.log"
     (sandbox.log_directory / path).write_bytes(EARLIER)
 
-    container = exited(script="echo said", log_path=path)
+    container = containers.exited(script="echo said", log_path=path)
 
     container.wait_for_log("said", DRAIN_SECONDS)
     assert container.log_path.read_bytes().startswith(EARLIER)
@@ -73,16 +73,16 @@ def test_an_earlier_log_is_appended_to(sandbox: Sandbox, exited: ContainerFactor
 
 
 @requirement("LOG-17")
-def test_the_next_attempt_has_a_log_of_its_own(exited: ContainerFactory) -> None:
+def test_the_next_attempt_has_a_log_of_its_own(containers: Containers) -> None:
     """The next attempt of a container SHOULD write to its own file and leave the earlier one as it is.
 
     Source: ContainerMetadata.attempt, ContainerConfig.log_path.
     """
-    first = exited(script="echo first attempt")
+    first = containers.exited(script="echo first attempt")
     first.wait_for_log("first attempt", DRAIN_SECONDS)
     before = first.log_path.read_bytes()
 
-    second = exited(script="echo second attempt", name=first.config.metadata.name, attempt=1)
+    second = containers.exited(script="echo second attempt", name=first.config.metadata.name, attempt=1)
 
     second.wait_for_log("second attempt", DRAIN_SECONDS)
     assert second.log_lines() == ["second attempt"]
@@ -123,13 +123,13 @@ def test_reopen_makes_a_log_that_was_deleted(runtime: Runtime, counting: Contain
 
 
 @requirement("LOG-23")
-def test_reopen_again_and_again_loses_nothing(runtime: Runtime, running: ContainerFactory) -> None:
+def test_reopen_again_and_again_loses_nothing(runtime: Runtime, containers: Containers) -> None:
     """ReopenContainerLog MUST NOT lose, repeat or reorder lines however often the log of a busy container is
     rotated.
 
     Source: ReopenContainerLog; the form of the log's lines lets one be cut in two, also between two files.
     """
-    container = running(script=f"{COUNTING_FAST}; echo 0", wait_for_log="5")
+    container = containers.running(script=f"{COUNTING_FAST}; echo 0", wait_for_log="5")
     files: list[Path] = []
 
     while container.state() == cri.CONTAINER_RUNNING and len(files) < 10:
@@ -145,14 +145,14 @@ def test_reopen_again_and_again_loses_nothing(runtime: Runtime, running: Contain
 @requirement("LOG-24")
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
 def test_reopen_of_a_container_that_does_not_run_does_what_it_says(
-    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
+    runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
     """ReopenContainerLog of a container that does not run MUST either make the file and succeed, or fail and
     make none.
 
     Source: ReopenContainerLog, which the CRI lets fail for such a container.
     """
-    container = container_in(state)
+    container = containers.in_state(state)
     container.log_path.unlink(missing_ok=True)
 
     try:
@@ -172,7 +172,7 @@ def test_reopen_of_an_unknown_container_is_refused(runtime: Runtime) -> None:
 
     Source: ReopenContainerLogRequest.container_id.
     """
-    refusal(runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NOBODY))
+    runtime.refusal(runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NOBODY))
 
 
 @requirement("LOG-25/code")
@@ -181,18 +181,20 @@ def test_reopen_of_an_unknown_container_says_not_found(runtime: Runtime) -> None
 
     Source: ReopenContainerLogRequest.container_id, the gRPC status codes.
     """
-    code = refusal(runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NOBODY))
+    code = runtime.refusal(
+        runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NOBODY)
+    )
 
     assert code is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("LOG-26")
-def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, running: ContainerFactory) -> None:
+def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, containers: Containers) -> None:
     """ReopenContainerLog SHOULD NOT wait for a StopContainer whose grace period is not over.
 
     Source: ReopenContainerLog, StopContainerRequest.timeout.
     """
-    container = running(script=SLOW_TO_STOP, wait_for_log="line")
+    container = containers.running(script=SLOW_TO_STOP, wait_for_log="line")
     stop = runtime.stub.StopContainer.future(
         cri.StopContainerRequest(container_id=container.id, timeout=GRACE_SECONDS)
     )
@@ -210,13 +212,13 @@ def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, running: ContainerFac
 
 @requirement("LOG-27")
 @pytest.mark.parametrize("kind", STREAMS)
-def test_reopen_moves_all_streams(runtime: Runtime, running: ContainerFactory, kind: str) -> None:
+def test_reopen_moves_all_streams(runtime: Runtime, containers: Containers, kind: str) -> None:
     """ReopenContainerLog MUST move all that a container prints to the new file: both streams, or what its
     terminal shows.
 
     Source: ReopenContainerLog, ContainerConfig.tty.
     """
-    container = running(script=ON_BOTH_STREAMS, tty=kind == "terminal")
+    container = containers.running(script=ON_BOTH_STREAMS, tty=kind == "terminal")
     runtime.eventually("lines in the log", container.log_lines, 10, lambda lines: len(lines) > 4)
     old = moved(container)
 

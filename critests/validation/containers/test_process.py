@@ -7,14 +7,14 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol
-from critests.fixtures.containers import WAITING, ContainerFactory
+from critests.fixtures.containers import WAITING, Containers
+from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime, refusal
-from critests.fixtures.sandboxes import SandboxFactory
-from critests.fixtures.streaming import SessionFactory
+from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
-from critests.run.pulled_images import TestImages
 
 Configure = Callable[..., cri.ContainerConfig]
 Adopt = Callable[[str, Sandbox, cri.ContainerConfig], Container]
@@ -63,12 +63,12 @@ def creation(sandbox: Sandbox, config: cri.ContainerConfig) -> cri.CreateContain
 
 
 @pytest.fixture
-def start(runtime: Runtime, sandbox: Sandbox, adopt_container: Adopt) -> Callable[..., Container]:
+def start(runtime: Runtime, containers: Containers) -> Callable[..., Container]:
     """Create and start a container with the raw calls, either of which may refuse what the test asks for."""
 
     def create_and_start(request: cri.CreateContainerRequest, timeout: float | None = None) -> Container:
         answer = runtime.stub.CreateContainer(request, timeout=timeout)
-        container = adopt_container(answer.container_id, sandbox, request.config)
+        container = containers.adopt(answer.container_id, request.config)
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id), timeout=timeout)
         return container
 
@@ -78,27 +78,27 @@ def start(runtime: Runtime, sandbox: Sandbox, adopt_container: Adopt) -> Callabl
 @requirement("CMD-01")
 @pytest.mark.parametrize("args", [["own", "arguments"], []], ids=["with arguments", "without arguments"])
 def test_command_and_args_replace_those_of_the_image(
-    images: TestImages, exited: ContainerFactory, args: list[str]
+    images: Images, containers: Containers, args: list[str]
 ) -> None:
     """The command of a container MUST replace the image's entrypoint, and its args, given or not, the image's
     command.
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
     """
-    container = exited(image=images.pull("process"), command=["/bin/echo", "command"], args=args)
+    container = containers.exited(image=images.pull("process"), command=["/bin/echo", "command"], args=args)
 
     assert container.final_log_lines() == [" ".join(["command", *args])]
 
 
 @requirement("CMD-02")
 def test_args_alone_follow_the_entrypoint_of_the_image(
-    runtime: Runtime, images: TestImages, running: ContainerFactory
+    runtime: Runtime, images: Images, containers: Containers
 ) -> None:
     """Args without a command MUST be handed to the image's entrypoint in place of the image's command.
 
     Source: ContainerConfig.args; the entrypoint and command of the OCI image configuration.
     """
-    container = running(image=images.pull("process"), args=["own", "two words"])
+    container = containers.running(image=images.pull("process"), args=["own", "two words"])
 
     lines = runtime.eventually("a line in the log", container.log_lines)
 
@@ -107,13 +107,13 @@ def test_args_alone_follow_the_entrypoint_of_the_image(
 
 @requirement("CMD-03")
 def test_image_says_what_runs_where_the_container_does_not(
-    runtime: Runtime, images: TestImages, running: ContainerFactory
+    runtime: Runtime, images: Images, containers: Containers
 ) -> None:
     """A container without command and args MUST run the image's entrypoint with the image's command.
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
     """
-    container = running(image=images.pull("process"), command=[])
+    container = containers.running(image=images.pull("process"), command=[])
 
     lines = runtime.eventually("a line in the log", container.log_lines)
 
@@ -124,17 +124,17 @@ def test_image_says_what_runs_where_the_container_does_not(
 def test_a_container_without_anything_to_run_is_refused(
     runtime: Runtime,
     sandbox: Sandbox,
-    images: TestImages,
-    container_config: Configure,
+    images: Images,
+    containers: Containers,
     start: Callable[..., Container],
 ) -> None:
     """CreateContainer or StartContainer MUST fail where neither the container nor its image says what to run.
 
     Source: ContainerConfig.command and args.
     """
-    config = container_config(image=images.pull("no-command"), command=[])
+    config = containers.config(image=images.pull("no-command"), command=[])
 
-    refusal(start, creation(sandbox, config))
+    runtime.refusal(start, creation(sandbox, config))
 
     listed = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))
@@ -148,16 +148,14 @@ def test_a_container_without_anything_to_run_is_refused(
 
 @requirement("CMD-05")
 @pytest.mark.parametrize("whose", DIRECTORIES)
-def test_process_begins_in_its_working_directory(
-    images: TestImages, running: ContainerFactory, whose: str
-) -> None:
+def test_process_begins_in_its_working_directory(images: Images, containers: Containers, whose: str) -> None:
     """A process MUST begin in the container's working_dir, else in the image's, else in the root directory.
 
     Source: ContainerConfig.working_dir; the working directory of the OCI image configuration.
     """
     image, given, expected = DIRECTORIES[whose]
 
-    container = running(image=images.pull(image), working_dir=given, script=f"pwd; {WAITING}")
+    container = containers.running(image=images.pull(image), working_dir=given, script=f"pwd; {WAITING}")
 
     assert container.wait_for_log(expected) == [expected]
     assert container.output("pwd") == expected
@@ -165,13 +163,13 @@ def test_process_begins_in_its_working_directory(
 
 @requirement("CMD-06")
 def test_a_working_directory_that_is_not_there_is_made(
-    sandbox: Sandbox, container_config: Configure, start: Callable[..., Container]
+    sandbox: Sandbox, containers: Containers, start: Callable[..., Container]
 ) -> None:
     """A working_dir that the image does not hold SHOULD be made.
 
     Source: ContainerConfig.working_dir; not stated by the CRI, every runtime does it.
     """
-    config = container_config(working_dir="/not/there/before", script="pwd")
+    config = containers.config(working_dir="/not/there/before", script="pwd")
 
     container = start(creation(sandbox, config))
 
@@ -180,13 +178,13 @@ def test_a_working_directory_that_is_not_there_is_made(
 
 @requirement("CMD-07")
 def test_a_working_directory_that_is_a_file_is_refused(
-    sandbox: Sandbox, container_config: Configure, start: Callable[..., Container]
+    sandbox: Sandbox, containers: Containers, start: Callable[..., Container]
 ) -> None:
     """CreateContainer or StartContainer SHOULD fail where working_dir is a file.
 
     Source: ContainerConfig.working_dir.
     """
-    config = container_config(working_dir="/etc/passwd")
+    config = containers.config(working_dir="/etc/passwd")
 
     refusal(start, creation(sandbox, config))
 
@@ -194,14 +192,14 @@ def test_a_working_directory_that_is_a_file_is_refused(
 @requirement("CMD-08/precedence")
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_variables_of_the_container_win_over_those_of_the_image(
-    images: TestImages, running: ContainerFactory, seen_from: str
+    images: Images, containers: Containers, seen_from: str
 ) -> None:
     """A variable of the container MUST win over the image's of the same name, and the image's others MUST be
     kept.
 
     Source: ContainerConfig.envs; the environment of the OCI image configuration.
     """
-    container = running(
+    container = containers.running(
         image=images.pull("process"), script=WAITING, envs={"FROM_IMAGE": "own", "ADDED": "added"}
     )
 
@@ -213,12 +211,12 @@ def test_variables_of_the_container_win_over_those_of_the_image(
 
 @requirement("CMD-08/duplicates")
 @pytest.mark.parametrize("seen_from", VIEWS)
-def test_the_last_of_two_variables_of_a_name_wins(running: ContainerFactory, seen_from: str) -> None:
+def test_the_last_of_two_variables_of_a_name_wins(containers: Containers, seen_from: str) -> None:
     """Of two variables of one name the last SHOULD win.
 
     Source: ContainerConfig.envs; the CRI does not say.
     """
-    container = running(
+    container = containers.running(
         envs=[cri.KeyValue(key="TWICE", value=b"first"), cri.KeyValue(key="TWICE", value=b"last")]
     )
 
@@ -227,13 +225,13 @@ def test_the_last_of_two_variables_of_a_name_wins(running: ContainerFactory, see
 
 @requirement("CMD-09")
 @pytest.mark.parametrize("seen_from", VIEWS)
-def test_values_of_variables_arrive_as_they_are(running: ContainerFactory, seen_from: str) -> None:
+def test_values_of_variables_arrive_as_they_are(containers: Containers, seen_from: str) -> None:
     """Values with newlines, equals signs, spaces, other scripts, 100 KiB or nothing in them MUST arrive
     unaltered.
 
     Source: KeyValue.value.
     """
-    container = running(envs=VALUES)
+    container = containers.running(envs=VALUES)
 
     found = environment(container, seen_from)
 
@@ -242,12 +240,12 @@ def test_values_of_variables_arrive_as_they_are(running: ContainerFactory, seen_
 
 
 @requirement("CMD-10")
-def test_there_is_a_path_where_nobody_sets_one(images: TestImages, running: ContainerFactory) -> None:
+def test_there_is_a_path_where_nobody_sets_one(images: Images, containers: Containers) -> None:
     """A process SHOULD have a PATH where neither the image nor the container sets one.
 
     Source: ContainerConfig.envs; not stated by the CRI, programs would not be found.
     """
-    container = running(image=images.pull("no-environment"))
+    container = containers.running(image=images.pull("no-environment"))
 
     paths = environment(container).get("PATH", [])
 
@@ -255,12 +253,14 @@ def test_there_is_a_path_where_nobody_sets_one(images: TestImages, running: Cont
 
 
 @requirement("CMD-10")
-def test_home_is_that_of_the_user(running: ContainerFactory) -> None:
+def test_home_is_that_of_the_user(containers: Containers) -> None:
     """A process SHOULD have its user's directory of /etc/passwd as HOME.
 
     Source: LinuxContainerSecurityContext.run_as_username; not stated by the CRI.
     """
-    container = running(security_context=cri.LinuxContainerSecurityContext(run_as_username="tester"))
+    container = containers.running(
+        security_context=cri.LinuxContainerSecurityContext(run_as_username="tester")
+    )
 
     assert set(environment(container).get("HOME", [])) == {"/home/tester"}
 
@@ -275,50 +275,50 @@ def test_hostname_is_in_the_environment(sandbox: Sandbox, running_container: Con
 
 
 @requirement("CMD-10")
-def test_a_process_with_a_terminal_knows_its_kind(running: ContainerFactory) -> None:
+def test_a_process_with_a_terminal_knows_its_kind(containers: Containers) -> None:
     """A process with a terminal SHOULD have TERM=xterm.
 
     Source: ContainerConfig.tty; not stated by the CRI.
     """
-    container = running(tty=True)
+    container = containers.running(tty=True)
 
     assert set(environment(container).get("TERM", [])) == {"xterm"}
 
 
 @requirement("CMD-11")
-def test_stdin_that_is_open_blocks(running: ContainerFactory) -> None:
+def test_stdin_that_is_open_blocks(containers: Containers) -> None:
     """With stdin, reading the standard input MUST wait for somebody to attach.
 
     Source: ContainerConfig.stdin.
     """
-    container = running(stdin=True, script=f"timeout 1 cat; echo ended with $?; {WAITING}")
+    container = containers.running(stdin=True, script=f"timeout 1 cat; echo ended with $?; {WAITING}")
 
     assert "ended with 143" in container.wait_for_log("ended with 143")
 
 
 @requirement("CMD-11")
-def test_stdin_that_is_not_wanted_is_at_its_end(exited: ContainerFactory) -> None:
+def test_stdin_that_is_not_wanted_is_at_its_end(containers: Containers) -> None:
     """Without stdin, reading the standard input MUST come to its end at once.
 
     Source: ContainerConfig.stdin.
     """
-    container = exited(script="timeout 5 cat; echo ended with $?")
+    container = containers.exited(script="timeout 5 cat; echo ended with $?")
 
     assert container.final_log_lines() == ["ended with 0"]
 
 
 @requirement("CMD-12")
 def test_stdin_once_ends_with_the_first_session(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
+    runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
     """With stdin_once, the standard input MUST come to its end when the first session that was attached to it
     is over.
 
     Source: ContainerConfig.stdin_once.
     """
-    container = running(stdin=True, stdin_once=True, script=f"cat; echo end of input; {WAITING}")
+    container = containers.running(stdin=True, stdin_once=True, script=f"cat; echo end of input; {WAITING}")
 
-    with streamed(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
+    with streams.open(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
         session.write(b"from the session\n")
         container.wait_for_log("from the session")
 
@@ -326,17 +326,15 @@ def test_stdin_once_ends_with_the_first_session(
 
 
 @requirement("CMD-13")
-def test_stdin_outlives_sessions(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
-) -> None:
+def test_stdin_outlives_sessions(runtime: Runtime, containers: Containers, streams: Streams) -> None:
     """Without stdin_once, the standard input MUST stay open when a session is over, for the next one.
 
     Source: ContainerConfig.stdin_once.
     """
-    container = running(stdin=True, script=f"cat; echo end of input; {WAITING}")
+    container = containers.running(stdin=True, script=f"cat; echo end of input; {WAITING}")
 
     for line in ("first", "second"):
-        with streamed(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
+        with streams.open(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
             session.write(f"{line}\n".encode())
             container.wait_for_log(line)
 
@@ -344,7 +342,7 @@ def test_stdin_outlives_sessions(
 
 
 @requirement("CMD-14")
-def test_a_process_with_tty_has_a_terminal(runtime: Runtime, running: ContainerFactory) -> None:
+def test_a_process_with_tty_has_a_terminal(runtime: Runtime, containers: Containers) -> None:
     """With tty, standard input, output and error MUST be the process's controlling terminal, and /dev/console
     MUST be there.
 
@@ -354,7 +352,7 @@ def test_a_process_with_tty_has_a_terminal(runtime: Runtime, running: ContainerF
         "for n in 0 1 2; do test -t $n && echo terminal $n; done; test -c /dev/console && echo console; :"
         " </dev/tty && echo controls"
     )
-    container = running(tty=True, script=f"{looking}; {WAITING}")
+    container = containers.running(tty=True, script=f"{looking}; {WAITING}")
 
     lines = runtime.eventually(
         "five lines in the log", container.log_lines, holds=lambda seen: len(seen) >= 5
@@ -371,12 +369,12 @@ def test_a_process_with_tty_has_a_terminal(runtime: Runtime, running: ContainerF
 
 @requirement("CMD-15")
 @pytest.mark.parametrize("seen_from", VIEWS)
-def test_umask_is_022(running: ContainerFactory, seen_from: str) -> None:
+def test_umask_is_022(containers: Containers, seen_from: str) -> None:
     """A process SHOULD begin with the umask 022.
 
     Source: not stated by the CRI; images are made for it.
     """
-    container = running(script=f"umask; {WAITING}")
+    container = containers.running(script=f"umask; {WAITING}")
 
     [seen] = (
         container.wait_for_log("0022")
@@ -402,14 +400,14 @@ def test_limit_of_open_files_makes_sense(running_container: Container) -> None:
 @requirement("CMD-16")
 @requires(Capability.SANDBOX_PROCESS)
 def test_orphans_of_a_shared_pid_namespace_are_reaped(
-    runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """A process whose parent is gone SHOULD NOT stay a zombie where the pod shares its PID namespace.
 
     Source: NamespaceOption.pid; it is the work of the sandbox's own process.
     """
-    container = running(
-        in_sandbox=new_sandbox(namespaces=POD_PID), namespaces=POD_PID, command=["sleep", "3600"]
+    container = containers.running(
+        in_sandbox=sandboxes.ready(namespaces=POD_PID), namespaces=POD_PID, command=["sleep", "3600"]
     )
 
     container.output("sh", "-c", "(sleep 0.3 >/dev/null 2>&1 &)")

@@ -7,7 +7,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import WAITING, ContainerFactory
+from critests.fixtures.containers import WAITING, Containers
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -118,7 +118,7 @@ def test_kernel_settings_are_read_only(running_container: Container) -> None:
 @requirement("CMD-19/caller-wins")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("name", ["hosts", "hostname", "resolv.conf"])
-def test_a_mount_of_the_caller_wins(running: ContainerFactory, host_folder: Path, name: str) -> None:
+def test_a_mount_of_the_caller_wins(containers: Containers, host_folder: Path, name: str) -> None:
     """A mount on /etc/hosts, /etc/hostname or /etc/resolv.conf that the caller asks for MUST win over the
     runtime's own.
 
@@ -126,7 +126,7 @@ def test_a_mount_of_the_caller_wins(running: ContainerFactory, host_folder: Path
     """
     (host_folder / name).write_text(CALLERS_OWN)
 
-    container = running(
+    container = containers.running(
         script=WAITING, mounts=[cri.Mount(container_path=f"/etc/{name}", host_path=str(host_folder / name))]
     )
 

@@ -8,8 +8,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import FOREVER, IGNORING, ContainerFactory
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.containers import FOREVER, IGNORING, Containers
+from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import host_processes
 from critests.node.capabilities import NO_SUCH_ID
@@ -40,13 +40,13 @@ def is_listed(runtime: Runtime, container: Container) -> bool:
     ids=["created", "running", "ended"],
 )
 def test_remove_container_in_any_state(
-    runtime: Runtime, container_in: ContainerFactory, state: "cri.ContainerState"
+    runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
     """RemoveContainer MUST remove a container that was never started, one that runs and one that has ended.
 
     Source: RemoveContainer.
     """
-    container = container_in(state, **(HONOURING if state == cri.CONTAINER_RUNNING else {}))
+    container = containers.in_state(state, **(HONOURING if state == cri.CONTAINER_RUNNING else {}))
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
@@ -54,13 +54,13 @@ def test_remove_container_in_any_state(
 
 
 @requirement("CTR-28/removed")
-def test_a_container_that_ignores_sigterm_can_be_removed(runtime: Runtime, running: ContainerFactory) -> None:
+def test_a_container_that_ignores_sigterm_can_be_removed(runtime: Runtime, containers: Containers) -> None:
     """RemoveContainer MUST remove a running container that ignores SIGTERM, at the latest when it is called
     again.
 
     Source: RemoveContainer.
     """
-    container = running(script=IGNORING)
+    container = containers.running(script=IGNORING)
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.RemoveContainer(
             cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale
@@ -73,13 +73,13 @@ def test_a_container_that_ignores_sigterm_can_be_removed(runtime: Runtime, runni
 
 @requirement("CTR-28/first-call")
 def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(
-    runtime: Runtime, running: ContainerFactory
+    runtime: Runtime, containers: Containers
 ) -> None:
     """RemoveContainer SHOULD remove a running container that ignores SIGTERM on its first call.
 
     Source: RemoveContainer.
     """
-    container = running(script=IGNORING)
+    container = containers.running(script=IGNORING)
 
     runtime.stub.RemoveContainer(
         cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale
@@ -90,13 +90,13 @@ def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(
 
 @requirement("CTR-29")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_remove_container_ends_every_process(runtime: Runtime, running: ContainerFactory) -> None:
+def test_remove_container_ends_every_process(runtime: Runtime, containers: Containers) -> None:
     """RemoveContainer of a running container MUST end all of its processes, also those that left its session.
 
     Source: RemoveContainer; seen in this machine's process table.
     """
     mark = "mark-" + secrets.token_hex(8)
-    container = running(script=TREE.format(mark=mark), wait_for_log="ready")
+    container = containers.running(script=TREE.format(mark=mark), wait_for_log="ready")
     runtime.eventually(
         "three processes in the machine's table",
         lambda: host_processes(mark),
@@ -111,12 +111,12 @@ def test_remove_container_ends_every_process(runtime: Runtime, running: Containe
 
 
 @requirement("CTR-30")
-def test_remove_container_twice_succeeds(runtime: Runtime, exited: ContainerFactory) -> None:
+def test_remove_container_twice_succeeds(runtime: Runtime, containers: Containers) -> None:
     """RemoveContainer of a container that has been removed MUST succeed.
 
     Source: RemoveContainer, which is idempotent.
     """
-    container = exited()
+    container = containers.exited()
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
@@ -146,7 +146,7 @@ def test_a_removed_container_is_gone_from_status_and_lists(
     """
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=ended_container.id))
 
-    refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id))
+    runtime.refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id))
 
     assert not is_listed(runtime, ended_container)
     asked = runtime.stub.ListContainers(
@@ -163,7 +163,9 @@ def test_status_of_a_removed_container_says_not_found(runtime: Runtime, ended_co
     """
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=ended_container.id))
 
-    code = refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id))
+    code = runtime.refusal(
+        runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id)
+    )
 
     assert code is grpc.StatusCode.NOT_FOUND
 

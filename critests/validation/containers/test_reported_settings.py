@@ -7,7 +7,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
@@ -31,14 +31,14 @@ def mount_in(status: cri.ContainerStatus, path: str) -> cri.Mount:
 @pytest.mark.parametrize("readonly", [False, True], ids=["writable", "read-only"])
 @requires(Capability.SAME_HOST)
 def test_status_tells_the_requested_mounts(
-    runtime: Runtime, created: ContainerFactory, host_folder: Path, *, readonly: bool
+    runtime: Runtime, containers: Containers, host_folder: Path, *, readonly: bool
 ) -> None:
     """Every mount that was requested MUST be in ContainerStatus with its path in the container, its host path
     and whether it is read-only.
 
     Source: ContainerStatus.mounts.
     """
-    container = created(
+    container = containers.created(
         mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=readonly)]
     )
 
@@ -50,7 +50,7 @@ def test_status_tells_the_requested_mounts(
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST)
 def test_status_tells_that_a_mount_is_relabelled(
-    runtime: Runtime, created: ContainerFactory, host_folder: Path
+    runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
     """ContainerStatus SHOULD tell of a mount whether it is relabelled for SELinux, and how mounts propagate.
 
@@ -60,7 +60,7 @@ def test_status_tells_that_a_mount_is_relabelled(
         cri.Mount(container_path="/relabelled", host_path=str(host_folder), selinux_relabel=True),
         cri.Mount(container_path="/as-it-is", host_path=str(host_folder)),
     ]
-    container = created(mounts=mounts)
+    container = containers.created(mounts=mounts)
 
     status = status_of(runtime, container)
 
@@ -72,13 +72,13 @@ def test_status_tells_that_a_mount_is_relabelled(
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST, Capability.RECURSIVE_READ_ONLY_MOUNTS)
 def test_status_tells_that_a_mount_is_read_only_all_the_way_down(
-    runtime: Runtime, created: ContainerFactory, host_folder: Path
+    runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
     """ContainerStatus SHOULD tell of a mount that it is read-only with everything mounted below it.
 
     Source: Mount.recursive_read_only.
     """
-    container = created(
+    container = containers.created(
         mounts=[
             cri.Mount(
                 container_path="/mounted", host_path=str(host_folder), readonly=True, recursive_read_only=True
@@ -94,14 +94,14 @@ def test_status_tells_that_a_mount_is_read_only_all_the_way_down(
 @requirement("CTA-09/recorded")
 @requires(Capability.SAME_HOST)
 def test_what_else_status_tells_of_mounts(
-    runtime: Runtime, created: ContainerFactory, host_folder: Path, observe: Callable[[str], None]
+    runtime: Runtime, containers: Containers, host_folder: Path, observe: Callable[[str], None]
 ) -> None:
     """ContainerStatus MAY tell mounts that nobody requested.
 
     Source: ContainerStatus.mounts; the CRI does not say whether files that the runtime itself mounts are
     among them.
     """
-    container = created(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))])
+    container = containers.created(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))])
 
     told = sorted(mount.container_path for mount in status_of(runtime, container).mounts)
 
@@ -111,14 +111,14 @@ def test_what_else_status_tells_of_mounts(
 
 @requirement("CTA-10")
 def test_log_path_is_the_sandboxs_directory_and_the_containers_path(
-    runtime: Runtime, created: ContainerFactory
+    runtime: Runtime, containers: Containers
 ) -> None:
     """The log path in ContainerStatus MUST be the sandbox's log directory joined with the container's log
     path.
 
     Source: ContainerStatus.log_path, PodSandboxConfig.log_directory, ContainerConfig.log_path.
     """
-    container = created()
+    container = containers.created()
 
     told = status_of(runtime, container).log_path
 
@@ -126,7 +126,7 @@ def test_log_path_is_the_sandboxs_directory_and_the_containers_path(
 
 
 @requirement("CTA-11")
-def test_status_tells_the_limits_that_were_requested(runtime: Runtime, created: ContainerFactory) -> None:
+def test_status_tells_the_limits_that_were_requested(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST tell the limits that a container was created with.
 
     Source: ContainerStatus.resources.
@@ -134,7 +134,7 @@ def test_status_tells_the_limits_that_were_requested(runtime: Runtime, created: 
     limits = cri.LinuxContainerResources(
         cpu_period=100_000, cpu_quota=50_000, cpu_shares=256, memory_limit_in_bytes=64 << 20
     )
-    container = created(resources=limits)
+    container = containers.created(resources=limits)
 
     told = status_of(runtime, container).resources.linux
 
@@ -143,12 +143,12 @@ def test_status_tells_the_limits_that_were_requested(runtime: Runtime, created: 
 
 
 @requirement("CTA-11")
-def test_status_tells_the_limits_after_an_update(runtime: Runtime, running: ContainerFactory) -> None:
+def test_status_tells_the_limits_after_an_update(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST tell the limits that UpdateContainerResources has set.
 
     Source: ContainerStatus.resources, UpdateContainerResources.
     """
-    container = running(
+    container = containers.running(
         resources=cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=256)
     )
     update = cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=70_000, cpu_shares=512)
@@ -175,7 +175,7 @@ def test_status_tells_no_limits_where_there_are_none(runtime: Runtime, running_c
 
 @requirement("CTA-13")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
-def test_status_tells_the_identity_of_the_first_process(runtime: Runtime, running: ContainerFactory) -> None:
+def test_status_tells_the_identity_of_the_first_process(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST tell the user, the group and the supplementary groups of the container's first
     process.
 
@@ -186,7 +186,7 @@ def test_status_tells_the_identity_of_the_first_process(runtime: Runtime, runnin
         run_as_group=cri.Int64Value(value=2001),
         supplemental_groups=[2002, 4000],
     )
-    container = running(security_context=identity)
+    container = containers.running(security_context=identity)
     process = container.process_status("first process")
 
     told = status_of(runtime, container).user.linux

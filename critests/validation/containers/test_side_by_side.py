@@ -8,14 +8,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import (
-    WAITING,
-    AdoptContainer,
-    ContainerConfigFactory,
-    ContainerFactory,
-    creation,
-)
-from critests.fixtures.images import TestRegistry
+from critests.fixtures.containers import WAITING, Containers
+from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
@@ -25,13 +19,13 @@ from critests.run.marks import requirement, requires
 @requirement("CTR-34")
 @pytest.mark.parametrize("kind", ["net", "ipc"])
 def test_containers_of_a_pod_share_its_namespaces(
-    running_container: Container, running: ContainerFactory, kind: str
+    running_container: Container, containers: Containers, kind: str
 ) -> None:
     """Containers of one sandbox MUST share its network namespace and, where asked for, its IPC namespace.
 
     Source: NamespaceOption.network and ipc.
     """
-    neighbour = running()
+    neighbour = containers.running()
 
     seen = [each.output("readlink", f"/proc/self/ns/{kind}") for each in (running_container, neighbour)]
 
@@ -40,13 +34,13 @@ def test_containers_of_a_pod_share_its_namespaces(
 
 @requirement("CTR-34")
 def test_the_end_of_one_container_leaves_its_neighbour_running(
-    runtime: Runtime, running_container: Container, running: ContainerFactory
+    runtime: Runtime, running_container: Container, containers: Containers
 ) -> None:
     """The end of one container MUST NOT affect another one of the same sandbox.
 
     Source: ContainerStatus.state.
     """
-    ending = running(script=WAITING)
+    ending = containers.running(script=WAITING)
     started_at = running_container.status().started_at
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=ending.id, timeout=0))
@@ -59,16 +53,16 @@ def test_the_end_of_one_container_leaves_its_neighbour_running(
 
 @requirement("CTR-35")
 @requires(Capability.SAME_HOST)
-def test_a_container_follows_one_that_ran_to_its_end(exited: ContainerFactory, host_folder: Path) -> None:
+def test_a_container_follows_one_that_ran_to_its_end(containers: Containers, host_folder: Path) -> None:
     """A container MUST be able to run after another one in the same sandbox has ended, and see what that one
     left in their mount.
 
     Source: CreateContainer, ContainerConfig.mounts; it is how init containers work.
     """
     mounts = [cri.Mount(container_path="/shared", host_path=str(host_folder))]
-    first = exited(script="echo prepared > /shared/note", mounts=mounts)
+    first = containers.exited(script="echo prepared > /shared/note", mounts=mounts)
 
-    second = exited(script="cat /shared/note", mounts=mounts)
+    second = containers.exited(script="cat /shared/note", mounts=mounts)
 
     assert first.status().exit_code == 0
     assert second.final_log_lines() == ["prepared"]
@@ -76,7 +70,7 @@ def test_a_container_follows_one_that_ran_to_its_end(exited: ContainerFactory, h
 
 @requirement("CTR-36")
 def test_a_container_outlives_the_name_of_its_image(
-    runtime: Runtime, registry: TestRegistry, running: ContainerFactory
+    runtime: Runtime, registry: Registry, containers: Containers
 ) -> None:
     """A container SHOULD keep running, and its status SHOULD keep naming its image, when the image is removed
     under it.
@@ -85,7 +79,7 @@ def test_a_container_outlives_the_name_of_its_image(
     open.
     """
     name = registry.pull(registry.mint())
-    container = running(image=name)
+    container = containers.running(image=name)
 
     with contextlib.suppress(grpc.RpcError):
         runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=name.written)))
@@ -98,10 +92,7 @@ def test_a_container_outlives_the_name_of_its_image(
 
 @requirement("CTR-38")
 def test_create_container_does_not_change_its_sandbox(
-    runtime: Runtime,
-    own_sandbox: Sandbox,
-    container_config: ContainerConfigFactory,
-    adopt_container: AdoptContainer,
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """A sandbox configuration handed to CreateContainer that differs from the sandbox's own SHOULD NOT be
     applied to the sandbox.
@@ -109,13 +100,13 @@ def test_create_container_does_not_change_its_sandbox(
     Source: CreateContainerRequest.sandbox_config, which the CRI calls immutable for the life of the sandbox.
     """
     before = own_sandbox.status()
-    request = creation(own_sandbox, container_config())
+    request = containers.creation(containers.config(), own_sandbox)
     request.sandbox_config.labels["later"] = "label"
     request.sandbox_config.annotations["later"] = "annotation"
 
     answer = runtime.stub.CreateContainer(request)
 
-    adopt_container(answer.container_id, own_sandbox, request.config)
+    containers.adopt(answer.container_id, request.config, own_sandbox)
     after = own_sandbox.status()
     assert (after.labels, after.annotations, after.metadata) == (
         before.labels,

@@ -5,8 +5,8 @@ import contextlib
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.images import TestRegistry
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement
@@ -19,13 +19,13 @@ def listed_states(runtime: Runtime, container: Container) -> list[int]:
 
 
 @requirement("CTA-26")
-def test_states_never_go_back(runtime: Runtime, created: ContainerFactory) -> None:
+def test_states_never_go_back(runtime: Runtime, containers: Containers) -> None:
     """The states that ContainerStatus and ListContainers tell one after the other MUST never go back from
     EXITED or RUNNING.
 
     Source: ContainerState; not stated by the CRI, the kubelet makes events of the changes.
     """
-    container = created(script="sleep 0.3")
+    container = containers.created(script="sleep 0.3")
     seen = [container.state()]
     starting = runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
 
@@ -74,12 +74,12 @@ def test_a_stop_is_seen_at_once(runtime: Runtime, running_container: Container) 
 
 
 @requirement("CTA-27")
-def test_a_removal_is_seen_at_once(runtime: Runtime, exited: ContainerFactory) -> None:
+def test_a_removal_is_seen_at_once(runtime: Runtime, containers: Containers) -> None:
     """ListContainers MUST NOT tell of a container any more as soon as RemoveContainer has returned.
 
     Source: RemoveContainer, ListContainers.
     """
-    container = exited()
+    container = containers.exited()
     before = listed_states(runtime, container)
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
@@ -90,7 +90,7 @@ def test_a_removal_is_seen_at_once(runtime: Runtime, exited: ContainerFactory) -
 
 @requirement("CTA-28")
 def test_status_names_an_image_that_was_removed(
-    runtime: Runtime, registry: TestRegistry, running: ContainerFactory
+    runtime: Runtime, registry: Registry, containers: Containers
 ) -> None:
     """ContainerStatus MUST name the image of a container even when the image has lost its name or was
     removed.
@@ -99,7 +99,7 @@ def test_status_names_an_image_that_was_removed(
     open.
     """
     name = registry.pull(registry.mint())
-    container = running(image=name)
+    container = containers.running(image=name)
 
     with contextlib.suppress(grpc.RpcError):
         runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=name.written)))

@@ -11,9 +11,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import FOREVER, IGNORING, ContainerFactory
+from critests.fixtures.containers import FOREVER, IGNORING, Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.freezer import Freezer
 from critests.lifecycle.process import host_processes
@@ -43,14 +43,14 @@ def ending_with(code: int) -> str:
 
 
 @requirement("STP-01")
-def test_stop_sends_sigterm_to_the_first_process(runtime: Runtime, running: ContainerFactory) -> None:
+def test_stop_sends_sigterm_to_the_first_process(runtime: Runtime, containers: Containers) -> None:
     """StopContainer MUST send SIGTERM to the first process where nothing else is configured, and MUST wait
     for its end.
 
     Source: StopContainer.
     """
     traps = "; ".join(f"trap 'echo got {name}; exit 0' {name}" for name in ("TERM", "INT", "HUP", "QUIT"))
-    container = running(script=f"{traps}; echo ready; {FOREVER}", wait_for_log="ready")
+    container = containers.running(script=f"{traps}; echo ready; {FOREVER}", wait_for_log="ready")
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=30))
 
@@ -60,14 +60,14 @@ def test_stop_sends_sigterm_to_the_first_process(runtime: Runtime, running: Cont
 
 @requirement("STP-02")
 def test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal(
-    runtime: Runtime, running: ContainerFactory
+    runtime: Runtime, containers: Containers
 ) -> None:
     """A process that handles the stop signal MUST keep its own exit code, and the stop MUST return before the
     grace period is over.
 
     Source: StopContainerRequest.timeout.
     """
-    container = running(script=ending_with(7), wait_for_log="ready")
+    container = containers.running(script=ending_with(7), wait_for_log="ready")
 
     call = runtime.timed(
         runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=GRACE_SECONDS)
@@ -78,13 +78,13 @@ def test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal(
 
 
 @requirement("STP-03")
-def test_stop_kills_after_the_grace_period(runtime: Runtime, running: ContainerFactory) -> None:
+def test_stop_kills_after_the_grace_period(runtime: Runtime, containers: Containers) -> None:
     """A process that ignores the stop signal MUST be killed when the grace period is over, and neither
     earlier nor much later.
 
     Source: StopContainerRequest.timeout.
     """
-    container = running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
+    container = containers.running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
 
     call = runtime.timed(
         runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=1)
@@ -96,12 +96,12 @@ def test_stop_kills_after_the_grace_period(runtime: Runtime, running: ContainerF
 
 
 @requirement("STP-04")
-def test_stop_without_grace_kills_at_once(runtime: Runtime, running: ContainerFactory) -> None:
+def test_stop_without_grace_kills_at_once(runtime: Runtime, containers: Containers) -> None:
     """StopContainer with the timeout 0 MUST end even a process that ignores the stop signal at once.
 
     Source: StopContainerRequest.timeout.
     """
-    container = running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
+    container = containers.running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
 
     call = runtime.timed(
         runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=0)
@@ -112,12 +112,14 @@ def test_stop_without_grace_kills_at_once(runtime: Runtime, running: ContainerFa
 
 
 @requirement("STP-05")
-def test_a_very_long_grace_period_does_not_overflow(runtime: Runtime, running: ContainerFactory) -> None:
+def test_a_very_long_grace_period_does_not_overflow(runtime: Runtime, containers: Containers) -> None:
     """StopContainer SHOULD take a grace period of more seconds than 31 bits hold, and not kill at once.
 
     Source: StopContainerRequest.timeout, which has 64 bits.
     """
-    container = running(script=f"trap 'sleep 0.3; exit 9' TERM; echo ready; {FOREVER}", wait_for_log="ready")
+    container = containers.running(
+        script=f"trap 'sleep 0.3; exit 9' TERM; echo ready; {FOREVER}", wait_for_log="ready"
+    )
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=2**31))
 
@@ -126,13 +128,13 @@ def test_a_very_long_grace_period_does_not_overflow(runtime: Runtime, running: C
 
 @requirement("STP-06")
 def test_a_negative_grace_period_does_not_hang(
-    runtime: Runtime, running: ContainerFactory, observe: Callable[[str], None]
+    runtime: Runtime, containers: Containers, observe: Callable[[str], None]
 ) -> None:
     """StopContainer with a negative timeout MAY be refused or kill at once, but does not hang.
 
     Source: StopContainerRequest.timeout; the CRI does not say what a negative one means.
     """
-    container = running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
+    container = containers.running(script=f"echo ready; {IGNORING}", wait_for_log="ready")
 
     try:
         runtime.stub.StopContainer(
@@ -151,13 +153,13 @@ def test_a_negative_grace_period_does_not_hang(
 
 
 @requirement("STP-07")
-def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, exited: ContainerFactory) -> None:
+def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, containers: Containers) -> None:
     """StopContainer of a container that has ended MUST succeed and keep its exit code and the time of its
     end.
 
     Source: StopContainer, which is idempotent.
     """
-    container = exited(script="exit 4")
+    container = containers.exited(script="exit 4")
     before = container.status()
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
@@ -201,14 +203,14 @@ def test_stop_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
 
 @requirement("STP-15/grace")
-def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, running: ContainerFactory) -> None:
+def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, containers: Containers) -> None:
     """A stop whose client gives up MUST NOT kill the container before the grace period is over, and a later
     stop MUST work.
 
     Source: StopContainer; not stated by the CRI, a kubelet that restarts must not take the grace period from
     a container.
     """
-    container = running(
+    container = containers.running(
         script=f"trap 'echo asked; sleep 1; exit 5' TERM; echo ready; {FOREVER}", wait_for_log="ready"
     )
     given_up = runtime.stub.StopContainer.future(
@@ -226,14 +228,16 @@ def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, running
 @slow
 @requirement("STP-15/continuation")
 def test_a_stop_that_the_client_gives_up_may_go_on(
-    runtime: Runtime, running: ContainerFactory, observe: Callable[[str], None]
+    runtime: Runtime, containers: Containers, observe: Callable[[str], None]
 ) -> None:
     """A stop whose client gives up MAY go on in the background or end with the call; a later stop ends the
     container in either case.
 
     Source: StopContainer; the CRI does not say.
     """
-    container = running(script=f"trap 'echo asked' TERM; echo ready; {FOREVER}", wait_for_log="ready")
+    container = containers.running(
+        script=f"trap 'echo asked' TERM; echo ready; {FOREVER}", wait_for_log="ready"
+    )
     given_up = runtime.stub.StopContainer.future(
         cri.StopContainerRequest(container_id=container.id, timeout=1)
     )
@@ -251,15 +255,15 @@ def test_a_stop_that_the_client_gives_up_may_go_on(
 
 
 @requirement("STP-16")
-def test_a_second_stop_with_less_grace_shortens_the_first(
-    runtime: Runtime, running: ContainerFactory
-) -> None:
+def test_a_second_stop_with_less_grace_shortens_the_first(runtime: Runtime, containers: Containers) -> None:
     """A second StopContainer with a shorter grace period SHOULD end the container by then, and the first call
     with it.
 
     Source: StopContainerRequest.timeout; not stated by the CRI, it is how a pod is deleted by force.
     """
-    container = running(script=f"trap 'echo asked' TERM; echo ready; {FOREVER}", wait_for_log="ready")
+    container = containers.running(
+        script=f"trap 'echo asked' TERM; echo ready; {FOREVER}", wait_for_log="ready"
+    )
     first = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=60))
     container.wait_for_log("asked")
 
@@ -273,12 +277,14 @@ def test_a_second_stop_with_less_grace_shortens_the_first(
 
 
 @requirement("STP-17")
-def test_stops_at_the_same_time_all_succeed(runtime: Runtime, running: ContainerFactory) -> None:
+def test_stops_at_the_same_time_all_succeed(runtime: Runtime, containers: Containers) -> None:
     """StopContainer called several times at once MUST succeed for every caller when the container has ended.
 
     Source: StopContainer, which is idempotent.
     """
-    container = running(script=f"trap 'sleep 0.3; exit 5' TERM; echo ready; {FOREVER}", wait_for_log="ready")
+    container = containers.running(
+        script=f"trap 'sleep 0.3; exit 5' TERM; echo ready; {FOREVER}", wait_for_log="ready"
+    )
     request = cri.StopContainerRequest(container_id=container.id, timeout=30)
 
     calls = [runtime.stub.StopContainer.future(request) for _ in range(4)]
@@ -289,14 +295,14 @@ def test_stops_at_the_same_time_all_succeed(runtime: Runtime, running: Container
 
 
 @requirement("STP-18")
-def test_exec_works_during_the_grace_period(runtime: Runtime, running: ContainerFactory) -> None:
+def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Containers) -> None:
     """ExecSync SHOULD work in a container that has been asked to stop, until it ends.
 
     Source: ExecSync, StopContainer; not stated by the CRI, preStop hooks and probes of a pod that is going
     rely on it.
     """
     script = f"trap 'echo asked; while [ ! -e /go ]; do sleep 0.05; done; exit 4' TERM; echo ready; {FOREVER}"
-    container = running(script=script, wait_for_log="ready")
+    container = containers.running(script=script, wait_for_log="ready")
     stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=10))
     container.wait_for_log("asked")
 
@@ -316,7 +322,7 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, running: Container
 @requires(Capability.SAME_HOST, Capability.ROOT)
 @pytest.mark.parametrize("mode", PID_MODES)
 def test_stop_ends_every_process(
-    runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory, mode: str
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, mode: str
 ) -> None:
     """StopContainer MUST end every process of the container, also those that left its session, whosever PID
     namespace they are in.
@@ -324,8 +330,8 @@ def test_stop_ends_every_process(
     Source: StopContainer, NamespaceOption.pid; seen in this machine's process table.
     """
     mark, namespaces = "mark-" + secrets.token_hex(8), PID_MODES[mode]
-    pod = new_sandbox(namespaces=namespaces)
-    container = running(
+    pod = sandboxes.ready(namespaces=namespaces)
+    container = containers.running(
         script=TREE.format(mark=mark), in_sandbox=pod, namespaces=namespaces, wait_for_log="ready"
     )
     runtime.eventually(
@@ -343,16 +349,16 @@ def test_stop_ends_every_process(
 
 @requirement("STP-20")
 def test_stop_spares_the_others_of_a_shared_pid_namespace(
-    runtime: Runtime, new_sandbox: SandboxFactory, running: ContainerFactory
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """StopContainer of one container in a PID namespace of the whole pod MUST leave the other containers
     running.
 
     Source: StopContainer, NamespaceOption.pid.
     """
-    pod = new_sandbox(namespaces=POD_PID)
-    neighbour = running(in_sandbox=pod, namespaces=POD_PID)
-    container = running(in_sandbox=pod, namespaces=POD_PID)
+    pod = sandboxes.ready(namespaces=POD_PID)
+    neighbour = containers.running(in_sandbox=pod, namespaces=POD_PID)
+    container = containers.running(in_sandbox=pod, namespaces=POD_PID)
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
 
@@ -363,14 +369,14 @@ def test_stop_spares_the_others_of_a_shared_pid_namespace(
 
 @requirement("STP-21")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_a_frozen_container_can_be_stopped(runtime: Runtime, running: ContainerFactory) -> None:
+def test_a_frozen_container_can_be_stopped(runtime: Runtime, containers: Containers) -> None:
     """StopContainer SHOULD end a container whose cgroup somebody has frozen.
 
     Source: StopContainer; not stated by the CRI, a process that is frozen does not even notice that it was
     killed.
     """
     mark = "mark-" + secrets.token_hex(8)
-    container = running(script=f": {mark}; echo ready; {FOREVER}", wait_for_log="ready")
+    container = containers.running(script=f": {mark}; echo ready; {FOREVER}", wait_for_log="ready")
     freezer = Freezer.of_process(min(host_processes(mark)))
     if freezer is None:
         blocked("the container's cgroup cannot be frozen from here")
@@ -384,13 +390,13 @@ def test_a_frozen_container_can_be_stopped(runtime: Runtime, running: ContainerF
 
 
 @requirement("STP-23")
-def test_the_end_lies_between_the_stop_and_its_answer(runtime: Runtime, running: ContainerFactory) -> None:
+def test_the_end_lies_between_the_stop_and_its_answer(runtime: Runtime, containers: Containers) -> None:
     """The end of a stopped container SHOULD be told as a time between the call of StopContainer and its
     answer.
 
     Source: ContainerStatus.finished_at. Half a second is left for clocks of another resolution.
     """
-    container = running()
+    container = containers.running()
 
     call = runtime.timed(
         runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=0)

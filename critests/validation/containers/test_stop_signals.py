@@ -7,19 +7,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import (
-    FOREVER,
-    WAITING,
-    AdoptContainer,
-    ContainerConfigFactory,
-    ContainerFactory,
-    creation,
-)
-from critests.fixtures.images import TestRegistry
+from critests.fixtures.containers import FOREVER, WAITING, Containers
+from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime
-from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
-from critests.run.pulled_images import TestImages
 
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
 SIGNALS = {
@@ -45,14 +36,14 @@ def ending_at_any_of(code: int, *signals: str | int) -> str:
     ("image", "number"), [("process", 10), ("stop-signal-realtime", 37)], ids=["SIGUSR1", "SIGRTMIN+3"]
 )
 def test_stop_sends_the_signal_that_the_image_names(
-    runtime: Runtime, running: ContainerFactory, images: TestImages, image: str, number: int
+    runtime: Runtime, containers: Containers, images: Images, image: str, number: int
 ) -> None:
     """StopContainer MUST send the stop signal that the image names where the container's configuration names
     none.
 
     Source: StopSignal of the OCI image configuration.
     """
-    container = running(
+    container = containers.running(
         image=images.pull(image), script=ending_at_any_of(5, "TERM", number), wait_for_log="ready"
     )
 
@@ -65,7 +56,7 @@ def test_stop_sends_the_signal_that_the_image_names(
 @requirement("STP-10/other-forms")
 @pytest.mark.parametrize("form", OTHER_FORMS)
 def test_stop_reads_other_forms_of_the_signal_in_the_image(
-    runtime: Runtime, running: ContainerFactory, registry: TestRegistry, form: str
+    runtime: Runtime, containers: Containers, registry: Registry, form: str
 ) -> None:
     """StopContainer SHOULD understand a stop signal of the image that is a number, in lower case or without
     SIG.
@@ -74,7 +65,9 @@ def test_stop_reads_other_forms_of_the_signal_in_the_image(
     exist.
     """
     image = registry.pull(registry.mint(changes={"stop_signal": OTHER_FORMS[form]}))
-    container = running(image=image, script=ending_at_any_of(5, "TERM", "USR2"), wait_for_log="ready")
+    container = containers.running(
+        image=image, script=ending_at_any_of(5, "TERM", "USR2"), wait_for_log="ready"
+    )
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
 
@@ -84,13 +77,13 @@ def test_stop_reads_other_forms_of_the_signal_in_the_image(
 @requirement("STP-11")
 @requires(Capability.STOP_SIGNAL)
 def test_a_stop_signal_in_the_configuration_overrides_the_image(
-    runtime: Runtime, running: ContainerFactory, images: TestImages
+    runtime: Runtime, containers: Containers, images: Images
 ) -> None:
     """A stop signal in the container's configuration MUST override the one of its image.
 
     Source: ContainerConfig.stop_signal.
     """
-    container = running(
+    container = containers.running(
         image=images.pull("process"),
         script=ending_at_any_of(5, "TERM", "USR1", "USR2"),
         stop_signal=cri.SIGNAL_SIGUSR2,
@@ -114,8 +107,8 @@ def test_a_stop_signal_in_the_configuration_overrides_the_image(
     ids=["default", "from the image", "from the configuration"],
 )
 def test_status_tells_the_effective_stop_signal(
-    created: ContainerFactory,
-    images: TestImages,
+    containers: Containers,
+    images: Images,
     image: str,
     configured: "cri.Signal | None",
     effective: "cri.Signal",
@@ -125,7 +118,7 @@ def test_status_tells_the_effective_stop_signal(
 
     Source: ContainerStatus.stop_signal.
     """
-    container = created(image=images.pull(image), script=WAITING, stop_signal=configured)
+    container = containers.created(image=images.pull(image), script=WAITING, stop_signal=configured)
 
     assert cri.Signal.Name(container.status().stop_signal) == cri.Signal.Name(effective)
 
@@ -133,12 +126,12 @@ def test_status_tells_the_effective_stop_signal(
 @requirement("STP-13")
 @requires(Capability.STOP_SIGNAL)
 @pytest.mark.parametrize("name", SIGNALS)
-def test_signals_of_the_api_are_the_kernels(runtime: Runtime, running: ContainerFactory, name: str) -> None:
+def test_signals_of_the_api_are_the_kernels(runtime: Runtime, containers: Containers, name: str) -> None:
     """Every signal of the API MUST arrive as the signal of that name, also the real-time ones.
 
     Source: Signal.
     """
-    container = running(
+    container = containers.running(
         script=ending_at_any_of(5, "TERM", SIGNALS[name]),
         stop_signal=cri.Signal.Value(f"SIGNAL_{name}"),
         wait_for_log="ready",
@@ -151,22 +144,17 @@ def test_signals_of_the_api_are_the_kernels(runtime: Runtime, running: Container
 
 @requirement("STP-14")
 def test_an_invalid_stop_signal_in_the_image(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    images: TestImages,
-    container_config: ContainerConfigFactory,
-    adopt_container: AdoptContainer,
-    observe: Callable[[str], None],
+    runtime: Runtime, images: Images, containers: Containers, observe: Callable[[str], None]
 ) -> None:
     """An image whose stop signal does not exist MAY be refused by CreateContainer or ignored; a container of
     it can be stopped.
 
     Source: StopSignal of the OCI image configuration; neither it nor the CRI says.
     """
-    config = container_config(image=images.pull("stop-signal-invalid"))
+    config = containers.config(image=images.pull("stop-signal-invalid"))
     try:
-        container = adopt_container(
-            runtime.stub.CreateContainer(creation(sandbox, config)).container_id, sandbox, config
+        container = containers.adopt(
+            runtime.stub.CreateContainer(containers.creation(config)).container_id, config
         )
     except grpc.RpcError as error:
         observe(f"CreateContainer fails with {error.code().name}")

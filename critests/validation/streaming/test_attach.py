@@ -8,9 +8,9 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Stream
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.streaming import SessionFactory
+from critests.fixtures.streaming import Streams
 from critests.run.marks import requirement, requires
 
 Observe = Callable[[str], None]
@@ -24,37 +24,33 @@ pytestmark = requires(Capability.EXEC_WEBSOCKET)
 
 
 @requirement("ATT-01")
-def test_attach_shows_output_and_errors(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
-) -> None:
+def test_attach_shows_output_and_errors(runtime: Runtime, containers: Containers, streams: Streams) -> None:
     """What the process prints after a client has attached MUST come, stdout and stderr on streams of their
     own.
 
     Source: AttachRequest.stdout and stderr.
     """
-    container = running(script=TICKING)
+    container = containers.running(script=TICKING)
 
-    session = streamed(
+    session = streams.open(
         runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
     )
 
-    session.read_until(Stream.STDOUT, b"tick\n", patience)
-    session.read_until(Stream.STDERR, b"tock\n", patience)
+    session.read_until(Stream.STDOUT, b"tick\n")
+    session.read_until(Stream.STDERR, b"tock\n")
     seen = session.received()
     assert b"tock" not in seen.stdout
     assert b"tick" not in seen.stderr
 
 
 @requirement("ATT-02")
-def test_attach_hands_over_input(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
-) -> None:
+def test_attach_hands_over_input(runtime: Runtime, containers: Containers, streams: Streams) -> None:
     """What a client writes MUST reach the process of a container that was made with stdin.
 
     Source: AttachRequest.stdin, ContainerConfig.stdin.
     """
-    container = running(script=ANSWERING, stdin=True)
-    session = streamed(
+    container = containers.running(script=ANSWERING, stdin=True)
+    session = streams.open(
         runtime.stub.Attach,
         cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True),
     )
@@ -65,35 +61,33 @@ def test_attach_hands_over_input(
 
 
 @requirement("ATT-05")
-def test_attach_to_a_terminal(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
-) -> None:
+def test_attach_to_a_terminal(runtime: Runtime, containers: Containers, streams: Streams) -> None:
     """A client that attaches to a terminal MUST get stdout and stderr as one output, with the line ends of a
     terminal.
 
     Source: AttachRequest.tty, ContainerConfig.tty.
     """
-    container = running(script=TICKING, stdin=True, tty=True)
+    container = containers.running(script=TICKING, stdin=True, tty=True)
 
-    session = streamed(
+    session = streams.open(
         runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True)
     )
 
-    session.read_until(Stream.STDOUT, b"tick\r\ntock\r\n", patience)
+    session.read_until(Stream.STDOUT, b"tick\r\ntock\r\n")
     assert session.received().stderr == b""
 
 
 @requirement("ATT-05")
 def test_attach_sets_the_size_of_the_terminal(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
+    runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
     """A size that a client sends MUST become the size of the container's terminal.
 
     Source: AttachRequest.tty; the stream for sizes.
     """
     script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
-    container = running(script=script, stdin=True, tty=True)
-    session = streamed(
+    container = containers.running(script=script, stdin=True, tty=True)
+    session = streams.open(
         runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True)
     )
 
@@ -107,22 +101,20 @@ def test_attach_sets_the_size_of_the_terminal(
 
 
 @requirement("ATT-06")
-def test_attach_again_after_detaching(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
-) -> None:
+def test_attach_again_after_detaching(runtime: Runtime, containers: Containers, streams: Streams) -> None:
     """Where stdin is not for once only, the process MUST live on when a client goes, and take the input of
     the next.
 
     Source: ContainerConfig.stdin_once, Attach.
     """
-    container = running(script=ANSWERING, stdin=True)
+    container = containers.running(script=ANSWERING, stdin=True)
     request = cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)
-    first = streamed(runtime.stub.Attach, request)
+    first = streams.open(runtime.stub.Attach, request)
     first.write(b"first\n")
     container.wait_for_log("got first")
     first.close()
 
-    second = streamed(runtime.stub.Attach, request)
+    second = streams.open(runtime.stub.Attach, request)
 
     second.write(b"second\n")
     container.wait_for_log("got second")
@@ -131,14 +123,14 @@ def test_attach_again_after_detaching(
 
 @requirement("ATT-07")
 def test_detaching_closes_stdin_that_is_for_once(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory
+    runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
     """Where stdin is for once only, the process MUST see the end of its input when the client goes.
 
     Source: ContainerConfig.stdin_once.
     """
-    container = running(script="cat; exit 7", stdin=True, stdin_once=True)
-    session = streamed(
+    container = containers.running(script="cat; exit 7", stdin=True, stdin_once=True)
+    session = streams.open(
         runtime.stub.Attach,
         cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True),
     )
@@ -151,41 +143,37 @@ def test_detaching_closes_stdin_that_is_for_once(
 
 
 @requirement("ATT-08")
-def test_two_clients_attached_at_once(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
-) -> None:
+def test_two_clients_attached_at_once(runtime: Runtime, containers: Containers, streams: Streams) -> None:
     """Two clients that are attached at the same time SHOULD both get the output.
 
     Source: Attach.
     """
-    container = running(script=TICKING)
+    container = containers.running(script=TICKING)
     request = cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
 
-    sessions = [streamed(runtime.stub.Attach, request) for _ in range(2)]
+    sessions = [streams.open(runtime.stub.Attach, request) for _ in range(2)]
 
     for session in sessions:
-        session.read_until(Stream.STDOUT, lambda seen: seen.count(b"tick\n") >= 3, patience)
+        session.read_until(Stream.STDOUT, lambda seen: seen.count(b"tick\n") >= 3)
 
 
 @requirement("ATT-09")
-def test_attach_ends_with_its_container(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
-) -> None:
+def test_attach_ends_with_its_container(runtime: Runtime, containers: Containers, streams: Streams) -> None:
     """When the container ends, the session MUST end with the status Success, after everything that was
     printed.
 
     Source: Attach, the sub-protocol v4.channel.k8s.io.
     """
-    container = running(script=LAST_WORDS, stdin=True)
-    session = streamed(
+    container = containers.running(script=LAST_WORDS, stdin=True)
+    session = streams.open(
         runtime.stub.Attach,
         cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True),
     )
-    session.read_until(Stream.STDOUT, b"tick\n", patience)
+    session.read_until(Stream.STDOUT, b"tick\n")
 
     session.write(b"go\n")
 
-    finished = session.finish(patience)
+    finished = session.finish()
     assert finished.stdout.endswith(b"last words\n")
     assert finished.status is not None, "the session ended without a status"
     assert finished.status.success, finished.status.message
@@ -193,22 +181,18 @@ def test_attach_ends_with_its_container(
 
 @requirement("ATT-11")
 def test_attached_output_is_in_the_log_too(
-    runtime: Runtime, running: ContainerFactory, streamed: SessionFactory, patience: float
+    runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
     """Output that an attached client gets MUST be in the container's log as well.
 
     Source: Attach, ContainerConfig.log_path.
     """
-    container = running(script='n=0; while :; do echo "line $((n+=1))"; usleep 50000; done')
-    session = streamed(
+    container = containers.running(script='n=0; while :; do echo "line $((n+=1))"; usleep 50000; done')
+    session = streams.open(
         runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
     )
 
-    shown = (
-        session.read_until(Stream.STDOUT, lambda seen: seen.count(b"\n") >= 3, patience)
-        .decode()
-        .split("\n")[1:-1]
-    )
+    shown = session.read_until(Stream.STDOUT, lambda seen: seen.count(b"\n") >= 3).decode().split("\n")[1:-1]
 
     log = container.wait_for_log(shown[-1])
     assert set(shown) <= set(log)
@@ -217,21 +201,17 @@ def test_attached_output_is_in_the_log_too(
 @requirement("ATT-12")
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
 def test_attach_to_a_container_that_does_not_run(
-    runtime: Runtime,
-    container_in: ContainerFactory,
-    streamed: SessionFactory,
-    observe: Observe,
-    state: "cri.ContainerState",
+    runtime: Runtime, containers: Containers, streams: Streams, observe: Observe, state: "cri.ContainerState"
 ) -> None:
     """Attaching to a container that does not run MAY fail at the call or with the session, or wait for a
     start; it changes nothing.
 
     Source: Attach; the CRI does not say.
     """
-    container = container_in(state)
+    container = containers.in_state(state)
 
     try:
-        session = streamed(
+        session = streams.open(
             runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
         )
     except grpc.RpcError as error:

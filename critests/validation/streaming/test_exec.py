@@ -10,9 +10,9 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol, Stream
-from critests.fixtures.containers import ContainerFactory, shell
+from critests.fixtures.containers import Containers, shell
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.streaming import SessionFactory
+from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
 
@@ -32,12 +32,12 @@ pytestmark = requires(Capability.EXEC_WEBSOCKET)
 
 
 @pytest.fixture
-def ending(runtime: Runtime, streamed: SessionFactory, patience: float) -> Ending:
+def ending(runtime: Runtime, streams: Streams) -> Ending:
     """Run a command that may not be possible, and say where and how it ended."""
 
     def run(request: cri.ExecRequest) -> str:
         try:
-            session = streamed(runtime.stub.Exec, request)
+            session = streams.open(runtime.stub.Exec, request)
         except grpc.RpcError as error:
             if error.code() in {
                 grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -46,7 +46,7 @@ def ending(runtime: Runtime, streamed: SessionFactory, patience: float) -> Endin
             }:
                 raise
             return f"the call fails with {error.code().name}"
-        status = session.finish(patience).status
+        status = session.finish().status
         assert status is not None, NO_STATUS
         return "the command ends with success" if status.success else "the session ends with a failure"
 
@@ -55,7 +55,7 @@ def ending(runtime: Runtime, streamed: SessionFactory, patience: float) -> Endin
 
 @requirement("EXE-01")
 def test_exec_keeps_output_and_errors_apart(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Without a terminal, stdout and stderr MUST come on streams of their own, to the byte.
 
@@ -64,7 +64,7 @@ def test_exec_keeps_output_and_errors_apart(
     script = f"{PRINT_ALL_BYTES}; printf 'to stderr' >&2"
     request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=True, stderr=True)
 
-    finished = streamed(runtime.stub.Exec, request).finish(patience)
+    finished = streams.open(runtime.stub.Exec, request).finish()
 
     assert finished.stdout == ALL_BYTES
     assert finished.stderr == b"to stderr"
@@ -73,11 +73,7 @@ def test_exec_keeps_output_and_errors_apart(
 @requirement("EXE-03")
 @pytest.mark.parametrize("protocol", [Protocol.WEBSOCKET, Protocol.SPDY])
 def test_exec_hands_over_its_input(
-    runtime: Runtime,
-    running_container: Container,
-    streamed: SessionFactory,
-    patience: float,
-    protocol: Protocol,
+    runtime: Runtime, running_container: Container, streams: Streams, protocol: Protocol
 ) -> None:
     """Bytes written to stdin MUST reach the command unchanged.
 
@@ -86,16 +82,16 @@ def test_exec_hands_over_its_input(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=["head", "-c", "256"], stdin=True, stdout=True, stderr=True
     )
-    session = streamed(runtime.stub.Exec, request, protocol=protocol)
+    session = streams.open(runtime.stub.Exec, request, protocol=protocol)
 
     session.write(ALL_BYTES)
 
-    assert session.finish(patience).stdout == ALL_BYTES
+    assert session.finish().stdout == ALL_BYTES
 
 
 @requirement("EXE-03")
 def test_exec_sees_the_end_of_its_input(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Where the client closes stdin, the command MUST see the end of its input, and what it still prints MUST
     come.
@@ -106,12 +102,12 @@ def test_exec_sees_the_end_of_its_input(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True
     )
-    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY)
+    session = streams.open(runtime.stub.Exec, request, protocol=Protocol.SPDY)
 
     session.write(b"one\n")
     session.close_stdin()
 
-    finished = session.finish(patience)
+    finished = session.finish()
     assert finished.stdout == b"one\nthe input has ended\n"
     assert finished.status is not None, NO_STATUS
     assert finished.status.success, finished.status.message
@@ -120,7 +116,7 @@ def test_exec_sees_the_end_of_its_input(
 @requirement("EXE-04")
 @pytest.mark.parametrize("code", [0, 1, 126, 255])
 def test_exec_tells_the_exit_code(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, code: int
+    runtime: Runtime, running_container: Container, streams: Streams, code: int
 ) -> None:
     """The stream for errors MUST carry a status: Success for 0, else Failure with reason NonZeroExitCode and
     the code as its cause.
@@ -131,7 +127,7 @@ def test_exec_tells_the_exit_code(
         container_id=running_container.id, cmd=shell(f"exit {code}"), stdout=True, stderr=True
     )
 
-    status = streamed(runtime.stub.Exec, request).finish(patience).status
+    status = streams.open(runtime.stub.Exec, request).finish().status
 
     assert status is not None, NO_STATUS
     assert status.problem == ""
@@ -141,7 +137,7 @@ def test_exec_tells_the_exit_code(
 
 @requirement("EXE-05")
 def test_exec_tells_failure_as_text_to_old_clients(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """A sub-protocol before v4 MUST carry a failure as text on the stream for errors, and nothing of a
     success.
@@ -154,7 +150,7 @@ def test_exec_tells_failure_as_text_to_old_clients(
     succeeding = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
 
     failed, succeeded = (
-        streamed(runtime.stub.Exec, request, subprotocols=("channel.k8s.io",)).finish(patience).status
+        streams.open(runtime.stub.Exec, request, subprotocols=("channel.k8s.io",)).finish().status
         for request in (failing, succeeding)
     )
 
@@ -166,7 +162,7 @@ def test_exec_tells_failure_as_text_to_old_clients(
 
 @requirement("EXE-06")
 def test_exec_of_a_missing_program_ends_with_a_failure(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """A command that cannot be started MUST end the session with a status of Failure.
 
@@ -176,7 +172,7 @@ def test_exec_of_a_missing_program_ends_with_a_failure(
         container_id=running_container.id, cmd=["/no/such/program"], stdout=True, stderr=True
     )
 
-    status = streamed(runtime.stub.Exec, request).finish(patience).status
+    status = streams.open(runtime.stub.Exec, request).finish().status
 
     assert status is not None, NO_STATUS
     assert not status.success
@@ -184,7 +180,7 @@ def test_exec_of_a_missing_program_ends_with_a_failure(
 
 @requirement("EXE-07")
 def test_exec_status_comes_after_all_output(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """The status MUST come after everything that the command wrote, since clients stop reading there.
 
@@ -193,7 +189,7 @@ def test_exec_status_comes_after_all_output(
     script = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2"
     request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=True, stderr=True)
 
-    finished = streamed(runtime.stub.Exec, request).finish(patience)
+    finished = streams.open(runtime.stub.Exec, request).finish()
 
     channels = [frame.channel for frame in finished.frames if frame.payload]
     assert Stream.ERROR in channels, NO_STATUS
@@ -203,7 +199,7 @@ def test_exec_status_comes_after_all_output(
 
 @requirement("EXE-11")
 def test_exec_transfers_much_in_both_directions(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Many megabytes of input and of output MUST arrive complete and in order.
 
@@ -217,23 +213,23 @@ def test_exec_transfers_much_in_both_directions(
         stdout=True,
         stderr=True,
     )
-    session = streamed(
+    session = streams.open(
         runtime.stub.Exec,
         request,
         keep_bytes=0,
         sink=lambda channel, data: received.update(data) if channel == Stream.STDOUT else None,
     )
 
-    session.write(sent, 3 * patience)
+    session.write(sent, 3 * streams.patience)
 
-    finished = session.finish(3 * patience)
+    finished = session.finish(3 * streams.patience)
     assert finished.totals[Stream.STDOUT] == LARGE_BYTES
     assert received.hexdigest() == hashlib.sha256(sent).hexdigest()
 
 
 @requirement("EXE-11")
 def test_exec_waits_for_a_client_that_does_not_read(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """A command whose client does not read MUST be made to wait, and nothing of its output MUST be lost for
     it.
@@ -242,7 +238,7 @@ def test_exec_waits_for_a_client_that_does_not_read(
     """
     script = f"head -c {MORE_THAN_BUFFERS_HOLD} /dev/zero | tee /written"
     request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=True, stderr=True)
-    session = streamed(runtime.stub.Exec, request, keep_bytes=0)
+    session = streams.open(runtime.stub.Exec, request, keep_bytes=0)
     seen = [0]
 
     def written() -> list[int]:
@@ -253,12 +249,12 @@ def test_exec_waits_for_a_client_that_does_not_read(
     runtime.eventually("the command to stand still", written, holds=lambda sizes: 0 < sizes[-2] == sizes[-1])
 
     assert seen[-1] < MORE_THAN_BUFFERS_HOLD
-    assert session.finish(3 * patience).totals[Stream.STDOUT] == MORE_THAN_BUFFERS_HOLD
+    assert session.finish(3 * streams.patience).totals[Stream.STDOUT] == MORE_THAN_BUFFERS_HOLD
 
 
 @requirement("EXE-12/no-tty")
 def test_exec_loses_no_output_before_its_end(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """What a command prints right before it ends MUST come, every time.
 
@@ -267,7 +263,7 @@ def test_exec_loses_no_output_before_its_end(
     script = "head -c 70000 /dev/zero; printf last"
     request = cri.ExecRequest(container_id=running_container.id, cmd=shell(script), stdout=True, stderr=True)
 
-    outputs = [streamed(runtime.stub.Exec, request).finish(patience).stdout for _ in range(10)]
+    outputs = [streams.open(runtime.stub.Exec, request).finish().stdout for _ in range(10)]
 
     assert [(len(output), output[-4:]) for output in outputs] == [(70004, b"last")] * 10
 
@@ -279,12 +275,7 @@ def test_exec_loses_no_output_before_its_end(
     ids=["stdout alone", "stderr alone"],
 )
 def test_exec_with_one_output_only(
-    runtime: Runtime,
-    running_container: Container,
-    streamed: SessionFactory,
-    patience: float,
-    asked: str,
-    came: tuple[bytes, bytes],
+    runtime: Runtime, running_container: Container, streams: Streams, asked: str, came: tuple[bytes, bytes]
 ) -> None:
     """A session that asks for one of stdout and stderr MUST work, and bring that one alone.
 
@@ -298,7 +289,7 @@ def test_exec_with_one_output_only(
         stderr=asked == "stderr",
     )
 
-    finished = streamed(runtime.stub.Exec, request).finish(patience)
+    finished = streams.open(runtime.stub.Exec, request).finish()
 
     assert (finished.stdout, finished.stderr) == came
     assert finished.status is not None, NO_STATUS
@@ -306,9 +297,7 @@ def test_exec_with_one_output_only(
 
 
 @requirement("EXE-14")
-def test_exec_with_input_only(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
-) -> None:
+def test_exec_with_input_only(runtime: Runtime, running_container: Container, streams: Streams) -> None:
     """A session that asks for stdin alone MUST work.
 
     Source: ExecRequest.stdin.
@@ -316,23 +305,23 @@ def test_exec_with_input_only(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=shell('read line; echo "$line" > /received'), stdin=True
     )
-    session = streamed(runtime.stub.Exec, request)
+    session = streams.open(runtime.stub.Exec, request)
 
     session.write(b"the line\n")
 
-    finished = session.finish(patience)
+    finished = session.finish()
     assert finished.status is not None, NO_STATUS
     assert finished.status.success, finished.status.message
     assert running_container.output("cat", "/received") == "the line"
 
 
 @requirement("EXE-15/exited")
-def test_exec_in_an_ended_container_fails(exited: ContainerFactory, ending: Ending) -> None:
+def test_exec_in_an_ended_container_fails(containers: Containers, ending: Ending) -> None:
     """A session in a container that has ended MUST fail, at the call or with a status of Failure.
 
     Source: Exec.
     """
-    container = exited()
+    container = containers.exited()
 
     assert (
         ending(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True))
@@ -343,14 +332,14 @@ def test_exec_in_an_ended_container_fails(exited: ContainerFactory, ending: Endi
 @requirement("EXE-15/form")
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
 def test_form_of_exec_in_a_container_that_does_not_run(
-    container_in: ContainerFactory, ending: Ending, observe: Observe, state: "cri.ContainerState"
+    containers: Containers, ending: Ending, observe: Observe, state: "cri.ContainerState"
 ) -> None:
     """A session in a container that does not run MAY fail at the call or with its status, and in a created
     one MAY run; it never hangs.
 
     Source: Exec; the CRI does not say.
     """
-    container = container_in(state)
+    container = containers.in_state(state)
 
     observe(ending(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)))
 
@@ -359,7 +348,7 @@ def test_form_of_exec_in_a_container_that_does_not_run(
 
 @requirement("EXE-16")
 def test_exec_ends_with_its_container(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """When its container is stopped, a session MUST end soon.
 
@@ -368,8 +357,8 @@ def test_exec_ends_with_its_container(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=shell("echo ready; sleep 300"), stdout=True, stderr=True
     )
-    session = streamed(runtime.stub.Exec, request)
-    session.read_until(Stream.STDOUT, b"ready\n", patience)
+    session = streams.open(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\n")
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
 
@@ -379,7 +368,7 @@ def test_exec_ends_with_its_container(
 
 @requirement("EXE-17")
 def test_many_execs_at_once_do_not_disturb_each_other(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Many sessions in one container at the same time MUST each have their own input, output and exit code.
 
@@ -389,12 +378,12 @@ def test_many_execs_at_once_do_not_disturb_each_other(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True
     )
-    sessions = [streamed(runtime.stub.Exec, request) for _ in range(SESSIONS)]
+    sessions = [streams.open(runtime.stub.Exec, request) for _ in range(SESSIONS)]
 
     for number, session in enumerate(sessions, 1):
         session.write(b"%d\n" % number)
 
-    ends = [session.finish(patience) for session in sessions]
+    ends = [session.finish() for session in sessions]
     assert [end.stdout for end in ends] == [b"%d\n" % number for number in range(1, SESSIONS + 1)]
     assert [end.status and end.status.exit_code for end in ends] == list(range(1, SESSIONS + 1))
 

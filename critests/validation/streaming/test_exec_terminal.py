@@ -11,7 +11,7 @@ from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Stream
 from critests.fixtures.containers import shell
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.streaming import SessionFactory
+from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
 
@@ -26,7 +26,7 @@ pytestmark = requires(Capability.EXEC_WEBSOCKET)
 
 @requirement("EXE-02")
 def test_exec_with_a_terminal_has_one_output(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """With a terminal, stderr MUST come on stdout, and lines MUST end as a terminal ends them, with CR LF.
 
@@ -37,15 +37,15 @@ def test_exec_with_a_terminal_has_one_output(
         container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True
     )
 
-    session = streamed(runtime.stub.Exec, request)
+    session = streams.open(runtime.stub.Exec, request)
 
-    assert session.read_until(Stream.STDOUT, b"stderr\r\n", patience) == b"to stdout\r\nto stderr\r\n"
+    assert session.read_until(Stream.STDOUT, b"stderr\r\n") == b"to stdout\r\nto stderr\r\n"
     assert session.received().stderr == b""
 
 
 @requirement("EXE-08")
 def test_exec_terminal_takes_a_size_before_its_first_output(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """A size that is sent as soon as the session is open MUST become the size of the terminal.
 
@@ -55,16 +55,16 @@ def test_exec_terminal_takes_a_size_before_its_first_output(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True
     )
-    session = streamed(runtime.stub.Exec, request)
+    session = streams.open(runtime.stub.Exec, request)
 
     session.resize(132, 43)
 
-    session.read_until(Stream.STDOUT, b"as wanted\r\n", patience)
+    session.read_until(Stream.STDOUT, b"as wanted\r\n")
 
 
 @requirement("EXE-08")
 def test_exec_is_told_that_its_terminal_has_another_size(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """A new size MUST be signalled to the command with SIGWINCH.
 
@@ -77,17 +77,17 @@ def test_exec_is_told_that_its_terminal_has_another_size(
         stdout=True,
         tty=True,
     )
-    session = streamed(runtime.stub.Exec, request)
-    session.read_until(Stream.STDOUT, b"ready\r\n", patience)
+    session = streams.open(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\r\n")
 
     session.resize(101, 31)
 
-    session.read_until(Stream.STDOUT, b"31 101\r\n", patience)
+    session.read_until(Stream.STDOUT, b"31 101\r\n")
 
 
 @requirement("EXE-09")
 def test_exec_ignores_a_terminal_of_no_size(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """A size of zero SHOULD be ignored; later sizes count.
 
@@ -100,20 +100,20 @@ def test_exec_ignores_a_terminal_of_no_size(
         stdout=True,
         tty=True,
     )
-    session = streamed(runtime.stub.Exec, request)
-    session.read_until(Stream.STDOUT, b"ready\r\n", patience)
+    session = streams.open(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\r\n")
     session.resize(101, 31)
-    session.read_until(Stream.STDOUT, b"31 101\r\n", patience)
+    session.read_until(Stream.STDOUT, b"31 101\r\n")
 
     session.resize(0, 0)
     session.resize(102, 32)
 
-    assert session.read_until(Stream.STDOUT, b"32 102\r\n", patience) == b"32 102\r\n"
+    assert session.read_until(Stream.STDOUT, b"32 102\r\n") == b"32 102\r\n"
 
 
 @requirement("EXE-09")
 def test_exec_survives_a_size_that_is_no_json(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Something else than a size on the stream for sizes SHOULD not end the session.
 
@@ -122,12 +122,12 @@ def test_exec_survives_a_size_that_is_no_json(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, tty=True
     )
-    session = streamed(runtime.stub.Exec, request)
+    session = streams.open(runtime.stub.Exec, request)
 
     session.send_raw(Stream.RESIZE, b'{"Width": "wide", ')
     session.write(b"still here\n")
 
-    session.read_until(Stream.STDOUT, b"still here\r\nstill here\r\n", patience)
+    session.read_until(Stream.STDOUT, b"still here\r\nstill here\r\n")
 
 
 @requirement("EXE-10/no-leak")
@@ -135,7 +135,7 @@ def test_exec_survives_a_size_that_is_no_json(
     "script", ["cat; sleep 1", "sleep 4321; true"], ids=["reads its input", "waits for something else"]
 )
 def test_exec_with_a_terminal_ends_with_its_client(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, script: str
+    runtime: Runtime, running_container: Container, streams: Streams, script: str
 ) -> None:
     """When the client of a session with a terminal vanishes, the command SHOULD not live on.
 
@@ -148,8 +148,8 @@ def test_exec_with_a_terminal_ends_with_its_client(
         stdout=True,
         tty=True,
     )
-    session = streamed(runtime.stub.Exec, request)
-    session.read_until(Stream.STDOUT, b"ready", patience)
+    session = streams.open(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready")
 
     session.abort()
 
@@ -163,7 +163,7 @@ def test_exec_with_a_terminal_ends_with_its_client(
 
 @requirement("EXE-13")
 def test_exec_with_a_terminal_is_interrupted_by_control_c(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """The byte 3 on the stdin of a terminal MUST interrupt what runs in its foreground.
 
@@ -173,21 +173,17 @@ def test_exec_with_a_terminal_is_interrupted_by_control_c(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, tty=True
     )
-    session = streamed(runtime.stub.Exec, request)
-    session.read_until(Stream.STDOUT, b"ready\r\n", patience)
+    session = streams.open(runtime.stub.Exec, request)
+    session.read_until(Stream.STDOUT, b"ready\r\n")
 
     session.write(b"\x03")
 
-    session.read_until(Stream.STDOUT, b"interrupted\r\n", patience)
+    session.read_until(Stream.STDOUT, b"interrupted\r\n")
 
 
 @requirement("EXE-18")
 def test_exec_with_a_terminal_without_input(
-    runtime: Runtime,
-    running_container: Container,
-    streamed: SessionFactory,
-    patience: float,
-    observe: Observe,
+    runtime: Runtime, running_container: Container, streams: Streams, observe: Observe
 ) -> None:
     """A session with a terminal and without stdin MAY bring its output or lose it; it ends with a status.
 
@@ -197,7 +193,7 @@ def test_exec_with_a_terminal_without_input(
         container_id=running_container.id, cmd=shell("echo printed; usleep 200000"), stdout=True, tty=True
     )
 
-    finished = streamed(runtime.stub.Exec, request).finish(patience)
+    finished = streams.open(runtime.stub.Exec, request).finish()
 
     observe("the output comes" if finished.stdout == b"printed\r\n" else "output is lost")
     assert finished.status is not None, "the session ended without a status"

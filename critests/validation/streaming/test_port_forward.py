@@ -12,10 +12,10 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
-from critests.fixtures.containers import ContainerFactory, yielding
+from critests.fixtures.containers import Containers, yielding
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import SandboxFactory
-from critests.fixtures.streaming import ForwardFactory
+from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -33,14 +33,14 @@ NOT_ANSWERED = {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE, 
 
 
 @pytest.fixture
-def serve(runtime: Runtime, running: ContainerFactory) -> Serve:
+def serve(runtime: Runtime, containers: Containers) -> Serve:
     """Run a server in a pod and wait until it listens: one that sends back what it gets, or another one by
     its command.
     """
 
     def start(port: int, *command: str, in_sandbox: Sandbox | None = None) -> Container:
         server = command or ("nc", "-ll", "-p", str(port), "-e", "cat")
-        container = running(command=yielding(*server), in_sandbox=in_sandbox)
+        container = containers.running(command=yielding(*server), in_sandbox=in_sandbox)
         runtime.eventually(
             f"a listener at port {port}",
             lambda: container.output("netstat", "-ltn"),
@@ -52,15 +52,15 @@ def serve(runtime: Runtime, running: ContainerFactory) -> Serve:
 
 
 @pytest.fixture
-def ending(forwarded: ForwardFactory, patience: float) -> Ending:
+def ending(streams: Streams) -> Ending:
     """Forward a port where that may not be possible, and say where it failed; empty where it did not."""
 
     def forward(request: cri.PortForwardRequest) -> str:
         try:
-            session = forwarded(request)
-            connection = session.connect(request.port[0], patience)
-            connection.write(b"hello\n", patience)
-            end = connection.finish(patience)
+            session = streams.forward(request)
+            connection = session.connect(request.port[0], streams.patience)
+            connection.write(b"hello\n", streams.patience)
+            end = connection.finish()
         except grpc.RpcError as error:
             if error.code() in NOT_ANSWERED:
                 raise
@@ -89,53 +89,47 @@ def test_port_forward_to_an_unknown_sandbox_fails(ending: Ending, sandbox_id: st
 
 
 @requirement("PFW-01")
-def test_port_forward_carries_bytes_both_ways(
-    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
-) -> None:
+def test_port_forward_carries_bytes_both_ways(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """Bytes that are written to a forwarded port MUST reach the server in the pod, and its answer MUST come
     back.
 
     Source: PortForward; the sub-protocol portforward.k8s.io.
     """
     serve(7001)
-    session = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7001]))
-    connection = session.connect(7001, patience)
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7001]))
+    connection = session.connect(7001, streams.patience)
 
     connection.write(bytes(range(256)))
 
-    assert connection.read_until(lambda seen: len(seen) >= 256, patience) == bytes(range(256))
+    assert connection.read_until(lambda seen: len(seen) >= 256) == bytes(range(256))
     assert connection.received().error == b""
 
 
 @requirement("PFW-02")
-def test_port_forward_of_many_connections_at_once(
-    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
-) -> None:
+def test_port_forward_of_many_connections_at_once(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """One session MUST carry several connections at once, each its own, and further ones after these have
     ended.
 
     Source: PortForward; the header requestID.
     """
     serve(7002)
-    session = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7002]))
-    together = [session.connect(7002, patience) for _ in range(CONNECTIONS)]
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7002]))
+    together = [session.connect(7002, streams.patience) for _ in range(CONNECTIONS)]
 
     for number, connection in enumerate(together):
         connection.write(b"connection %d\n" % number)
 
-    echoes = [connection.read_until(b"\n", patience) for connection in together]
+    echoes = [connection.read_until(b"\n") for connection in together]
     assert echoes == [b"connection %d\n" % number for number in range(CONNECTIONS)]
     for connection in together:
         connection.close()
-    later = session.connect(7002, patience)
+    later = session.connect(7002, streams.patience)
     later.write(b"later\n")
-    assert later.read_until(b"\n", patience) == b"later\n"
+    assert later.read_until(b"\n") == b"later\n"
 
 
 @requirement("PFW-03")
-def test_port_forward_of_several_ports(
-    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
-) -> None:
+def test_port_forward_of_several_ports(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """One session MUST reach each of several ports.
 
     Source: PortForwardRequest.port.
@@ -143,16 +137,16 @@ def test_port_forward_of_several_ports(
     ports = [7003, 7013]
     for port in ports:
         serve(port, "nc", "-ll", "-p", str(port), "-e", "echo", f"this is {port}")
-    session = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=ports))
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=ports))
 
-    answers = [session.connect(port, patience).read_until(b"\n", patience) for port in ports]
+    answers = [session.connect(port, streams.patience).read_until(b"\n") for port in ports]
 
     assert answers == [b"this is 7003\n", b"this is 7013\n"]
 
 
 @requirement("PFW-04")
 def test_port_forward_reaches_what_listens_on_loopback_only(
-    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
+    sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
     """A server that listens on 127.0.0.1 of its pod only MUST be reached.
 
@@ -160,78 +154,72 @@ def test_port_forward_reaches_what_listens_on_loopback_only(
     """
     server = serve(7004, "httpd", "-f", "-p", "127.0.0.1:7004", "-h", "/home")
     assert server.exec("sh", "-c", "echo the page > /home/served").exit_code == 0
-    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7004])).connect(
-        7004, patience
+    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7004])).connect(
+        7004, streams.patience
     )
 
     connection.write(REQUEST)
 
-    assert connection.read_until(b"the page\n", patience).startswith(b"HTTP/1.")
+    assert connection.read_until(b"the page\n").startswith(b"HTTP/1.")
 
 
 @requires(Capability.SAME_HOST)
 @requirement("PFW-06")
-def test_port_forward_to_a_pod_on_the_nodes_network(
-    new_sandbox: SandboxFactory, forwarded: ForwardFactory, patience: float
-) -> None:
+def test_port_forward_to_a_pod_on_the_nodes_network(sandboxes: Sandboxes, streams: Streams) -> None:
     """For a pod on the node's network, PortForward MUST reach the port of the node.
 
     Source: PortForward, NamespaceMode.NODE.
     """
-    pod = new_sandbox(namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD))
+    pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[port])).connect(
-            port, patience
+        connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[port])).connect(
+            port, streams.patience
         )
 
         connection.write(b"hello\n")
 
-        assert select.select([listener], [], [], patience)[0], "no connection came to the node's port"
+        assert select.select([listener], [], [], streams.patience)[0], "no connection came to the node's port"
         with listener.accept()[0] as accepted:
             assert accepted.recv(6, socket.MSG_WAITALL) == b"hello\n"
             accepted.sendall(b"welcome\n")
-            assert connection.read_until(b"\n", patience) == b"welcome\n"
+            assert connection.read_until(b"\n") == b"welcome\n"
 
 
 @requirement("PFW-07")
-def test_port_forward_says_that_nobody_listens(
-    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
-) -> None:
+def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """Where nobody listens at a port, the stream for errors MUST say so, and the session MUST go on for other
     ports.
 
     Source: PortForward; the sub-protocol portforward.k8s.io.
     """
     serve(7007)
-    session = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[CLOSED_PORT, 7007]))
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[CLOSED_PORT, 7007]))
 
-    refused = session.connect(CLOSED_PORT, patience)
+    refused = session.connect(CLOSED_PORT, streams.patience)
 
-    assert refused.read_error_until(lambda seen: len(seen) > 0, patience)
+    assert refused.read_error_until(lambda seen: len(seen) > 0)
     refused.close()
-    other = session.connect(7007, patience)
+    other = session.connect(7007, streams.patience)
     other.write(b"hello\n")
-    assert other.read_until(b"\n", patience) == b"hello\n"
+    assert other.read_until(b"\n") == b"hello\n"
 
 
 @requirement("PFW-09")
-def test_port_forward_transfers_much(
-    sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
-) -> None:
+def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """Megabytes MUST arrive complete and in order.
 
     Source: PortForward.
     """
     serve(7009)
     sent = b"".join(number.to_bytes(4, "big") for number in range(LARGE_BYTES // 4))
-    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7009])).connect(
-        7009, patience
+    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7009])).connect(
+        7009, streams.patience
     )
 
-    connection.write(sent, 3 * patience)
+    connection.write(sent, 3 * streams.patience)
 
-    connection.read_until(lambda seen: len(seen) >= LARGE_BYTES, 3 * patience)
+    connection.read_until(lambda seen: len(seen) >= LARGE_BYTES, 3 * streams.patience)
     assert connection.received().data == sent
 
 
@@ -252,7 +240,7 @@ def test_port_forward_to_a_stopped_sandbox_fails(
 
 @requirement("PFW-14")
 def test_port_forward_does_not_delay_removal(
-    runtime: Runtime, own_sandbox: Sandbox, serve: Serve, forwarded: ForwardFactory, patience: float
+    runtime: Runtime, own_sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
     """StopPodSandbox and RemovePodSandbox MUST not wait for a forwarded connection, and the connection MUST
     end.
@@ -260,13 +248,13 @@ def test_port_forward_does_not_delay_removal(
     Source: StopPodSandbox, RemovePodSandbox, PortForward.
     """
     serve(7014, in_sandbox=own_sandbox)
-    connection = forwarded(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[7014])).connect(
-        7014, patience
+    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[7014])).connect(
+        7014, streams.patience
     )
     connection.write(b"hello\n")
-    connection.read_until(b"\n", patience)
+    connection.read_until(b"\n")
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    assert connection.finish(patience).data == b"hello\n"
+    assert connection.finish().data == b"hello\n"

@@ -15,8 +15,8 @@ from critests.client.streaming.session import V4
 from critests.client.streaming.sessions import open_remote_command
 from critests.client.streaming.streams import Protocol, Stream
 from critests.fixtures.containers import shell
-from critests.fixtures.runtime import Runtime, refusal
-from critests.fixtures.streaming import SessionFactory
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
 
@@ -67,7 +67,7 @@ def url_of(runtime: Runtime, running_container: Container) -> Question:
 
 
 @pytest.fixture
-def refused(patience: float) -> Refused:
+def refused(streams: Streams) -> Refused:
     """Ask for an upgrade over SPDY that must be refused, and return how it was."""
 
     def ask(url: str, subprotocols: tuple[str, ...] = (V4,)) -> UpgradeRefused:
@@ -80,7 +80,7 @@ def refused(patience: float) -> Refused:
                 tty=False,
                 protocol=Protocol.SPDY,
                 subprotocols=subprotocols,
-                deadline_seconds=patience,
+                deadline_seconds=streams.patience,
             )
         except UpgradeRefused as error:
             return error
@@ -96,7 +96,7 @@ def refused(patience: float) -> Refused:
 
 @requirement("STR-01")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach", "PortForward"])
-def test_url_of_a_session_is_complete_and_reachable(url_of: Question, patience: float, rpc: str) -> None:
+def test_url_of_a_session_is_complete_and_reachable(url_of: Question, streams: Streams, rpc: str) -> None:
     """Exec, Attach and PortForward MUST answer with a URL of scheme, host, port and path, whose server takes
     connections from this node.
 
@@ -110,14 +110,12 @@ def test_url_of_a_session_is_complete_and_reachable(url_of: Question, patience: 
     assert parts.port, url
     assert parts.path.strip("/"), url
     with socket.socket(socket.AF_INET6 if ":" in parts.hostname else socket.AF_INET) as connection:
-        connection.settimeout(patience)
+        connection.settimeout(streams.patience)
         assert connection.connect_ex((parts.hostname, parts.port)) == 0, f"nobody takes connections at {url}"
 
 
 @requirement("STR-02")
-def test_url_of_a_session_is_good_for_one_use(
-    streamed: SessionFactory, refused: Refused, url_of: Question
-) -> None:
+def test_url_of_a_session_is_good_for_one_use(streams: Streams, refused: Refused, url_of: Question) -> None:
     """A URL that a session was opened at SHOULD be unknown afterwards: a second use is answered with HTTP
     404.
 
@@ -125,7 +123,7 @@ def test_url_of_a_session_is_good_for_one_use(
     """
     url = url_of("Exec")
     request = cri.ExecRequest(stdout=True, stderr=True)
-    streamed(lambda _: cri.ExecResponse(url=url), request, protocol=Protocol.SPDY)
+    streams.open(lambda _: cri.ExecResponse(url=url), request, protocol=Protocol.SPDY)
 
     second = refused(url)
 
@@ -173,7 +171,7 @@ def test_session_without_any_stream_is_refused(
         "Attach": cri.AttachRequest(container_id=running_container.id),
     }
 
-    refusal(getattr(runtime.stub, rpc), requests[rpc])
+    runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
 
 
 @requirement("STR-04/code")
@@ -182,7 +180,9 @@ def test_code_for_a_session_without_any_stream(runtime: Runtime, running_contain
 
     Source: ExecRequest, the gRPC status codes.
     """
-    code = refusal(runtime.stub.Exec, cri.ExecRequest(container_id=running_container.id, cmd=["true"]))
+    code = runtime.refusal(
+        runtime.stub.Exec, cri.ExecRequest(container_id=running_container.id, cmd=["true"])
+    )
 
     assert code is grpc.StatusCode.INVALID_ARGUMENT
 
@@ -204,7 +204,7 @@ def test_terminal_with_a_stream_for_errors_is_refused(
         "Attach": cri.AttachRequest(container_id=running_container.id, tty=True, stdout=True, stderr=True),
     }
 
-    refusal(getattr(runtime.stub, rpc), requests[rpc])
+    runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
 
 
 @requirement("STR-05/code")
@@ -217,7 +217,7 @@ def test_code_for_a_terminal_with_a_stream_for_errors(runtime: Runtime, running_
         container_id=running_container.id, cmd=["true"], tty=True, stdout=True, stderr=True
     )
 
-    assert refusal(runtime.stub.Exec, request) is grpc.StatusCode.INVALID_ARGUMENT
+    assert runtime.refusal(runtime.stub.Exec, request) is grpc.StatusCode.INVALID_ARGUMENT
 
 
 @requirement("STR-06/error")
@@ -233,13 +233,13 @@ def test_session_in_an_unknown_container_is_refused(runtime: Runtime, rpc: str, 
         "Attach": cri.AttachRequest(container_id=container_id, stdout=True, stderr=True),
     }
 
-    refusal(getattr(runtime.stub, rpc), requests[rpc])
+    runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
 
 
 @requirement("STR-07")
 @pytest.mark.parametrize("method", ["POST", "GET"])
 def test_session_over_spdy(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float, method: str
+    runtime: Runtime, running_container: Container, streams: Streams, method: str
 ) -> None:
     """The server MUST switch to SPDY/3.1 where it is asked to with POST or GET, and the session MUST work.
 
@@ -249,9 +249,9 @@ def test_session_over_spdy(
         container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True
     )
 
-    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY, method=method)
+    session = streams.open(runtime.stub.Exec, request, protocol=Protocol.SPDY, method=method)
 
-    finished = session.finish(patience)
+    finished = session.finish()
     assert finished.stdout == b"hello\n"
     assert finished.status is not None, NO_STATUS
     assert finished.status.success, finished.status.message
@@ -259,7 +259,7 @@ def test_session_over_spdy(
 
 @requirement("STR-08/v4")
 def test_client_that_prefers_v4_gets_v4(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """A client that names v4.channel.k8s.io first among older sub-protocols MUST get it.
 
@@ -267,7 +267,9 @@ def test_client_that_prefers_v4_gets_v4(
     """
     request = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
 
-    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY, subprotocols=(V4, *OLD_PROTOCOLS))
+    session = streams.open(
+        runtime.stub.Exec, request, protocol=Protocol.SPDY, subprotocols=(V4, *OLD_PROTOCOLS)
+    )
 
     assert session.subprotocol == V4
 
@@ -279,11 +281,7 @@ def test_client_that_prefers_v4_gets_v4(
     ids=["an old one first", "an unknown one first"],
 )
 def test_client_gets_the_first_protocol_that_the_server_knows(
-    runtime: Runtime,
-    running_container: Container,
-    streamed: SessionFactory,
-    offered: tuple[str, ...],
-    chosen: str,
+    runtime: Runtime, running_container: Container, streams: Streams, offered: tuple[str, ...], chosen: str
 ) -> None:
     """Of the sub-protocols that a client names, the server SHOULD take the first that it knows.
 
@@ -291,7 +289,7 @@ def test_client_gets_the_first_protocol_that_the_server_knows(
     """
     request = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
 
-    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY, subprotocols=offered)
+    session = streams.open(runtime.stub.Exec, request, protocol=Protocol.SPDY, subprotocols=offered)
 
     assert session.subprotocol == chosen
 
@@ -312,11 +310,7 @@ def test_server_names_what_it_speaks_where_nothing_is_in_common(url_of: Question
 @requirement("STR-10")
 @pytest.mark.parametrize("flags", STREAM_SETS.values(), ids=STREAM_SETS)
 def test_session_begins_when_its_streams_are_there(
-    runtime: Runtime,
-    running_container: Container,
-    streamed: SessionFactory,
-    patience: float,
-    flags: dict[str, bool],
+    runtime: Runtime, running_container: Container, streams: Streams, flags: dict[str, bool]
 ) -> None:
     """Over SPDY the command MUST run once there is a stream for errors, one for each flag of the request, and
     resize for a terminal.
@@ -325,9 +319,9 @@ def test_session_begins_when_its_streams_are_there(
     """
     request = cri.ExecRequest(container_id=running_container.id, cmd=shell("echo ran > /ran-here"), **flags)
 
-    session = streamed(runtime.stub.Exec, request, protocol=Protocol.SPDY)
+    session = streams.open(runtime.stub.Exec, request, protocol=Protocol.SPDY)
 
-    finished = session.finish(patience)
+    finished = session.finish()
     assert finished.status is not None, NO_STATUS
     assert finished.status.success, finished.status.message
     assert running_container.output("cat", "/ran-here") == "ran"
@@ -337,11 +331,7 @@ def test_session_begins_when_its_streams_are_there(
 @requirement("STR-12")
 @pytest.mark.parametrize("subprotocols", WEBSOCKET_PROTOCOLS.values(), ids=WEBSOCKET_PROTOCOLS)
 def test_session_over_websocket(
-    runtime: Runtime,
-    running_container: Container,
-    streamed: SessionFactory,
-    patience: float,
-    subprotocols: tuple[str, ...],
+    runtime: Runtime, running_container: Container, streams: Streams, subprotocols: tuple[str, ...]
 ) -> None:
     """A server that takes WebSocket MUST take every sub-protocol of it, plain or in base64, versioned or not,
     and none at all.
@@ -352,16 +342,16 @@ def test_session_over_websocket(
         container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True
     )
 
-    session = streamed(runtime.stub.Exec, request, subprotocols=subprotocols)
+    session = streams.open(runtime.stub.Exec, request, subprotocols=subprotocols)
 
     assert session.subprotocol == "".join(subprotocols)
-    assert session.finish(patience).stdout == b"hello\n"
+    assert session.finish().stdout == b"hello\n"
 
 
 @requires(Capability.EXEC_WEBSOCKET)
 @requirement("STR-13")
 def test_numbers_of_websocket_channels(
-    runtime: Runtime, running_container: Container, streamed: SessionFactory, patience: float
+    runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Over WebSocket, stdin MUST be channel 0, stdout 1, stderr 2 and the status 3.
 
@@ -371,12 +361,12 @@ def test_numbers_of_websocket_channels(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=shell(script), stdin=True, stdout=True, stderr=True
     )
-    session = streamed(runtime.stub.Exec, request)
+    session = streams.open(runtime.stub.Exec, request)
 
     session.send_raw(0, b"them\n")
 
     arrived: dict[int, bytes] = {}
-    for frame in session.finish(patience).frames:
+    for frame in session.finish().frames:
         arrived[frame.channel] = arrived.get(frame.channel, b"") + frame.payload
     assert arrived.get(1) == b"output of them\n"
     assert arrived.get(2) == b"errors of them\n"
@@ -388,11 +378,7 @@ def test_numbers_of_websocket_channels(
     "protocol", [pytest.param(Protocol.WEBSOCKET, marks=requires(Capability.EXEC_WEBSOCKET)), Protocol.SPDY]
 )
 def test_pings_are_answered(
-    runtime: Runtime,
-    running_container: Container,
-    streamed: SessionFactory,
-    patience: float,
-    protocol: Protocol,
+    runtime: Runtime, running_container: Container, streams: Streams, protocol: Protocol
 ) -> None:
     """The server SHOULD answer the pings of a session's protocol while the command is quiet, and the session
     goes on.
@@ -402,12 +388,12 @@ def test_pings_are_answered(
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, stderr=True
     )
-    session = streamed(runtime.stub.Exec, request, protocol=protocol)
+    session = streams.open(runtime.stub.Exec, request, protocol=protocol)
 
-    session.ping(patience)
+    session.ping(streams.patience)
 
     session.write(b"after the ping\n")
-    assert session.read_until(Stream.STDOUT, b"\n", patience) == b"after the ping\n"
+    assert session.read_until(Stream.STDOUT, b"\n") == b"after the ping\n"
 
 
 @requirement("STR-19")
