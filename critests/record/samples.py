@@ -20,6 +20,8 @@ SUFFIX: Final = ".jsonl.gz"
 SECONDS, PER_SECOND, BYTES, BYTES_PER_SECOND, COUNT = "s", "1/s", "B", "B/s", "1"
 """Units of series; nothing else is stored, readers choose milliseconds or megabytes."""
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
+LATE_SECONDS: Final = 0.010
+"""A start that comes more than this after the intended one is late."""
 
 
 @dataclass(kw_only=True)

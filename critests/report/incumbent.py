@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import critests
-from critests.benchmark.measuring.results import summarised
 from critests.record.errors import RecordUnreadable
 from critests.record.identity import RuntimeIdentity
 from critests.record.run import RunRecord
 from critests.record.samples import Series
+from critests.record.summaries import summarised
 from critests.report.texts import one_line, plural
 from critests.statistics import warm_up
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any, Final
 
-from critests.benchmark.measuring.results import summarised
 from critests.record.files import write_atomically
 from critests.record.operations import OperationResult
 from critests.record.run import RunRecord
 from critests.record.samples import SECONDS, Series
+from critests.record.summaries import summarised
 from critests.report.quantities import percentile
 from critests.report.texts import one_line
 

@@ -8,13 +8,13 @@ import random
 from collections.abc import Iterator
 from typing import Final
 
-from critests.benchmark.measuring.results import summarised
 from critests.catalogue.words import Outcome
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import BenchmarkFacts, NoiseProbe, OperationResult
 from critests.record.results import TestResult
 from critests.record.run import RunRecord, Timing
 from critests.record.samples import BYTES, BYTES_PER_SECOND, HIGHER, NEITHER, PER_SECOND, Series
+from critests.record.summaries import summarised
 from critests.record.tally import count
 
 STARTED: Final = 1_795_000_000.25

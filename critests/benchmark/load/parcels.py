@@ -6,7 +6,7 @@ from typing import Any
 
 from critests.benchmark.load.histograms import Latencies
 from critests.benchmark.load.plan import SAMPLES_KEPT, Load, OperationTally, Samples, StepResult
-from critests.benchmark.load.schedule import LATE_SECONDS
+from critests.record.samples import LATE_SECONDS
 
 OK = "OK"
 

@@ -7,9 +7,6 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum, unique
 from itertools import islice, takewhile
 
-LATE_SECONDS = 0.010
-"""A start that comes more than this after the intended one is late."""
-
 
 @unique
 class Arrivals(StrEnum):

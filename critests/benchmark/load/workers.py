@@ -40,7 +40,7 @@ from critests.benchmark.load.plan import (
     read_plan,
 )
 from critests.benchmark.load.processes import die_with_parent
-from critests.benchmark.load.schedule import LATE_SECONDS, intended_starts, share
+from critests.benchmark.load.schedule import intended_starts, share
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, TlsFiles
 from critests.client.plain import plain_stubs
@@ -48,6 +48,7 @@ from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
 from critests.record.codec import from_plain
+from critests.record.samples import LATE_SECONDS
 
 LOGGER = logging.getLogger(__name__)
 REPORT_SECONDS = 1.0

@@ -1,13 +1,13 @@
-"""From a series of samples to what is said about the operation."""
+"""What is said about an operation: the numbers of its samples, and what was known while they were taken."""
 
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 
-from critests.benchmark.load.schedule import LATE_SECONDS
-from critests.record.operations import OperationResult, QuantileEstimate
-from critests.record.samples import SECONDS, Series
-from critests.statistics import summarise, warm_up
+from critests.record.operations import OperationResult
+from critests.record.samples import LATE_SECONDS, SECONDS, Series
+from critests.record.summaries import summarised
+from critests.statistics import warm_up
 
 CLIENT_BOUND_SHARE = 1 / 3
 """Above this share of the median, what is measured is the client as much as the runtime."""
@@ -52,47 +52,6 @@ def result_of(
         if series.late
         else None,
         note=note,
-    )
-
-
-def summarised(series: Series) -> OperationResult:
-    """Return the numbers of a series: those of its steady samples that succeeded.
-
-    A quantile that their number does not support is left out. What samples do not tell (why sampling stopped,
-    the client's cost) is left at its default.
-    """
-    values = series.steady()
-    plain = OperationResult(
-        scenario=series.scenario,
-        operation=series.operation,
-        dimensions=dict(series.dimensions),
-        side=series.side,
-        unit=series.unit,
-        better=series.better,
-        warm_up=series.warm_up,
-        errors=series.errors(),
-    )
-    if not values:
-        return plain
-    found = summarise(values)
-    quantiles = {
-        f"{at:g}": QuantileEstimate(
-            value=estimate.value,
-            low=estimate.interval.low if estimate.interval else None,
-            high=estimate.interval.high if estimate.interval else None,
-        )
-        for at, estimate in found.quantiles.items()
-    }
-    return OperationResult(
-        **vars(plain)
-        | {
-            "count": found.count,
-            "minimum": found.minimum,
-            "maximum": found.maximum,
-            "mean": found.mean,
-            "mad": found.mad,
-            "quantiles": quantiles,
-        }
     )
 
 

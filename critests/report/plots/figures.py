@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final, TypeVar
 
-from critests.benchmark.measuring.results import summarised
 from critests.record.samples import SECONDS, Series
+from critests.record.summaries import summarised
 from critests.report.operations import label
 from critests.report.plots.against import Level, against_number
 from critests.report.plots.distribution import Sample, distribution
