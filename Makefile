@@ -48,6 +48,11 @@ allure: ## render runs with Allure 3 (needs Node): make allure RUNS=results/cont
 lint: ## ruff, spelling, types and import directions: what needs no runtime and no root
 	tools/run-tests.sh lint,types,imports
 
+.PHONY: docs
+docs: ## write the generated parts of the docs: the catalogue, counts, quoted tests and faults
+	$(VENV)/bin/python tools/generate_catalogue_doc.py
+	$(VENV)/bin/python tools/generate_doc_quotes.py
+
 .PHONY: lock
 lock: ## write requirements/*.lock anew from pyproject.toml; UPGRADE=1 takes newer versions
 	tools/install-packages.sh python

@@ -130,6 +130,38 @@ def test_an_environment_that_make_did_not_make_is_left_as_it_is(tmp_path: Path) 
     assert sorted(path.name for path in theirs.rglob("*")) == before
 
 
+def test_what_pages_quote_is_as_it_is_written() -> None:
+    checked = subprocess.run(
+        [sys.executable, ROOT / "tools/generate_doc_quotes.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_a_test_and_a_fault_are_quoted_whole(tmp_path: Path) -> None:
+    function, fault = map(script("generate_doc_quotes.py").get, ("function", "fault"))
+    assert callable(function)
+    assert callable(fault)
+    (tmp_path / "test_a.py").write_text(
+        "@one\n@two(\n    3)\ndef test_a():\n    pass\n\n\nx = 1\n", encoding="utf-8"
+    )
+    (tmp_path / "test_a.faults.toml").write_text(
+        '[[fault]]\nid = "a"\n\n[[fault]]\nid = "b"\nturns_red = [\n    "test_a",\n]\n', encoding="utf-8"
+    )
+
+    assert function(tmp_path / "test_a.py", "test_a") == (
+        "```python\n@one\n@two(\n    3)\ndef test_a():\n    pass\n```"
+    )
+    assert fault(tmp_path / "test_a.faults.toml", "b") == (
+        '```toml\n[[fault]]\nid = "b"\nturns_red = [\n    "test_a",\n]\n```'
+    )
+    with pytest.raises(LookupError, match="test_b"):
+        function(tmp_path / "test_a.py", "test_b")
+
+
 def test_another_distribution_is_told_what_to_install(tmp_path: Path) -> None:
     for name in ("bash", "id", "ldd"):
         found = subprocess.run(

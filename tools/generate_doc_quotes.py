@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Fill in what README and docs quote: counts of the catalogue, tests and faults as they are written.
+
+    python tools/generate_doc_quotes.py            write the pages
+    python tools/generate_doc_quotes.py --check    write nothing; exit 1 if a page is out of date
+
+A page says between which lines: `<!-- quote WHAT -->` and `<!-- /quote -->`, where WHAT is `counts`,
+`FILE.py::FUNCTION` or `FILE.faults.toml::ID`.
+"""
+
+import argparse
+import ast
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # what is quoted is of this checkout, not of one that happens to be installed
+
+from critests import catalogue, toml_file  # noqa: E402 - after the line above
+from critests.catalogue.references import references_below  # noqa: E402 - likewise
+
+QUOTE = re.compile(r"(<!-- quote (?P<what>\S+) -->)(?P<old>.*?)(<!-- /quote -->)", re.DOTALL)
+
+
+class NotThere(LookupError):
+    """What a page quotes is not there."""
+
+
+def counts() -> str:
+    """Return how many requirements the catalogue describes, and for how many there is a test."""
+    tested = {
+        aspect.partition("/")[0]
+        for test in references_below(ROOT / "critests/validation")
+        for aspect in test.aspects
+    }
+    return f"{len(catalogue.load().requirements)} requirements are described, {len(tested)} of them tested"
+
+
+def function(file: Path, name: str) -> str:
+    """Return a function with its decorators."""
+    text = file.read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            lines = text.splitlines()[first - 1 : node.end_lineno]
+            return "\n".join(["```python", *lines, "```"])
+    raise NotThere(name)
+
+
+def fault(file: Path, name: str) -> str:
+    """Return the entry of a fault."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    for entry in toml_file.read(file).entries("fault"):
+        if entry.values.get("id") == name:
+            following = lines[entry.line - 1 :]
+            end = next((number for number, line in enumerate(following) if not line), len(following))
+            return "\n".join(["```toml", *following[:end], "```"])
+    raise NotThere(name)
+
+
+def quoted(what: str) -> str:
+    """Return what stands between the two lines of a quote.
+
+    Raises:
+        NotThere: there is nothing of this name.
+    """
+    if what == "counts":
+        return counts()
+    place, _, name = what.partition("::")
+    file = ROOT / place
+    if not file.is_file():
+        raise NotThere(place)
+    return f"\n{fault(file, name) if file.suffix == '.toml' else function(file, name)}\n"
+
+
+def filled_in(page: str) -> str:
+    """Return a page with all that it quotes as it is now.
+
+    Raises:
+        NotThere: it quotes something that is not there.
+    """
+    return QUOTE.sub(lambda match: match[1] + quoted(match["what"]) + match[4], page)
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check the pages; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a page is out of date")
+    options = parser.parse_args(arguments)
+    wrong: list[str] = []
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = page.read_text(encoding="utf-8")
+        try:
+            new = filled_in(text)
+        except NotThere as error:
+            wrong.append(f"{page.name} quotes what is not there: {error}")
+            continue
+        if new != text and options.check:
+            wrong.append(f"{page.name} is out of date: call `make docs`")
+        elif new != text:
+            page.write_text(new, encoding="utf-8")
+    if wrong:
+        print("\n".join(wrong), file=sys.stderr)
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
