@@ -16,15 +16,9 @@ import pytest
 
 from critests.alluredir import AllureDir
 from critests.catalogue.words import Capability
-from critests.client import EndpointError, EndpointMalformed
-from critests.images.ports import RegistryPortTaken
-from critests.images.registry_client import RegistryError
-from critests.images.rootfs import BusyboxError
-from critests.node.binaries import MissingProgram
-from critests.node.throwaway import RuntimeStartFailed
+from critests.exit_codes import CannotTest, ExitCode
 from critests.record.codec import from_plain
 from critests.record.errors import RecordError
-from critests.record.exits import ExitCode
 from critests.record.files import write
 from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
@@ -34,22 +28,11 @@ from critests.report.progress import Progress
 from critests.report.terminal import new_console, print_summary
 from critests.run import conclusion, results, selection
 from critests.run.conclusion import Gathered
-from critests.run.context import CannotTest, RunContext
-from critests.run.options import Settings, UsageError
+from critests.run.context import RunContext
+from critests.run.options import Settings
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.session import SESSION, SuiteSession
-
-NOT_TESTABLE = (
-    CannotTest,
-    EndpointError,
-    RuntimeStartFailed,
-    MissingProgram,
-    BusyboxError,
-    RegistryPortTaken,
-    RegistryError,
-    RecordError,
-)
 
 
 class Leader:
@@ -94,12 +77,9 @@ class Leader:
                 self.rules = conclusion.circumstances(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
                 )
-            except (UsageError, EndpointMalformed, ValueError) as error:
+            except CannotTest as error:
                 self._end_context()
-                pytest.exit(str(error), returncode=int(ExitCode.USAGE))
-            except NOT_TESTABLE as error:
-                self._end_context()
-                pytest.exit(str(error), returncode=int(ExitCode.NOT_TESTED))
+                pytest.exit(str(error), returncode=error.exit_code)
             self.config.stash[SESSION].context = self.context
             self.config.stash[SESSION].rules = self.rules
             if self.progress is not None:

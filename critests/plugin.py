@@ -18,15 +18,15 @@ from critests.alluredir import AllureDir
 from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.client import EndpointError
+from critests.exit_codes import ExitCode, UsageError
 from critests.leader import Leader, report_of
 from critests.record.codec import to_plain
-from critests.record.exits import ExitCode
 from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
 from critests.run.classification import RawOutcome, classify, told
 from critests.run.context import RunContext
-from critests.run.options import Settings, UsageError
+from critests.run.options import Settings
 from critests.run.results import Phase, TestProgress
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
 
@@ -126,7 +126,7 @@ def _begin(config: pytest.Config) -> RunContext:
             if "critests" not in handed:
                 pytest.exit(
                     "under -n the leader needs to know the runtime: give --runtime-endpoint or --cri-node",
-                    returncode=int(ExitCode.USAGE),
+                    returncode=ExitCode.USAGE,
                 )
             session.context = RunContext.of_worker(session.settings, handed["critests"])
             version = session.context.version

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
+from critests.exit_codes import UsageError
+
 T = TypeVar("T")
 _HEADING: Final = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]")
 
 
-class TomlMalformed(ValueError):
+class TomlMalformed(UsageError):
     """A file cannot be read, or is not what it must be; the message begins with `file:line:`."""
 
 

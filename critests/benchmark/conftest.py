@@ -20,15 +20,12 @@ from critests.benchmark.measuring.sides import accounts_of, opened, settings_of_
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.profiles import SCENARIOS, seconds_each
 from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
-from critests.client import EndpointError
-from critests.images.ports import RegistryPortTaken
-from critests.node.binaries import MissingProgram
-from critests.node.throwaway import RuntimeStartFailed
+from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.record.operations import BenchmarkFacts
 from critests.record.samples import write_samples
 from critests.run.conclusion import identity_of
-from critests.run.context import CannotTest, RunContext
-from critests.run.options import Settings, UsageError
+from critests.run.context import RunContext
+from critests.run.options import Settings
 from critests.run.outcomes import Blocked
 from critests.run.selection import scenario_of
 from critests.run.session import SESSION, SuiteSession
@@ -55,7 +52,6 @@ class BenchmarkRun:
     floors: Floors
 
 
-NOT_TESTABLE = (CannotTest, EndpointError, RuntimeStartFailed, MissingProgram, RegistryPortTaken)
 SPARE_SECONDS = 900.0
 """A scenario bounds itself; this is for what nobody thought of."""
 
@@ -96,7 +92,7 @@ def benchmark_run(
 ) -> Iterator[BenchmarkRun]:
     """The sides, opened; the machine, looked at; the floors, measured."""
     if hasattr(pytestconfig, "workerinput"):
-        pytest.exit(ONE_PROCESS, returncode=4)
+        pytest.exit(ONE_PROCESS, returncode=ExitCode.USAGE)
     settings = suite_session.settings
     load = os.getloadavg()
     profile, seed = profile_of(settings), settings.seed()
@@ -106,7 +102,7 @@ def benchmark_run(
     with contextlib.ExitStack() as held:
         try:
             targets = held.enter_context(opened(run_context, suite_session))
-        except NOT_TESTABLE as error:
+        except CannotTest as error:
             suite_session.gone = f"a side of the comparison cannot be measured: {error}"
             raise Blocked(suite_session.gone) from error
         looked = look_at_machine(targets[0], quick=profile == "smoke")

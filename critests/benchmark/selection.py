@@ -3,7 +3,8 @@
 import pytest
 
 from critests.benchmark.profiles import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
-from critests.run.options import Settings, UsageError
+from critests.exit_codes import UsageError
+from critests.run.options import Settings
 from critests.run.selection import BENCHMARKS, scenario_of
 
 DEFAULT_PROFILE = STANDARD

@@ -97,10 +97,7 @@ def _list(settings: Any) -> None:  # noqa: ANN401 - its type would import what `
     from critests.benchmark.profiles import seconds_each  # noqa: PLC0415 - as above
     from critests.benchmark.selection import chosen, profile_of  # noqa: PLC0415 - pytest comes with it
 
-    try:
-        names, profile = chosen(settings), profile_of(settings)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    names, profile = chosen(settings), profile_of(settings)
     budget = settings.number("--budget", 0.0) if settings.text("--budget") else None
     for name, seconds in seconds_each(names, profile, budget).items():
         click.echo(f"{name}  {seconds:6.0f} s  {SCENARIOS[name].title}")

@@ -68,9 +68,9 @@ def _runtime(runtime_endpoint: str | None, image_endpoint: str | None) -> Connec
         found = find(runtime_endpoint, image_endpoint)
         connection = connect(found.endpoint, found.image_endpoint)
         connection.greet()
-    except EndpointError as error:
+    except EndpointError:
         if runtime_endpoint:
-            raise click.ClickException(str(error)) from error
+            raise
         click.echo("no runtime to look at")
         return None
     return connection

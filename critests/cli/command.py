@@ -7,6 +7,7 @@ import sys
 import click
 
 import critests
+from critests.exit_codes import CannotTest, ExitCode
 
 EPILOG = """\b
 Exit codes, the same as pytest's:
@@ -69,21 +70,24 @@ def group() -> None:
 
 
 def main() -> None:
-    """Run the command line; wrong usage ends with 4, Ctrl-C with 2."""
+    """Run the command line: wrong usage ends with 4, Ctrl-C with 2, what cannot be tested with 5."""
     try:
         # commands return nothing: a number is the exit code of a `click.exceptions.Exit`, which click hands
         # back instead of ending
         ended = group.main(standalone_mode=False)
-        sys.exit(ended if isinstance(ended, int) else 0)
+        sys.exit(ended if isinstance(ended, int) else ExitCode.CONFORMS)
     except click.UsageError as error:
         error.show()
-        sys.exit(4)
+        sys.exit(ExitCode.USAGE)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    except CannotTest as error:
+        click.ClickException(str(error)).show()
+        sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("critests: interrupted\n")
-        sys.exit(2)
+        sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(0)
+        sys.exit(ExitCode.CONFORMS)

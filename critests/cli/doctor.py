@@ -12,25 +12,20 @@ from rich.text import Text
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.client import Connection, EndpointError
-from critests.images.ports import RegistryPortTaken
-from critests.images.rootfs import BusyboxError
+from critests.client import Connection
+from critests.exit_codes import CannotTest, ExitCode
 from critests.lifecycle.run_label import RUN_LABEL
-from critests.node.binaries import MissingProgram
 from critests.node.cgroups import cgroup_facts
 from critests.node.kubelet import live_kubelet
 from critests.node.listeners import binary_of_process
 from critests.node.machine import fingerprint
 from critests.node.privileges import process_capabilities
-from critests.node.throwaway import RuntimeStartFailed
 from critests.record.run import CapabilityFact
 from critests.report.terminal import new_console
-from critests.run.context import CannotTest, RunContext
+from critests.run.context import RunContext
 from critests.run.options import CHOICE, RULES, RUNTIME
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
-
-NOT_TESTED = 5
 
 
 @click.command(cls=Sectioned)
@@ -45,19 +40,11 @@ def doctor(**values: Any) -> None:  # noqa: ANN401 - click hands over the option
     out = new_console()
     try:
         context = RunContext.begin(settings, keep_results=False)
-    except (
-        CannotTest,
-        EndpointError,
-        RuntimeStartFailed,
-        MissingProgram,
-        BusyboxError,
-        RegistryPortTaken,
-        ValueError,
-    ) as error:
+    except CannotTest as error:
         _title(out, "Runtime")
         out.print(Text.assemble(("  cannot be tested: ", "bold red"), str(error)))
         _machine(out)
-        sys.exit(NOT_TESTED)
+        sys.exit(error.exit_code)
     try:
         connection = context.connect()
         try:
@@ -68,7 +55,7 @@ def doctor(**values: Any) -> None:  # noqa: ANN401 - click hands over the option
         problems = context.end()
     for problem in problems:
         out.print(Text(f"left behind: {problem}", style="yellow"))
-    sys.exit(0 if ready else NOT_TESTED)
+    sys.exit(ExitCode.CONFORMS if ready else ExitCode.NOT_TESTED)
 
 
 def _examine(out: Console, context: RunContext, connection: Connection) -> bool:

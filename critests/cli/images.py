@@ -7,10 +7,7 @@ import click
 
 from critests.images.layout import list_images, write_layout
 from critests.images.platforms import Architecture
-from critests.images.ports import RegistryPortTaken
 from critests.images.registry import RegistryServer
-from critests.images.registry_client import RegistryError
-from critests.images.rootfs import BusyboxError
 
 
 @click.group()
@@ -48,7 +45,7 @@ def build(directory: Path, arch: str | None, busybox: Path | None, names: tuple[
     """  # noqa: D301 - \b is click's mark for text that is not to be wrapped
     try:
         written = write_layout(directory, Architecture(arch) if arch else None, names, busybox=busybox)
-    except (BusyboxError, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for image in written:
         click.echo(f"{image.reference:<26} {image.digest}")
@@ -67,7 +64,5 @@ def serve(port: int | None) -> None:
                     click.echo(reference)
             click.echo(f"serving on {registry.address}; Ctrl-C ends it", err=True)
             signal.pause()
-    except (RegistryPortTaken, RegistryError, BusyboxError) as error:
-        raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         click.echo("ended", err=True)

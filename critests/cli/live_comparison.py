@@ -20,8 +20,8 @@ from critests.cli.refusals import NotPossible
 from critests.cli.run import INI as RUN_INI
 from critests.cli.run_options import pytest_arguments
 from critests.cli.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
+from critests.exit_codes import ExitCode
 from critests.record.errors import RecordUnreadable
-from critests.record.exits import ExitCode
 from critests.record.files import RUN_FILE, read
 from critests.record.layout import safe_name
 from critests.record.run import RunRecord

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from critests.benchmark.load.installed import NotInstalled, check_installed
+from critests.benchmark.load.installed import check_installed
 from critests.benchmark.load.plan import Load, Mix
 from critests.benchmark.load.schedule import Arrivals
 from critests.cli.run_options import Sectioned, run_options, settings_from
+from critests.exit_codes import ExitCode
 from critests.run.options import RUNTIME, Settings
 
-NOT_TESTED, HARNESS_ERROR, USAGE = 5, 3, 4
 DEFAULT_USERS, DEFAULT_DURATION, SEARCH_FROM = 1, 60.0, 1.0
 WEB_PORT = 8089
 MASTER_PORT = 5557
@@ -141,10 +141,7 @@ def load(**values: Any) -> None:  # noqa: ANN401 - click hands over the options 
     """
     settings = settings_from(values)
     _check(settings, values)
-    try:
-        check_installed()
-    except NotInstalled as error:
-        raise _Ended(str(error), NOT_TESTED) from error
+    check_installed()
     _run(settings, values)
 
 
@@ -197,13 +194,10 @@ def _run(settings: Settings, values: dict[str, Any]) -> None:
     # wait for gRPC
     from critests.benchmark.load.display import Display, print_load  # noqa: PLC0415 - see above
     from critests.benchmark.load.front import Role, run_load  # noqa: PLC0415 - see above
-    from critests.client import EndpointError, EndpointMalformed  # noqa: PLC0415 - see above
-    from critests.leader import NOT_TESTABLE  # noqa: PLC0415 - see above
     from critests.record.errors import RecordError  # noqa: PLC0415 - see above
     from critests.record.files import write  # noqa: PLC0415 - see above
     from critests.report.html import to_html  # noqa: PLC0415 - see above
     from critests.report.terminal import new_console  # noqa: PLC0415 - see above
-    from critests.run.options import UsageError  # noqa: PLC0415 - see above
 
     role = Role(
         master=values["master"],
@@ -228,25 +222,14 @@ def _run(settings: Settings, values: dict[str, Any]) -> None:
             write(ended.record, values["json_file"])
         if values["html_file"]:
             values["html_file"].write_text(to_html(ended.record, ended.folder.path), encoding="utf-8")
-    except (UsageError, EndpointMalformed) as error:
-        raise click.UsageError(str(error)) from error
     except RecordError as error:
-        raise _Ended(str(error), HARNESS_ERROR) from error
-    except (*NOT_TESTABLE, EndpointError) as error:
-        raise _Ended(str(error), NOT_TESTED) from error
+        raise NotWritten(str(error)) from error
     finally:
         display.close()
     sys.exit(ended.record.exit_code)
 
 
-class _Ended(click.ClickException):
-    """The command ends with a sentence and a code."""
+class NotWritten(click.ClickException):
+    """What was measured cannot be kept."""
 
-    def __init__(self, sentence: str, code: int) -> None:
-        super().__init__(sentence)
-        self.code = code
-
-    @property
-    def exit_code(self) -> int:  # type: ignore[override]  # click declares a variable of the class
-        """What the process ends with."""
-        return self.code
+    exit_code = int(ExitCode.HARNESS_ERROR)

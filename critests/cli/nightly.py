@@ -17,8 +17,8 @@ import click
 
 from critests.cli.dashboard import links, said
 from critests.cli.results import Age, StoreProblem, open_index
+from critests.exit_codes import ExitCode
 from critests.record.errors import RecordError
-from critests.record.exits import ExitCode
 from critests.report.dashboard import Options, build
 from critests.report.formats import FORMATS, NotExported, load
 from critests.report.notices import NotDelivered, Notice, hand_over, notice_of, post, to_json

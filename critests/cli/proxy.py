@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from critests.audit.proxy import run_proxy
-from critests.client import EndpointError
 from critests.client.discovery import find
 
 
@@ -33,5 +32,5 @@ def proxy(runtime_endpoint: str | None, listen: Path, faults: tuple[str, ...]) -
         found = find(runtime_endpoint, None)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         run_proxy(listen, found.endpoint.text, faults, say=click.echo)
-    except (EndpointError, ValueError) as error:
+    except ValueError as error:
         raise click.ClickException(str(error)) from error

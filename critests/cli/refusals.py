@@ -2,7 +2,7 @@
 
 import click
 
-from critests.record.exits import ExitCode
+from critests.exit_codes import ExitCode
 from critests.report.comparison.wording import read_share
 
 

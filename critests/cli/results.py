@@ -7,8 +7,8 @@ from typing import Final
 
 import click
 
+from critests.exit_codes import ExitCode
 from critests.record.errors import MergeRefused, RecordError
-from critests.record.exits import ExitCode
 from critests.report.dashboard.history import stamp
 from critests.report.store import Index, RunEntry, Update, merge_runs, remove, surplus
 from critests.report.store.index import INDEX_FILE

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from critests.run.options import OPTIONS, Option, Settings, UsageError
+from critests.run.options import OPTIONS, Option, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,12 +58,9 @@ def settings_from(values: dict[str, Any]) -> Settings:
     """Return the settings from a command's values.
 
     Raises:
-        click.UsageError: a value makes no sense.
+        UsageError: a value makes no sense.
     """
-    try:
-        return Settings.read(values.get)
-    except UsageError as error:
-        raise click.UsageError(str(error)) from error
+    return Settings.read(values.get)
 
 
 def pytest_arguments(values: dict[str, Any]) -> list[str]:

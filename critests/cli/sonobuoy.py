@@ -22,6 +22,7 @@ from typing import Final
 
 import click
 
+from critests.exit_codes import ExitCode
 from critests.node.binaries import KINDS, search_path
 from critests.node.borrowed_programs import borrowed, stand_in, wanted
 from critests.record.errors import RecordUnreadable
@@ -74,7 +75,7 @@ def sonobuoy(
     What follows `--` goes to `critests run`.
     """
     folder = results_folder()
-    code, said = 3, ""
+    code, said = int(ExitCode.HARNESS_ERROR), ""
     with tempfile.TemporaryDirectory(prefix="critests-") as scratch:
         try:
             folder.mkdir(parents=True, exist_ok=True)

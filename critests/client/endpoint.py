@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from critests.exit_codes import CannotTest, UsageError
 
-class EndpointError(Exception):
+
+class EndpointError(CannotTest):
     """An endpoint cannot be used; the message says why and what to do."""
 
 
-class EndpointMalformed(EndpointError):
-    """What the user wrote is no endpoint, whatever is running: wrong usage."""
+class EndpointMalformed(EndpointError, UsageError):
+    """What the user wrote is no endpoint, whatever is running."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ import platform
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
+from critests.exit_codes import CannotTest
+
 
 @unique
 class Architecture(StrEnum):
@@ -21,7 +23,7 @@ _BY_UNAME = {
 }
 
 
-class UnsupportedArchitectureError(Exception):
+class UnsupportedArchitectureError(CannotTest):
     """The machine is neither amd64 nor arm64."""
 
 

@@ -6,13 +6,15 @@ import socket
 
 import psutil
 
+from critests.exit_codes import CannotTest
+
 DEFAULT_PORT = 5010
 _DEFAULT_PORTS = range(DEFAULT_PORT, DEFAULT_PORT + 10)
 _LOOPBACK = "127.0.0.1"
 _ANY_FREE = 0
 
 
-class RegistryPortTaken(Exception):  # the sentence that the name says is what the user reads
+class RegistryPortTaken(CannotTest):  # the sentence that the name says is what the user reads
     """The port that the registry should have is another's; the text says whose and which flag helps."""
 
 

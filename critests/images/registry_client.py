@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from critests.exit_codes import CannotTest
 from critests.images.admin import ADMIN_PREFIX
 from critests.images.catalogue import CATALOGUE, Changes, image_spec
 from critests.images.faults import Access, Fault, Request
@@ -17,7 +18,7 @@ _TIMEOUT_SECONDS = 60.0
 PAUSE_REPOSITORY = "critests/pause"
 
 
-class RegistryError(Exception):
+class RegistryError(CannotTest):
     """The registry could not do what it was asked for; the text is a sentence for the user."""
 
 

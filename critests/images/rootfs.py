@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from critests.exit_codes import CannotTest
 from critests.images.elf import read_elf
 from critests.images.oci import Entry, directory, symlink
 from critests.images.platforms import Architecture
@@ -51,7 +52,7 @@ GROUPS = (
 """What /etc/group of the images holds: tester is a member of crew and staff beside its own group."""
 
 
-class BusyboxError(Exception):
+class BusyboxError(CannotTest):
     """There is no busybox to build the test images from; the text says which package has it."""
 
 

@@ -9,6 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from critests.exit_codes import CannotTest, UsageError
+
 KINDS = ("containerd", "crio")
 """The runtimes that can be started privately."""
 
@@ -17,7 +19,7 @@ _ANSWER_SECONDS = 10
 _PACKAGES = {"containerd": "containerd", "crio": "cri-o", "runc": "runc", "crun": "crun", "conmon": "conmon"}
 
 
-class MissingProgram(Exception):
+class MissingProgram(CannotTest):
     """A program that the throwaway runtime needs is not there or cannot be run."""
 
 
@@ -34,26 +36,26 @@ def parse_node(text: str) -> NodeChoice:
     """Read the user's form: `containerd`, `crio`, `containerd=/path/to/containerd`, `crio=/path/to/crio`.
 
     Raises:
-        ValueError: the text is of another form, or the file named cannot be run; the message is a sentence
+        UsageError: the text is of another form, or the file named cannot be run; the message is a sentence
             for the user.
     """
     kind, equals, path = text.partition("=")
     if kind not in KINDS:
-        raise ValueError(
+        raise UsageError(
             f"--node {text}: there is no way to start {kind or 'nothing'!r} here; known are"
             f" {' and '.join(KINDS)}"
         )
     if not equals:
         return NodeChoice(kind)
     if not path:
-        raise ValueError(f"--node {text}: no path follows the equals sign")
+        raise UsageError(f"--node {text}: no path follows the equals sign")
     binary = Path(path).absolute()
     if binary.is_dir():
-        raise ValueError(f"--node {text}: {binary} is a directory; name the {kind} binary in it")
+        raise UsageError(f"--node {text}: {binary} is a directory; name the {kind} binary in it")
     if not binary.exists():
-        raise ValueError(f"--node {text}: there is no file {binary}")
+        raise UsageError(f"--node {text}: there is no file {binary}")
     if not os.access(binary, os.X_OK):
-        raise ValueError(f"--node {text}: {binary} is not executable")
+        raise UsageError(f"--node {text}: {binary} is not executable")
     return NodeChoice(kind, binary)
 
 

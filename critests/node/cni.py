@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from critests.exit_codes import CannotTest
 from critests.node.binaries import search_path
 from critests.node.traces import Traces
 
@@ -37,11 +38,11 @@ _POOLS = tuple(
 )
 
 
-class NoPlugins(Exception):
+class NoPlugins(CannotTest):
     """The CNI plugins that the private network needs are not installed."""
 
 
-class NoFreeSubnet(Exception):
+class NoFreeSubnet(CannotTest):
     """Every private subnet overlaps a route, an address or another throwaway runtime."""
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from critests.node import binaries, cni, readiness, removal
+from critests.exit_codes import CannotTest
+from critests.node import cni, readiness, removal
 from critests.node.claims import claim
 from critests.node.daemons import Daemon, find_daemon
 from critests.node.locks import FileLock, LockHeld
@@ -35,7 +36,7 @@ _LOG_TAIL_LINES = 20
 _LOG_TAIL_BYTES = 16384
 
 
-class RuntimeStartFailed(Exception):
+class RuntimeStartFailed(CannotTest):
     """A throwaway runtime did not start, and nothing of it is left."""
 
     def __init__(self, reason: str, log_tail: str = "") -> None:
@@ -290,14 +291,12 @@ def start_throwaway(
     """
     if os.geteuid() != 0:
         raise RuntimeStartFailed("a throwaway runtime can only be started by root")
+    if systemd_cgroup and not Path("/run/systemd/system").is_dir():
+        raise RuntimeStartFailed("systemd cannot make cgroups here: this machine was not booted by systemd")
     try:
         daemon = find_daemon(kind, binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins)
-        if systemd_cgroup and not Path("/run/systemd/system").is_dir():
-            raise RuntimeStartFailed(
-                "systemd cannot make cgroups here: this machine was not booted by systemd"
-            )
         traces, lock = claim(daemon, run_id, root, dual_stack=dual_stack)
-    except (binaries.MissingProgram, cni.NoPlugins, cni.NoFreeSubnet, LockHeld, OSError) as error:
+    except (CannotTest, LockHeld, OSError) as error:
         raise RuntimeStartFailed(f"{kind} cannot be started: {error}") from error
     try:
         runtime = _prepare(

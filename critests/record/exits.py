@@ -1,26 +1,15 @@
 """The exit code of a run, and the sentence that explains it."""
 
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import Final
 
 from critests.catalogue.words import Level, Outcome
+from critests.exit_codes import ExitCode
 from critests.record.blocking import VERDICTS
 from critests.record.results import TestResult
 
 MEASURED: Final = "benchmark"
 """The area of scenarios, which are no tests of promises."""
-
-
-class ExitCode(IntEnum):
-    """Exit codes are pytest's own. Precedence where several apply: 2, 3, 5, 1, 0."""
-
-    CONFORMS = 0
-    BROKEN = 1
-    INTERRUPTED = 2
-    HARNESS_ERROR = 3
-    USAGE = 4
-    NOT_TESTED = 5
 
 
 def exit_code(

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from critests.catalogue.words import WORST_FIRST
+from critests.exit_codes import ExitCode
 from critests.record.errors import MergeRefused
-from critests.record.exits import ExitCode
 from critests.record.judgement import Circumstances, judge
 from critests.record.results import TestResult
 from critests.record.run import ApiCoverage, CapabilityFact, RunRecord, Timing

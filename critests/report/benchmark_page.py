@@ -13,8 +13,8 @@ from typing import Final
 from markupsafe import Markup
 
 from critests.catalogue.words import Outcome
+from critests.exit_codes import ExitCode
 from critests.record.errors import RecordUnreadable
-from critests.record.exits import ExitCode
 from critests.record.layout import RunFolder
 from critests.record.run import RunRecord
 from critests.record.samples import SECONDS, Series, read_samples

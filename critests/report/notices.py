@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import IO, Any, Final
 
-from critests.record.exits import ExitCode
+from critests.exit_codes import ExitCode
 from critests.record.versions import parse_version
 from critests.report.dashboard.history import FLAKY_CHANGES, RECENT, changes, histories
 from critests.report.store import Index, RunEntry

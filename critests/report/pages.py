@@ -7,7 +7,7 @@ from typing import Final
 from critests import catalogue
 from critests.catalogue.judges import JUDGES
 from critests.catalogue.words import Level, Outcome
-from critests.record.exits import ExitCode
+from critests.exit_codes import ExitCode
 from critests.record.results import RequirementVerdict, RootCause, TestResult
 from critests.record.run import CapabilityFact, RunRecord
 from critests.report.selection import AreaRow, area_rows, failures

@@ -9,7 +9,8 @@ import pytest
 import critests.benchmark.scenarios
 from critests.benchmark.profiles import PROFILES, SCENARIOS, in_profile, seconds_each
 from critests.benchmark.selection import chosen, profile_of
-from critests.run.options import OPTIONS, Settings, UsageError
+from critests.exit_codes import UsageError
+from critests.run.options import OPTIONS, Settings
 
 FOLDER = Path(critests.benchmark.scenarios.__file__).parent
 

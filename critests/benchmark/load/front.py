@@ -19,6 +19,7 @@ from critests import catalogue
 from critests.benchmark.load import processes
 from critests.benchmark.load.outcome import Outcome, operations_of, outcome_of, write_measured
 from critests.benchmark.load.plan import Load, LoadResult, MasterPlan, WorkerPlan, read_plan, write_plan
+from critests.exit_codes import CannotTest, ExitCode
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.machine import fingerprint
@@ -27,7 +28,7 @@ from critests.record.layout import RunFolder, new_run_folder
 from critests.record.operations import BenchmarkFacts
 from critests.record.run import RunRecord, Timing
 from critests.run.conclusion import identity_of
-from critests.run.context import CannotTest, RunContext
+from critests.run.context import RunContext
 from critests.run.options import Settings
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
@@ -96,7 +97,6 @@ def run_load(settings: Settings, load: Load, role: Role, say: Say, arguments: li
     Raises:
         UsageError: an option makes no sense with this runtime.
         CannotTest: there is nothing to put load on, or it must not be touched.
-        EndpointError: the endpoint cannot be used.
         RecordError: the results cannot be written.
     """
     with (
@@ -254,15 +254,15 @@ class _Front:
                 problem=f"the master process wrote no result ({words or 'and said nothing'})", harness=True
             )
 
-    def _why_workers_ended(self) -> tuple[int, str]:
+    def _why_workers_ended(self) -> tuple[ExitCode, str]:
         if self.interrupted:
-            return 2, "interrupted"
+            return ExitCode.INTERRUPTED, "interrupted"
         failed = [number for number, worker in enumerate(self.workers) if worker.returncode]
         if failed:
             words = processes.last_words(self.directory / f"worker-{failed[0]}.err")
-            return 3, f"a worker process failed: {words or 'it said nothing'}"
+            return ExitCode.HARNESS_ERROR, f"a worker process failed: {words or 'it said nothing'}"
         return (
-            0,
+            ExitCode.CONFORMS,
             (
                 f"worked for the master at {self.role.master_host}:{self.role.master_port}; the results are"
                 " there"

@@ -2,11 +2,13 @@
 
 import importlib.util
 
+from critests.exit_codes import CannotTest
+
 NEEDED = {"locust": "locust", "hdrh": "hdrhistogram"}
 """Modules, and the packages that hold them."""
 
 
-class NotInstalled(Exception):
+class NotInstalled(CannotTest):
     """Something is missing that the command needs; the message says how to install it."""
 
 

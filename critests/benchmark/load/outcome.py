@@ -9,7 +9,7 @@ from pathlib import Path
 from critests.benchmark.load.capacity import Decision
 from critests.benchmark.load.histograms import Latencies
 from critests.benchmark.load.plan import Load, LoadResult, OperationTally, StepResult
-from critests.record.exits import ExitCode
+from critests.exit_codes import ExitCode
 from critests.record.files import write_atomically
 from critests.record.layout import safe_name
 from critests.record.operations import OperationResult, QuantileEstimate
@@ -36,7 +36,7 @@ class Outcome:
         notes: further ones.
     """
 
-    exit_code: int
+    exit_code: ExitCode
     reason: str
     notes: list[str]
 

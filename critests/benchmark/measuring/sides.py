@@ -7,9 +7,10 @@ from critests.benchmark.measuring.accounting_cgroup import accounted
 from critests.benchmark.measuring.resources import snapshot
 from critests.benchmark.measuring.runtime_processes import RuntimeHidden
 from critests.benchmark.measuring.target import Target
+from critests.exit_codes import CannotTest, UsageError
 from critests.node.binaries import KINDS
-from critests.run.context import CannotTest, RunContext
-from critests.run.options import Settings, UsageError
+from critests.run.context import RunContext
+from critests.run.options import Settings
 from critests.run.session import SuiteSession
 
 HANDLER = "handler="

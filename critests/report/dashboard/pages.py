@@ -9,7 +9,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import critests
-from critests.record.exits import ExitCode
+from critests.exit_codes import ExitCode
 from critests.report.dashboard import grid, series
 from critests.report.dashboard.comparison import Pair, pairs, side_by_side
 from critests.report.dashboard.history import RECENT, State, stamp

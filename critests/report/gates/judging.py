@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from critests.catalogue.words import Outcome
+from critests.exit_codes import ExitCode
 from critests.record.blocking import VERDICTS
-from critests.record.exits import ExitCode
 from critests.record.run import RunRecord
 from critests.report.comparison import (
     CompareSettings,

@@ -4,8 +4,8 @@ import json
 import xml.etree.ElementTree as ET
 from typing import Final
 
+from critests.exit_codes import ExitCode
 from critests.record.codec import to_plain
-from critests.record.exits import ExitCode
 from critests.report.gates.findings import Finding, counted
 from critests.report.gates.judging import GateReport
 from critests.report.texts import one_line

@@ -1,0 +1,81 @@
+"""How the beginning of a run fails: as one family of exceptions, each with its exit code."""
+
+from pathlib import Path
+
+import pytest
+
+from critests.benchmark.load.installed import NotInstalled
+from critests.client import EndpointError, EndpointMalformed
+from critests.exit_codes import CannotTest, ExitCode, UsageError
+from critests.images.platforms import UnsupportedArchitectureError
+from critests.images.ports import RegistryPortTaken
+from critests.images.registry_client import RegistryError
+from critests.images.rootfs import BusyboxError
+from critests.node.binaries import MissingProgram
+from critests.node.cni import NoFreeSubnet, NoPlugins
+from critests.node.throwaway import RuntimeStartFailed
+from critests.run.context import RunContext
+from critests.run.options import Settings
+from critests.toml_file import TomlMalformed
+from tests.criserver import CriServer, serve
+
+
+def settings(**given: object) -> Settings:
+    return Settings.read({f"cri_{name}": value for name, value in given.items()}.get)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        *((error, ExitCode.USAGE) for error in (UsageError, EndpointMalformed, TomlMalformed)),
+        *(
+            (error, ExitCode.NOT_TESTED)
+            for error in (
+                EndpointError,
+                RuntimeStartFailed,
+                MissingProgram,
+                NoPlugins,
+                NoFreeSubnet,
+                BusyboxError,
+                RegistryPortTaken,
+                RegistryError,
+                UnsupportedArchitectureError,
+                NotInstalled,
+            )
+        ),
+    ],
+)
+def test_what_cannot_be_tested_knows_its_exit_code(error: type[CannotTest], code: ExitCode) -> None:
+    assert issubclass(error, CannotTest)
+    assert error.exit_code is code
+
+
+def test_results_that_cannot_be_kept_are_said_before_anything_is_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    server = CriServer()
+    with serve(server) as endpoint, pytest.raises(CannotTest, match="cannot write"):
+        RunContext.begin(
+            settings(
+                runtime_endpoint=endpoint, allow_kubelet=True, results=str(tmp_path / "file" / "results")
+            )
+        )
+
+
+def test_a_runtime_that_refuses_a_first_look_cannot_be_tested(tmp_path: Path) -> None:
+    with (
+        serve(CriServer(wrong={"fails=Status"})) as endpoint,
+        pytest.raises(CannotTest, match="Status failed with"),
+    ):
+        RunContext.begin(
+            settings(runtime_endpoint=endpoint, allow_kubelet=True, results=str(tmp_path)), keep_results=False
+        )
+
+
+def test_a_run_that_cannot_be_made_known_cannot_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    monkeypatch.setattr("critests.node.places.RUNS", tmp_path / "file" / "runs")
+
+    with pytest.raises(CannotTest, match="lock"):
+        RunContext.begin(settings(results=str(tmp_path)))
