@@ -5,7 +5,6 @@ record and cleans up.
 import contextlib
 import dataclasses
 import os
-import resource
 import signal
 import sys
 import time
@@ -29,10 +28,11 @@ from critests.report.terminal import new_console, print_summary
 from critests.run import conclusion, results, selection
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
+from critests.run.handover import WorkerReport
 from critests.run.options import Settings
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
-from critests.run.session import SESSION, SuiteSession
+from critests.run.session import SESSION
 
 
 class Leader:
@@ -51,7 +51,6 @@ class Leader:
         self.context: RunContext | None = None
         self.progress: Progress | None = None
         self.total = 0
-        self._silent = contextlib.ExitStack()
         self.alone = bool(config.getoption("cri_progress") or config.getoption("cri_list"))
         if config.getoption("cri_progress"):
             self.progress = Progress()
@@ -154,7 +153,7 @@ class Leader:
         """Take what a worker reports at its end."""
         reported = getattr(node, "workeroutput", {}).get("critests")
         if reported:
-            self.gathered.take(reported)
+            self.gathered.take(from_plain(WorkerReport, reported))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
@@ -208,7 +207,7 @@ class Leader:
             self.progress.finished()
         if self.context is None:
             return
-        self.gathered.take(report_of(self.config.stash[SESSION]))
+        self.gathered.take(self.config.stash[SESSION].report())
         problems = self._end_context()
         self.gathered.problems += problems
         record = conclusion.conclude(
@@ -256,26 +255,13 @@ class Leader:
         self._end_context()
 
     def _end_context(self) -> list[str]:
-        context, self._ended = self.context, True
+        context = self.context
         if context is None or context.owned is None:
             return []
         with _undisturbed():
             problems = context.end()
         context.owned = None
         return problems
-
-
-def report_of(session: SuiteSession) -> dict[str, Any]:
-    """Return what one process reports to the leader, as plain data."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    facts = [fact for matrix in session.capabilities for fact in matrix.known()]
-    return {
-        "coverage": session.recorder.coverage.to_json(),
-        "facts": [[fact.name, fact.present, fact.evidence, fact.source] for fact in facts],
-        "cpu_seconds": used.ru_utime + used.ru_stime,
-        "problems": session.problems,
-        "gone": session.gone,
-    }
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -19,13 +19,14 @@ from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.client import EndpointError
 from critests.exit_codes import ExitCode, UsageError
-from critests.leader import Leader, report_of
-from critests.record.codec import to_plain
+from critests.leader import Leader
+from critests.record.codec import from_plain, to_plain
 from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
 from critests.run.classification import RawOutcome, classify, told
 from critests.run.context import RunContext
+from critests.run.handover import HandedToWorker
 from critests.run.options import Settings
 from critests.run.results import Phase, TestProgress
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
@@ -128,7 +129,9 @@ def _begin(config: pytest.Config) -> RunContext:
                     "under -n the leader needs to know the runtime: give --runtime-endpoint or --cri-node",
                     returncode=ExitCode.USAGE,
                 )
-            session.context = RunContext.of_worker(session.settings, handed["critests"])
+            session.context = RunContext.of_worker(
+                session.settings, from_plain(HandedToWorker, handed["critests"])
+            )
             version = session.context.version
             session.rules = conclusion.circumstances(
                 session.settings, version.runtime_name, version.runtime_version
@@ -260,4 +263,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     suite = session.config.stash[SESSION]
     if output is not None and suite.context is not None:
-        output["critests"] = report_of(suite)
+        output["critests"] = to_plain(suite.report())

@@ -6,7 +6,7 @@ import http.client
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from critests.exit_codes import CannotTest
 from critests.images.admin import ADMIN_PREFIX
@@ -29,7 +29,7 @@ def repository_of(run_id: str, image: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RegistryClient:
-    """A handle on a registry: its address and the right to drive it.
+    """A handle on a registry: its address and the right to drive it, from whichever process.
 
     Every method raises `RegistryError` where the registry refuses or cannot be reached.
     """
@@ -37,17 +37,6 @@ class RegistryClient:
     address: str
     """`127.0.0.1:5010`."""
     admin_token: str = field(repr=False)
-
-    def to_json(self) -> dict[str, str]:
-        """Return what `from_json` reads, to hand to another process. It holds a secret: not for files that
-        stay.
-        """
-        return {"address": self.address, "admin_token": self.admin_token}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, str]) -> Self:
-        """Read a handle."""
-        return cls(value["address"], value["admin_token"])
 
     def mint(
         self,

@@ -7,6 +7,7 @@ import typing
 from collections.abc import Hashable, Mapping
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -93,12 +94,14 @@ def _build(hint: object, value: object, where: str) -> object:
 
 
 def _build_scalar(hint: type, value: object, where: str) -> object:
-    """Build an enum member, a number, a string or a boolean."""
+    """Build an enum member, a path, a number, a string or a boolean."""
     if issubclass(hint, Enum):
         try:
             return hint(value)
         except ValueError:
             raise _mismatch(where, "one of " + ", ".join(str(item.value) for item in hint), value) from None
+    if hint is Path and isinstance(value, str):
+        return Path(value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):

@@ -1,5 +1,6 @@
 """What one pytest process holds for the suite."""
 
+import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from critests.record.judgement import Circumstances
 from critests.record.operations import BenchmarkFacts, OperationResult
 from critests.run.context import RunContext
 from critests.run.evidence import RuntimeLog
+from critests.run.handover import WorkerReport
 from critests.run.made_objects import MadeObjects
 from critests.run.options import Settings
 from critests.run.results import TestProgress
@@ -50,6 +52,17 @@ class SuiteSession:
     def log(self) -> RuntimeLog:
         """The runtime's log."""
         return RuntimeLog(self.context.runtime_log if self.context else "")
+
+    def report(self) -> WorkerReport:
+        """Return what this process reports to the leader."""
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        return WorkerReport(
+            coverage=self.recorder.coverage.to_json(),
+            facts=[fact for matrix in self.capabilities for fact in matrix.known()],
+            cpu_seconds=used.ru_utime + used.ru_stime,
+            problems=self.problems,
+            gone=self.gone,
+        )
 
 
 SESSION = pytest.StashKey[SuiteSession]()

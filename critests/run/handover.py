@@ -1,0 +1,78 @@
+"""What the processes of one run hand each other: the leader its run to each worker, each worker its report to
+the leader.
+
+Both travel as plain data, which xdist can carry: `critests.record.codec` writes and reads it.
+"""
+
+import dataclasses
+from dataclasses import dataclass, field
+
+from critests.client import Endpoint
+from critests.images.registry_client import RegistryClient
+from critests.lifecycle.cgroup_parents import CgroupDriver
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.api_level import ProvenLevel
+from critests.record.codec import Json, to_plain
+from critests.record.layout import RunFolder
+from critests.record.run import CapabilityFact
+
+
+@dataclass(kw_only=True)
+class HandedToWorker:
+    """What every process of a run knows of it.
+
+    Attributes:
+        run: its name and label.
+        endpoint: of the runtime service.
+        image_endpoint: of the image service.
+        found_by: where the endpoint came from, in words.
+        version_message: what Version answered at the start, serialised, in hexadecimal.
+        level: the API level that was proven.
+        driver: the runtime's cgroup driver.
+        registry: how to reach the suite's registry; None with --image-prefix or --read-only.
+        folder: where results go.
+        runtime_log: the runtime's log file or systemd unit; empty where none is known.
+        daemon_pid: the process that listens on the endpoint; None where it cannot be seen.
+        facts: what was probed at the start.
+        throwaway: whether the runtime was started for this run.
+    """
+
+    run: RunIdentity
+    endpoint: Endpoint
+    image_endpoint: Endpoint
+    found_by: str
+    version_message: str
+    level: ProvenLevel
+    driver: CgroupDriver
+    registry: RegistryClient | None
+    folder: RunFolder
+    runtime_log: str
+    daemon_pid: int | None
+    facts: list[CapabilityFact]
+    throwaway: bool
+
+    def to_worker(self) -> Json:
+        """Return it as plain data, also of a class with more. It holds the registry's secret: not for files
+        that stay.
+        """
+        mine = {item.name: getattr(self, item.name) for item in dataclasses.fields(HandedToWorker)}
+        return to_plain(HandedToWorker(**mine))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerReport:
+    """What one process reports to the leader when its last test is over.
+
+    Attributes:
+        coverage: counts of calls and of fields, by kind.
+        facts: capabilities that tests asked for, probed by this process.
+        cpu_seconds: processor time of the process.
+        problems: what it could not remove.
+        gone: why the runtime cannot be tested any more; empty while it answers.
+    """
+
+    coverage: dict[str, dict[str, int]]
+    facts: list[CapabilityFact]
+    cpu_seconds: float
+    problems: list[str] = field(default_factory=list)
+    gone: str = ""

@@ -1,0 +1,64 @@
+"""What crosses from process to process arrives as it was."""
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client import Endpoint
+from critests.images.registry_client import RegistryClient
+from critests.lifecycle.cgroup_parents import CgroupDriver
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.api_level import ProvenLevel
+from critests.record.codec import from_plain, to_plain
+from critests.record.layout import RunFolder
+from critests.record.run import CapabilityFact
+from critests.run.context import RunContext
+from critests.run.handover import HandedToWorker, WorkerReport
+from critests.run.options import Settings
+
+VERSION = cri.VersionResponse(version="0.1.0", runtime_name="x", runtime_version="1.2")
+SETTINGS = Settings.read(dict[str, str]().get)
+CONTEXT = RunContext(
+    settings=SETTINGS,
+    run=RunIdentity("1795173190-abcdef"),
+    endpoint=Endpoint.parse("/run/x.sock"),
+    image_endpoint=Endpoint.parse("tcp://127.0.0.1:3735"),
+    found_by="--runtime-endpoint",
+    version_message=VERSION.SerializeToString().hex(),
+    level=ProvenLevel(34, "it answers"),
+    driver=CgroupDriver.SYSTEMD,
+    registry=RegistryClient("127.0.0.1:5010", "secret"),
+    folder=RunFolder(Path("/results/x")),
+    runtime_log="/run/x.log",
+    daemon_pid=7,
+    facts=[CapabilityFact(name="seccomp", present=None, evidence="not said", source="Status")],
+    throwaway=True,
+)
+
+
+@pytest.mark.parametrize(
+    "context", [CONTEXT, replace(CONTEXT, registry=None, daemon_pid=None)], ids=["all there", "without"]
+)
+def test_a_worker_gets_the_run_as_the_leader_has_it(context: RunContext) -> None:
+    plain = json.loads(json.dumps(context.to_worker()))
+
+    arrived = RunContext.of_worker(SETTINGS, from_plain(HandedToWorker, plain))
+
+    assert arrived == context
+    assert arrived.version == VERSION
+    assert set(plain) == {item.name for item in fields(HandedToWorker)}, "what only the leader holds stays"
+
+
+def test_the_leader_gets_the_report_as_the_worker_made_it() -> None:
+    report = WorkerReport(
+        coverage={"rpcs": {"Version": 3}, "request_fields": {}, "response_fields": {}},
+        facts=CONTEXT.facts,
+        cpu_seconds=1.5,
+        problems=["the sandbox abc would not go"],
+        gone="the runtime stopped answering",
+    )
+
+    assert from_plain(WorkerReport, json.loads(json.dumps(to_plain(report)))) == report
