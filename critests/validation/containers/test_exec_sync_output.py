@@ -10,7 +10,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
-from critests.fixtures.containers import WAITING, Containers, shell
+from critests.fixtures.containers import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
@@ -297,7 +297,7 @@ def test_fifty_commands_at_the_same_time_all_succeed(own_runtime: OwnRuntime) ->
 
     Source: ExecSync.
     """
-    container = own_runtime.container(own_runtime.sandbox(), command=shell(WAITING))
+    container = own_runtime.container()
     seconds = MANY_SECONDS * own_runtime.scale
 
     calls = [

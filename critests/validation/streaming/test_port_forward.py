@@ -18,17 +18,14 @@ from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 
 Observe = Callable[[str], None]
 Serve = Callable[..., Container]
 Ending = Callable[[cri.PortForwardRequest], str]
 
-NOBODY = "critests-an-id-that-nobody-has"
-CLOSED_PORT = 7999
 LARGE_BYTES = 4 << 20
-CONNECTIONS = 5
-REQUEST = b"GET /served HTTP/1.0\r\n\r\n"
 NOT_ANSWERED = {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNIMPLEMENTED}
 
 
@@ -40,6 +37,7 @@ def serve(runtime: Runtime, containers: Containers) -> Serve:
 
     def start(port: int, *command: str, in_sandbox: Sandbox | None = None) -> Container:
         server = command or ("nc", "-ll", "-p", str(port), "-e", "cat")
+        # `nc -ll` goes on after its first client; the first process of a container would ignore SIGTERM
         container = containers.running(command=yielding(*server), in_sandbox=in_sandbox)
         runtime.eventually(
             f"a listener at port {port}",
@@ -58,7 +56,7 @@ def ending(streams: Streams) -> Ending:
     def forward(request: cri.PortForwardRequest) -> str:
         try:
             session = streams.forward(request)
-            connection = session.connect(request.port[0], streams.patience)
+            connection = session.connect(request.port[0])
             connection.write(b"hello\n", streams.patience)
             end = connection.finish()
         except grpc.RpcError as error:
@@ -78,7 +76,7 @@ def ending(streams: Streams) -> Ending:
 
 
 @requirement("STR-06/error")
-@pytest.mark.parametrize("sandbox_id", ["", NOBODY], ids=["no id", "an unknown id"])
+@pytest.mark.parametrize("sandbox_id", ["", NO_SUCH_ID], ids=["no id", "an unknown id"])
 def test_port_forward_to_an_unknown_sandbox_fails(ending: Ending, sandbox_id: str) -> None:
     """PortForward for an id that no sandbox has, and for an empty one, MUST fail, at the call or at the
     latest on the stream for errors.
@@ -97,7 +95,7 @@ def test_port_forward_carries_bytes_both_ways(sandbox: Sandbox, serve: Serve, st
     """
     serve(7001)
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7001]))
-    connection = session.connect(7001, streams.patience)
+    connection = session.connect(7001)
 
     connection.write(bytes(range(256)))
 
@@ -114,16 +112,16 @@ def test_port_forward_of_many_connections_at_once(sandbox: Sandbox, serve: Serve
     """
     serve(7002)
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7002]))
-    together = [session.connect(7002, streams.patience) for _ in range(CONNECTIONS)]
+    together = [session.connect(7002) for _ in range(5)]
 
     for number, connection in enumerate(together):
         connection.write(b"connection %d\n" % number)
 
     echoes = [connection.read_until(b"\n") for connection in together]
-    assert echoes == [b"connection %d\n" % number for number in range(CONNECTIONS)]
+    assert echoes == [b"connection %d\n" % number for number in range(5)]
     for connection in together:
         connection.close()
-    later = session.connect(7002, streams.patience)
+    later = session.connect(7002)
     later.write(b"later\n")
     assert later.read_until(b"\n") == b"later\n"
 
@@ -139,7 +137,7 @@ def test_port_forward_of_several_ports(sandbox: Sandbox, serve: Serve, streams: 
         serve(port, "nc", "-ll", "-p", str(port), "-e", "echo", f"this is {port}")
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=ports))
 
-    answers = [session.connect(port, streams.patience).read_until(b"\n") for port in ports]
+    answers = [session.connect(port).read_until(b"\n") for port in ports]
 
     assert answers == [b"this is 7003\n", b"this is 7013\n"]
 
@@ -154,11 +152,9 @@ def test_port_forward_reaches_what_listens_on_loopback_only(
     """
     server = serve(7004, "httpd", "-f", "-p", "127.0.0.1:7004", "-h", "/home")
     assert server.exec("sh", "-c", "echo the page > /home/served").exit_code == 0
-    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7004])).connect(
-        7004, streams.patience
-    )
+    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7004])).connect(7004)
 
-    connection.write(REQUEST)
+    connection.write(b"GET /served HTTP/1.0\r\n\r\n")
 
     assert connection.read_until(b"the page\n").startswith(b"HTTP/1.")
 
@@ -173,9 +169,7 @@ def test_port_forward_to_a_pod_on_the_nodes_network(sandboxes: Sandboxes, stream
     pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[port])).connect(
-            port, streams.patience
-        )
+        connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[port])).connect(port)
 
         connection.write(b"hello\n")
 
@@ -194,13 +188,13 @@ def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, s
     Source: PortForward; the sub-protocol portforward.k8s.io.
     """
     serve(7007)
-    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[CLOSED_PORT, 7007]))
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7999, 7007]))
 
-    refused = session.connect(CLOSED_PORT, streams.patience)
+    refused = session.connect(7999)
 
     assert refused.read_error_until(lambda seen: len(seen) > 0)
     refused.close()
-    other = session.connect(7007, streams.patience)
+    other = session.connect(7007)
     other.write(b"hello\n")
     assert other.read_until(b"\n") == b"hello\n"
 
@@ -213,9 +207,7 @@ def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, streams: St
     """
     serve(7009)
     sent = b"".join(number.to_bytes(4, "big") for number in range(LARGE_BYTES // 4))
-    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7009])).connect(
-        7009, streams.patience
-    )
+    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7009])).connect(7009)
 
     connection.write(sent, 3 * streams.patience)
 
@@ -248,9 +240,8 @@ def test_port_forward_does_not_delay_removal(
     Source: StopPodSandbox, RemovePodSandbox, PortForward.
     """
     serve(7014, in_sandbox=own_sandbox)
-    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[7014])).connect(
-        7014, streams.patience
-    )
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[7014]))
+    connection = session.connect(7014)
     connection.write(b"hello\n")
     connection.read_until(b"\n")
 
