@@ -2,31 +2,23 @@
 
 import contextlib
 import random
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
+from critests.benchmark.measuring.closed_loop import Team
 from critests.benchmark.measuring.headline import measured_clock
 from critests.benchmark.measuring.meter import Meter, merged
 from critests.benchmark.measuring.quiet import quiet
 from critests.benchmark.measuring.results import result_of
-from critests.benchmark.measuring.sampling import (
-    FAILURES_IN_A_ROW,
-    Cycle,
-    Lane,
-    Tally,
-    Workload,
-    mark_warm_up,
-    sample,
-)
+from critests.benchmark.measuring.sampling import Lane, Tally, Workload, mark_warm_up, sample
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.profiles import SCENARIOS, Scenario
 from critests.client import Deadlines
 from critests.record.operations import OperationResult
-from critests.record.samples import HIGHER, PER_SECOND, Series
+from critests.record.samples import Series
 from critests.run.marks import SCENARIO
 from critests.statistics import Plan
 
@@ -37,10 +29,6 @@ WHOLE_CYCLE = "what it cost the runtime is that of the whole cycle, with its oth
 LONGEST_OVERTIME = 2.0
 """How many times its time all windows may take: each ends with the cycles that are under way, which on a slow
 runtime outlast it.
-"""
-ALLOWED_LATENESS_SECONDS = 90.0
-"""For cycles that are under way when a window ends: longer than any timed call may take but
-StopContainer's.
 """
 
 
@@ -372,78 +360,3 @@ class Bench:
             ),
             None,
         )
-
-
-class Team:
-    """Workers of one side, each with a cycle and a meter of its own.
-
-    Attributes:
-        meters: of the workers.
-        rates: keeps the throughput.
-        tally: how all cycles ended.
-        given_up: why there is no point in another window; empty where there is.
-    """
-
-    def __init__(self, cycles: Sequence[Cycle], meters: Sequence[Meter], rates: Meter) -> None:
-        self.meters = list(meters)
-        self.rates = rates
-        self.tally = Tally()
-        self.given_up = ""
-        self._cycles = list(cycles)
-
-    def run(self, seconds: float, block: int, operation: str) -> None:
-        """Work for one window and keep its throughput."""
-        start, end = threading.Event(), [0.0]
-        spans: list[list[tuple[float, float]]] = [[] for _ in self._cycles]
-        tallies = [Tally() for _ in self._cycles]
-        threads = [
-            threading.Thread(
-                target=self._work,
-                args=(number, block, start, end, spans[number], tallies[number]),
-                daemon=True,
-            )
-            for number in range(len(self._cycles))
-        ]
-        for thread in threads:
-            thread.start()
-        begin = time.perf_counter()
-        end[0] = begin + seconds
-        start.set()
-        for thread in threads:
-            thread.join(max(0.0, end[0] + ALLOWED_LATENESS_SECONDS - time.perf_counter()))
-        for tally in tallies:
-            self.tally.add(tally)
-        done = sum(share_within(span, begin, end[0]) for own in spans for span in own)
-        self.rates.block = block
-        if done:
-            self.rates.keep(operation, done / seconds, begin, unit=PER_SECOND, better=HIGHER)
-        stuck = sum(thread.is_alive() for thread in threads)
-        if stuck:
-            self.given_up = (
-                f"{stuck} of {len(threads)} cycles did not end within {ALLOWED_LATENESS_SECONDS:g} s"
-            )
-        elif all(tally.hopeless for tally in tallies):
-            self.given_up = f"all cycles failed: {self.tally.latest}"
-
-    def _work(
-        self,
-        number: int,
-        block: int,
-        start: threading.Event,
-        end: list[float],
-        spans: list[tuple[float, float]],
-        tally: Tally,
-    ) -> None:
-        meter, cycle = self.meters[number], self._cycles[number]
-        meter.block = block
-        start.wait()
-        while (begin := time.perf_counter()) < end[0] and tally.in_a_row < FAILURES_IN_A_ROW:
-            if tally.attempt(cycle, meter) == "OK":
-                spans.append((begin, time.perf_counter()))
-
-
-def share_within(span: tuple[float, float], begin: float, end: float) -> float:
-    """Return which share of a span of time lies within a window."""
-    first, last = span
-    overlap = min(last, end) - max(first, begin)
-    return max(0.0, overlap / (last - first)) if last > first else 0.0

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench import share_within
+from critests.benchmark.measuring.closed_loop import share_within
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Tally
 from tests.benchmark.fakes import answering, bench, doing

@@ -17,12 +17,10 @@ from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
 from critests.benchmark.floors.null_server import messages
+from critests.benchmark.floors.null_server.wire import PLACEHOLDER, Template, chunks, identity_in, repeated
 
 Answer: TypeAlias = Callable[[bytes], bytes]
 Stream: TypeAlias = Callable[[bytes], Iterable[bytes]]
-
-_UID_HEADER_BYTES: Final = 2
-
 
 _EVENTS: Final = (
     cri.CONTAINER_CREATED_EVENT,
@@ -49,17 +47,6 @@ class _Made:
     state: int
     parent: bytes = b""
     children: list[bytes] = field(default_factory=list)
-
-
-class _Template:
-    """A serialised answer with a gap for an id of 64 characters."""
-
-    def __init__(self, message: Message) -> None:
-        self._around = message.SerializeToString().split(messages.PLACEHOLDER.encode())
-
-    def of(self, identity: bytes) -> bytes:
-        """Return the answer about an id; one of another length has no place in it."""
-        return identity.join(self._around)
 
 
 class NullAnswers:
@@ -100,7 +87,7 @@ class NullAnswers:
             messages.pod_metrics(identity.decode()) for identity in self._sandboxes
         ]
         self.unary: dict[str, Answer] = {
-            **self._about_the_runtime(exec_bytes),
+            **{rpc: _always(message) for rpc, message in messages.fixed(exec_bytes).items()},
             **self._about_sandboxes(),
             **self._about_containers(),
             **self._about_images(),
@@ -115,16 +102,16 @@ class NullAnswers:
         }
 
     def _prepare_states(self) -> None:
-        self._sandbox_status: dict[int, _Template] = {
-            state: _Template(cri.PodSandboxStatusResponse(status=messages.sandbox_status(state)))
+        self._sandbox_status: dict[int, Template] = {
+            state: Template(cri.PodSandboxStatusResponse(status=messages.sandbox_status(state)))
             for state in (cri.SANDBOX_READY, cri.SANDBOX_NOTREADY)
         }
         states = (cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED)
-        self._container_status: dict[int, _Template] = {
-            state: _Template(cri.ContainerStatusResponse(status=messages.container_status(state)))
+        self._container_status: dict[int, Template] = {
+            state: Template(cri.ContainerStatusResponse(status=messages.container_status(state)))
             for state in states
         }
-        self._events = {kind: _Template(messages.event(kind)) for kind in _EVENTS}
+        self._events = {kind: Template(messages.event(kind)) for kind in _EVENTS}
 
     def _hold(self, number: int) -> None:
         """Put in a sandbox, a container and an image."""
@@ -142,45 +129,12 @@ class NullAnswers:
         self._containers[identity].state = cri.CONTAINER_RUNNING
         self._images[name] = messages.image(name)
 
-    def _about_the_runtime(self, exec_bytes: int) -> dict[str, Answer]:
-        conditions = [
-            cri.RuntimeCondition(type=name, status=True) for name in ("RuntimeReady", "NetworkReady")
-        ]
-        url = "http://127.0.0.1:1/{}/token"
-        plain: dict[str, Message] = {
-            "Version": cri.VersionResponse(
-                version="0.1.0", runtime_name=messages.NAME, runtime_version="1.0.0", runtime_api_version="v1"
-            ),
-            "Status": cri.StatusResponse(
-                status=cri.RuntimeStatus(conditions=conditions),
-                runtime_handlers=[cri.RuntimeHandler(name="")],
-            ),
-            "RuntimeConfig": cri.RuntimeConfigResponse(
-                linux=cri.LinuxRuntimeConfiguration(cgroup_driver=cri.CGROUPFS)
-            ),
-            "UpdateRuntimeConfig": cri.UpdateRuntimeConfigResponse(),
-            "ExecSync": cri.ExecSyncResponse(stdout=b"x" * exec_bytes),
-            "Exec": cri.ExecResponse(url=url.format("exec")),
-            "Attach": cri.AttachResponse(url=url.format("attach")),
-            "PortForward": cri.PortForwardResponse(url=url.format("portforward")),
-            "UpdatePodSandboxResources": cri.UpdatePodSandboxResourcesResponse(),
-            "UpdateContainerResources": cri.UpdateContainerResourcesResponse(),
-            "ReopenContainerLog": cri.ReopenContainerLogResponse(),
-            "CheckpointContainer": cri.CheckpointContainerResponse(),
-            "CheckpointPod": cri.CheckpointPodResponse(),
-            "ListMetricDescriptors": cri.ListMetricDescriptorsResponse(
-                descriptors=[cri.MetricDescriptor(name="held")]
-            ),
-            "ImageFsInfo": cri.ImageFsInfoResponse(image_filesystems=[messages.filesystem()]),
-        }
-        return {name: _always(message) for name, message in plain.items()}
-
     def _about_sandboxes(self) -> dict[str, Answer]:
-        ran = _Template(cri.RunPodSandboxResponse(pod_sandbox_id=messages.PLACEHOLDER))
-        restored = _Template(cri.RestorePodResponse(pod_sandbox_id=messages.PLACEHOLDER))
-        stats = _Template(cri.PodSandboxStatsResponse(stats=messages.pod_stats(messages.PLACEHOLDER)))
-        stats_list = messages.repeated(self._pod_stats)
-        metrics_list = messages.repeated(self._pod_metrics)
+        ran = Template(cri.RunPodSandboxResponse(pod_sandbox_id=PLACEHOLDER))
+        restored = Template(cri.RestorePodResponse(pod_sandbox_id=PLACEHOLDER))
+        stats = Template(cri.PodSandboxStatsResponse(stats=messages.pod_stats(PLACEHOLDER)))
+        stats_list = repeated(self._pod_stats)
+        metrics_list = repeated(self._pod_metrics)
         return {
             "RunPodSandbox": lambda raw: ran.of(self._run(raw)),
             "RestorePod": lambda _: restored.of(self._run(b"")),
@@ -188,15 +142,15 @@ class NullAnswers:
             "RemovePodSandbox": self._remove_sandbox,
             "PodSandboxStatus": self._status_of_sandbox,
             "ListPodSandbox": lambda raw: self._list("sandboxes", self._sandbox_items, raw),
-            "PodSandboxStats": lambda raw: stats.of(_identity(raw)),
+            "PodSandboxStats": lambda raw: stats.of(identity_in(raw)),
             "ListPodSandboxStats": lambda _: stats_list,
             "ListPodSandboxMetrics": lambda _: metrics_list,
         }
 
     def _about_containers(self) -> dict[str, Answer]:
-        created = _Template(cri.CreateContainerResponse(container_id=messages.PLACEHOLDER))
-        stats = _Template(cri.ContainerStatsResponse(stats=messages.container_stats(messages.PLACEHOLDER)))
-        stats_list = messages.repeated(self._stats)
+        created = Template(cri.CreateContainerResponse(container_id=PLACEHOLDER))
+        stats = Template(cri.ContainerStatsResponse(stats=messages.container_stats(PLACEHOLDER)))
+        stats_list = repeated(self._stats)
         return {
             "CreateContainer": lambda raw: created.of(self._create(raw)),
             "StartContainer": self._start,
@@ -204,7 +158,7 @@ class NullAnswers:
             "RemoveContainer": self._remove,
             "ContainerStatus": self._status_of_container,
             "ListContainers": lambda raw: self._list("containers", self._container_items, raw),
-            "ContainerStats": lambda raw: stats.of(_identity(raw)),
+            "ContainerStats": lambda raw: stats.of(identity_in(raw)),
             "ListContainerStats": lambda _: stats_list,
         }
 
@@ -227,10 +181,10 @@ class NullAnswers:
     def _stream(self, kind: str, items: Callable[[bytes], list[Message]], raw: bytes) -> list[bytes]:
         """Return the messages of a list; without a filter they are kept until something changes."""
         if raw:
-            return messages.chunks(items(raw))
+            return chunks(items(raw))
         answer = self._lists.get(kind)
         if answer is None:
-            answer = self._lists[kind] = messages.chunks(items(raw))
+            answer = self._lists[kind] = chunks(items(raw))
         return answer
 
     def _run(self, raw: bytes) -> bytes:
@@ -240,7 +194,7 @@ class NullAnswers:
         return identity
 
     def _stop_sandbox(self, raw: bytes) -> bytes:
-        sandbox = self._sandboxes.get(_identity(raw))
+        sandbox = self._sandboxes.get(identity_in(raw))
         if sandbox is not None:
             for container in sandbox.children:
                 self._exit(container)
@@ -249,7 +203,7 @@ class NullAnswers:
         return b""
 
     def _remove_sandbox(self, raw: bytes) -> bytes:
-        sandbox = self._sandboxes.pop(_identity(raw), None)
+        sandbox = self._sandboxes.pop(identity_in(raw), None)
         if sandbox is not None:
             for container in list(sandbox.children):
                 self._forget(container)
@@ -257,7 +211,7 @@ class NullAnswers:
         return b""
 
     def _status_of_sandbox(self, raw: bytes) -> bytes:
-        identity = _identity(raw)
+        identity = identity_in(raw)
         sandbox = self._sandboxes.get(identity)
         if sandbox is None:
             raise Refused(grpc.StatusCode.NOT_FOUND, f"no sandbox {identity.decode(errors='replace')!r}")
@@ -282,7 +236,7 @@ class NullAnswers:
         return items
 
     def _create(self, raw: bytes) -> bytes:
-        sandbox_id = _identity(raw)
+        sandbox_id = identity_in(raw)
         sandbox = self._sandboxes.get(sandbox_id)
         if sandbox is None:
             raise Refused(grpc.StatusCode.NOT_FOUND, f"no sandbox {sandbox_id.decode(errors='replace')!r}")
@@ -300,7 +254,7 @@ class NullAnswers:
                 tell(event)
 
     def _start(self, raw: bytes) -> bytes:
-        identity = _identity(raw)
+        identity = identity_in(raw)
         container = self._containers.get(identity)
         if container is None:
             raise Refused(grpc.StatusCode.NOT_FOUND, f"no container {identity.decode(errors='replace')!r}")
@@ -309,7 +263,7 @@ class NullAnswers:
         return b""
 
     def _stop(self, raw: bytes) -> bytes:
-        self._exit(_identity(raw))
+        self._exit(identity_in(raw))
         return b""
 
     def _exit(self, identity: bytes) -> None:
@@ -319,7 +273,7 @@ class NullAnswers:
             self._changed(identity, cri.CONTAINER_STOPPED_EVENT)
 
     def _remove(self, raw: bytes) -> bytes:
-        identity = _identity(raw)
+        identity = identity_in(raw)
         container = self._containers.get(identity)
         if container is not None:
             self._forget(identity)
@@ -334,7 +288,7 @@ class NullAnswers:
             self._changed(identity, cri.CONTAINER_DELETED_EVENT)
 
     def _status_of_container(self, raw: bytes) -> bytes:
-        identity = _identity(raw)
+        identity = identity_in(raw)
         container = self._containers.get(identity)
         if container is None:
             raise Refused(grpc.StatusCode.NOT_FOUND, f"no container {identity.decode(errors='replace')!r}")
@@ -394,25 +348,6 @@ class NullAnswers:
         return [image for name, image in self._images.items() if wanted in {"", name, image.id}]
 
 
-def _identity(raw: bytes) -> bytes:
-    """Return the first field of a request, which is the id in every request that names a sandbox or
-    container.
-    """
-    if raw[:1] != bytes([messages.FIRST_FIELD]) or raw[1] > messages.LONGEST_SHORT:
-        return b""
-    return raw[_UID_HEADER_BYTES : _UID_HEADER_BYTES + raw[1]]
-
-
-def _always(message: Message) -> Answer:
-    answer = message.SerializeToString()
-    return lambda _: answer
-
-
-def _always_stream(items: list[Message]) -> Stream:
-    answer = messages.chunks(items)
-    return lambda _: answer
-
-
 def _passes(
     wanted: "cri.PodSandboxFilter | cri.ContainerFilter",
     identity: bytes,
@@ -425,3 +360,13 @@ def _passes(
         return False
     # a map of texts
     return all(labels.get(key) == value for key, value in wanted.label_selector.items())  # type: ignore[union-attr]  # see above
+
+
+def _always(message: Message) -> Answer:
+    answer = message.SerializeToString()
+    return lambda _: answer
+
+
+def _always_stream(items: list[Message]) -> Stream:
+    answer = chunks(items)
+    return lambda _: answer

@@ -1,24 +1,18 @@
 """The messages that the null server answers with, each as plausible as a real one and always the same."""
 
 import hashlib
-from collections.abc import Iterable
 from typing import Final
 
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
+from critests.benchmark.floors.null_server.wire import PLACEHOLDER
 
 NAME: Final = "null"
 """The name that Version reports."""
 CREATED_AT: Final = 1_700_000_000_000_000_000
 """Nanoseconds; every time of day that an answer holds, as nothing here looks at a clock."""
-PLACEHOLDER: Final = "f" * 64
-"""Stands where the id of a sandbox or container goes."""
 DIGEST: Final = "sha256:" + "0" * 64
-_STREAM_CHUNK: Final = 100
-"""Entries in one message of a streaming list."""
-FIRST_FIELD: Final = 0x0A  # field 1, length-delimited
-LONGEST_SHORT: Final = 0x7F  # what a length of one byte can say
 
 
 def sandbox_status(state: "cri.PodSandboxState") -> cri.PodSandboxStatus:
@@ -120,24 +114,33 @@ def image(name: str) -> cri.Image:
     )
 
 
-def repeated(items: Iterable[Message]) -> bytes:
-    """Return a message whose field 1 holds the items, as every answer of a list does."""
-    parts: list[bytes] = []
-    for item in items:
-        content = item.SerializeToString()
-        parts += [bytes([FIRST_FIELD]), _varint(len(content)), content]
-    return b"".join(parts)
-
-
-def _varint(number: int) -> bytes:
-    digits = bytearray()
-    while number > LONGEST_SHORT:
-        digits.append(number & LONGEST_SHORT | 0x80)
-        number >>= 7
-    digits.append(number)
-    return bytes(digits)
-
-
-def chunks(items: list[Message]) -> list[bytes]:
-    """Return what a streaming list sends."""
-    return [repeated(items[start : start + _STREAM_CHUNK]) for start in range(0, len(items), _STREAM_CHUNK)]
+def fixed(exec_bytes: int) -> dict[str, Message]:
+    """Return the answers that no request changes, by RPC; ExecSync's has so many bytes on standard output."""
+    conditions = [cri.RuntimeCondition(type=name, status=True) for name in ("RuntimeReady", "NetworkReady")]
+    url = "http://127.0.0.1:1/{}/token"
+    return {
+        "Version": cri.VersionResponse(
+            version="0.1.0", runtime_name=NAME, runtime_version="1.0.0", runtime_api_version="v1"
+        ),
+        "Status": cri.StatusResponse(
+            status=cri.RuntimeStatus(conditions=conditions),
+            runtime_handlers=[cri.RuntimeHandler(name="")],
+        ),
+        "RuntimeConfig": cri.RuntimeConfigResponse(
+            linux=cri.LinuxRuntimeConfiguration(cgroup_driver=cri.CGROUPFS)
+        ),
+        "UpdateRuntimeConfig": cri.UpdateRuntimeConfigResponse(),
+        "ExecSync": cri.ExecSyncResponse(stdout=b"x" * exec_bytes),
+        "Exec": cri.ExecResponse(url=url.format("exec")),
+        "Attach": cri.AttachResponse(url=url.format("attach")),
+        "PortForward": cri.PortForwardResponse(url=url.format("portforward")),
+        "UpdatePodSandboxResources": cri.UpdatePodSandboxResourcesResponse(),
+        "UpdateContainerResources": cri.UpdateContainerResourcesResponse(),
+        "ReopenContainerLog": cri.ReopenContainerLogResponse(),
+        "CheckpointContainer": cri.CheckpointContainerResponse(),
+        "CheckpointPod": cri.CheckpointPodResponse(),
+        "ListMetricDescriptors": cri.ListMetricDescriptorsResponse(
+            descriptors=[cri.MetricDescriptor(name="held")]
+        ),
+        "ImageFsInfo": cri.ImageFsInfoResponse(image_filesystems=[filesystem()]),
+    }
