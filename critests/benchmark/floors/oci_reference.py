@@ -1,28 +1,18 @@
 """The bare OCI runtime doing create, start, kill and delete of one bundle: what a CRI runtime cannot do
 without.
 
-The bundle is what containerd hands to its OCI runtime for an unprivileged container of a pod: PID and mount
-namespace of its own (and a cgroup namespace under cgroup v2), network, IPC and UTS namespace joined by path,
-the mounts of a pod's container with its four bind mounts, masked and read-only paths, the fourteen default
-capabilities, a device policy of "deny" and CPU shares, no seccomp profile, no terminal. The process is the
-test images' `pause`, which waits and exits on SIGTERM.
-
 Left out is what the daemon or its shim does around it: snapshot and overlay mount, the network, pipes for the
 log, events. Each step is timed from outside, the start of the runtime's process included, as a shim sees it.
 The step `kill` ends when the container's process is dead. What the steps did is looked at between the timed
 windows.
 """
 
-import ctypes
-import io
 import itertools
-import json
 import os
 import select
 import shutil
 import signal
 import subprocess
-import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,17 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from critests.images.oci import Entry, archive
-from critests.images.platforms import machine_architecture
-from critests.images.programs import program
-from critests.images.rootfs import find_busybox, root_entries
-from critests.lifecycle.requests import (
-    BEST_EFFORT_CPU_SHARES,
-    BEST_EFFORT_OOM_SCORE,
-    MASKED_PATHS,
-    READONLY_PATHS,
-)
-from critests.node.cgroups import cgroup_facts
+from critests.benchmark.floors.oci_bundle import JOINED, PROCESS, own_namespaces, write_bundle
 from critests.node.places import remove_empty
 from critests.node.remains import cgroup_hierarchies, remove_cgroups, unmount_below
 
@@ -51,16 +31,9 @@ CYCLE: Final = "cycle"
 
 _FOLDER: Final = "oci-reference"
 _CONTAINER: Final = "container"
-_PROCESS: Final = "/bin/pause"
-_CAPABILITY_NAMES: Final = (
-    "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT"
-    " KILL AUDIT_WRITE"
-)
 _STEP_SECONDS: Final = 30.0
 _DEATH_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.002
-_JOINED: Final = {"network": ("net", 0x40000000), "ipc": ("ipc", 0x08000000), "uts": ("uts", 0x04000000)}
-"""Namespace of the configuration to its file in /proc and its flag of clone(2)."""
 
 
 class OciReferenceFailed(Exception):
@@ -102,8 +75,8 @@ class OciReference:
             raise OciReferenceFailed("the bare OCI runtime can only be measured by root")
         self._folder.mkdir(parents=True)
         try:
-            self._namespaces = _own_namespaces()
-            self._write_bundle()
+            self._namespaces = self._own_namespaces()
+            write_bundle(self._bundle, self._namespaces, f"{self._cgroup}/{_CONTAINER}")
         except BaseException:
             self.close()
             raise
@@ -113,6 +86,14 @@ class OciReference:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @staticmethod
+    def _own_namespaces() -> dict[str, int]:
+        try:
+            return own_namespaces()
+        except OSError as error:
+            msg = f"no namespaces for the reference container: {error.strerror}"
+            raise OciReferenceFailed(msg) from error
 
     def cycle(self) -> dict[str, float]:
         """Create, start, kill and delete one container.
@@ -249,7 +230,7 @@ class OciReference:
         were asked for.
         """
         end = time.monotonic() + self.look_seconds
-        while (seen := _command(pid)) != _PROCESS or not _waits(pid):
+        while (seen := _command(pid)) != PROCESS or not _waits(pid):
             if time.monotonic() > end:
                 raise OciReferenceFailed(
                     f"{self.binary.name} started a container, but its process {pid} is {seen or 'gone'}"
@@ -257,7 +238,7 @@ class OciReference:
             time.sleep(_LOOK_SECONDS)
         spaces = Path(f"/proc/{pid}/ns")
         for name, descriptor in self._namespaces.items():
-            if (spaces / _JOINED[name][0]).stat().st_ino != os.fstat(descriptor).st_ino:
+            if (spaces / JOINED[name][0]).stat().st_ino != os.fstat(descriptor).st_ino:
                 raise OciReferenceFailed(f"{self.binary.name} did not join the {name} namespace")
         if (spaces / "mnt").stat().st_ino == Path("/proc/self/ns/mnt").stat().st_ino:
             raise OciReferenceFailed(f"{self.binary.name} made no mount namespace")
@@ -268,73 +249,6 @@ class OciReference:
             raise OciReferenceFailed(
                 f"{self.binary.name} deleted a container and left {', '.join(map(str, left))}"
             )
-
-    def _write_bundle(self) -> None:
-        architecture = machine_architecture()
-        entries = [
-            *root_entries(find_busybox(architecture)),
-            Entry(_PROCESS[1:], program("pause", architecture), mode=0o755),
-        ]
-        with tarfile.open(fileobj=io.BytesIO(archive(entries))) as layer:
-            layer.extractall(self._bundle / "rootfs", filter="tar")
-        for name in ("hostname", "hosts", "resolv.conf"):
-            (self._bundle / name).write_text(f"# {name} of the reference\n", encoding="utf-8")
-        (self._bundle / "shm").mkdir()
-        (self._bundle / "config.json").write_text(json.dumps(self._config()), encoding="utf-8")
-
-    def _config(self) -> dict[str, object]:
-        joined = [
-            {"type": name, "path": f"/proc/{os.getpid()}/fd/{number}"}
-            for name, number in self._namespaces.items()
-        ]
-        own = ["pid", "mount", *(["cgroup"] if cgroup_facts().version == 2 else [])]
-        return {
-            "ociVersion": "1.0.2",
-            "process": {
-                "user": {"uid": 0, "gid": 0, "additionalGids": [0]},
-                "args": [_PROCESS],
-                "env": [
-                    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                    "HOSTNAME=reference",
-                ],
-                "cwd": "/",
-                "capabilities": {
-                    kind: [f"CAP_{name}" for name in _CAPABILITY_NAMES.split()]
-                    for kind in ("bounding", "effective", "permitted")
-                },
-                "oomScoreAdj": BEST_EFFORT_OOM_SCORE,
-            },
-            "root": {"path": "rootfs"},
-            "mounts": [*_MOUNTS, *self._bind_mounts()],
-            "linux": {
-                "resources": {
-                    "devices": [{"allow": False, "access": "rwm"}],
-                    "memory": {},
-                    "cpu": {"shares": BEST_EFFORT_CPU_SHARES},
-                },
-                "cgroupsPath": f"/{self._cgroup}/{_CONTAINER}",
-                "namespaces": [*({"type": name} for name in own), *joined],
-                "maskedPaths": list(MASKED_PATHS),
-                "readonlyPaths": list(READONLY_PATHS),
-            },
-        }
-
-    def _bind_mounts(self) -> list[dict[str, object]]:
-        places = {
-            "hostname": "/etc/hostname",
-            "hosts": "/etc/hosts",
-            "resolv.conf": "/etc/resolv.conf",
-            "shm": "/dev/shm",  # noqa: S108 - a path in the container
-        }
-        return [
-            {
-                "destination": place,
-                "type": "bind",
-                "source": str(self._bundle / name),
-                "options": ["rbind", "rprivate", "rw"],
-            }
-            for name, place in places.items()
-        ]
 
 
 def measure(binary: Path, rounds: int, directory: Path, run_id: str) -> dict[str, list[float]]:
@@ -378,45 +292,6 @@ def remove_left_behind(run_id: str) -> list[str]:
     for top in found:
         remove_empty(top.parent, up_to=top.parent.parent)
     return left
-
-
-def _mount(destination: str, kind: str, *options: str) -> dict[str, object]:
-    return {"destination": destination, "type": kind, "source": kind, "options": list(options)}
-
-
-_MOUNTS: Final = (
-    _mount("/proc", "proc", "nosuid", "noexec", "nodev"),
-    _mount("/dev", "tmpfs", "nosuid", "strictatime", "mode=755", "size=65536k"),
-    _mount("/dev/pts", "devpts", "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"),
-    _mount("/dev/mqueue", "mqueue", "nosuid", "noexec", "nodev"),
-    _mount("/sys", "sysfs", "nosuid", "noexec", "nodev", "ro"),
-    _mount("/sys/fs/cgroup", "cgroup", "nosuid", "noexec", "nodev", "relatime", "ro"),
-)
-
-
-def _own_namespaces() -> dict[str, int]:
-    """Return descriptors of fresh namespaces, which live as long as the descriptors do: nothing has to be
-    removed after a crash.
-    """
-    found: dict[str, int] = {}
-    failed: list[str] = []
-
-    def unshare() -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.unshare(sum(flag for _, flag in _JOINED.values())) != 0:
-            failed.append(os.strerror(ctypes.get_errno()))
-            return
-        for name, (file, _) in _JOINED.items():
-            found[name] = os.open(f"/proc/thread-self/ns/{file}", os.O_RDONLY | os.O_CLOEXEC)
-
-    thread = threading.Thread(
-        target=unshare
-    )  # namespaces of a thread that ends: this process stays where it is
-    thread.start()
-    thread.join()
-    if failed:
-        raise OciReferenceFailed(f"no namespaces for the reference container: {failed[0]}")
-    return found
 
 
 def _wait_dead(process: int, pid: int) -> None:

@@ -211,10 +211,7 @@ class NullAnswers:
         return b""
 
     def _status_of_sandbox(self, raw: bytes) -> bytes:
-        identity = identity_in(raw)
-        sandbox = self._sandboxes.get(identity)
-        if sandbox is None:
-            raise Refused(grpc.StatusCode.NOT_FOUND, f"no sandbox {identity.decode(errors='replace')!r}")
+        identity, sandbox = _named_in(raw, self._sandboxes, "sandbox")
         return self._sandbox_status[sandbox.state].of(identity)
 
     def _sandbox_items(self, raw: bytes) -> list[Message]:
@@ -236,10 +233,7 @@ class NullAnswers:
         return items
 
     def _create(self, raw: bytes) -> bytes:
-        sandbox_id = identity_in(raw)
-        sandbox = self._sandboxes.get(sandbox_id)
-        if sandbox is None:
-            raise Refused(grpc.StatusCode.NOT_FOUND, f"no sandbox {sandbox_id.decode(errors='replace')!r}")
+        sandbox_id, sandbox = _named_in(raw, self._sandboxes, "sandbox")
         identity = self._new_id()
         self._containers[identity] = _Made(raw, cri.CONTAINER_CREATED, sandbox_id)
         sandbox.children.append(identity)
@@ -254,10 +248,7 @@ class NullAnswers:
                 tell(event)
 
     def _start(self, raw: bytes) -> bytes:
-        identity = identity_in(raw)
-        container = self._containers.get(identity)
-        if container is None:
-            raise Refused(grpc.StatusCode.NOT_FOUND, f"no container {identity.decode(errors='replace')!r}")
+        identity, container = _named_in(raw, self._containers, "container")
         container.state = cri.CONTAINER_RUNNING
         self._changed(identity, cri.CONTAINER_STARTED_EVENT)
         return b""
@@ -288,10 +279,7 @@ class NullAnswers:
             self._changed(identity, cri.CONTAINER_DELETED_EVENT)
 
     def _status_of_container(self, raw: bytes) -> bytes:
-        identity = identity_in(raw)
-        container = self._containers.get(identity)
-        if container is None:
-            raise Refused(grpc.StatusCode.NOT_FOUND, f"no container {identity.decode(errors='replace')!r}")
+        identity, container = _named_in(raw, self._containers, "container")
         return self._container_status[container.state].of(identity)
 
     def _container_items(self, raw: bytes) -> list[Message]:
@@ -346,6 +334,15 @@ class NullAnswers:
     def _image_items(self, raw: bytes) -> list[Message]:
         wanted = cri.ListImagesRequest.FromString(raw).filter.image.image
         return [image for name, image in self._images.items() if wanted in {"", name, image.id}]
+
+
+def _named_in(raw: bytes, made: dict[bytes, _Made], kind: str) -> tuple[bytes, _Made]:
+    """Return what a request names, with its id."""
+    identity = identity_in(raw)
+    found = made.get(identity)
+    if found is None:
+        raise Refused(grpc.StatusCode.NOT_FOUND, f"no {kind} {identity.decode(errors='replace')!r}")
+    return identity, found
 
 
 def _passes(
