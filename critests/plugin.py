@@ -181,10 +181,11 @@ def pytest_runtest_makereport(
         return report
     session = item.config.stash[SESSION]
     phase = course.phases[call.when] = Phase(seconds=call.duration)
+    level = session.context.level if session.context else None
     if call.excinfo is not None and not isinstance(
         call.excinfo.value, KeyboardInterrupt | pytest.exit.Exception
     ):
-        phase.raw = classify(call.excinfo.value, call.when)
+        phase.raw = classify(call.excinfo.value, call.when, results.known_minor(session.settings, level))
         phase.error = told(call.excinfo.value)
         phase.text = report.longreprtext
         if phase.raw.lost or session.gone:
@@ -206,7 +207,6 @@ def pytest_runtest_makereport(
                     session.log,
                     course.log_position,
                 )
-    level = session.context.level if session.context else None
     worker = (_worker_input(item.config) or {}).get("workerid", "")
     result = results.of_item(item, course, session.settings, level, worker)
     if phase.raw is not None:

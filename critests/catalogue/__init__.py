@@ -9,7 +9,6 @@ The truth is in `data/<group>.toml`, one file a group. Read it with `load`, or a
 Standard library only.
 """
 
-from critests.catalogue.judges import judge_of
 from critests.catalogue.loading import load
 from critests.catalogue.requirements import (
     Aspect,
@@ -20,6 +19,7 @@ from critests.catalogue.requirements import (
     UnknownRequirement,
     minor_of,
 )
+from critests.catalogue.rpcs import all_rpcs, judge_of, rpc_of
 from critests.catalogue.words import WORST_FIRST, Area, Capability, Level, Outcome, worst
 
 __all__ = [
@@ -34,11 +34,13 @@ __all__ = [
     "Outcome",
     "Requirement",
     "UnknownRequirement",
+    "all_rpcs",
     "aspect",
     "judge_of",
     "load",
     "minor_of",
     "requirement",
+    "rpc_of",
     "worst",
 ]
 

@@ -12,6 +12,7 @@ from critests.record.results import RootCause, TestResult
 VERDICTS: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 """Outcomes of a test that judged the runtime."""
 BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
+UNIMPLEMENTED: Final = "UNIMPLEMENTED"
 SET_UP_MARK: Final = "<judged in set-up of "
 
 
@@ -46,24 +47,24 @@ def name_causes(tests: Sequence[TestResult], judge_of: Callable[[str], str | Non
 
 def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> list[TestResult]:
     """Turn failures by the uncaught error of an RPC into `blocked` where the requirement that judges the RPC
-    is itself broken.
+    is itself broken, or where the runtime lacks the RPC.
 
     A failure that is itself only a follower breaks no requirement. Where failures follow each other in a
     circle, the first stands.
     """
+    followers = _lacking(tests, judge_of)
     broken = {
         name for test in tests if test.outcome in {Outcome.WARNED, Outcome.KNOWN} for name in _names(test)
     }
     undecided: dict[int, str] = {}
     for index, test in enumerate(tests):
-        if test.outcome is not Outcome.FAILED:
+        if test.outcome is not Outcome.FAILED or index in followers:
             continue
         judged_by = (test.raw_rpc and judge_of(test.raw_rpc)) or ""
         if judged_by and judged_by.partition("/")[0] != test.requirement_id:
             undecided[index] = judged_by
         elif not test.unproven_since:
             broken |= _names(test)
-    followers: dict[int, str] = {}
     while undecided:
         decided = {index: judged_by for index, judged_by in undecided.items() if judged_by in broken}
         followers.update(decided)
@@ -89,6 +90,28 @@ def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str |
         else test
         for index, test in enumerate(tests)
     ]
+
+
+def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> dict[int, str]:
+    """Return the failures that only say again that the runtime lacks an RPC, and the aspect that judges it.
+
+    One failure says so: the first test of that aspect, or else the one that `judge_set_ups` makes. Where that
+    aspect passed its own test, the runtime does not lack the RPC, and the failures stand.
+    """
+    passed = {test.requirement for test in tests if test.outcome is Outcome.PASSED}
+    said: set[str] = set()
+    followers: dict[int, str] = {}
+    for index, test in enumerate(tests):
+        if test.outcome is not Outcome.FAILED or test.answer != UNIMPLEMENTED or not test.raw_rpc:
+            continue
+        judged_by = judge_of(test.raw_rpc)
+        if not judged_by or judged_by in passed:
+            continue
+        if test.requirement == judged_by and test.raw_rpc not in said and not test.unproven_since:
+            said.add(test.raw_rpc)
+        else:
+            followers[index] = judged_by
+    return followers
 
 
 def judge_set_ups(

@@ -35,6 +35,8 @@ class TestResult:
         blocked_by: Requirement whose breach stood in the way of a blocked test, or empty.
         setup_rpc: RPC that failed in the set-up of a blocked test, or empty.
         raw_rpc: RPC whose uncaught error failed the test, or empty.
+        answer: gRPC code that the RPC of `raw_rpc` or `setup_rpc` answered, `UNKNOWN`; empty where none
+            failed.
         form: Observed form of a DIV aspect, or empty.
         slow: The test has a built-in wait of more than two seconds.
         synthesized: No test function stands behind this result; the reason says where it comes from.
@@ -73,6 +75,7 @@ class TestResult:
     blocked_by: str = ""
     setup_rpc: str = ""
     raw_rpc: str = ""
+    answer: str = ""
     form: str = ""
     slow: bool = False
     synthesized: bool = False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from critests import catalogue
-from critests.catalogue.judges import JUDGES
+from critests.catalogue.rpcs import all_rpcs
 from critests.catalogue.words import Level, Outcome
 from critests.exit_codes import ExitCode
 from critests.record.results import RequirementVerdict, RootCause, TestResult
@@ -189,11 +189,13 @@ def coverage_view(record: RunRecord) -> Coverage:
     """Return how much of the API was exercised."""
     coverage = record.coverage
     meters = [
-        ("RPCs", len(_used(coverage.rpcs)), coverage.rpcs_total or len(JUDGES)),
+        ("RPCs", len(_used(coverage.rpcs)), coverage.rpcs_total or len(all_rpcs())),
         ("request fields", len(_used(coverage.request_fields)), coverage.request_fields_total),
         ("response fields", len(_used(coverage.response_fields)), coverage.response_fields_total),
     ]
-    rpcs = sorted((dict.fromkeys(JUDGES, 0) | coverage.rpcs).items(), key=lambda item: (-item[1], item[0]))
+    rpcs = sorted(
+        (dict.fromkeys(all_rpcs(), 0) | coverage.rpcs).items(), key=lambda item: (-item[1], item[0])
+    )
     fields = [
         ("Request fields", sorted(coverage.request_fields.items())),
         ("Response fields", sorted(coverage.response_fields.items())),

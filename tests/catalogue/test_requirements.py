@@ -1,11 +1,22 @@
 """Looking requirements and aspects up, and selecting them."""
 
+from pathlib import Path
+
 import pytest
 
 from critests import catalogue
-from critests.api import api_pb2
-from critests.catalogue import Aspect, Level, UnknownRequirement, judge_of, minor_of
-from critests.catalogue.judges import JUDGES
+from critests.api import api_pb2 as cri
+from critests.catalogue import (
+    Aspect,
+    CatalogueError,
+    Level,
+    UnknownRequirement,
+    all_rpcs,
+    judge_of,
+    minor_of,
+    rpc_of,
+)
+from critests.catalogue.rpcs import Rpc, read
 
 ENTRIES = catalogue.load()
 
@@ -136,16 +147,52 @@ def test_selecting_an_unknown_word_says_so(word: str, told: str) -> None:
     assert str(raised.value).startswith(told)
 
 
+def test_the_table_of_rpcs_is_that_of_the_api() -> None:
+    services = cri.DESCRIPTOR.services_by_name.values()
+
+    assert set(all_rpcs()) == {method.name for service in services for method in service.methods}
+    assert len(all_rpcs()) == 43
+
+
 def test_every_rpc_of_the_api_has_a_judge_that_exists() -> None:
-    services = api_pb2.DESCRIPTOR.services_by_name.values()
-    assert set(JUDGES) == {method.name for service in services for method in service.methods}
-    for rpc, judge in JUDGES.items():
-        entry, aspect = catalogue.aspect(judge)
-        assert rpc in entry.rpcs
+    for rpc in all_rpcs().values():
+        entry, aspect = catalogue.aspect(rpc.judge)
+        assert rpc.name in entry.rpcs
         assert aspect.level in {Level.MUST, Level.OPT}
         assert not aspect.disruptive
+        assert not rpc.mandatory or (aspect.level is Level.MUST and not aspect.judgement), rpc.name
+        assert not entry.feature or not rpc.mandatory, f"{rpc.name} belongs to an optional feature"
+
+
+def test_what_came_with_the_api_is_mandatory_and_what_came_later_is_not() -> None:
+    assert [rpc.name for rpc in all_rpcs().values() if rpc.mandatory is (rpc.since != "1.20")] == []
+
+
+@pytest.mark.parametrize(
+    ("rpc", "known", "may"),
+    [
+        (Rpc("ListImages", mandatory=True, judge="", why=""), None, False),
+        (Rpc("ListImages", mandatory=True, judge="", why=""), 15, False),
+        (Rpc("RuntimeConfig", mandatory=False, judge="", why=""), 37, True),
+        (Rpc("RuntimeConfig", mandatory=True, judge="", why=""), 28, False),
+        (Rpc("RuntimeConfig", mandatory=True, judge="", why=""), 27, True),
+        (Rpc("RuntimeConfig", mandatory=True, judge="", why=""), None, True),
+    ],
+    ids=["of the API itself", "of before v1", "optional", "known", "too young", "nothing proven"],
+)
+def test_what_may_be_missing(rpc: Rpc, known: int | None, may: bool) -> None:
+    assert rpc.may_be_missing(known) is may
+
+
+def test_a_table_of_rpcs_that_the_api_does_not_have_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "rpcs.toml"
+    file.write_text('[Unheard]\nmandatory = true\njudge = "SBX-01"\nwhy = ""\n', encoding="utf-8")
+
+    with pytest.raises(CatalogueError, match="Unheard"):
+        read(file)
 
 
 def test_a_judge_is_found_by_name_and_by_path() -> None:
     assert judge_of("RunPodSandbox") == judge_of("/runtime.v1.RuntimeService/RunPodSandbox") == "SBX-02"
     assert judge_of("Unheard") is None
+    assert rpc_of("Unheard") is None

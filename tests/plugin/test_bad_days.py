@@ -143,6 +143,32 @@ def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(
     assert len(blocked) > 20
 
 
+@pytest.mark.parametrize(
+    ("rpc", "select", "judge"),
+    [
+        ("ListPodSandbox", "SBA-15,SBX-21", "SBA-15"),
+        ("Status", "RT-02,RT-06,SBX-02", "RT-06"),
+        ("ListImages", "IMS-12,IMS-13", "IMS-11/no-filter"),
+        ("PullImage", "CTR-01,CTR-13", "IMG-01"),
+    ],
+    ids=["looked at before the run", "asked by probes", "judge not selected", "in set-up only"],
+)
+def test_an_rpc_that_is_missing_is_one_failure_and_its_followers(
+    rpc: str, select: str, judge: str, tmp_path: Path
+) -> None:
+    with serve(CriServer(wrong={f"unimplemented={rpc}"})) as endpoint:
+        ended = critests(
+            "run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--select", select
+        )
+
+    tests = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    failed = [test for test in tests if test["outcome"] == "failed"]
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert [test["requirement"] for test in failed] == [judge]
+    assert f"{rpc} is not implemented" in failed[0]["reason"]
+    assert {test["blocked_by"] for test in tests if test["outcome"] == "blocked"} == {judge.partition("/")[0]}
+
+
 def test_a_runtime_that_dies_in_the_middle_ends_the_run_as_not_tested(tmp_path: Path) -> None:
     socket_path = tmp_path / "cri.sock"
     server = subprocess.Popen(

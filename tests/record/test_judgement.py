@@ -58,6 +58,46 @@ def test_a_follower_of_a_broken_rpc_is_blocked_by_its_judge() -> None:
     assert found.exit_code == 1
 
 
+def lacking(name: str, requirement: str) -> TestResult:
+    return result(
+        name,
+        requirement,
+        Outcome.FAILED,
+        raw_rpc="RemoveContainer",
+        answer="UNIMPLEMENTED",
+        reason="no",
+    )
+
+
+def test_an_rpc_that_the_runtime_lacks_is_one_failure_under_its_judge() -> None:
+    found = judged(
+        lacking("test_other", "CTR-30"),
+        lacking("test_remove[one]", "CTR-28/removed"),
+        lacking("test_remove[two]", "CTR-28/removed"),
+        lacking("test_same_requirement", "CTR-28/first-call"),
+        result("test_set_up", "CTR-31", Outcome.BLOCKED, setup_rpc="RemoveContainer", answer="UNIMPLEMENTED"),
+    )
+
+    assert [test.name for test in found.tests if test.outcome is Outcome.FAILED] == ["test_remove[one]"]
+    assert {test.blocked_by for test in found.tests if test.outcome is Outcome.BLOCKED} == {"CTR-28"}
+    assert [len(cause.blocked) for cause in found.root_causes] == [4]
+    assert found.exit_code == 1
+
+
+def test_an_rpc_that_the_runtime_lacks_is_judged_where_its_judge_did_not_run() -> None:
+    found = judged(lacking("test_other", "CTR-30"), lacking("test_another", "CTR-31"))
+
+    (failed,) = [test for test in found.tests if test.outcome is Outcome.FAILED]
+    assert (failed.requirement, failed.synthesized, failed.reason) == ("CTR-28/removed", True, "no")
+    assert found.exit_code == 1
+
+
+def test_an_rpc_that_works_for_its_judge_is_not_lacking() -> None:
+    found = judged(result("test_remove", "CTR-28/removed"), lacking("test_other", "CTR-30"))
+
+    assert outcomes(found)["test_other"] is Outcome.FAILED
+
+
 def test_a_failure_by_an_rpc_whose_judge_passed_stays_a_failure() -> None:
     found = judged(
         result("test_run", "SBX-01"), result("test_other", "SBX-09", Outcome.FAILED, raw_rpc="RunPodSandbox")

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from critests.catalogue.judges import JUDGES
+from critests.catalogue.rpcs import judge_of
 from critests.record.files import read
 from critests.record.judgement import Circumstances
 from critests.record.layout import RunFolder, evidence_name, new_run_folder, safe_test_id
@@ -31,7 +31,7 @@ def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) 
         RecordNotWritten: the new run cannot be written.
     """
     parts = [read(folder) for folder in folders]
-    joined = merge(parts, Circumstances(judge_of=JUDGES.get, strict=strict))
+    joined = merge(parts, Circumstances(judge_of=judge_of, strict=strict))
     target = new_run_folder(results, joined.runtime.name, joined.runtime.version, joined.started)
     places = {
         (test.id, test.started): folder

@@ -12,7 +12,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Registry
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.made_objects import MadeObjects
@@ -54,8 +54,7 @@ def attempt(runtime: Runtime, sandbox: Sandbox, made: MadeObjects, containers: C
         try:
             container_id = runtime.stub.CreateContainer(containers.creation(config)).container_id
         except grpc.RpcError as error:
-            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                raise
+            refused_with(error)
             return Attempt("CreateContainer", None)
         container = Container(runtime.connection, container_id, sandbox, config)
         sandbox.container_ids.append(container_id)
@@ -63,8 +62,7 @@ def attempt(runtime: Runtime, sandbox: Sandbox, made: MadeObjects, containers: C
         try:
             runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container_id))
         except grpc.RpcError as error:
-            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                raise
+            refused_with(error)
             return Attempt("StartContainer", container)
         return Attempt("", container)
 

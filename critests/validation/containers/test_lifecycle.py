@@ -1,6 +1,5 @@
 """CTR: how containers are made, started, and live side by side."""
 
-import contextlib
 from collections.abc import Callable
 
 import grpc
@@ -9,7 +8,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import WAITING, Containers
 from critests.fixtures.images import Images, Registry
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
@@ -131,7 +130,7 @@ def test_a_name_and_attempt_twice_never_makes_two_containers(
 
     Source: ContainerMetadata.
     """
-    with contextlib.suppress(grpc.RpcError):
+    with may_be_refused():
         runtime.stub.CreateContainer(containers.creation(container.config))
 
     assert [item.id for item in of_the_name(runtime, sandbox, container.config.metadata.name)] == [
@@ -150,7 +149,7 @@ def test_form_of_the_answer_to_a_name_and_attempt_twice(
     try:
         answer = runtime.stub.CreateContainer(containers.creation(container.config)).container_id
     except grpc.RpcError as error:
-        observe(f"fails with {error.code().name}")
+        observe(f"fails with {refused_with(error).name}")
         return
 
     assert answer == container.id
@@ -212,7 +211,7 @@ def test_a_name_and_attempt_after_removal(
         )
         observe("works")
     except grpc.RpcError as error:
-        observe(f"fails with {error.code().name}")
+        observe(f"fails with {refused_with(error).name}")
         again = None
 
     listed = [item.id for item in of_the_name(runtime, sandbox, container.config.metadata.name)]
@@ -262,12 +261,14 @@ def test_a_create_that_the_client_gave_up_can_be_tried_again(
     request = cri.CreateContainerRequest(
         pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
     )
-    with contextlib.suppress(grpc.RpcError):
+    with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         containers.adopt(runtime.stub.CreateContainer(request, timeout=0.015).container_id, config)
 
     def tried_again() -> str:
-        with contextlib.suppress(grpc.RpcError):
+        try:
             return runtime.stub.CreateContainer(request).container_id
+        except grpc.RpcError as error:
+            refused_with(error)
         return "".join(item.id for item in of_the_name(runtime, sandbox, config.metadata.name))
 
     container = containers.adopt(runtime.eventually("a CreateContainer that succeeds", tried_again), config)
@@ -301,7 +302,7 @@ def test_start_of_a_running_container_changes_nothing(runtime: Runtime, containe
     container = containers.running(script=f"echo began; {WAITING}", wait_for_log="began")
     before, born = container.status(), container.output("cut", "-d ", "-f22", "/proc/1/stat")
 
-    with contextlib.suppress(grpc.RpcError):
+    with may_be_refused():
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
 
     after = container.status()
@@ -319,7 +320,7 @@ def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, ended_con
     """
     before, printed = ended_container.status(), ended_container.log_lines()
 
-    with contextlib.suppress(grpc.RpcError):
+    with may_be_refused():
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=ended_container.id))
 
     after = ended_container.status()

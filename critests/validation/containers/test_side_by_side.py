@@ -1,16 +1,14 @@
 """CTR: containers beside one another, after one another, and beside what changes around them."""
 
-import contextlib
 from pathlib import Path
 
-import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import WAITING, Containers
 from critests.fixtures.images import Registry
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -81,7 +79,7 @@ def test_a_container_outlives_the_name_of_its_image(
     name = registry.pull(registry.mint())
     container = containers.running(image=name)
 
-    with contextlib.suppress(grpc.RpcError):
+    with may_be_refused():
         runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=name.written)))
 
     status = container.status()

@@ -12,7 +12,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import FOREVER, IGNORING, Containers
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.freezer import Freezer
@@ -145,7 +145,7 @@ def test_a_negative_grace_period_does_not_hang(
         assert error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED, (  # noqa: PT017 - see above
             "StopContainer with a negative timeout hangs"
         )
-        observe(f"fails with {error.code().name}")
+        observe(f"fails with {refused_with(error).name}")
         return
 
     assert container.state() == cri.CONTAINER_EXITED
@@ -182,7 +182,7 @@ def test_stop_of_a_container_that_never_ran(
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
         answer = "succeeds"
     except grpc.RpcError as error:
-        answer = f"fails with {error.code().name}"
+        answer = f"fails with {refused_with(error).name}"
 
     state = container.state()
     observe(f"{answer}; {cri.ContainerState.Name(state)}")

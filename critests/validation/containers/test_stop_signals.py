@@ -9,7 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import FOREVER, WAITING, Containers
 from critests.fixtures.images import Images, Registry
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.run.marks import requirement, requires
 
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
@@ -157,7 +157,7 @@ def test_an_invalid_stop_signal_in_the_image(
             runtime.stub.CreateContainer(containers.creation(config)).container_id, config
         )
     except grpc.RpcError as error:
-        observe(f"CreateContainer fails with {error.code().name}")
+        observe(f"CreateContainer fails with {refused_with(error).name}")
         assert runtime.stub.Version(cri.VersionRequest()).runtime_name
         return
     container.start()
@@ -166,6 +166,6 @@ def test_an_invalid_stop_signal_in_the_image(
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
         observe("the container is stopped")
     except grpc.RpcError as error:
-        observe(f"StopContainer fails with {error.code().name}")
+        observe(f"StopContainer fails with {refused_with(error).name}")
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
     assert container.state() == cri.CONTAINER_EXITED

@@ -9,7 +9,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import WAITING, ContainerFactory
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -135,7 +135,7 @@ def test_invalid_pod_cidr_does_no_harm(
         runtime.stub.UpdateRuntimeConfig(request)
         observe("ignores it")
     except grpc.RpcError as error:
-        observe(f"refuses with {error.code().name}")
+        observe(f"refuses with {refused_with(error).name}")
 
     assert runtime.stub.Version(cri.VersionRequest(version="0.1.0")) == runtime.version
     assert own_sandbox.state() == cri.SANDBOX_READY

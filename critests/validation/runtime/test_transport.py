@@ -10,7 +10,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import IGNORING, ContainerFactory, shell
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.runtime import Runtime, refusal, refused_with
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import disruptive, requirement
@@ -218,7 +218,7 @@ def test_prefix_of_a_sandbox_id_finds_the_sandbox(runtime: Runtime, sandbox: San
     try:
         answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id[:12]))
     except grpc.RpcError as error:
-        unsupported(f"id prefixes: 12 digits are refused with {error.code().name}")
+        unsupported(f"id prefixes: 12 digits are refused with {refused_with(error).name}")
 
     assert answer.status.id == sandbox.id
 

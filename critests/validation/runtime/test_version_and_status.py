@@ -11,7 +11,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
@@ -261,7 +261,8 @@ def test_recursive_read_only_mounts_are_as_announced(
         )
         container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
-    except grpc.RpcError:
+    except grpc.RpcError as error:
+        refused_with(error)
         works = False
 
     assert runtime.handler in handlers

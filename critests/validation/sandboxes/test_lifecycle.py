@@ -1,6 +1,5 @@
 """SBX: making a sandbox, making it again, and what can be made in it."""
 
-import contextlib
 import os
 import secrets
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.runtime import Runtime, may_be_refused, refusal, refused_with
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -32,7 +31,7 @@ def run_in_vain(runtime: Runtime, config: cri.PodSandboxConfig) -> None:
     impossible = cri.PodSandboxConfig()
     impossible.CopyFrom(config)
     impossible.linux.sysctls.update(IMPOSSIBLE_SYSCTLS)
-    with contextlib.suppress(grpc.RpcError):
+    with may_be_refused():
         answer = runtime.stub.RunPodSandbox(
             cri.RunPodSandboxRequest(config=impossible, runtime_handler=runtime.handler)
         )
@@ -118,7 +117,7 @@ def test_one_identity_never_has_two_live_sandboxes(
     request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
     first = adopt_sandbox(runtime.stub.RunPodSandbox(request).pod_sandbox_id, sandbox_config)
 
-    with contextlib.suppress(grpc.RpcError):
+    with may_be_refused():
         adopt_sandbox(runtime.stub.RunPodSandbox(request).pod_sandbox_id, sandbox_config)
 
     assert [item.id for item in marked() if item.state == cri.SANDBOX_READY] == [first.id]
@@ -142,7 +141,7 @@ def test_second_run_of_one_identity_is_answered(
     try:
         second = runtime.stub.RunPodSandbox(request).pod_sandbox_id
     except grpc.RpcError as error:
-        observe(f"refuses with {error.code().name}")
+        observe(f"refuses with {refused_with(error).name}")
         return
 
     adopt_sandbox(second, sandbox_config)
@@ -297,7 +296,7 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(
     again until it has its pod.
     """
     request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    with contextlib.suppress(grpc.RpcError):
+    with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         runtime.stub.RunPodSandbox(request, timeout=0.03)
 
     def look_or_ask_again() -> str:

@@ -11,7 +11,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import IGNORING, ContainerFactory, shell
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.runtime import Runtime, may_be_refused, refusal
 from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.remains import mount_table
@@ -102,7 +102,7 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
     """
     running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
 
-    with contextlib.suppress(grpc.RpcError):
+    with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         runtime.stub.RemovePodSandbox(
             cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id),
             timeout=FIRST_CALL_SECONDS * runtime.scale,

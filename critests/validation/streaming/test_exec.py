@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol, Stream
 from critests.fixtures.containers import Containers
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
@@ -37,13 +37,7 @@ def ending(runtime: Runtime, streams: Streams) -> Ending:
         try:
             session = streams.open(runtime.stub.Exec, request)
         except grpc.RpcError as error:
-            if error.code() in {
-                grpc.StatusCode.DEADLINE_EXCEEDED,
-                grpc.StatusCode.UNAVAILABLE,
-                grpc.StatusCode.UNIMPLEMENTED,
-            }:
-                raise
-            return f"the call fails with {error.code().name}"
+            return f"the call fails with {refused_with(error).name}"
         status = session.finish().status
         assert status is not None, "the session ended without a status"
         return "the command ends with success" if status.success else "the session ends with a failure"

@@ -13,7 +13,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
 from critests.fixtures.containers import Containers, yielding
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
@@ -26,7 +26,6 @@ Serve = Callable[..., Container]
 Ending = Callable[[cri.PortForwardRequest], str]
 
 LARGE_BYTES = 4 << 20
-NOT_ANSWERED = {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNIMPLEMENTED}
 
 
 @pytest.fixture
@@ -60,9 +59,7 @@ def ending(streams: Streams) -> Ending:
             connection.write(b"hello\n", streams.patience)
             end = connection.finish()
         except grpc.RpcError as error:
-            if error.code() in NOT_ANSWERED:
-                raise
-            return f"the call fails with {error.code().name}"
+            return f"the call fails with {refused_with(error).name}"
         except UpgradeRefused as error:
             return f"the upgrade is refused with HTTP {error.status}"
         except StreamRefused:
