@@ -32,7 +32,8 @@ from critests.images.registry import RegistryServer
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.binaries import parse_node, search_path
+from critests.node.binaries import search_path
+from critests.node.subjects import parse_throwaway
 from critests.node.throwaway import ThrowawayRuntime, start_throwaway
 
 SECONDS = 60.0
@@ -93,7 +94,7 @@ def _print_reference(name: str, rounds: int, folder: Path, run: RunIdentity) -> 
 
 
 def _print_accounts(node: str, cycles: int, run: RunIdentity) -> None:
-    found = parse_node(node)
+    found = parse_throwaway(node)
     with RegistryServer() as registry, tempfile.TemporaryDirectory() as logs:
         pause = registry.client().mint_pause().reference
         cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)

@@ -22,8 +22,8 @@ from pathlib import Path
 from critests.images.ports import DEFAULT_PORT
 from critests.images.registry_client import PAUSE_REPOSITORY
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.binaries import parse_node
 from critests.node.locks import RunHold
+from critests.node.subjects import parse_throwaway
 from critests.node.throwaway import ThrowawayRuntime, start_throwaway
 from critests.node.wrappers.actions import Delay
 from critests.node.wrappers.cost import own_cost
@@ -104,7 +104,7 @@ def attempt(runtime: str, delay: float, seconds: int, seed: int, file: Path) -> 
 
 def start(runtime: str, run: RunIdentity) -> ThrowawayRuntime:
     """Start one side; the registry that serves its images is that of the comparison."""
-    choice = parse_node(runtime)
+    choice = parse_throwaway(runtime)
     addresses = [f"127.0.0.1:{port}" for port in range(DEFAULT_PORT, DEFAULT_PORT + 10)]
     pause = f"{addresses[0]}/{PAUSE_REPOSITORY}:1"
     return start_throwaway(

@@ -20,7 +20,7 @@ from typing import Any
 
 from critests.images.registry import RegistryServer
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.binaries import parse_node
+from critests.node.subjects import parse_throwaway
 from critests.node.throwaway import start_throwaway
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("arguments", nargs="*")
     chosen = parser.parse_args()
-    node = parse_node(chosen.node)
+    node = parse_throwaway(chosen.node)
     with RegistryServer() as registry:
         pause = registry.client().mint_pause().reference
         runtime = start_throwaway(

@@ -16,7 +16,7 @@ from critests.benchmark.floors.preflight import look_at_machine
 from critests.benchmark.measuring.bench import Bench, Floors
 from critests.benchmark.measuring.headline import carry
 from critests.benchmark.measuring.sampling import in_words
-from critests.benchmark.measuring.sides import accounts_of, opened, settings_of_other
+from critests.benchmark.measuring.sides import accounts_of, opened, other_side
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.profiles import SCENARIOS, seconds_each
 from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
@@ -64,8 +64,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     scenarios = [(item, scenario_of(item)) for item in items if scenario_of(item)]
     settings = config.stash[SESSION].settings
     try:
-        if scenarios and settings.text("--against"):
-            settings_of_other(settings, settings.text("--against"))
+        if scenarios:
+            other_side(settings)
         seconds = _seconds(settings) if scenarios else {}
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error

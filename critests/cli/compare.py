@@ -8,7 +8,7 @@ import click
 from critests.benchmark.profiles import PROFILES
 from critests.cli.refusals import NotPossible, share
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.cli.subjects import RunSubject, Subject, parse_subject
+from critests.node.subjects import RunSubject, Subject, parse_subject
 from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.files import write_atomically
 from critests.report.comparison import (
@@ -52,7 +52,7 @@ FILE: Final = click.Path(dir_okay=False, path_type=Path)
 EPILOG = """\b
 A and B are each
   unix:///run/containerd/containerd.sock   an endpoint, or tcp://host:port
-  containerd, containerd=/path, crio=/path a throwaway runtime
+  containerd, crio=/path                   a throwaway runtime
   handler=crun                             a handler of one runtime
   results/containerd/2.1.9/1795173190      an earlier run: its folder or its run.json
 An earlier run is compared with an earlier run; one live comparison can be given alone.

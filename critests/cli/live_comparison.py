@@ -19,8 +19,8 @@ from critests.cli.bench import INI as BENCH_INI
 from critests.cli.refusals import NotPossible
 from critests.cli.run import INI as RUN_INI
 from critests.cli.run_options import pytest_arguments
-from critests.cli.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.exit_codes import ExitCode
+from critests.node.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.record.errors import RecordUnreadable
 from critests.record.files import RUN_FILE, read
 from critests.record.layout import safe_name
@@ -70,10 +70,10 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
 
 
 def _speed(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunComparison:
-    values = _reaching(a, options.values) | {"cri_against": _text(b)}
+    values = _reaching(a, options.values) | {"cri_against": str(b)}
     values["cri_profile"] = values.get("cri_profile") or DEFAULT_PROFILE
     values["cri_select"] = values.get("cri_select") or [",".join(DEFAULT_SCENARIOS)]
-    record = _run(BENCH_INI, "critests.benchmark", values, f"measuring {_text(a)} and {_text(b)} in turn")
+    record = _run(BENCH_INI, "critests.benchmark", values, f"measuring {a} and {b} in turn")
     folder = _folder_of(record, Path(values.get("cri_results") or "results"))
     return compare_sides(record, read_samples(folder / "samples"), options.settings)
 
@@ -86,7 +86,7 @@ def _validated(side: str, subject: LiveSubject, options: LiveOptions) -> RunReco
         "cri_seed": None,
     }
     values["cri_profile"] = "smoke" if values.get("cri_profile") in {None, "", "smoke"} else "full"
-    return _run(RUN_INI, "critests.validation", values, f"validating {side}, {_text(subject)}")
+    return _run(RUN_INI, "critests.validation", values, f"validating {side}, {subject}")
 
 
 def _run(ini: Path, package: str, values: dict[str, Any], what: str) -> RunRecord:
@@ -145,17 +145,6 @@ def _reaching(subject: LiveSubject, values: dict[str, Any]) -> dict[str, Any]:
         case EndpointSubject(endpoint):
             return values | {"cri_runtime_endpoint": endpoint, "cri_node": None}
         case ThrowawaySubject():
-            return values | {"cri_node": _text(subject), "cri_runtime_endpoint": None}
+            return values | {"cri_node": str(subject), "cri_runtime_endpoint": None}
         case HandlerSubject(handler):
             return values | {"cri_runtime_handler": [handler]}
-
-
-def _text(subject: LiveSubject) -> str:
-    """Return a subject as the user writes it."""
-    match subject:
-        case EndpointSubject(endpoint):
-            return endpoint
-        case ThrowawaySubject(kind, binary):
-            return f"{kind}={binary}" if binary else kind
-        case HandlerSubject(handler):
-            return f"handler={handler}"

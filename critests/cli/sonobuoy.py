@@ -23,8 +23,10 @@ from typing import Final
 import click
 
 from critests.exit_codes import ExitCode
-from critests.node.binaries import KINDS, search_path
+from critests.kinds.table import well_known_sockets
+from critests.node.binaries import search_path
 from critests.node.borrowed_programs import borrowed, stand_in, wanted
+from critests.node.kinds.table import KINDS
 from critests.record.errors import RecordUnreadable
 from critests.record.files import RUN_FILE, write_atomically
 from critests.report.formats import FORMATS, load
@@ -36,13 +38,6 @@ JUNIT: Final = "junit_cri-validation_01.xml"
 TARBALL: Final = "critests.tar.gz"
 DONE: Final = "done"
 SAID_LIMIT: Final = 64 * 1024
-SOCKETS: Final = (
-    "run/containerd/containerd.sock",
-    "run/crio/crio.sock",
-    "run/k3s/containerd/containerd.sock",
-    "run/cri-dockerd.sock",
-)
-"""Where runtimes listen, below the root of the node."""
 EPILOG = """\b
 Not with --private: only calls that change nothing, on the node's own runtime, beside its kubelet.
 With --private: the whole suite on a second instance of the node's own binary. It has its own root, state,
@@ -52,7 +47,10 @@ a privileged container, and /run/critests and /var/lib/critests of the node moun
 
 @click.command(epilog=EPILOG)
 @click.option(
-    "--private", "kind", type=click.Choice(KINDS), help="test a second instance of this runtime of the node"
+    "--private",
+    "kind",
+    type=click.Choice(tuple(KINDS)),
+    help="test a second instance of this runtime of the node",
 )
 @click.option(
     "--node-root",
@@ -138,11 +136,11 @@ def _read_only(node_root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
     if any(argument.split("=")[0] in {"--runtime-endpoint", "--node"} for argument in given):
         yield ["--read-only"]
         return
-    found = next((socket for name in SOCKETS if (socket := node_root / name).is_socket()), None)
+    sockets = [node_root / path.relative_to("/") for path in well_known_sockets()]
+    found = next((socket for socket in sockets if socket.is_socket()), None)
     if found is None:
         msg = (
-            f"no runtime listens at {', '.join(str(node_root / name) for name in SOCKETS)}; name it: --"
-            " --runtime-endpoint unix:///…"
+            f"no runtime listens at {', '.join(map(str, sockets))}; name it: -- --runtime-endpoint unix:///…"
         )
         raise ValueError(msg)
     yield ["--read-only", "--runtime-endpoint", f"unix://{found}"]
@@ -158,12 +156,13 @@ def _private(kind: str, scratch: Path, node_pid: int) -> Iterator[list[str]]:
         OSError: the namespace cannot be entered.
         ValueError: the node has no such binary.
     """
-    with borrowed(node_pid, wanted(kind)) as programs:
-        binary = next((program for program in programs if program.name == kind), None)
+    daemon = KINDS[kind].facts.program
+    with borrowed(node_pid, wanted(KINDS[kind].facts)) as programs:
+        binary = next((program for program in programs if program.name == daemon), None)
         if binary is None:
-            msg = f"the node has no {kind} in {search_path()}"
+            msg = f"the node has no {daemon} in {search_path()}"
             raise ValueError(msg)
-        script = scratch / "bin" / kind
+        script = scratch / "bin" / daemon
         script.parent.mkdir()
         stand_in(script, node_pid, binary)
         yield ["--node", f"{kind}={script}"]

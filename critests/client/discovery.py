@@ -11,13 +11,9 @@ from pathlib import Path
 import yaml
 
 from critests.client.endpoint import Endpoint, EndpointError
+from critests.kinds.table import well_known_sockets
 
 CRICTL_CONFIG = Path("/etc/crictl.yaml")
-WELL_KNOWN = (
-    Path("/run/containerd/containerd.sock"),
-    Path("/run/crio/crio.sock"),
-    Path("/run/cri-dockerd.sock"),
-)
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ def find(
     image: str | None,
     environment: Mapping[str, str] = os.environ,
     crictl_config: Path = CRICTL_CONFIG,
-    well_known: tuple[Path, ...] = WELL_KNOWN,
+    well_known: tuple[Path, ...] | None = None,
 ) -> Found:
     """Return the endpoint to test.
 
@@ -43,7 +39,8 @@ def find(
         image: what the user gave with --image-endpoint, if anything; the runtime endpoint otherwise.
         environment: where CONTAINER_RUNTIME_ENDPOINT and IMAGE_SERVICE_ENDPOINT are looked up.
         crictl_config: crictl's configuration file.
-        well_known: sockets that are tried last; used only if exactly one of them answers.
+        well_known: sockets that are tried last, used only if exactly one of them answers; None for those of
+            all kinds that are known.
 
     Raises:
         EndpointError: none was found, or more than one answers.
@@ -62,6 +59,7 @@ def find(
         if text:
             endpoint = Endpoint.parse(text)
             return Found(endpoint, Endpoint.parse(image) if image else endpoint, source)
+    well_known = well_known_sockets() if well_known is None else well_known
     answering = [path for path in well_known if _listens(path)]
     if len(answering) == 1:
         endpoint = Endpoint.parse(str(answering[0]))

@@ -12,34 +12,26 @@ import json
 import socket
 from pathlib import Path
 
+from critests.kinds.table import apparmor_profiles, shared_directories
 from critests.node import firewall, places, remains
 from critests.node.locks import boot_id
 
 _FILE = "machine.json"
-_DIRECTORIES = tuple(
+_NETWORK_DIRECTORIES = tuple(
     Path(path)
     for path in (
-        "/run/containerd",
-        "/run/containerd/s",
-        "/run/containerd/runc",
-        "/run/runc",
-        "/run/crun",
         "/run/netns",
-        "/run/crio",
-        "/run/containers",
         "/var/lib/cni",
         "/var/lib/cni/results",
         "/var/lib/cni/networks",
         "/var/lib/cni/cache",
         "/etc/cni",
         "/etc/cni/net.d",
-        "/opt/containerd",
     )
 )
 _CGROUP = "k8s.io"
 _FORWARDING = (Path("/proc/sys/net/ipv4/ip_forward"), Path("/proc/sys/net/ipv6/conf/all/forwarding"))
 _APPARMOR = Path("/sys/kernel/security/apparmor")
-_PROFILES = ("cri-containerd.apparmor.d", "crio-default")
 
 
 def note() -> None:
@@ -55,7 +47,11 @@ def note() -> None:
         return
     noted = {
         "boot": boot_id(),
-        "missing": [str(directory) for directory in (*_DIRECTORIES, *_cgroups()) if not directory.exists()],
+        "missing": [
+            str(directory)
+            for directory in (*shared_directories(), *_NETWORK_DIRECTORIES, *_cgroups())
+            if not directory.exists()
+        ],
         "entry_chains": firewall.has_entry_chains(),
         "forwarding": {
             str(switch): switch.read_text(encoding="ascii").strip()
@@ -104,7 +100,7 @@ def _profiles() -> set[str]:
         lines = (_APPARMOR / "profiles").read_text(encoding="utf-8").splitlines()
     except OSError:
         return set()
-    return {name for line in lines if (name := line.rpartition(" (")[0]) in _PROFILES}
+    return {name for line in lines if (name := line.rpartition(" (")[0]) in apparmor_profiles()}
 
 
 def _remove_profiles(names: set[str]) -> None:

@@ -1,62 +1,20 @@
-"""The programs that a throwaway runtime is made of: which runtime the user asked for, where it is, which
-version it has.
-"""
+"""The programs that a throwaway runtime is made of: where they are, which version they have."""
 
 import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
-from critests.exit_codes import CannotTest, UsageError
-
-KINDS = ("containerd", "crio")
-"""The runtimes that can be started privately."""
+from critests.exit_codes import CannotTest
+from critests.kinds.table import package_of
 
 _VERSION = re.compile(r"\bv?(\d+)\.(\d+)(?:\.(\d+))?\S*")
 _ANSWER_SECONDS = 10
-_PACKAGES = {"containerd": "containerd", "crio": "cri-o", "runc": "runc", "crun": "crun", "conmon": "conmon"}
 
 
 class MissingProgram(CannotTest):
     """A program that the throwaway runtime needs is not there or cannot be run."""
-
-
-@dataclass(frozen=True)
-class NodeChoice:
-    """What `--node` says: which runtime to start privately, and which binary of it."""
-
-    kind: str
-    binary: Path | None = None
-    """The daemon's binary; None for the one on PATH."""
-
-
-def parse_node(text: str) -> NodeChoice:
-    """Read the user's form: `containerd`, `crio`, `containerd=/path/to/containerd`, `crio=/path/to/crio`.
-
-    Raises:
-        UsageError: the text is of another form, or the file named cannot be run; the message is a sentence
-            for the user.
-    """
-    kind, equals, path = text.partition("=")
-    if kind not in KINDS:
-        raise UsageError(
-            f"--node {text}: there is no way to start {kind or 'nothing'!r} here; known are"
-            f" {' and '.join(KINDS)}"
-        )
-    if not equals:
-        return NodeChoice(kind)
-    if not path:
-        raise UsageError(f"--node {text}: no path follows the equals sign")
-    binary = Path(path).absolute()
-    if binary.is_dir():
-        raise UsageError(f"--node {text}: {binary} is a directory; name the {kind} binary in it")
-    if not binary.exists():
-        raise UsageError(f"--node {text}: there is no file {binary}")
-    if not os.access(binary, os.X_OK):
-        raise UsageError(f"--node {text}: {binary} is not executable")
-    return NodeChoice(kind, binary)
 
 
 def find_program(name: str, *, path: str | None = None) -> Path:
@@ -73,8 +31,7 @@ def find_program(name: str, *, path: str | None = None) -> Path:
     found = shutil.which(name, path=path or search_path())
     if found is None:
         raise MissingProgram(
-            f"the program {name} is not on the PATH; on Debian and Ubuntu: apt install"
-            f" {_PACKAGES.get(name, name)}"
+            f"the program {name} is not on the PATH; on Debian and Ubuntu: apt install {package_of(name)}"
         )
     return Path(found)
 

@@ -7,23 +7,25 @@ already is left as it is.
 """
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from critests.kinds import oci
+from critests.kinds.kind import RuntimeKind
 from critests.node.binaries import search_path
 from critests.node.cni import PLUGIN_DIRECTORIES, PLUGINS
-from critests.node.crio import HELPER_DIRECTORIES
 
 SEARCH_SECONDS: Final = 30
-_PROGRAMS: Final = ("runc", "crun", "containerd-shim-runc-v2", "conmon", "pinns")
 
 
-def wanted(kind: str) -> list[Path]:
+def wanted(kind: RuntimeKind) -> list[Path]:
     """Return every path at which a program that a throwaway runtime of this kind needs may be."""
-    directories = [Path(part) for part in (*search_path().split(":"), *HELPER_DIRECTORIES)]
-    programs = [directory / name for directory in directories for name in (kind, *_PROGRAMS)]
+    directories = [*map(Path, search_path().split(os.pathsep)), *kind.helper_directories]
+    names = (kind.program, *kind.helpers, *oci.PROGRAMS)
+    programs = [directory / name for directory in directories for name in names]
     return [*programs, *(directory / name for directory in PLUGIN_DIRECTORIES for name in PLUGINS)]
 
 

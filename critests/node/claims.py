@@ -29,7 +29,7 @@ def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -
     with machine_lock():
         baseline.note()
         token = secrets.token_hex(3)
-        name = f"{daemon.kind}-{token}"
+        name = f"{daemon.kind.facts.name}-{token}"
         state = places.run_dir(run_id) / places.NODE / name
         taken = [*cni.networks_in_use(), *_subnets_of_others()]
         subnets = [
@@ -37,7 +37,7 @@ def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -
             *([str(cni.unique_local_subnet(token))] if dual_stack else []),
         ]
         traces = Traces(
-            kind=daemon.kind,
+            kind=daemon.kind.facts.name,
             run_id=run_id,
             token=token,
             state=state,

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.node import cni, containerd, crio
+from critests.kinds import oci
+from critests.kinds.kind import RuntimeKind
+from critests.kinds.table import package_of
+from critests.node import cni
 from critests.node.binaries import MissingProgram, find_program, search_path, version_numbers, version_text
 from critests.node.cgroups import controllers_beside_version_1
+from critests.node.kinds.kind import ThrowawayKind
+from critests.node.kinds.settings import DaemonSettings
 from critests.node.machine import apparmor_enabled
 from critests.node.privileges import children_may
 from critests.node.remains import mount_table
-from critests.node.settings import Settings
 from critests.node.traces import MARK, Traces
 
-OPTIONAL_HANDLERS = ("crun",)
-"""OCI runtimes that become handlers where they are installed; the default is runc."""
-
-_SHIM = "containerd-shim-runc-v2"
 _KEPT = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
@@ -26,7 +26,7 @@ _KEPT = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
 class Daemon:
     """A daemon that can be started, and the OCI runtimes that it will use."""
 
-    kind: str
+    kind: ThrowawayKind
     binary: Path
     version_line: str
     """What the binary prints for `--version`."""
@@ -50,7 +50,7 @@ class Daemon:
 
     def socket(self, traces: Traces) -> Path:
         """Return the path of the socket that the daemon will listen on."""
-        return crio.socket_of(traces) if self.kind == "crio" else containerd.socket_of(traces)
+        return self.kind.socket(traces)
 
     def environment(self, traces: Traces, extra: Mapping[str, str]) -> dict[str, str]:
         """Return the daemon's whole environment: nothing of ours that could change its behaviour, and the
@@ -58,10 +58,9 @@ class Daemon:
         """
         kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("GO")}
         path = search_path(self.binary.parent)
-        own = crio.environment(traces) if self.kind == "crio" else {}
         return {
             **kept,
-            **own,
+            **self.kind.environment(traces),
             "PATH": path,
             "TMPDIR": str(traces.root / "tmp"),
             **extra,
@@ -72,7 +71,7 @@ class Daemon:
         self, traces: Traces, *, pause_image: str, registry_addresses: Sequence[str], systemd_cgroup: bool
     ) -> list[str]:
         """Write the daemon's configuration; return the command to start it with."""
-        settings = Settings(
+        settings = DaemonSettings(
             version=self.version,
             handlers=self.handlers,
             cni_plugins=self.cni_plugins,
@@ -86,13 +85,11 @@ class Daemon:
             snapshotter="native" if _on_overlay(traces.root) else "overlayfs",
             helpers=self.helpers,
         )
-        write = crio.write_configuration if self.kind == "crio" else containerd.write_configuration
-        arguments = write(traces, settings)
-        return [str(self.binary), *arguments]
+        return [str(self.binary), *self.kind.write_configuration(traces, settings)]
 
 
 def find_daemon(
-    kind: str, binary: Path | None, *, extra_handlers: Mapping[str, Path], cni_plugins: Path | None
+    kind: ThrowawayKind, binary: Path | None, *, extra_handlers: Mapping[str, Path], cni_plugins: Path | None
 ) -> Daemon:
     """Find a runtime's programs and read its version.
 
@@ -100,7 +97,8 @@ def find_daemon(
         MissingProgram: a program is missing or cannot be run, or the version is too old.
         NoPlugins: the CNI plugins are missing.
     """
-    binary = binary or find_program(kind)
+    program = kind.facts.program
+    binary = binary or find_program(program)
     line = version_text(binary)
     version = version_numbers(line)
     if version is None:
@@ -108,26 +106,20 @@ def find_daemon(
             f"{binary} --version prints {line!r}, which names no version, so its configuration format is"
             " unknown"
         )
-    if kind not in line:
-        raise MissingProgram(f"{binary} is not {kind}: its --version prints {line!r}")
+    if program not in line:
+        raise MissingProgram(f"{binary} is not {program}: its --version prints {line!r}")
+    if version < kind.oldest:
+        oldest = ".".join(map(str, kind.oldest))
+        raise MissingProgram(f"{binary} is version {line!r}; CRI v1 begins with {kind.facts.title} {oldest}")
     path = search_path(binary.parent)
-    handlers = {"runc": find_program("runc", path=path)}
+    handlers = {oci.DEFAULT: find_program(oci.DEFAULT, path=path)}
     left_out = {}
-    for name in OPTIONAL_HANDLERS:
+    for name in oci.OPTIONAL:
         found = shutil.which(name, path=path)
         if found and (reason := _why_not(name)):
             left_out[name] = reason
         elif found:
             handlers[name] = Path(found)
-    if kind == "containerd":
-        if version < containerd.OLDEST:
-            raise MissingProgram(
-                f"{binary} is version {line!r}; CRI v1 begins with containerd"
-                f" {containerd.OLDEST[0]}.{containerd.OLDEST[1]}"
-            )
-        helpers = {_SHIM: find_program(_SHIM, path=path)}
-    else:
-        helpers = crio.find_helpers(path)
     return Daemon(
         kind,
         binary,
@@ -136,8 +128,28 @@ def find_daemon(
         handlers | dict(extra_handlers),
         cni_plugins or cni.plugin_directory(),
         left_out,
-        helpers,
+        _helpers(kind.facts, path),
     )
+
+
+def _helpers(kind: RuntimeKind, path: str) -> dict[str, Path]:
+    """Find the programs that a runtime cannot do without; packages put them on the PATH or beside their own
+    files.
+
+    Raises:
+        MissingProgram: one of them is nowhere.
+    """
+    everywhere = os.pathsep.join((path, *map(str, kind.helper_directories)))
+    found = {}
+    for name in kind.helpers:
+        try:
+            found[name] = find_program(name, path=everywhere)
+        except MissingProgram as error:
+            raise MissingProgram(
+                f"{kind.title} needs the program {name}, which is in none of {everywhere}; on Debian and"
+                f" Ubuntu: apt install {package_of(name)}"
+            ) from error
+    return found
 
 
 def _why_not(handler: str) -> str:

@@ -11,19 +11,21 @@ from pathlib import Path
 
 import yaml
 
+from critests.kinds import containerd
+
 RUN_LABEL = "critests.run"
 """Label of everything that a run of this suite creates."""
 
 POD_LABEL = "io.kubernetes.pod.uid"
 """Label that the kubelet puts on every sandbox."""
 
-DEFAULT_ENDPOINT = "unix:///run/containerd/containerd.sock"
+DEFAULT_ENDPOINT = f"unix://{containerd.DEFAULT_SOCKET}"
 """What a kubelet uses that is told nothing (KubeletConfiguration.containerRuntimeEndpoint)."""
 
 _FLAG = "--container-runtime-endpoint"
 _EMBEDDING = {
-    "k3s": "unix:///run/k3s/containerd/containerd.sock",
-    "rke2": "unix:///run/k3s/containerd/containerd.sock",
+    "k3s": f"unix://{containerd.K3S_SOCKET}",
+    "rke2": f"unix://{containerd.K3S_SOCKET}",
     "kubelite": "",
 }
 """Programs with a kubelet inside, and the endpoint each uses by default; empty where it is not known."""

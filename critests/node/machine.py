@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
+from critests.kinds.table import programs_with_version
 from critests.node import cni
 from critests.node.binaries import MissingProgram, search_path, version_text
 from critests.node.cgroups import cgroup_facts
@@ -18,7 +19,7 @@ from critests.node.locks import boot_id
 from critests.node.privileges import process_capabilities
 from critests.node.remains import mount_table
 
-_PROGRAMS = ("containerd", "crio", "runc", "crun", "conmon", "iptables")
+_OTHER_PROGRAMS = ("iptables",)
 
 
 def fingerprint() -> dict[str, object]:
@@ -118,7 +119,11 @@ def program_versions() -> dict[str, str]:
     installed are left out.
     """
     path = search_path()
-    found = {name: Path(where) for name in _PROGRAMS if (where := shutil.which(name, path=path))}
+    found = {
+        name: Path(where)
+        for name in (*programs_with_version(), *_OTHER_PROGRAMS)
+        if (where := shutil.which(name, path=path))
+    }
     try:
         found["cni-bridge"] = cni.plugin_directory() / "bridge"
     except cni.NoPlugins:

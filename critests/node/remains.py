@@ -17,10 +17,11 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from critests.kinds.table import monitors, programs
+from critests.node.kinds.table import KINDS
 from critests.node.locks import POLL_SECONDS, start_time
 from critests.node.traces import MARK, Traces
 
-_PROGRAMS = ("containerd", "runc", "crun", "conmon", "crio", "pinns")
 _MNT_DETACH = 2  # umount2(2)
 _LOOP_CLR_FD = 0x4C01  # loop(4)
 _ID = re.compile(r"[0-9a-f]{64}")
@@ -104,16 +105,10 @@ def detach_loops_below(directories: Iterable[Path]) -> None:
 
 def container_ids(traces: Traces) -> set[str]:
     """Return the ids of the sandboxes and containers that the runtime's own files name."""
-    folders = (
-        traces.state / "state/io.containerd.runtime.v2.task/k8s.io",
-        traces.root / "root/io.containerd.grpc.v1.cri/sandboxes",
-        traces.root / "root/io.containerd.grpc.v1.cri/containers",
-        traces.state / "runroot/overlay-containers",
-        traces.root / "root/overlay-containers",
-    )
     return {
         entry.name
-        for folder in folders
+        for kind in KINDS.values()
+        for folder in kind.container_folders(traces)
         if folder.is_dir()
         for entry in folder.iterdir()
         if _ID.fullmatch(entry.name)
@@ -170,16 +165,9 @@ def cgroup_hierarchies() -> list[Path]:
     return [Path(point) for point in dict.fromkeys(points)]
 
 
-def shim_sockets(traces: Traces) -> list[Path]:
-    """Return the sockets of the runtime's shims, which containerd puts in a directory that all containerds of
-    a machine share.
-    """
-    texts = []
-    for folder in (traces.state / "state/io.containerd.runtime.v2.task").glob("*/*"):
-        for name in ("address", "bootstrap.json"):
-            with contextlib.suppress(OSError):
-                texts.append((folder / name).read_text(encoding="utf-8"))
-    return [Path(found) for text in texts for found in re.findall(r"/run/containerd/s/[0-9a-f]{64}", text)]
+def files_elsewhere(traces: Traces) -> list[Path]:
+    """Return the runtime's files in directories that it shares with others, such as the sockets of shims."""
+    return [path for kind in KINDS.values() for path in kind.files_elsewhere(traces)]
 
 
 def cni_results(traces: Traces, ids: Iterable[str]) -> list[Path]:
@@ -220,10 +208,9 @@ def _is_ours(pid: int, traces: Traces) -> bool:
     if f"{MARK}={state}" in environment:
         return True
     command = _read(pid, "comm").strip()
-    programs = {*_PROGRAMS, *(binary[:_COMM_LENGTH] for binary in traces.binaries)}
-    if (command in programs or command.startswith(("containerd-shim", "conmon"))) and state in _read(
-        pid, "cmdline"
-    ):
+    named = {program[:_COMM_LENGTH] for program in (*programs(), *traces.binaries)}
+    monitoring = command.startswith(tuple(monitor.name for monitor in monitors()))
+    if (command in named or monitoring) and state in _read(pid, "cmdline"):
         return True
     return _lives_in(pid, traces)
 

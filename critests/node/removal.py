@@ -35,14 +35,14 @@ def remove(traces: Traces) -> None:
         LeftBehind: something stayed; the record stays too, and the removal can be tried again.
     """
     ids = remains.container_ids(traces)
-    sockets = remains.shim_sockets(traces)
+    elsewhere = remains.files_elsewhere(traces)
     left = remains.kill_processes(traces)
     left += remains.unmount_below([traces.state, traces.root])
     remains.detach_loops_below([traces.state, traces.root])
     left += remains.remove_cgroups(remains.our_cgroups(traces, ids))
     left += _delete_links(traces.bridge)
     left += firewall.remove_network(traces.network, traces.subnets)
-    for path in (*sockets, *remains.cni_results(traces, ids)):
+    for path in (*elsewhere, *remains.cni_results(traces, ids)):
         path.unlink(missing_ok=True)
     left += remains.remove_tree(traces.root)
     if left:

@@ -1,5 +1,4 @@
-"""Private runtimes: a containerd or CRI-O that shares nothing with another one on the machine and leaves
-nothing behind.
+"""Private runtimes: a daemon that shares nothing with another one on the machine and leaves nothing behind.
 
 Each has its own root, state, socket, streaming port, CNI network, bridge and subnet. What it will make is
 written down before it is made (`Traces`), its owner holds a lock as long as it lives, and a watcher removes
@@ -21,6 +20,7 @@ from critests.exit_codes import CannotTest
 from critests.node import cni, readiness, removal
 from critests.node.claims import claim
 from critests.node.daemons import Daemon, find_daemon
+from critests.node.kinds.table import KINDS
 from critests.node.locks import FileLock, LockHeld
 from critests.node.remains import LeftBehind
 from critests.node.traces import Traces
@@ -78,7 +78,7 @@ class ThrowawayRuntime:
 
     @property
     def kind(self) -> str:
-        """Return `containerd` or `crio`."""
+        """Return its kind by the name that `--node` gives it."""
         return self._traces.kind
 
     @property
@@ -266,7 +266,7 @@ def start_throwaway(
     """Start a private runtime and wait until it is ready.
 
     Args:
-        kind: `containerd` or `crio`.
+        kind: a name in `critests.node.kinds.table`.
         run_id: the run that it belongs to; its directories lie below those of the run.
         pause_image: the sandbox image, from one of the registries below.
         registry_addresses: `host:port` of registries that speak plain HTTP.
@@ -294,7 +294,9 @@ def start_throwaway(
     if systemd_cgroup and not Path("/run/systemd/system").is_dir():
         raise RuntimeStartFailed("systemd cannot make cgroups here: this machine was not booted by systemd")
     try:
-        daemon = find_daemon(kind, binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins)
+        daemon = find_daemon(
+            KINDS[kind], binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins
+        )
         traces, lock = claim(daemon, run_id, root, dual_stack=dual_stack)
     except (CannotTest, LockHeld, OSError) as error:
         raise RuntimeStartFailed(f"{kind} cannot be started: {error}") from error

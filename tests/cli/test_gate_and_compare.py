@@ -8,14 +8,6 @@ from click.testing import CliRunner, Result
 
 from critests.cli.compare import compare
 from critests.cli.gate import gate
-from critests.cli.subjects import (
-    EndpointSubject,
-    HandlerSubject,
-    RunSubject,
-    Subject,
-    ThrowawaySubject,
-    parse_subject,
-)
 from critests.record.files import write
 from tests.plugin.command import critests
 from tests.report.sample_comparison import MACHINE, samples, store
@@ -154,23 +146,6 @@ def test_live_and_stored_do_not_mix(old: Path) -> None:
 
     assert result.exit_code == 2
     assert "compared with another live runtime" in said(result)
-
-
-@pytest.mark.parametrize(
-    ("text", "subject"),
-    [
-        ("unix:///run/containerd/containerd.sock", EndpointSubject("unix:///run/containerd/containerd.sock")),
-        ("tcp://10.0.0.1:3735", EndpointSubject("tcp://10.0.0.1:3735")),
-        ("containerd", ThrowawaySubject("containerd")),
-        ("crio", ThrowawaySubject("crio")),
-        ("containerd=/bin/sh", ThrowawaySubject("containerd", Path("/bin/sh"))),
-        ("handler=crun", HandlerSubject("crun")),
-        ("handler=", HandlerSubject("")),
-        ("/tmp", RunSubject(Path("/tmp"))),
-    ],
-)
-def test_each_kind_of_subject_is_told_from_the_others(text: str, subject: Subject) -> None:
-    assert parse_subject(text) == subject
 
 
 def test_colours_are_for_terminals(old: Path, slow: Path) -> None:

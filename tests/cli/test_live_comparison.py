@@ -8,7 +8,7 @@ import pytest
 from critests.cli import live_comparison
 from critests.cli.live_comparison import LiveOptions, compare_live
 from critests.cli.refusals import NotPossible
-from critests.cli.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
+from critests.node.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.record.files import write
 from critests.record.run import RunRecord
 from critests.record.samples import write_samples

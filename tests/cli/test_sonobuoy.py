@@ -22,7 +22,7 @@ import yaml
 
 import critests as package
 from critests.cli.sonobuoy import hand_over
-from critests.node.binaries import KINDS
+from critests.node.kinds.table import KINDS
 from critests.record.files import write
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment

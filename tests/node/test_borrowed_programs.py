@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from critests.kinds.containerd import CONTAINERD
+from critests.kinds.crio import CRIO
 from critests.node.borrowed_programs import borrowed, wanted
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace")
@@ -60,7 +62,7 @@ def test_a_namespace_that_cannot_be_entered_is_said(tmp_path: Path) -> None:
 
 
 def test_everything_that_a_runtime_needs_is_looked_for() -> None:
-    paths = set(map(str, wanted("containerd")))
+    paths = set(map(str, wanted(CONTAINERD)))
 
     assert {
         "/usr/bin/containerd",
@@ -68,4 +70,4 @@ def test_everything_that_a_runtime_needs_is_looked_for() -> None:
         "/usr/bin/containerd-shim-runc-v2",
         "/opt/cni/bin/bridge",
     } <= paths
-    assert "/usr/libexec/crio/conmon" in set(map(str, wanted("crio")))
+    assert "/usr/libexec/crio/conmon" in set(map(str, wanted(CRIO)))

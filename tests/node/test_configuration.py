@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from critests.node import binaries, containerd, crio
+from critests.node import binaries, daemons
 from critests.node.binaries import (
     MissingProgram,
-    NodeChoice,
     find_program,
-    parse_node,
     version_numbers,
     version_text,
 )
 from critests.node.daemons import find_daemon
+from critests.node.kinds import containerd, crio
+from critests.node.kinds.settings import DaemonSettings
+from critests.node.kinds.table import KINDS
 from critests.node.locks import ProcessIdentity
-from critests.node.settings import Settings
 from critests.node.traces import Traces
 
 PAUSE = "127.0.0.1:5010/critests/pause:1"
-SETTINGS = Settings(
+SETTINGS = DaemonSettings(
     version=(1, 7, 24),
     handlers={"runc": Path("/usr/sbin/runc"), "crun": Path("/usr/bin/crun")},
     cni_plugins=Path("/usr/lib/cni"),
@@ -129,34 +129,15 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
 
 
 def test_crio_without_its_helpers_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crio, "HELPER_DIRECTORIES", ())
+    program(tmp_path / "runc", "exit 0")
+    nowhere = replace(KINDS["crio"], facts=replace(KINDS["crio"].facts, helper_directories=()))
+    binary = program(tmp_path / "crio", "echo crio version 1.36.0")
+    monkeypatch.setattr(daemons, "search_path", lambda _: str(tmp_path))
     with pytest.raises(
         MissingProgram,
         match=f"CRI-O needs the program conmon, which is in none of {tmp_path}; .*apt install conmon",
     ):
-        crio.find_helpers(str(tmp_path))
-
-
-def test_the_node_option_is_read(tmp_path: Path) -> None:
-    binary = program(tmp_path / "crio", "exit 0")
-    assert parse_node("containerd") == NodeChoice("containerd")
-    assert parse_node(f"crio={binary}") == NodeChoice("crio", binary)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("docker", "there is no way to start 'docker' here; known are containerd and crio"),
-        ("", "there is no way to start 'nothing' here"),
-        ("containerd=", "no path follows the equals sign"),
-        ("containerd=/proc/self", "is a directory; name the containerd binary in it"),
-        ("crio=/nowhere/crio", "there is no file /nowhere/crio"),
-        ("crio=/proc/version", "/proc/version is not executable"),
-    ],
-)
-def test_a_wrong_node_option_is_a_sentence(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        parse_node(text)
+        find_daemon(nowhere, binary, extra_handlers={}, cni_plugins=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +157,10 @@ def test_a_binary_that_is_no_fitting_containerd_is_refused(
     monkeypatch.setenv("PATH", os.defpath)
     with pytest.raises(MissingProgram, match=said):
         find_daemon(
-            "containerd", program(tmp_path / "containerd", script), extra_handlers={}, cni_plugins=tmp_path
+            KINDS["containerd"],
+            program(tmp_path / "containerd", script),
+            extra_handlers={},
+            cni_plugins=tmp_path,
         )
 
 
@@ -185,7 +169,7 @@ def test_the_shim_beside_the_binary_is_taken_first(tmp_path: Path) -> None:
         program(tmp_path / helper, "exit 0")
     extra = {"wrapped": tmp_path / "wrapper"}
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
-    daemon = find_daemon("containerd", binary, extra_handlers=extra, cni_plugins=tmp_path)
+    daemon = find_daemon(KINDS["containerd"], binary, extra_handlers=extra, cni_plugins=tmp_path)
     assert daemon.helpers["containerd-shim-runc-v2"] == tmp_path / "containerd-shim-runc-v2"
     assert daemon.handlers["runc"] == tmp_path / "runc"
     assert daemon.handlers["wrapped"] == tmp_path / "wrapper"
@@ -199,9 +183,9 @@ def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
     monkeypatch.setenv("HTTP_PROXY", "http://proxy")
     monkeypatch.setenv("NOTIFY_SOCKET", "/run/x")
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
-    environment = find_daemon("containerd", binary, extra_handlers={}, cni_plugins=tmp_path).environment(
-        traces, {"GODEBUG": "x"}
-    )
+    environment = find_daemon(
+        KINDS["containerd"], binary, extra_handlers={}, cni_plugins=tmp_path
+    ).environment(traces, {"GODEBUG": "x"})
     assert not {"HTTP_PROXY", "NOTIFY_SOCKET"} & environment.keys()
     assert environment["PATH"].startswith(f"{tmp_path}:")
     assert environment["CRITESTS_THROWAWAY"] == str(traces.state)

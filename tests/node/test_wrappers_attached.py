@@ -4,10 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from critests.node import containerd, crio
 from critests.node.daemons import Daemon
+from critests.node.kinds import containerd, crio
+from critests.node.kinds.settings import DaemonSettings
+from critests.node.kinds.table import KINDS
 from critests.node.locks import ProcessIdentity
-from critests.node.settings import Settings
 from critests.node.traces import Traces
 from critests.node.wrappers.attached import attach
 
@@ -32,7 +33,7 @@ def daemon_in(directory: Path, kind: str = "crio") -> Daemon:
     handlers = {"runc": Path("/usr/bin/runc"), "crun": Path("/usr/bin/crun")}
     helpers = {"conmon": Path("/usr/bin/conmon"), "pinns": Path("/usr/bin/pinns")}
     return Daemon(
-        kind, Path(f"/usr/bin/{kind}"), kind, (2, 1, 0), handlers, directory / "plugins", {}, helpers
+        KINDS[kind], Path(f"/usr/bin/{kind}"), kind, (2, 1, 0), handlers, directory / "plugins", {}, helpers
     )
 
 
@@ -45,7 +46,7 @@ def test_both_daemons_are_configured_with_what_stands_in(traces: Traces, tmp_pat
         traces.state / "wrappers/cni/bin/bridge",
     )
     assert daemon.binaries == daemon_in(tmp_path).binaries
-    settings = Settings(
+    settings = DaemonSettings(
         daemon.version, daemon.handlers, daemon.cni_plugins, "pause", (), helpers=daemon.helpers
     )
     assert f'runtime_path = "{oci.path}"' in crio.configuration(traces, settings)

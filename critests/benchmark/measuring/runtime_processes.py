@@ -13,8 +13,8 @@ from enum import StrEnum, unique
 from pathlib import Path
 from typing import Final
 
-_SHIMS: Final = "containerd-shim"
-_CONMON: Final = "conmon"
+from critests.kinds.table import monitors
+
 _PAUSES: Final = ("pause", "runc:[")
 """Names of a sandbox's process, also before it has become `pause`: RunPodSandbox returns a little earlier."""
 _LISTENS: Final = 0x10000
@@ -212,7 +212,7 @@ def _collect_shim(shim: _Line, children: dict[int, list[_Line]], found: dict[int
 
 
 def _is_shim(line: _Line) -> bool:
-    return line.name.startswith((_SHIMS, _CONMON)) and line.state not in "ZX"
+    return line.name.startswith(tuple(monitor.name for monitor in monitors())) and line.state not in "ZX"
 
 
 def _is_marked(line: _Line, marks: Iterable[str]) -> bool:
@@ -222,7 +222,7 @@ def _is_marked(line: _Line, marks: Iterable[str]) -> bool:
         return False
     arguments = [os.path.realpath(argument) for argument in text.split("\0") if argument.startswith("/")]
     places = [os.path.realpath(mark) for mark in marks if mark.startswith("/")]
-    if line.name.startswith(_CONMON):
+    if any(monitor.names_folder for monitor in monitors() if line.name.startswith(monitor.name)):
         places += [os.path.dirname(place) for place in places]  # noqa: PTH120 - texts on both sides
     return any(
         argument == place or argument.startswith(f"{place}/") for argument in arguments for place in places

@@ -8,36 +8,45 @@ from critests.benchmark.measuring.resources import snapshot
 from critests.benchmark.measuring.runtime_processes import RuntimeHidden
 from critests.benchmark.measuring.target import Target
 from critests.exit_codes import CannotTest, UsageError
-from critests.node.binaries import KINDS
+from critests.node.subjects import (
+    EndpointSubject,
+    HandlerSubject,
+    LiveSubject,
+    RunSubject,
+    ThrowawaySubject,
+    parse_subject,
+)
 from critests.run.context import RunContext
 from critests.run.options import Settings
 from critests.run.session import SuiteSession
 
-HANDLER = "handler="
 
-
-def settings_of_other(settings: Settings, subject: str) -> Settings:
-    """Return the options under which the other side is reached: as for the first, but another runtime.
-
-    Args:
-        settings: the user's.
-        subject: an endpoint, or `containerd`, `containerd=/path`, `crio`, `crio=/path`, or `handler=NAME`.
+def other_side(settings: Settings) -> LiveSubject | None:
+    """Return what `--against` names; None where the user asks for no comparison.
 
     Raises:
-        UsageError: it is nothing of the kind.
+        UsageError: it is no live runtime, or nothing of the kind.
     """
-    if subject.startswith(HANDLER):
-        return settings.but(runtime_handler=[subject.removeprefix(HANDLER)])
+    text = settings.text("--against")
+    if not text:
+        return None
+    subject = parse_subject(text, option="--against")
+    if isinstance(subject, RunSubject):
+        msg = f"--against {text}: an earlier run cannot be measured; critests compare reads it"
+        raise UsageError(msg)
+    return subject
+
+
+def settings_of_other(settings: Settings, subject: LiveSubject) -> Settings:
+    """Return the options under which the other side is reached: as for the first, but another runtime."""
     alone = settings.but(registry_port="", runtime_handler=None, image_endpoint="", runtime_log="")
-    if subject.partition("=")[0] in KINDS:
-        return alone.but(node=subject, runtime_endpoint="")
-    if subject.startswith(("unix:", "tcp:", "/")):
-        return alone.but(node="", runtime_endpoint=subject)
-    msg = (
-        f"--against {subject}: expected an endpoint, {' or '.join(f'{kind}[=PATH]' for kind in KINDS)}, or"
-        f" {HANDLER}NAME"
-    )
-    raise UsageError(msg)
+    match subject:
+        case HandlerSubject(handler):
+            return settings.but(runtime_handler=[handler])
+        case ThrowawaySubject():
+            return alone.but(node=str(subject), runtime_endpoint="")
+        case EndpointSubject(endpoint):
+            return alone.but(node="", runtime_endpoint=endpoint)
 
 
 @contextlib.contextmanager
@@ -49,16 +58,16 @@ def opened(context: RunContext, session: SuiteSession) -> Iterator[list[Target]]
         UsageError: the other side is named in no known way.
         CannotTest: the other side cannot be measured, as for the first.
     """
-    subject = context.settings.text("--against")
+    subject = other_side(context.settings)
     handler = context.settings.handlers[0]
     with contextlib.ExitStack() as held:
-        if not subject:
+        if subject is None:
             targets = [Target.open(context, handler)]
         else:
             settings = settings_of_other(context.settings, subject)
             other = context
-            if subject.startswith(HANDLER):
-                _refuse_unknown_handler(context, settings.handlers[0])
+            if isinstance(subject, HandlerSubject):
+                _refuse_unknown_handler(context, subject)
             else:
                 other = RunContext.begin(settings, keep_results=False)
                 held.callback(lambda: session.problems.extend(other.end()))
@@ -75,17 +84,17 @@ def opened(context: RunContext, session: SuiteSession) -> Iterator[list[Target]]
         yield targets
 
 
-def _refuse_unknown_handler(context: RunContext, handler: str) -> None:
+def _refuse_unknown_handler(context: RunContext, subject: HandlerSubject) -> None:
     """Say at once that a throwaway runtime has no such handler, and why where that is known.
 
     Raises:
         CannotTest: it has not.
     """
     own = context.owned.runtime if context.owned is not None else None
-    if own is not None and handler not in own.handlers:
-        why = own.left_out.get(handler, "")
+    if own is not None and subject.handler not in own.handlers:
+        why = own.left_out.get(subject.handler, "")
         known = ", ".join(name or "the default" for name in own.handlers)
-        raise CannotTest(f"{HANDLER}{handler}: {why or f'the throwaway runtime has {known} only'}")
+        raise CannotTest(f"{subject}: {why or f'the throwaway runtime has {known} only'}")
 
 
 def accounts_of(target: Target) -> Callable[[], dict[str, float]]:

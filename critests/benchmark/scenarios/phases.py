@@ -12,7 +12,7 @@ from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
 from critests.client import Endpoint
 from critests.images.registry_client import PAUSE_REPOSITORY
-from critests.node.binaries import parse_node
+from critests.node.subjects import parse_throwaway
 from critests.node.throwaway import ThrowawayRuntime, start_throwaway
 from critests.node.wrappers.actions import Record
 from critests.node.wrappers.phases import split
@@ -30,7 +30,7 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
     """
     context = target.context
     assert context.registry is not None
-    choice = parse_node(context.settings.text("--node"))
+    choice = parse_throwaway(context.settings.text("--node"))
     with start_throwaway(
         choice.kind,
         binary=choice.binary,

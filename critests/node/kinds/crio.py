@@ -1,16 +1,14 @@
-"""The configuration of a private CRI-O: crio.conf, registries, signature policy, and the helper programs it
-needs.
-"""
+"""A private CRI-O: crio.conf, registries, storage and signature policy."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
-from critests.node.binaries import MissingProgram, find_program
-from critests.node.settings import Settings
+from critests.kinds import crio as facts
+from critests.node.kinds.kind import ThrowawayKind
+from critests.node.kinds.settings import DaemonSettings
 from critests.node.traces import Traces
-
-HELPER_DIRECTORIES = ("/usr/libexec/crio", "/usr/lib/crio", "/usr/libexec/podman", "/usr/lib/podman")
 
 
 def socket_of(traces: Traces) -> Path:
@@ -18,31 +16,7 @@ def socket_of(traces: Traces) -> Path:
     return traces.state / "crio.sock"
 
 
-def find_helpers(path: str) -> dict[str, Path]:
-    """Find conmon and pinns, which CRI-O cannot do without; packages put them on the PATH or beside CRI-O's
-    own files.
-
-    Raises:
-        MissingProgram: one of them is nowhere.
-    """
-    everywhere = ":".join((path, *HELPER_DIRECTORIES))
-    found = {}
-    for name in ("conmon", "pinns"):
-        try:
-            found[name] = find_program(name, path=everywhere)
-        except MissingProgram as error:
-            hint = (
-                "it comes with CRI-O itself"
-                if name == "pinns"
-                else "on Debian and Ubuntu: apt install conmon"
-            )
-            raise MissingProgram(
-                f"CRI-O needs the program {name}, which is in none of {everywhere}; {hint}"
-            ) from error
-    return found
-
-
-def write_configuration(traces: Traces, settings: Settings) -> list[str]:
+def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
     """Write CRI-O's configuration and the files that it names; return the arguments to start the daemon
     with.
     """
@@ -86,7 +60,7 @@ def registries(addresses: Sequence[str]) -> str:
     return "\n".join(["unqualified-search-registries = []\n", *blocks])
 
 
-def configuration(traces: Traces, settings: Settings) -> str:
+def configuration(traces: Traces, settings: DaemonSettings) -> str:
     """Return the text of crio.conf. Every place that CRI-O would share with another CRI-O is moved into our
     directories.
     """
@@ -141,5 +115,19 @@ def configuration(traces: Traces, settings: Settings) -> str:
     return "\n".join(_table(name, values) for name, values in tables.items())
 
 
+def container_folders(traces: Traces) -> tuple[Path, ...]:
+    """Return the directories that are called as sandboxes and containers."""
+    return (traces.state / "runroot/overlay-containers", traces.root / "root/overlay-containers")
+
+
 def _table(name: str, values: Mapping[str, bool | int | str | Sequence[str]]) -> str:
     return "\n".join([f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""])
+
+
+CRIO: Final = ThrowawayKind(
+    facts=facts.CRIO,
+    socket=socket_of,
+    write_configuration=write_configuration,
+    environment=environment,
+    container_folders=container_folders,
+)

@@ -1,20 +1,22 @@
-"""The configuration of a private containerd: version 2 of the format for containerd 1.6 and 1.7, version 3
-from 2.0 on.
-"""
+"""A private containerd: version 2 of the configuration's format for 1.6 and 1.7, version 3 from 2.0 on."""
 
+import contextlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
-from critests.node.settings import Settings
+from critests.kinds import containerd as facts
+from critests.node.kinds.kind import ThrowawayKind
+from critests.node.kinds.settings import DaemonSettings
 from critests.node.traces import Traces
-
-OLDEST = (1, 6)
-"""The oldest containerd whose CRI plugin speaks version v1 of the API."""
 
 _CRI = "io.containerd.grpc.v1.cri"
 _IMAGES = "io.containerd.cri.v1.images"
 _RUNTIME = "io.containerd.cri.v1.runtime"
+
+_TASKS = "state/io.containerd.runtime.v2.task"
 
 _Value = bool | int | str | Sequence[str]
 
@@ -24,7 +26,7 @@ def socket_of(traces: Traces) -> Path:
     return traces.state / "containerd.sock"
 
 
-def write_configuration(traces: Traces, settings: Settings) -> list[str]:
+def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
     """Write containerd's configuration and its registry host files; return the arguments to start the daemon
     with.
     """
@@ -37,7 +39,7 @@ def write_configuration(traces: Traces, settings: Settings) -> list[str]:
     return ["--config", str(path)]
 
 
-def configuration(traces: Traces, settings: Settings) -> str:
+def configuration(traces: Traces, settings: DaemonSettings) -> str:
     """Return the text of the configuration file.
 
     Streaming listens on loopback on a port that the kernel chooses. NRI is off: its socket would be shared
@@ -64,7 +66,26 @@ def configuration(traces: Traces, settings: Settings) -> str:
     return "\n".join(_table(name, values) for name, values in tables.items())
 
 
-def _cri_tables_2(traces: Traces, settings: Settings) -> dict[str, dict[str, _Value]]:
+def container_folders(traces: Traces) -> tuple[Path, ...]:
+    """Return the directories that are called as sandboxes and containers."""
+    return (
+        traces.state / _TASKS / "k8s.io",
+        traces.root / "root/io.containerd.grpc.v1.cri/sandboxes",
+        traces.root / "root/io.containerd.grpc.v1.cri/containers",
+    )
+
+
+def shim_sockets(traces: Traces) -> list[Path]:
+    """Return the sockets of the shims, which lie in a directory that all containerds of a machine share."""
+    texts = []
+    for folder in (traces.state / _TASKS).glob("*/*"):
+        for name in ("address", "bootstrap.json"):
+            with contextlib.suppress(OSError):
+                texts.append((folder / name).read_text(encoding="utf-8"))
+    return [Path(found) for text in texts for found in re.findall(r"/run/containerd/s/[0-9a-f]{64}", text)]
+
+
+def _cri_tables_2(traces: Traces, settings: DaemonSettings) -> dict[str, dict[str, _Value]]:
     return {
         _plugin(_CRI): {"sandbox_image": settings.pause_image, **_streaming(), **_runtime(settings)},
         _plugin(_CRI, "cni"): {"bin_dir": str(settings.cni_plugins), "conf_dir": str(traces.state / "cni")},
@@ -77,7 +98,7 @@ def _cri_tables_2(traces: Traces, settings: Settings) -> dict[str, dict[str, _Va
     }
 
 
-def _cri_tables_3(traces: Traces, settings: Settings) -> dict[str, dict[str, _Value]]:
+def _cri_tables_3(traces: Traces, settings: DaemonSettings) -> dict[str, dict[str, _Value]]:
     cni: dict[str, _Value] = {"conf_dir": str(traces.state / "cni")}
     if settings.version >= (2, 1, 0):
         cni["bin_dirs"] = [str(settings.cni_plugins)]
@@ -105,7 +126,7 @@ def _streaming() -> dict[str, _Value]:
     }
 
 
-def _runtime(settings: Settings) -> dict[str, _Value]:
+def _runtime(settings: DaemonSettings) -> dict[str, _Value]:
     return {
         "disable_apparmor": not settings.apparmor,
         "restrict_oom_score_adj": not settings.may_lower_oom_score,
@@ -113,7 +134,7 @@ def _runtime(settings: Settings) -> dict[str, _Value]:
     }
 
 
-def _handlers(traces: Traces, settings: Settings, plugin: str) -> dict[str, dict[str, _Value]]:
+def _handlers(traces: Traces, settings: DaemonSettings, plugin: str) -> dict[str, dict[str, _Value]]:
     tables: dict[str, dict[str, _Value]] = {}
     for name, binary in settings.handlers.items():
         tables[_plugin(plugin, "containerd", "runtimes", name)] = {"runtime_type": "io.containerd.runc.v2"}
@@ -136,3 +157,13 @@ def _plugin(*path: str) -> str:
 def _table(name: str, values: Mapping[str, _Value]) -> str:
     head = [f"[{name}]"] if name else []
     return "\n".join([*head, *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""])
+
+
+CONTAINERD: Final = ThrowawayKind(
+    facts=facts.CONTAINERD,
+    oldest=(1, 6),
+    socket=socket_of,
+    write_configuration=write_configuration,
+    container_folders=container_folders,
+    files_elsewhere=shim_sockets,
+)

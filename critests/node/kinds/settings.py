@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Settings:
+class DaemonSettings:
     """The choices of the caller and the facts of the machine that a daemon's configuration is written
     from.
     """

@@ -1,0 +1,23 @@
+"""CRI-O."""
+
+from pathlib import Path
+from typing import Final
+
+from critests.kinds.kind import Monitor, RuntimeKind
+
+CRIO: Final = RuntimeKind(
+    name="crio",
+    title="CRI-O",
+    program="crio",
+    sockets=(Path("/run/crio/crio.sock"),),
+    helpers=("conmon", "pinns"),
+    helper_directories=tuple(
+        Path(directory)
+        for directory in ("/usr/libexec/crio", "/usr/lib/crio", "/usr/libexec/podman", "/usr/lib/podman")
+    ),
+    with_version=("conmon",),
+    packages={"crio": "cri-o", "pinns": "cri-o"},
+    monitor=Monitor(name="conmon", names_folder=True),
+    shared_directories=(Path("/run/crio"), Path("/run/containers")),
+    apparmor_profile="crio-default",
+)

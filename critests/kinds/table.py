@@ -1,0 +1,48 @@
+"""All kinds that are known, and what follows from all of them together."""
+
+from pathlib import Path
+
+from critests.kinds import oci
+from critests.kinds.containerd import CONTAINERD
+from critests.kinds.cri_dockerd import CRI_DOCKERD
+from critests.kinds.crio import CRIO
+from critests.kinds.kind import Monitor, RuntimeKind
+
+KINDS: tuple[RuntimeKind, ...] = (CONTAINERD, CRIO, CRI_DOCKERD)
+
+
+def well_known_sockets() -> tuple[Path, ...]:
+    """Return every socket where a runtime listens unless told otherwise."""
+    return tuple(socket for kind in KINDS for socket in kind.sockets)
+
+
+def package_of(program: str) -> str:
+    """Return the package of Debian and Ubuntu that brings a program."""
+    return next((kind.packages[program] for kind in KINDS if program in kind.packages), program)
+
+
+def programs() -> tuple[str, ...]:
+    """Return the names of all programs that runtimes are made of, OCI runtimes included."""
+    own = (name for kind in KINDS for name in (kind.program, *kind.helpers))
+    return tuple(dict.fromkeys((*own, *oci.PROGRAMS)))
+
+
+def programs_with_version() -> tuple[str, ...]:
+    """Return those programs that answer to `--version`."""
+    own = (name for kind in KINDS for name in (kind.program, *kind.with_version))
+    return tuple(dict.fromkeys((*own, *oci.PROGRAMS)))
+
+
+def monitors() -> tuple[Monitor, ...]:
+    """Return the processes that runtimes leave beside their containers."""
+    return tuple(kind.monitor for kind in KINDS if kind.monitor is not None)
+
+
+def shared_directories() -> tuple[Path, ...]:
+    """Return the directories that runtimes of a machine share, parents first."""
+    return (*(path for kind in KINDS for path in kind.shared_directories), *oci.SHARED_DIRECTORIES)
+
+
+def apparmor_profiles() -> frozenset[str]:
+    """Return the AppArmor profiles that runtimes load for their containers."""
+    return frozenset(kind.apparmor_profile for kind in KINDS if kind.apparmor_profile)

@@ -1,0 +1,33 @@
+"""What has to be said of a kind of runtime so that one can be started privately and leaves nothing behind."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.kinds.kind import RuntimeKind
+from critests.node.kinds.settings import DaemonSettings
+from critests.node.traces import Traces
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThrowawayKind:
+    """How one kind of runtime is started privately, and what it leaves.
+
+    All of them are started by one command, are ready when their Status says so, and end on SIGTERM; each
+    callable says what differs. All that an instance makes lies in the two directories of its `Traces`, but
+    for `files_elsewhere`.
+    """
+
+    facts: RuntimeKind
+    socket: Callable[[Traces], Path]
+    """Where an instance listens."""
+    write_configuration: Callable[[Traces, DaemonSettings], list[str]]
+    """Writes all files of its configuration; returns the arguments to start the daemon with."""
+    container_folders: Callable[[Traces], tuple[Path, ...]]
+    """Directories whose entries are called as its sandboxes and containers."""
+    environment: Callable[[Traces], Mapping[str, str]] = lambda _: {}
+    """Further variables of the daemon."""
+    files_elsewhere: Callable[[Traces], list[Path]] = lambda _: []
+    """Files of an instance in directories that it shares with others; asked before anything is removed."""
+    oldest: tuple[int, int] = (0, 0)
+    """The oldest version that speaks version v1 of the API."""

@@ -1,0 +1,134 @@
+"""What a user can name as the thing under test: an endpoint, a throwaway runtime, a handler, or an earlier
+run. The one grammar of `--node`, `--against` and `critests compare`.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from critests.exit_codes import UsageError
+from critests.node.kinds import table
+
+_SCHEMES: Final = ("unix:", "tcp:")
+_HANDLER: Final = "handler="
+
+
+@dataclass(frozen=True)
+class EndpointSubject:
+    """A runtime that is there already.
+
+    Attributes:
+        endpoint: `unix:///path` or `tcp://host:port`.
+    """
+
+    endpoint: str
+
+    def __str__(self) -> str:
+        """Return it as the user writes it."""
+        return self.endpoint
+
+
+@dataclass(frozen=True)
+class ThrowawaySubject:
+    """A runtime that critests starts and removes again.
+
+    Attributes:
+        kind: Its name in `critests.node.kinds.table`.
+        binary: Its binary; None for the one on PATH.
+    """
+
+    kind: str
+    binary: Path | None = None
+
+    def __str__(self) -> str:
+        """Return it as the user writes it."""
+        return f"{self.kind}={self.binary}" if self.binary else self.kind
+
+
+@dataclass(frozen=True)
+class HandlerSubject:
+    """A runtime handler of the runtime that `--runtime-endpoint` names, or that is found.
+
+    Attributes:
+        handler: Its name; empty for the default one.
+    """
+
+    handler: str
+
+    def __str__(self) -> str:
+        """Return it as the user writes it."""
+        return f"{_HANDLER}{self.handler}"
+
+
+@dataclass(frozen=True)
+class RunSubject:
+    """An earlier run.
+
+    Attributes:
+        path: Its folder or its `run.json`.
+    """
+
+    path: Path
+
+
+LiveSubject: TypeAlias = EndpointSubject | ThrowawaySubject | HandlerSubject
+Subject: TypeAlias = LiveSubject | RunSubject
+
+
+def parse_subject(text: str, *, option: str = "") -> Subject:
+    """Read what the user names. A folder that is called like a runtime is written `./containerd`.
+
+    Args:
+        text: what the user wrote.
+        option: the option that it was written for, which errors name.
+
+    Raises:
+        UsageError: it is none of the four.
+    """
+    if text.startswith(_SCHEMES):
+        return EndpointSubject(text)
+    if text.startswith(_HANDLER):
+        return HandlerSubject(text.removeprefix(_HANDLER))
+    if text.partition("=")[0] in table.KINDS:
+        return parse_throwaway(text, option=option)
+    path = Path(text)
+    if path.is_socket() or (path.suffix == ".sock" and not path.exists()):
+        return EndpointSubject(f"unix://{path.absolute()}")
+    if path.exists():
+        return RunSubject(path)
+    raise UsageError(
+        f"{option} {text!r} is none of what can be compared: an endpoint (unix:///… or tcp://…), a throwaway"
+        f" runtime ({table.forms()}), {_HANDLER}NAME, or an earlier run (its folder or its run.json)".lstrip()
+    )
+
+
+def parse_throwaway(text: str, *, option: str = "--node") -> ThrowawaySubject:
+    """Read what follows `--node`: the name of a kind alone, or with the path of its binary, `NAME=/path`.
+
+    Args:
+        text: what the user wrote.
+        option: the option that it was written for, which errors name.
+
+    Raises:
+        UsageError: the text is of another form, or the file named cannot be run.
+    """
+    said = f"{option} {text}".lstrip()
+    kind, equals, path = text.partition("=")
+    if kind not in table.KINDS:
+        raise UsageError(
+            f"{said}: there is no way to start {kind or 'nothing'!r} here; known are"
+            f" {' and '.join(table.KINDS)}"
+        )
+    if not equals:
+        return ThrowawaySubject(kind)
+    if not path:
+        raise UsageError(f"{said}: no path follows the equals sign")
+    binary = Path(path).absolute()
+    if binary.is_dir():
+        raise UsageError(f"{said}: {binary} is a directory; name the {kind} binary in it")
+    if not binary.exists():
+        raise UsageError(f"{said}: there is no file {binary}")
+    if not os.access(binary, os.X_OK):
+        raise UsageError(f"{said}: {binary} is not executable")
+    return ThrowawaySubject(kind, binary)

@@ -1,0 +1,116 @@
+"""A kind of runtime is a module with what is known of it, a module with how it is started, and a row in each
+table: one that is added here is found, named, started, recognised and removed like the others.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from critests.benchmark.measuring.runtime_processes import Role, runtime_processes
+from critests.client import EndpointError, discovery
+from critests.kinds import table as known
+from critests.kinds.kind import Monitor, RuntimeKind
+from critests.node import places, remains
+from critests.node.binaries import MissingProgram, find_program
+from critests.node.borrowed_programs import wanted
+from critests.node.kinds import table as startable
+from critests.node.kinds.kind import ThrowawayKind
+from critests.node.kinds.settings import DaemonSettings
+from critests.node.locks import ProcessIdentity, run_is_live
+from critests.node.subjects import ThrowawaySubject, parse_subject
+from critests.node.throwaway import start_throwaway
+from critests.node.traces import Traces
+
+ROOT = Path(__file__).parents[2]
+FACTS = RuntimeKind(
+    name="third",
+    title="The Third",
+    program="thirdd",
+    sockets=(Path("/run/third.sock"),),
+    helpers=("third-helper",),
+    helper_directories=(Path("/usr/libexec/third"),),
+    packages={"thirdd": "third-runtime"},
+    monitor=Monitor(name="thirdmon"),
+    shared_directories=(Path("/run/third-shared"),),
+    apparmor_profile="third-default",
+)
+
+
+def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
+    (traces.state / "third.conf").write_text(settings.pause_image, encoding="utf-8")
+    return ["--socket", str(traces.state / "third.sock")]
+
+
+THIRD = ThrowawayKind(
+    facts=FACTS,
+    socket=lambda traces: traces.state / "third.sock",
+    write_configuration=write_configuration,
+    container_folders=lambda traces: (traces.root / "third",),
+    environment=lambda traces: {"THIRD_HOME": str(traces.root)},
+)
+
+
+@pytest.fixture
+def third(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third kind, in both tables."""
+    monkeypatch.setattr(known, "KINDS", (*known.KINDS, FACTS))
+    monkeypatch.setitem(startable.KINDS, "third", THIRD)
+
+
+@pytest.fixture
+def binary(tmp_path: Path) -> Path:
+    """Our own CRI server under the name of a daemon, and the programs that it says it needs."""
+    version = '[ "$1" = --version ] && echo thirdd version 3.2.1 && exit'
+    serve = f'cd {ROOT} && exec {sys.executable} -m tests.criserver "$@"'
+    for name, text in (("thirdd", f"{version}\n{serve}"), ("third-helper", "exit 0"), ("runc", "exit 0")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}")
+        (tmp_path / name).chmod(0o755)
+    return tmp_path / "thirdd"
+
+
+def test_every_kind_that_can_be_started_is_known() -> None:
+    assert [kind.facts for kind in startable.KINDS.values()] == [
+        kind for kind in known.KINDS if kind.name in startable.KINDS
+    ]
+
+
+@pytest.mark.usefixtures("third")
+def test_it_is_found_and_named() -> None:
+    assert parse_subject("third=/bin/sh") == ThrowawaySubject("third", Path("/bin/sh"))
+    with pytest.raises(EndpointError, match=r"/run/third\.sock"):
+        discovery.find(None, None, {}, Path("/no/such/file"))
+    with pytest.raises(MissingProgram, match="apt install third-runtime"):
+        find_program("thirdd")
+    assert Path("/usr/libexec/third/third-helper") in wanted(FACTS)
+
+
+@pytest.mark.usefixtures("third")
+def test_what_it_leaves_is_recognised(tmp_path: Path) -> None:
+    traces = Traces(
+        "third", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.192.0.0/20",), ProcessIdentity(1, 1, "b")
+    )
+    (tmp_path / "third" / ("ab" * 32)).mkdir(parents=True)
+    assert remains.container_ids(traces) == {"ab" * 32}
+    assert "third-default" in known.apparmor_profiles()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
+@pytest.mark.usefixtures("third")
+def test_it_is_started_and_goes_without_a_trace(binary: Path) -> None:
+    run_id = f"{os.getpid()}-abcdef"
+    with start_throwaway(
+        "third", run_id=run_id, binary=binary, pause_image="x/pause:1", cni_plugins=binary.parent
+    ) as runtime:
+        assert runtime.kind == "third"
+        assert runtime.state.name.startswith("third-")
+        assert (runtime.state / "third.conf").read_text(encoding="utf-8") == "x/pause:1"
+        environment = Path(f"/proc/{runtime.pid}/environ").read_bytes().split(b"\0")
+        assert f"THIRD_HOME={runtime.root}".encode() in environment
+        assert [process.role for process in runtime_processes(runtime.pid)] == [Role.DAEMON]
+        first = runtime.pid
+        runtime.restart()
+        assert runtime.pid != first
+    assert not run_is_live(run_id)
+    assert not places.run_dir(run_id).exists()
