@@ -53,7 +53,7 @@ def exit_code(
             reason = f"{reason}; {_of(failed, 'test')} found a MUST broken"
     elif runtime_gone:
         code, reason = ExitCode.NOT_TESTED, f"the runtime could not be tested: {runtime_gone}"
-    elif not _binding_ran(tests):
+    elif not binding_ran(tests):
         code, reason = ExitCode.NOT_TESTED, _why_nothing_ran(tests)
     elif failed:
         code = ExitCode.BROKEN
@@ -63,7 +63,7 @@ def exit_code(
     return int(code), reason
 
 
-def _binding_ran(tests: Sequence[TestResult]) -> bool:
+def binding_ran(tests: Sequence[TestResult]) -> bool:
     """Say whether a MUST-level test gave a verdict; where none was selected, whether any test did."""
     selected = [test for test in tests if test.outcome is not Outcome.DISABLED]
     binding = [test for test in selected if test.level is Level.MUST] or selected

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from critests.catalogue.words import WORST_FIRST
 from critests.exit_codes import ExitCode
 from critests.record.errors import MergeRefused
+from critests.record.exits import binding_ran
 from critests.record.judgement import Circumstances, judge
 from critests.record.results import TestResult
 from critests.record.run import ApiCoverage, CapabilityFact, RunRecord, Timing
@@ -36,10 +37,15 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
     harness_error = circumstances.harness_error or next(
         (record.exit_reason for record in records if record.exit_code == ExitCode.HARNESS_ERROR), ""
     )
+    gone = circumstances.runtime_gone or next(filter(None, map(_why_gone, records)), "")
     judged = judge(
         _worst_of_each(records),
         dataclasses.replace(
-            circumstances, interrupted=interrupted, harness_error=harness_error, capabilities=capabilities
+            circumstances,
+            interrupted=interrupted,
+            harness_error=harness_error,
+            runtime_gone=gone,
+            capabilities=capabilities,
         ),
     )
     handlers = dict.fromkeys(handler for record in records for handler in record.runtime.handlers)
@@ -57,6 +63,7 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
         exit_code=judged.exit_code,
         exit_reason=judged.exit_reason,
         interrupted=interrupted,
+        runtime_gone=gone,
         notes=list(dict.fromkeys([*notes, *judged.notes, *differences])),
         workers=sum(record.workers for record in records),
         timing=Timing(
@@ -65,6 +72,18 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
             harness_cpu_seconds=sum(record.timing.harness_cpu_seconds for record in records),
         ),
     )
+
+
+def _why_gone(record: RunRecord) -> str:
+    """Return why a part's runtime could not be tested any more; empty where nothing that binds could run,
+    which is judged anew over the whole.
+
+    A record of an earlier version does not say it apart; there it is what ended the run with 5 although tests
+    of a MUST had run.
+    """
+    if record.runtime_gone or record.exit_code != ExitCode.NOT_TESTED:
+        return record.runtime_gone
+    return record.exit_reason if binding_ran(record.tests) else ""
 
 
 def _refuse_strangers(first: RunRecord, other: RunRecord) -> None:

@@ -121,6 +121,7 @@ class RunRecord:
         exit_code: Exit code of the command.
         exit_reason: One sentence: why this exit code.
         interrupted: The user stopped the run.
+        runtime_gone: Why the runtime could not be tested (any more), or empty.
         notes: Sentences that the reader should see.
         workers: Number of workers.
         timing: What the run cost.
@@ -149,6 +150,7 @@ class RunRecord:
     exit_code: int = 0
     exit_reason: str = ""
     interrupted: bool = False
+    runtime_gone: str = ""
     notes: list[str] = field(default_factory=list)
     workers: int = 1
     timing: Timing = field(default_factory=Timing)

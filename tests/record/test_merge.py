@@ -72,6 +72,54 @@ def test_a_set_up_judged_in_one_shard_gives_way_to_the_judge_of_another(record: 
     assert any("SBX-01 passed its own test" in note for note in merged.notes)
 
 
+PASSED = TestResult(id="a::b", name="b", requirement="CTR-02", outcome=Outcome.PASSED)
+ABSENT = TestResult(
+    id="c::d", name="d", requirement="EVT-02", outcome=Outcome.UNSUPPORTED, reason="no events"
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "reason"),
+    [
+        ({"tests": [PASSED], "runtime_gone": "it died"}, 5, "it died"),
+        ({"tests": [ABSENT], "runtime_gone": "it died"}, 5, "it died"),
+        ({"tests": [PASSED], "exit_reason": "the runtime could not be tested: it died"}, 5, "it died"),
+        ({"tests": [ABSENT], "exit_reason": "no test of a MUST could run"}, 0, "kept"),
+    ],
+    ids=["gone", "gone at once", "gone, in an older record", "nothing binding"],
+)
+def test_a_part_that_could_not_be_tested(
+    record: RunRecord, part: dict[str, object], code: int, reason: str
+) -> None:
+    whole = shard(record, dataclasses.replace(PASSED, id="e::f"), exit_code=0)
+    broken = shard(record, dataclasses.replace(PASSED, id="e::f", outcome=Outcome.FAILED), exit_code=1)
+    lost = dataclasses.replace(record, **{"exit_code": 5, "exit_reason": "", **part})  # type: ignore[arg-type]  # real fields only
+
+    merged = merge([whole, lost], CIRCUMSTANCES)
+
+    assert (merged.exit_code, reason in merged.exit_reason) == (code, True)
+    assert merge([merged, broken], CIRCUMSTANCES).exit_code == (code or 1), "merged again"
+
+
+@pytest.mark.parametrize(
+    ("codes", "together"), [((0, 1, 5), 5), ((1, 5, 3), 3), ((5, 3, 2), 2), ((0, 1), 1), ((0, 0), 0)]
+)
+def test_the_gravest_end_of_a_part_stays(record: RunRecord, codes: tuple[int, ...], together: int) -> None:
+    parts: dict[int, dict[str, object]] = {
+        0: {"tests": [PASSED]},
+        1: {"tests": [dataclasses.replace(PASSED, id="e::f", outcome=Outcome.FAILED)]},
+        2: {"tests": [PASSED], "interrupted": True},
+        3: {"tests": [PASSED], "exit_reason": "pytest itself failed"},
+        5: {"tests": [PASSED], "runtime_gone": "it died"},
+    }
+    records = [
+        dataclasses.replace(record, exit_code=code, **parts[code])  # type: ignore[arg-type]  # real fields only
+        for code in codes
+    ]
+
+    assert merge(records, CIRCUMSTANCES).exit_code == together
+
+
 def test_a_test_that_ran_twice_keeps_its_worst_outcome(record: RunRecord) -> None:
     good = TestResult(id="a::b", name="b", requirement="CTR-02", outcome=Outcome.PASSED)
     bad = dataclasses.replace(good, outcome=Outcome.FAILED)
