@@ -78,8 +78,8 @@ def report(
 ) -> None:
     """Write stored runs in a format that others read.
 
-    RUN is a folder of results, or a run.json. Everything is derived from the record (and the evidence and
-    samples beside it), as often as you like; the runtime is not asked.
+    RUN is a folder of results, or a run.json (or run.json.gz). Everything is derived from the record (and the
+    evidence and samples beside it), as often as you like; the runtime is not asked.
     """
     if name == "list":
         click.echo(_listed())

@@ -1,10 +1,12 @@
-"""Reading and writing `run.json`: whole or not at all."""
+"""Reading and writing `run.json`: whole or not at all. A `run.json.gz` is read in its place."""
 
 import contextlib
 import dataclasses
 import errno
+import gzip
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,8 @@ from critests.record.results import DETAIL_LIMIT, REASON_LIMIT, TestResult
 from critests.record.run import SCHEMA, SCHEMA_VERSION, RunRecord
 
 RUN_FILE: Final = "run.json"
+COMPRESSED_RUN_FILE: Final = "run.json.gz"
+"""What `gzip -n run.json` makes of it, a fifteenth as large."""
 READ_LIMIT: Final = 256 * 1024 * 1024
 """Bytes; a larger file is no run record."""
 DETAIL_BUDGET: Final = 1024 * 1024
@@ -21,6 +25,7 @@ DETAIL_BUDGET: Final = 1024 * 1024
 lines.
 """
 SHORT_DETAIL: Final = 400
+_GZIP_BEGINS: Final = b"\x1f\x8b"
 
 
 def write(record: RunRecord, path: Path) -> Path:
@@ -42,25 +47,47 @@ def write(record: RunRecord, path: Path) -> Path:
 
 
 def read(path: Path) -> RunRecord:
-    """Read a record from a file, or from the `run.json` of a folder.
+    """Read a record from a file, or from the `run.json` or `run.json.gz` of a folder.
 
     Raises:
         RecordUnreadable: there is no such file, it is cut off, or it is not a record that this version can
             read.
     """
-    source = path / RUN_FILE if path.is_dir() else path
+    source = record_file(path) if path.is_dir() else path
+    return from_json(read_text(source), str(source))
+
+
+def record_file(folder: Path) -> Path:
+    """Return where the record of a run's folder is; the compressed one only where there is no other."""
+    plain, compressed = folder / RUN_FILE, folder / COMPRESSED_RUN_FILE
+    return compressed if compressed.exists() and not plain.exists() else plain
+
+
+def read_text(source: Path) -> str:
+    """Read the text of a record's file, compressed or not.
+
+    Raises:
+        RecordUnreadable: there is no such file, or it holds no text.
+    """
     try:
-        if source.stat().st_size > READ_LIMIT:
-            msg = f"{source} is larger than any run record ({READ_LIMIT} bytes)"
-            raise RecordUnreadable(msg)
-        text = source.read_text(encoding="utf-8")
+        with source.open("rb") as file:
+            compressed = file.read(2) == _GZIP_BEGINS
+        with gzip.open(source) if compressed else source.open("rb") as file:
+            data = file.read(READ_LIMIT + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        msg = f"{source} is not a run record: it was compressed and is damaged: {error}"
+        raise RecordUnreadable(msg) from error
     except OSError as error:
         msg = f"cannot read the run record {source}: {error.strerror or error}"
         raise RecordUnreadable(msg) from error
+    if len(data) > READ_LIMIT:
+        msg = f"{source} is larger than any run record ({READ_LIMIT} bytes)"
+        raise RecordUnreadable(msg)
+    try:
+        return data.decode()
     except UnicodeDecodeError as error:
         msg = f"{source} is not a run record: it is not UTF-8 text (byte {error.start})"
         raise RecordUnreadable(msg) from error
-    return from_json(text, str(source))
 
 
 def to_json(record: RunRecord) -> str:

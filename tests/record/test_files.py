@@ -1,7 +1,9 @@
 import dataclasses
 import errno
+import gzip
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -28,6 +30,39 @@ def test_a_record_is_read_as_it_was_written(record: RunRecord, tmp_path: Path) -
     assert again.root_causes == record.root_causes
     assert [test.id for test in again.tests] == [test.id for test in record.tests]
     assert to_json(again) == path.read_text()
+
+
+def test_a_compressed_record_is_read_where_there_is_no_other(record: RunRecord, tmp_path: Path) -> None:
+    path = write(record, tmp_path)
+    compressed = path.with_name("run.json.gz")
+    compressed.write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+
+    assert to_json(read(tmp_path)) == to_json(read(compressed)) == to_json(record)
+
+    write(dataclasses.replace(record, run_id="newer"), tmp_path)
+    assert read(tmp_path).run_id == "newer"
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:10] + b"?" * 40])
+def test_a_damaged_compressed_record_is_refused(
+    record: RunRecord, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "run.json.gz"
+    path.write_bytes(damage(gzip.compress(to_json(record).encode())))
+
+    with pytest.raises(RecordUnreadable, match=r"run\.json\.gz is not a run record: .* is damaged"):
+        read(tmp_path)
+
+
+def test_a_compressed_record_is_no_larger_than_another_one_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("critests.record.files.READ_LIMIT", 1000)
+    (tmp_path / "run.json.gz").write_bytes(gzip.compress(b" " * 1001))
+
+    with pytest.raises(RecordUnreadable, match="larger than any run record"):
+        read(tmp_path)
 
 
 def test_the_published_schema_is_that_of_the_dataclasses_and_fits_the_file(

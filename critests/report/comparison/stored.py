@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from critests.record.errors import RecordUnreadable
-from critests.record.files import RUN_FILE, read
+from critests.record.files import RUN_FILE, read, record_file
 from critests.record.layout import RunFolder
 from critests.record.run import RunRecord
 from critests.record.samples import Series, read_samples
@@ -41,9 +41,9 @@ def read_run(path: Path) -> StoredRun:
         RecordUnreadable: the record or its samples are missing, cut off, or of a version that this critests
             does not read.
     """
-    if path.is_dir() and not (path / RUN_FILE).exists():
+    if path.is_dir() and not record_file(path).exists():
         runs = sorted(
-            (found.parent for found in path.glob(f"**/{RUN_FILE}")),
+            (found.parent for found in path.glob(f"**/{RUN_FILE}*")),
             key=lambda folder: (folder.name.isdigit(), folder.name),
         )
         below = f"; the newest run below it is {runs[-1]}" if runs else ""

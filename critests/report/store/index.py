@@ -15,7 +15,6 @@ from typing import Any, Final, Self
 
 from critests import catalogue
 from critests.record.errors import RecordError, RecordUnreadable
-from critests.record.files import RUN_FILE
 from critests.record.operations import OperationResult
 from critests.record.run import RunRecord
 from critests.report.store.entries import (
@@ -332,7 +331,7 @@ class Index:
     def _read(self, results: Path, found: Found) -> None:
         folder = results / found.path
         try:
-            record, reasons = read_lean(folder / RUN_FILE)
+            record, reasons = read_lean(folder)
         except RecordUnreadable as error:
             self._database.execute(
                 "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",

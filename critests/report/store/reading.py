@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from critests.record.errors import RecordUnreadable
-from critests.record.files import READ_LIMIT, RUN_FILE, from_json
+from critests.record.files import COMPRESSED_RUN_FILE, RUN_FILE, from_json, read_text, record_file
 from critests.record.run import RunRecord
 
 REASON_LENGTH: Final = 200
@@ -21,7 +21,7 @@ class Found:
 
     Attributes:
         path: Its folder relative to the root of the results, with `/`.
-        size: Of its `run.json`, in bytes.
+        size: Of its record's file, in bytes.
         changed: When that was last written, in nanoseconds since the epoch.
     """
 
@@ -31,19 +31,21 @@ class Found:
 
 
 def find_runs(results: Path) -> Iterator[Found]:
-    """Find `<runtime>/<version>/<run>/run.json` below the root of all results, in the order of their
-    names.
+    """Find `<runtime>/<version>/<run>/run.json` (or `run.json.gz`) below the root of all results, in the
+    order of their names.
     """
-    for file in sorted(results.glob(f"*/*/*/{RUN_FILE}")):
+    names = (RUN_FILE, COMPRESSED_RUN_FILE)
+    for folder in sorted({file.parent for name in names for file in results.glob(f"*/*/*/{name}")}):
         try:
-            facts = file.stat()
+            facts = record_file(folder).stat()
         except OSError:
             continue
-        yield Found(file.parent.relative_to(results).as_posix(), facts.st_size, facts.st_mtime_ns)
+        yield Found(folder.relative_to(results).as_posix(), facts.st_size, facts.st_mtime_ns)
 
 
-def read_lean(file: Path) -> tuple[RunRecord, dict[str, str]]:
-    """Read a record without its tests, which are most of it, and why each requirement is not passed.
+def read_lean(folder: Path) -> tuple[RunRecord, dict[str, str]]:
+    """Read the record of a run's folder without its tests, which are most of it, and why each requirement is
+    not passed.
 
     Returns:
         The record, its `tests` empty; and requirement to the first reason that a test of it gives.
@@ -51,18 +53,10 @@ def read_lean(file: Path) -> tuple[RunRecord, dict[str, str]]:
     Raises:
         RecordUnreadable: it is no run record that this version can read.
     """
+    file = record_file(folder)
+    text = read_text(file)
     try:
-        if file.stat().st_size > READ_LIMIT:
-            msg = f"{file} is larger than any run record ({READ_LIMIT} bytes)"
-            raise RecordUnreadable(msg)
-        text = file.read_text(encoding="utf-8")
         data: Any = json.loads(text)
-    except OSError as error:
-        msg = f"cannot read the run record {file}: {error.strerror or error}"
-        raise RecordUnreadable(msg) from error
-    except UnicodeDecodeError as error:
-        msg = f"{file} is not a run record: it is not UTF-8 text (byte {error.start})"
-        raise RecordUnreadable(msg) from error
     except RecursionError as error:
         msg = f"{file} is not a run record: it is nested too deeply"
         raise RecordUnreadable(msg) from error

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.record.errors import RecordUnreadable
-from critests.record.files import RUN_FILE
 from critests.report.store.entries import RunEntry
 from critests.report.store.reading import read_lean
 
@@ -94,7 +93,7 @@ def _objection(results: Path, entry: RunEntry) -> str:
         if folder.is_symlink():
             return f"{folder} is a link"
     try:
-        record, _ = read_lean(folder / RUN_FILE)
+        record, _ = read_lean(folder)
     except RecordUnreadable as error:
         return str(error)
     return "" if record.run_id == entry.run_id else f"it holds run {record.run_id} now"

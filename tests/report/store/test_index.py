@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import sqlite3
@@ -72,6 +73,20 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
         assert [Path(path).name for path in something.removed] == [folders[1].name]
         assert [Path(path).name for path in something.added] == [new.name]
         assert [entry.letters.strip(".") for entry in index.runs()] == ["P", "P", "F"], "the newest first"
+
+
+def test_a_compressed_run_is_found_and_stays_itself_when_it_is_compressed(tmp_path: Path) -> None:
+    folder = store(tmp_path, small_run({"SBX-01": "F"}))
+    with Index.of(tmp_path)[0] as index:
+        before = index.runs()
+        compressed = gzip.compress((folder / RUN_FILE).read_bytes())
+        (folder / RUN_FILE).with_name("run.json.gz").write_bytes(compressed)
+        (folder / RUN_FILE).unlink()
+
+        assert index.update(tmp_path).removed == []
+        assert [(run.path, run.reasons) for run in index.runs()] == [
+            (run.path, run.reasons) for run in before
+        ]
 
 
 @pytest.mark.parametrize(
