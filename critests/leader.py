@@ -153,7 +153,10 @@ class Leader:
         """Take what a worker reports at its end."""
         reported = getattr(node, "workeroutput", {}).get("critests")
         if reported:
-            self.gathered.take(from_plain(WorkerReport, reported))
+            report = from_plain(WorkerReport, reported)
+            self.gathered.take(report)
+            if self.context is not None:
+                self.context.hangs.take(report.hangs)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:

@@ -24,12 +24,13 @@ from critests.record.codec import from_plain, to_plain
 from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
-from critests.run.classification import RawOutcome, classify, told
+from critests.run.classification import RawOutcome, after_a_hang, classify, told
 from critests.run.context import RunContext
 from critests.run.handover import HandedToWorker
 from critests.run.options import Settings
 from critests.run.results import Phase, TestProgress
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
+from critests.run.time_limit import TimeLimit
 
 pytest_plugins = [
     "critests.fixtures.session",
@@ -43,6 +44,7 @@ pytest_plugins = [
 
 LEADER = pytest.StashKey[Leader]()
 ALLURE = pytest.StashKey[AllureDir]()
+LIMIT = pytest.StashKey[TimeLimit]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -146,6 +148,25 @@ def _worker_input(config: pytest.Config) -> dict[str, Any] | None:
     return handed
 
 
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:  # noqa: ANN401 - pytest-timeout's own
+    """Keep the time limit of a test of ours by `TimeLimit`, which leaves out calls to the runtime."""
+    if not selection.is_ours(item) or selection.scenario_of(item) or settings.method != "signal":
+        return None
+    item.stash[LIMIT] = TimeLimit(settings.timeout, item.config.stash[SESSION].recorder.under_way)
+    return True
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_timeout_cancel_timer(item: pytest.Item) -> bool | None:
+    """End the limit that was set."""
+    limit = item.stash.get(LIMIT, None)
+    if limit is None:
+        return None
+    limit.lift()
+    return True
+
+
 # One test, in the process that runs it
 
 
@@ -155,7 +176,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if selection.is_ours(item):
         session = item.config.stash[SESSION]
         item.stash[PROGRESS] = TestProgress(
-            position=session.recorder.position, log_position=session.log.position()
+            position=session.recorder.position,
+            log_position=session.log.position(),
+            met=session.hangs_met,
         )
     return (yield)
 
@@ -188,6 +211,10 @@ def pytest_runtest_makereport(
         phase.raw = classify(call.excinfo.value, call.when, results.known_minor(session.settings, level))
         phase.error = told(call.excinfo.value)
         phase.text = report.longreprtext
+    if call.when == "call":
+        phase.raw = after_a_hang(phase.raw, session.hangs_since(course.met))
+    course.met = session.hangs_met
+    if phase.raw is not None:
         if phase.raw.lost or session.gone:
             phase.raw = _look_after(
                 session, phase.raw, provoked=call.when == "call" and selection.is_disruptive(item)

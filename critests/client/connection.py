@@ -14,6 +14,7 @@ from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
+from critests.client.hangs import Hangs
 from critests.client.recording import Recorder, RecordingChannel
 
 RECEIVE_LIMIT_BYTES = 16 * 1024 * 1024
@@ -34,6 +35,7 @@ class Connection:
         channel: the recorded channel below `runtime`, for methods that no stub knows.
         recorder: where every call is kept.
         deadlines: the deadline of every call.
+        hangs: which of its RPCs hang.
     """
 
     endpoint: Endpoint
@@ -44,6 +46,7 @@ class Connection:
     image_channel: grpc.Channel = field(repr=False)
     recorder: Recorder = field(repr=False)
     deadlines: Deadlines = field(repr=False)
+    hangs: Hangs = field(repr=False)
 
     def close(self) -> None:
         """Close both channels."""
@@ -81,6 +84,7 @@ def connect(
     recorder: Recorder | None = None,
     receive_limit_bytes: int = RECEIVE_LIMIT_BYTES,
     read_only: bool = False,
+    hangs: Hangs | None = None,
 ) -> Connection:
     """Open a connection; nothing is sent before the first call, so use `greet` to see who is there.
 
@@ -92,17 +96,18 @@ def connect(
         recorder: where calls are kept; a fresh one by default.
         receive_limit_bytes: the largest answer that is accepted.
         read_only: refuse to send any call that may change something, with `CallNotAllowed`.
+        hangs: what is known already of the RPCs of the same runtime; its deadlines hold then.
     """
     recorder = recorder or Recorder()
-    deadlines = deadlines or Deadlines()
+    hangs = hangs or Hangs(deadlines)
     image_endpoint = image_endpoint or endpoint
     channel = RecordingChannel(
-        open_channel(endpoint, tls, receive_limit_bytes), recorder, deadlines.seconds, read_only=read_only
+        open_channel(endpoint, tls, receive_limit_bytes), recorder, hangs, read_only=read_only
     )
     image_channel = channel
     if image_endpoint != endpoint:
         bare = open_channel(image_endpoint, tls, receive_limit_bytes)
-        image_channel = RecordingChannel(bare, recorder, deadlines.seconds, read_only=read_only)
+        image_channel = RecordingChannel(bare, recorder, hangs, read_only=read_only)
     return Connection(
         endpoint,
         image_endpoint,
@@ -111,7 +116,8 @@ def connect(
         channel,
         image_channel,
         recorder,
-        deadlines,
+        hangs.deadlines,
+        hangs,
     )
 
 

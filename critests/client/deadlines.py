@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from google.protobuf.message import Message
 
+from critests.api import api_pb2 as cri
+
 READ_SECONDS = 10.0
 SECONDS_BY_RPC = {
     "RunPodSandbox": 60.0,
@@ -23,6 +25,10 @@ SECONDS_BY_RPC = {
 STOP_MARGIN_SECONDS = 120.0
 EXEC_SYNC_SECONDS = 60.0
 STREAM_SECONDS = 60.0
+LOOK_SECONDS = 5.0
+"""For a look at an RPC that hung before."""
+ASKS_FOR_TIME = (cri.StopContainerRequest, cri.ExecSyncRequest)
+"""Requests whose `timeout` the answer may take."""
 
 
 @dataclass(frozen=True)
@@ -48,3 +54,10 @@ class Deadlines:
         if rpc.startswith("Stream") or rpc == "GetContainerEvents":
             return STREAM_SECONDS * self.scale
         return SECONDS_BY_RPC.get(rpc, READ_SECONDS) * self.scale
+
+    def look_seconds(self, request: Message) -> float:
+        """Return how long to wait, in seconds, for an RPC that hung before: what the request itself asks for,
+        and a little.
+        """
+        asked = max(0, int(request.timeout)) if isinstance(request, ASKS_FOR_TIME) else 0
+        return asked + LOOK_SECONDS * self.scale

@@ -14,12 +14,14 @@ from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
 from critests.client.coverage import Coverage
+from critests.client.hangs import Allowance, Hangs, StillHangs
+from critests.client.under_way import UnderWay
 
 REDACTED = "[redacted]"
 SECRET_FIELDS = ("password", "auth", "identity_token", "registry_token")
 MESSAGE_LIMIT_BYTES = 64 * 1024
 KEPT_CALLS = 2000
-
+EVENTS = "GetContainerEvents"
 
 READING = re.compile(
     r"Version|Status|RuntimeConfig|List\w+|Stream\w+|\w+Status|\w+Stats|ImageFsInfo|GetContainerEvents"
@@ -74,6 +76,7 @@ class Recorder:
 
     def __init__(self, kept: int = KEPT_CALLS) -> None:
         self.coverage = Coverage()
+        self.under_way = UnderWay()
         self._lock = threading.Lock()
         self._calls: deque[tuple[int, Call]] = deque(maxlen=kept)
         self._number = 0
@@ -100,11 +103,11 @@ class RecordedCall:
     """A unary RPC of a stub: sets the deadline where the caller set none, and records the call."""
 
     # grpcio's own callables have no common public type
-    def __init__(self, rpc: str, inner: Any, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - see above
+    def __init__(self, rpc: str, inner: Any, recorder: Recorder, hangs: Hangs) -> None:  # noqa: ANN401 - see above
         self._rpc = rpc
         self._inner = inner
         self._recorder = recorder
-        self._deadline = deadline
+        self._hangs = hangs
 
     def __call__(
         self,
@@ -123,18 +126,34 @@ class RecordedCall:
         metadata: Any = None,  # noqa: ANN401 - grpcio's signature
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> tuple[Message, Any]:
-        """Make the call, wait for its end and return the response with the call object."""
+        """Make the call, wait for its end and return the response with the call object.
+
+        Raises:
+            grpc.RpcError: what it failed with; `StillHangs` where calls before it hung, and so did this one
+                or it was not made.
+        """
+        allowance = self._hangs.allow(self._rpc, request, timeout)
+        under_way = self._recorder.under_way
+        under_way.begin()
         started, begin = time.time(), time.perf_counter()
         try:
             response, call = self._inner.with_call(
-                request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more
+                request, timeout=allowance.seconds, metadata=metadata, **more
             )
         except grpc.RpcError as error:
             seconds = time.perf_counter() - begin
             name_the_rpc(error, self._rpc)
             self._recorder.add(Call(self._rpc, redacted(request), None, *_code(error), started, seconds))
+            if self._hangs.ended(self._rpc, allowance, error.code(), seconds):
+                note_the_hang(error, seconds)
+                if allowance.look:
+                    raise StillHangs(self._rpc, self._hangs.words(self._rpc)) from error
             raise
+        finally:
+            under_way.end()
         seconds = time.perf_counter() - begin
+        if allowance.look:
+            self._hangs.ended(self._rpc, allowance, None, seconds)
         self._recorder.add(Call(self._rpc, redacted(request), response, "OK", "", started, seconds))
         return response, call
 
@@ -146,13 +165,14 @@ class RecordedCall:
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> Any:  # noqa: ANN401 - grpcio's signature
         """Make the call without waiting; it is recorded when it ends."""
+        allowance = self._hangs.allow(self._rpc, request, timeout)
+        self._recorder.under_way.begin()
         started, begin = time.time(), time.perf_counter()
-        pending = self._inner.future(
-            request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more
-        )
+        pending = self._inner.future(request, timeout=allowance.seconds, metadata=metadata, **more)
 
         def record(done: Any) -> None:  # noqa: ANN401 - grpcio's future
             seconds = time.perf_counter() - begin
+            self._recorder.under_way.end()
             if done.cancelled():
                 self._recorder.add(
                     Call(
@@ -167,6 +187,9 @@ class RecordedCall:
                 )
                 return
             error = done.exception()
+            code = None if error is None else error.code()
+            if self._hangs.ended(self._rpc, allowance, code, seconds):
+                note_the_hang(error, seconds)
             if error is None:
                 self._recorder.add(
                     Call(self._rpc, redacted(request), done.result(), "OK", "", started, seconds)
@@ -183,11 +206,11 @@ class RecordedStream:
     """A server-streaming RPC of a stub: sets the deadline and records how many messages came."""
 
     # grpcio's own callables have no common public type
-    def __init__(self, rpc: str, inner: Any, recorder: Recorder, deadline: Any) -> None:  # noqa: ANN401 - see above
+    def __init__(self, rpc: str, inner: Any, recorder: Recorder, hangs: Hangs) -> None:  # noqa: ANN401 - see above
         self._rpc = rpc
         self._inner = inner
         self._recorder = recorder
-        self._deadline = deadline
+        self._hangs = hangs
 
     def __call__(
         self,
@@ -197,17 +220,25 @@ class RecordedStream:
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> "RecordedMessages":
         """Open the stream; iterate over what is returned."""
-        call = self._inner(
-            request, timeout=timeout or self._deadline(self._rpc, request), metadata=metadata, **more
-        )
-        return RecordedMessages(self._rpc, request, call, self._recorder)
+        allowance = self._hangs.allow(self._rpc, request, timeout)
+        call = self._inner(request, timeout=allowance.seconds, metadata=metadata, **more)
+        return RecordedMessages(self._rpc, request, call, self._recorder, self._hangs, allowance)
 
 
 class RecordedMessages:
     """The messages of a stream, as they come; `cancel()` ends it from this side."""
 
-    # grpcio's call object
-    def __init__(self, rpc: str, request: Message, call: Any, recorder: Recorder) -> None:  # noqa: ANN401 - see above
+    def __init__(
+        self,
+        rpc: str,
+        request: Message,
+        call: Any,  # noqa: ANN401 - grpcio's call object
+        recorder: Recorder,
+        hangs: Hangs,
+        allowance: Allowance,
+    ) -> None:
+        self._hangs = hangs
+        self._allowance = allowance
         self._rpc = rpc
         self._request = request
         self._call = call
@@ -220,18 +251,32 @@ class RecordedMessages:
         return self
 
     def __next__(self) -> Message:
+        self._recorder.under_way.begin()
         try:
             message: Message = next(self._call)
         except StopIteration:
+            self._note(None)
             self._record("OK", "")
             raise
         except grpc.RpcError as error:
             name_the_rpc(error, self._rpc)
+            if self._note(error.code()):
+                note_the_hang(error, time.perf_counter() - self._begin)
             self._record(*_code(error))
             raise
+        finally:
+            self._recorder.under_way.end()
+        if not self._count:
+            self._note(None)
         self._count += 1
         self._recorder.coverage.add(self._rpc, self._request, message)
         return message
+
+    def _note(self, code: grpc.StatusCode | None) -> bool:
+        """Note an answer, or that none came; a stream of events is silent while nothing happens."""
+        if self._count or self._rpc == EVENTS:
+            return False
+        return self._hangs.ended(self._rpc, self._allowance, code, time.perf_counter() - self._begin)
 
     def cancel(self) -> None:
         """End the stream from this side."""
@@ -263,21 +308,21 @@ class RecordingChannel(grpc.Channel):
         self,
         inner: grpc.Channel,
         recorder: Recorder,
-        deadline: Any,  # noqa: ANN401 - a callable (rpc, request) -> seconds
+        hangs: Hangs,
         *,
         read_only: bool = False,
     ) -> None:
         self._read_only = read_only
         self._inner = inner
         self._recorder = recorder
-        self._deadline = deadline
+        self._hangs = hangs
 
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
         """Return a recorded unary call."""
         if self._read_only and not READING.fullmatch(rpc_name(method)):
             return _Refused(rpc_name(method))
         return RecordedCall(
-            rpc_name(method), self._inner.unary_unary(method, *args, **kwargs), self._recorder, self._deadline
+            rpc_name(method), self._inner.unary_unary(method, *args, **kwargs), self._recorder, self._hangs
         )
 
     # grpcio's signature
@@ -287,7 +332,7 @@ class RecordingChannel(grpc.Channel):
             rpc_name(method),
             self._inner.unary_stream(method, *args, **kwargs),
             self._recorder,
-            self._deadline,
+            self._hangs,
         )
 
     # grpcio's signature
@@ -347,6 +392,34 @@ def name_the_rpc(error: BaseException, rpc: str) -> None:
 def failed_rpc(error: BaseException) -> str:
     """Return the RPC that `name_the_rpc` noted on an error, or an empty string."""
     return str(getattr(error, "critests_rpc", ""))
+
+
+def note_the_hang(error: BaseException, seconds: float) -> None:
+    """Note on an error that its call let a whole deadline pass."""
+    # as above
+    error.critests_hung = round(seconds, 1)  # type: ignore[attr-defined]  # see above
+
+
+def hung_for(error: BaseException) -> float:
+    """Return the seconds that a call was waited for in vain, 0 where it was answered or not made."""
+    return float(getattr(error, "critests_hung", 0.0))
+
+
+def is_a_hang(error: BaseException) -> bool:
+    """Say whether an error means that its RPC hangs: a whole deadline passed, or it was not called."""
+    return isinstance(error, StillHangs) or hung_for(error) > 0
+
+
+def in_words(error: grpc.RpcError) -> str:
+    """Say what an RPC failed with: its code and the runtime's words, or how long it was silent."""
+    rpc, waited = failed_rpc(error), hung_for(error)
+    if waited:
+        return f"{rpc} did not answer within {waited:g} s"
+    code = error.code() if hasattr(error, "code") else None
+    details = error.details() if hasattr(error, "details") else str(error)
+    if isinstance(error, StillHangs):
+        return error.details()
+    return f"{rpc} failed with {code.name if code else 'UNKNOWN'}: {(details or 'no words')[:500]}"
 
 
 def redacted(message: Message) -> Message:

@@ -120,17 +120,20 @@ def judge_set_ups(
     facts_of: Callable[[str], RequirementFacts | None],
 ) -> list[TestResult]:
     """Judge requirements by the first set-up that failed with them, where none of their own tests gave a
-    verdict.
+    verdict; by one that hung, also where their own tests passed.
     """
     judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
+    broken = {name for test in tests if test.outcome in BREACHES for name in _names(test)}
     results = []
     for test in tests:
         rpc = test.setup_rpc or test.raw_rpc
         aspect = (rpc and judge_of(rpc)) or test.blocked_by
         requirement = aspect if aspect.partition("/")[0] == test.blocked_by else test.blocked_by
-        if test.outcome is not Outcome.BLOCKED or not requirement or requirement in judged:
+        settled = broken if test.hung else judged
+        if test.outcome is not Outcome.BLOCKED or not requirement or requirement in settled:
             continue
         judged.add(requirement)
+        broken.add(requirement)
         facts = facts_of(requirement) or RequirementFacts(area=test.area)
         results.append(
             dataclasses.replace(

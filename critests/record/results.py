@@ -37,6 +37,7 @@ class TestResult:
         raw_rpc: RPC whose uncaught error failed the test, or empty.
         answer: gRPC code that the RPC of `raw_rpc` or `setup_rpc` answered, `UNKNOWN`; empty where none
             failed.
+        hung: The RPC named in `setup_rpc` or `raw_rpc` did not answer within its deadline.
         form: Observed form of a DIV aspect, or empty.
         slow: The test has a built-in wait of more than two seconds.
         synthesized: No test function stands behind this result; the reason says where it comes from.
@@ -76,6 +77,7 @@ class TestResult:
     setup_rpc: str = ""
     raw_rpc: str = ""
     answer: str = ""
+    hung: bool = False
     form: str = ""
     slow: bool = False
     synthesized: bool = False

@@ -69,6 +69,7 @@ class WorkerReport:
         cpu_seconds: processor time of the process.
         problems: what it could not remove.
         gone: why the runtime cannot be tested any more; empty while it answers.
+        hangs: RPCs that hang, each with the seconds that a call was waited for.
     """
 
     coverage: dict[str, dict[str, int]]
@@ -76,3 +77,4 @@ class WorkerReport:
     cpu_seconds: float
     problems: list[str] = field(default_factory=list)
     gone: str = ""
+    hangs: dict[str, float] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from critests.client import Recorder
+from critests.client.hangs import Met
 from critests.node.capabilities import CapabilityMatrix
 from critests.record.judgement import Circumstances
 from critests.record.operations import BenchmarkFacts, OperationResult
@@ -49,6 +50,15 @@ class SuiteSession:
     on_progress: Callable[[str], None] = lambda _: None
 
     @property
+    def hangs_met(self) -> int:
+        """How many calls to the runtime have met a hang so far."""
+        return len(self.context.hangs.met) if self.context else 0
+
+    def hangs_since(self, position: int) -> list[Met]:
+        """Return the calls that met a hang after a position, as `hangs_met` returned it."""
+        return self.context.hangs.met[position:] if self.context else []
+
+    @property
     def log(self) -> RuntimeLog:
         """The runtime's log."""
         return RuntimeLog(self.context.runtime_log if self.context else "")
@@ -62,6 +72,7 @@ class SuiteSession:
             cpu_seconds=used.ru_utime + used.ru_stime,
             problems=self.problems,
             gone=self.gone,
+            hangs=self.context.hangs.known() if self.context else {},
         )
 
 

@@ -87,6 +87,10 @@ class CriServer:
             self._server.stop(grace=0).wait(5)
         self.services.close()
 
+    def mend(self) -> None:
+        """Be right from now on."""
+        self._wrong = []
+
     def die(self) -> None:
         """Be gone as after SIGKILL: connections break, containers' processes are nobody's."""
         if self.when_killed:

@@ -11,6 +11,7 @@ from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
 from critests.client import Endpoint
+from critests.client.hangs import Hangs
 from critests.images.registry_client import PAUSE_REPOSITORY
 from critests.node.subjects import parse_throwaway
 from critests.node.throwaway import ThrowawayRuntime, start_throwaway
@@ -44,7 +45,14 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
             assert wrapper is not None
             wrapper.plan({"*": [Record()]})
         endpoint = Endpoint.parse(runtime.endpoint)
-        own = replace(context, endpoint=endpoint, image_endpoint=endpoint, daemon_pid=runtime.pid, owned=None)
+        own = replace(
+            context,
+            endpoint=endpoint,
+            image_endpoint=endpoint,
+            daemon_pid=runtime.pid,
+            owned=None,
+            hangs=Hangs(context.hangs.deadlines),
+        )
         made = Target.open(own, target.handler, target.side)
         try:
             yield made, runtime

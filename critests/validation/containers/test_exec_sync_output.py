@@ -51,8 +51,8 @@ def wide(runtime: Runtime) -> Iterator[Connection]:
     opened = connect(
         ordinary.endpoint,
         tls=tls_files(runtime.context.settings),
-        deadlines=ordinary.deadlines,
         recorder=ordinary.recorder,
+        hangs=ordinary.hangs,
         receive_limit_bytes=WIDE_LIMIT_BYTES,
     )
     yield opened

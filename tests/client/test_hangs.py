@@ -1,0 +1,128 @@
+"""What is made of RPCs that hang: one deadline is paid, then a look now and then."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection, Deadlines, Endpoint, connect
+from critests.client import hangs as rules
+from critests.client.hangs import Hangs, StillHangs
+from critests.client.under_way import UnderWay
+from tests.criserver import CriServer, serve
+
+STATUS = cri.StatusRequest()
+
+
+@pytest.fixture
+def server() -> CriServer:
+    return CriServer(wrong={"hangs=Status"})
+
+
+@pytest.fixture
+def connection(server: CriServer) -> Iterator[Connection]:
+    with serve(server) as endpoint:
+        opened = connect(Endpoint.parse(endpoint), deadlines=Deadlines(0.02))
+        yield opened
+        opened.close()
+
+
+def hang(connection: Connection) -> grpc.RpcError:
+    with pytest.raises(grpc.RpcError) as ended:
+        connection.runtime.Status(STATUS)
+    assert ended.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    return ended.value
+
+
+def test_a_hang_costs_a_deadline_and_a_look(server: CriServer, connection: Connection) -> None:
+    errors = [hang(connection) for _ in range(20)]
+
+    assert server.calls.count("Status") == 2
+    assert [isinstance(error, StillHangs) for error in errors] == [False, *[True] * 19]
+    assert errors[-1].details() == "Status did not answer within 0.2 s, and was not called again"
+
+
+def test_other_rpcs_go_on(connection: Connection) -> None:
+    hang(connection)
+    hang(connection)
+
+    assert connection.runtime.Version(cri.VersionRequest()).runtime_name
+
+
+def test_an_rpc_that_is_back_is_called_as_before(server: CriServer, connection: Connection) -> None:
+    hang(connection)
+    server.mend()
+
+    connection.runtime.Status(STATUS)
+
+    assert connection.hangs.known() == {}
+
+
+def test_a_deadline_of_the_callers_own_says_nothing(connection: Connection) -> None:
+    for _ in range(3):
+        with pytest.raises(grpc.RpcError):
+            connection.runtime.Status(STATUS, timeout=0.01)
+
+    assert connection.hangs.known() == {}
+    assert not connection.hangs.met
+
+
+def test_it_is_looked_at_again_after_a_pause(
+    server: CriServer, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "PAUSES_SECONDS", (0.0, 1000.0))
+    for _ in range(10):
+        hang(connection)
+
+    assert server.calls.count("Status") == 3, "the deadline, a look, and one after the first pause"
+
+
+def test_a_call_that_is_not_waited_for_counts_too(connection: Connection) -> None:
+    ended = connection.runtime.Status.future(STATUS).exception()
+
+    assert ended is not None
+    deadline = time.monotonic() + 5
+    while not connection.hangs.known():
+        assert time.monotonic() < deadline, "gRPC tells callbacks after it has told the caller"
+
+
+def test_what_another_process_knows_is_looked_at_first() -> None:
+    hangs = Hangs(Deadlines(0.02))
+    hangs.take({"Status": 10.0})
+
+    assert hangs.allow("Status", STATUS, None).seconds == pytest.approx(0.1)
+    with pytest.raises(StillHangs):
+        hangs.allow("Status", STATUS, None)
+
+
+def test_a_look_leaves_the_time_that_the_request_asks_for() -> None:
+    hangs = Hangs()
+    hangs.take({"StopContainer": 130.0})
+
+    assert hangs.allow("StopContainer", cri.StopContainerRequest(timeout=30), None).seconds == 35
+
+
+def test_time_under_way_is_counted_once_for_calls_side_by_side() -> None:
+    under_way, go = UnderWay(), threading.Barrier(3)
+
+    def call() -> None:
+        under_way.begin()
+        go.wait()
+        go.wait()
+        under_way.end()
+
+    threads = [threading.Thread(target=call) for _ in range(2)]
+    begun = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    go.wait()
+    assert under_way.calls == 2
+    go.wait()
+    for thread in threads:
+        thread.join()
+
+    assert under_way.calls == 0
+    assert 0 < under_way.seconds <= time.perf_counter() - begun
