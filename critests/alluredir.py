@@ -19,7 +19,7 @@ from critests.client.recording import Call
 from critests.node.machine import fingerprint
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
-from critests.report.evidence import CALLS_SHOWN, Budget, Evidence, read_evidence, views_of
+from critests.report.facts.evidence import CALLS_SHOWN, Budget, Evidence, read_evidence, views_of
 from critests.report.formats.allure import EVIDENCE_BUDGET, put_all, result_of, write_run_files
 from critests.report.formats.source import Source
 from critests.run.conclusion import identity_of

@@ -23,8 +23,9 @@ from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.exports import export
-from critests.report.progress import Progress
-from critests.report.terminal import new_console, print_summary
+from critests.report.run_kinds import kind_of
+from critests.report.terminal.console import new_console
+from critests.report.terminal.progress import Progress
 from critests.run import conclusion, results, selection
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
@@ -246,12 +247,12 @@ class Leader:
                 exit_reason=f"the results are not complete: {error}",
             )
         if self.progress is not None:
-            print_summary(record, run_dir=self.context.folder.path)
+            kind_of(record.kind).print_summary(record, new_console(), self.context.folder.path)
 
     def pytest_terminal_summary(self) -> None:
         """Print the suite's summary below pytest's."""
         if self.record is not None and self.context is not None and self.progress is None:
-            print_summary(self.record, run_dir=self.context.folder.path, console=new_console())
+            kind_of(self.record.kind).print_summary(self.record, new_console(), self.context.folder.path)
 
     def pytest_unconfigure(self) -> None:
         """Clean up whatever happened."""

@@ -10,7 +10,7 @@ import click
 from critests.cli.results import StoreProblem, open_index
 from critests.record.errors import RecordError
 from critests.report.dashboard import Built, Options, build
-from critests.report.texts import plural
+from critests.report.wording.texts import plural
 
 NO_LINKS: Final = "none"
 EPILOG = """\b

@@ -21,7 +21,7 @@ from critests.node.listeners import binary_of_process
 from critests.node.machine import fingerprint
 from critests.node.privileges import process_capabilities
 from critests.record.run import CapabilityFact
-from critests.report.terminal import new_console
+from critests.report.terminal.console import new_console
 from critests.run.context import RunContext
 from critests.run.options import CHOICE, RULES, RUNTIME
 from critests.run.outcomes import Blocked, SetUpFailed

@@ -10,7 +10,8 @@ from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.layout import new_run_folder
 from critests.record.samples import Series, write_samples
 from critests.report.exports import export
-from critests.report.incumbent import KINDS, read_incumbent
+from critests.report.formats.critest import BENCHMARKS
+from critests.report.formats.critest_reading import read_critest
 
 FOLDER: Final = click.Path(file_okay=False, path_type=Path)
 EPILOG: Final = """\b
@@ -46,12 +47,12 @@ def import_(files: tuple[Path, ...], runtime: str, version: str, results: Path) 
     command makes one run.
     """
     try:
-        record, series = read_incumbent(files, runtime=runtime, version=version)
+        record, series = read_critest(files, runtime=runtime, version=version)
         folder = new_run_folder(results, runtime, version, record.started)
-        for kind in KINDS:
-            found: list[Series] = [each for each in series if each.scenario == kind.scenario]
+        for benchmark in BENCHMARKS:
+            found: list[Series] = [each for each in series if each.scenario == benchmark.scenario]
             if found:
-                write_samples(folder.samples, kind.scenario, found)
+                write_samples(folder.samples, benchmark.scenario, found)
         export(record, folder.path)
     except (RecordUnreadable, RecordNotWritten) as error:
         raise NotPossible(str(error)) from error

@@ -196,8 +196,8 @@ def _run(settings: Settings, values: dict[str, Any]) -> None:
     from critests.benchmark.load.front import Role, run_load  # noqa: PLC0415 - see above
     from critests.record.errors import RecordError  # noqa: PLC0415 - see above
     from critests.record.files import write  # noqa: PLC0415 - see above
-    from critests.report.html import to_html  # noqa: PLC0415 - see above
-    from critests.report.terminal import new_console  # noqa: PLC0415 - see above
+    from critests.report.benchmark.page import benchmark_to_html  # noqa: PLC0415 - see above
+    from critests.report.terminal.console import new_console  # noqa: PLC0415 - see above
 
     role = Role(
         master=values["master"],
@@ -221,7 +221,8 @@ def _run(settings: Settings, values: dict[str, Any]) -> None:
         if values["json_file"]:
             write(ended.record, values["json_file"])
         if values["html_file"]:
-            values["html_file"].write_text(to_html(ended.record, ended.folder.path), encoding="utf-8")
+            page = benchmark_to_html(ended.record, ended.folder.path)
+            values["html_file"].write_text(page, encoding="utf-8")
     except RecordError as error:
         raise NotWritten(str(error)) from error
     finally:

@@ -21,9 +21,10 @@ from critests.exit_codes import ExitCode
 from critests.record.errors import RecordError
 from critests.report.dashboard import Options, build
 from critests.report.formats import FORMATS, NotExported, load
-from critests.report.notices import NotDelivered, Notice, hand_over, notice_of, post, to_json
+from critests.report.notices.changed import Notice, notice_of, to_json
+from critests.report.notices.delivery import NotDelivered, hand_over, post
 from critests.report.store import Index, RunEntry, remove, surplus
-from critests.report.texts import one_line, plural
+from critests.report.wording.texts import one_line, plural
 from critests.run.options import OPTIONS, RUNTIME
 
 WEBHOOK, TOKEN = "CRITESTS_WEBHOOK", "CRITESTS_WEBHOOK_TOKEN"

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from critests.record.errors import RecordNotWritten, RecordUnreadable
-from critests.report.formats import FORMATS, NotExported, Publishing, load
+from critests.report.formats import FORMATS, Format, NotExported, Publishing, TextFormat, TreeFormat, load
 
 EPILOG = """\b
 Formats:
@@ -84,6 +84,21 @@ def report(
     if name == "list":
         click.echo(_listed())
         return
+    chosen = _chosen(name, runs, output)
+    try:
+        for run in runs:
+            source = load(run, baseline=baseline, publishing=Publishing(**publishing))
+            if output is not None:
+                for path in chosen.write(source, output)[-1:]:
+                    click.echo(f"{name}: {path}", err=True)
+            elif isinstance(chosen, TextFormat):
+                sys.stdout.buffer.write(chosen.render(source).encode())
+                sys.stdout.flush()
+    except (RecordUnreadable, RecordNotWritten, NotExported) as error:
+        raise Failed(str(error)) from error
+
+
+def _chosen(name: str, runs: tuple[Path, ...], output: Path | None) -> Format:
     if name not in FORMATS:
         msg = f"--format {name}: there is no such format; there are: {', '.join(FORMATS)}"
         raise click.UsageError(msg)
@@ -91,23 +106,13 @@ def report(
         msg = "name a run: a folder of results, or a run.json"
         raise click.UsageError(msg)
     chosen = FORMATS[name]
-    if output is None and chosen.kind == "tree":
+    if output is None and isinstance(chosen, TreeFormat):
         msg = f"--format {name} writes a folder: name it with --output"
         raise click.UsageError(msg)
-    if chosen.kind == "text" and len(runs) > 1:
+    if isinstance(chosen, TextFormat) and len(runs) > 1:
         msg = f"--format {name} takes one run, not {len(runs)}"
         raise click.UsageError(msg)
-    try:
-        for run in runs:
-            source = load(run, baseline=baseline, publishing=Publishing(**publishing))
-            if output is None:
-                sys.stdout.buffer.write(chosen.render(source).encode())
-                sys.stdout.flush()
-            else:
-                for path in chosen.write(source, output)[-1:]:
-                    click.echo(f"{name}: {path}", err=True)
-    except (RecordUnreadable, RecordNotWritten, NotExported) as error:
-        raise Failed(str(error)) from error
+    return chosen
 
 
 def _listed() -> str:

@@ -9,10 +9,10 @@ import click
 
 from critests.exit_codes import ExitCode
 from critests.record.errors import MergeRefused, RecordError
-from critests.report.dashboard.history import stamp
 from critests.report.store import Index, RunEntry, Update, merge_runs, remove, surplus
+from critests.report.store.history import stamp
 from critests.report.store.index import INDEX_FILE
-from critests.report.texts import one_line, plural
+from critests.report.wording.texts import one_line, plural
 
 RESULTS: Final = click.argument(
     "results", type=click.Path(exists=True, file_okay=False, path_type=Path), default="results"

@@ -29,8 +29,9 @@ from critests.node.borrowed_programs import borrowed, stand_in, wanted
 from critests.node.kinds.table import KINDS
 from critests.record.errors import RecordUnreadable
 from critests.record.files import RUN_FILE, write_atomically
-from critests.report.formats import FORMATS, load
-from critests.report.texts import cut, visible
+from critests.report.formats import load
+from critests.report.formats.junit import to_junit
+from critests.report.wording.texts import cut, visible
 
 VARIABLES: Final = ("SONOBUOY_RESULTS_DIR", "RESULTS_DIR")
 DEFAULT_RESULTS: Final = "/tmp/sonobuoy/results"  # noqa: S108 - the place that Sonobuoy's worker looks in
@@ -112,7 +113,7 @@ def hand_over(results: Path, folder: Path, code: int, said: str) -> Path:
     junit = _failed(code, said)
     if record is not None:
         try:
-            junit = FORMATS["junit"].render(load(record))
+            junit = to_junit(load(record).record)
         except RecordUnreadable as error:
             junit = _failed(code, f"{error}\n{said}")
     write_atomically(folder / JUNIT, junit)

@@ -1,20 +1,16 @@
 """Writing a run: its record, and the files that are derived from it."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from critests.record.errors import RecordNotWritten
 from critests.record.files import RUN_FILE, bounded, to_json, write_atomically
 from critests.record.run import RunRecord
-from critests.report.benchmark_page import benchmark_to_html
-from critests.report.html import to_html
-from critests.report.junit import to_junit
+from critests.report.formats.junit import to_junit
+from critests.report.run_kinds import PAGE_FILE, kind_of
 
-HTML_FILE: Final = "report.html"
-BENCHMARK_HTML_FILE: Final = "benchmark.html"
-"""The page of the operations of a run that is a validation too; that of a benchmark alone is
-`report.html`.
-"""
 JUNIT_FILE: Final = "junit.xml"
 
 
@@ -47,15 +43,22 @@ def export(
     record = bounded(record)
     written: list[Path] = []
     failures: list[RecordNotWritten] = []
-    folder = {RUN_FILE: json, HTML_FILE: html, JUNIT_FILE: junit}
-    if record.operations and record.kind != "benchmark":
-        folder[BENCHMARK_HTML_FILE] = None
-    for name, wanted in folder.items():
+    copies = {RUN_FILE: json, PAGE_FILE: html, JUNIT_FILE: junit}
+    pages = {
+        name: partial(page, record, run_dir) for name, page in kind_of(record.kind).pages(record).items()
+    }
+    contents: dict[str, Callable[[], str]] = {
+        RUN_FILE: partial(to_json, record),
+        **pages,
+        JUNIT_FILE: partial(to_junit, record),
+    }
+    for name, content_of in contents.items():
+        wanted = copies.get(name)
         targets = [run_dir / name] if run_dir else []
         targets += [wanted] if wanted and wanted not in targets else []
         if not targets:
             continue
-        content = _content(name, record, run_dir)
+        content = content_of()
         for target in targets:
             try:
                 write_atomically(target, content)
@@ -66,11 +69,3 @@ def export(
     if failures:
         raise failures[0]
     return written
-
-
-def _content(name: str, record: RunRecord, run_dir: Path | None) -> str:
-    if name == RUN_FILE:
-        return to_json(record)
-    if name == BENCHMARK_HTML_FILE:
-        return benchmark_to_html(record, run_dir)
-    return to_html(record, run_dir) if name == HTML_FILE else to_junit(record)

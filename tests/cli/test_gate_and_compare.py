@@ -10,8 +10,8 @@ from critests.cli.compare import compare
 from critests.cli.gate import gate
 from critests.record.files import write
 from tests.plugin.command import critests
-from tests.report.sample_comparison import MACHINE, samples, store
-from tests.report.sample_comparison_runs import run_a, run_b
+from tests.report.comparison.sample_measured import MACHINE, samples, store
+from tests.report.comparison.sample_runs import run_a, run_b
 
 
 @pytest.fixture

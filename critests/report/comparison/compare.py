@@ -17,6 +17,7 @@ from critests.report.comparison.model import (
     Speed,
 )
 from critests.report.comparison.speed import QuantileOf, compare_speed, measured
+from critests.report.run_kinds import kind_of
 
 DEFAULT: Final = CompareSettings()
 
@@ -179,7 +180,7 @@ def _nothing_in_common(a: RunRecord, b: RunRecord, speed: Speed | None) -> str:
             " common; compare a run with one of its own kind"
         )
     if speed is None:
-        what = "measured nothing" if "benchmark" in {a.kind, b.kind} else "judged no requirement"
+        what = "measured nothing" if kind_of(a.kind).measures else "judged no requirement"
         sides = [label for label, record in (("A", a), ("B", b)) if not record.requirements]
         return f"side {' and side '.join(sides) or 'A'} {what}: there is nothing to compare"
     if speed.refused:

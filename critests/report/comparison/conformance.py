@@ -17,7 +17,7 @@ from critests.report.comparison.model import (
     Group,
     RequirementDifference,
 )
-from critests.report.texts import one_line
+from critests.report.wording.texts import one_line
 
 KEPT: Final = frozenset({Outcome.PASSED.value})
 BROKEN: Final = frozenset({Outcome.FAILED.value, Outcome.WARNED.value, Outcome.KNOWN.value})

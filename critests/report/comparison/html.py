@@ -16,7 +16,7 @@ from critests.report.comparison.wording import (
     ratio,
     verdict_word,
 )
-from critests.report.templating import SYMBOLS, environment, source
+from critests.report.page.templating import SYMBOLS, environment, source
 from critests.statistics import Verdict
 
 TESTS_LISTED: Final = 300
@@ -35,29 +35,26 @@ _HEIGHT: Final = 18
 
 def comparison_to_html(comparison: RunComparison) -> str:
     """Return the page of a comparison: no network, no script, light and dark."""
-    style = source("style.css") + source("compare.css")
-    return (
-        environment()
-        .get_template("compare.html.j2")
-        .render(
-            comparison=comparison,
-            amount=amount,
-            error_words=error_words,
-            interval=interval,
-            operation_label=operation_label,
-            percent=percent,
-            picture=picture,
-            ratio=ratio,
-            verdict_word=verdict_word,
-            why=why,
-            speed_sentence=speed_sentence(comparison),
-            conformance_sentence=conformance_sentence(comparison),
-            method=method_sentence(comparison),
-            tones=TONES,
-            symbols=SYMBOLS,
-            listed=TESTS_LISTED,
-            style=Markup(style),  # noqa: S704 - our own files
-        )
+    templates = environment("critests.report.comparison")
+    style = source(templates, "style.css") + source(templates, "compare.css")
+    return templates.get_template("compare.html.j2").render(
+        comparison=comparison,
+        amount=amount,
+        error_words=error_words,
+        interval=interval,
+        operation_label=operation_label,
+        percent=percent,
+        picture=picture,
+        ratio=ratio,
+        verdict_word=verdict_word,
+        why=why,
+        speed_sentence=speed_sentence(comparison),
+        conformance_sentence=conformance_sentence(comparison),
+        method=method_sentence(comparison),
+        tones=TONES,
+        symbols=SYMBOLS,
+        listed=TESTS_LISTED,
+        style=Markup(style),  # noqa: S704 - our own files
     )
 
 

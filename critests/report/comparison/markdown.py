@@ -13,7 +13,7 @@ from critests.report.comparison.wording import (
     ratio,
     verdict_word,
 )
-from critests.report.texts import moment, one_line
+from critests.report.wording.texts import moment, one_line
 from critests.statistics import Verdict
 
 LISTED: Final = 40

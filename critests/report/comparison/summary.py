@@ -4,7 +4,7 @@ from collections import Counter
 
 from critests.report.comparison.model import Group, Operation, RunComparison, Speed
 from critests.report.comparison.wording import amount, percent, quantile_name
-from critests.report.texts import plural
+from critests.report.wording.texts import plural
 from critests.statistics import Verdict
 
 

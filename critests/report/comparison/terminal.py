@@ -33,8 +33,8 @@ from critests.report.comparison.wording import (
     ratio,
     verdict_word,
 )
-from critests.report.terminal import STYLES, new_console
-from critests.report.texts import moment, one_line, plural
+from critests.report.terminal.console import STYLES, new_console
+from critests.report.wording.texts import moment, one_line, plural
 from critests.statistics import Verdict
 
 LISTED: Final = 12

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from critests.report.quantities import STEPS, digits, quantity
+from critests.report.wording.quantities import STEPS, digits, quantity
 from critests.statistics import Verdict
 
 _READ: Final = {

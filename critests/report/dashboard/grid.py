@@ -9,11 +9,11 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from critests.report.dashboard.history import BAND, RECENT, Column, bands
 from critests.report.dashboard.lines import Line, Promise
-from critests.report.html import SYMBOLS
+from critests.report.page.templating import SYMBOLS
+from critests.report.store.history import BAND, RECENT, Column, bands
 from critests.report.store.letters import UNTESTED, WORDS
-from critests.report.texts import one_line
+from critests.report.wording.texts import one_line
 
 MARKS: Final = {letter: SYMBOLS[word] for letter, word in WORDS.items()} | {UNTESTED: ""}
 CELL_LIMIT: Final = 6_000

@@ -10,8 +10,8 @@ from critests import catalogue
 from critests.catalogue.words import Area
 from critests.record.layout import safe_name
 from critests.record.versions import parse_version
-from critests.report.dashboard.history import RECENT, Column, State, columns, histories, shown, state
 from critests.report.store import Index, RunEntry
+from critests.report.store.history import RECENT, Column, State, columns, histories, shown, state
 from critests.report.store.letters import RANK, UNTESTED
 
 OTHER: Final = "other"

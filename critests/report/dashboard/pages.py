@@ -5,19 +5,18 @@ from functools import cache, cached_property
 from typing import Any, Final
 from urllib.parse import quote
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 
 import critests
 from critests.exit_codes import ExitCode
 from critests.report.dashboard import grid, series
 from critests.report.dashboard.comparison import Pair, pairs, side_by_side
-from critests.report.dashboard.history import RECENT, State, stamp
 from critests.report.dashboard.lines import AREAS, Line, Promise
-from critests.report.html import SYMBOLS
+from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.store import Index, RunEntry
+from critests.report.store.history import RECENT, State, stamp
 from critests.report.store.letters import DEVIATING, RANK, UNTESTED, WORDS
-from critests.report.texts import cut, duration, moment, plural, visible
+from critests.report.wording.texts import plural
 
 TEXT_LIMIT: Final = 4096
 LOOK_LIMIT: Final = 80
@@ -215,7 +214,7 @@ class Site:
 
     def _render(self, template: str, **values: object) -> str:
         return (
-            _environment()
+            _templates()
             .get_template(template)
             .render(
                 site=self,
@@ -228,12 +227,12 @@ class Site:
 
 def style() -> str:
     """Return the style sheet of the site: that of a run's report, and what the site has beside it."""
-    return _source("style.css") + _source("dashboard.css")
+    return source(_templates(), "style.css") + source(_templates(), "dashboard.css")
 
 
 def script() -> str:
     """Return the script, which finds rows by words and does nothing else."""
-    return _source("filter.js")
+    return source(_templates(), "filter.js")
 
 
 def spell(line: Line, state: State) -> str:
@@ -248,22 +247,10 @@ def spell(line: Line, state: State) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=ChoiceLoader(
-            [
-                PackageLoader("critests.report.dashboard", "templates"),
-                PackageLoader("critests.report", "templates"),
-            ]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_harmless,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"moment": moment, "duration": duration, "plural": plural, "stamp": stamp}
-    environment.globals |= {
+def _templates() -> Environment:
+    templates = environment("critests.report.dashboard", limit=TEXT_LIMIT)
+    templates.filters |= {"stamp": stamp}
+    templates.globals |= {
         "symbols": SYMBOLS,
         "marks": grid.MARKS,
         "words": WORDS,
@@ -272,17 +259,4 @@ def _environment() -> Environment:
         "RECENT": RECENT,
         "DEVIATING": DEVIATING,
     }
-    return environment
-
-
-def _source(name: str) -> str:
-    loader = _environment().loader
-    assert loader is not None
-    return loader.get_source(_environment(), name)[0]
-
-
-def _harmless(value: object) -> object:
-    """Make every printed text harmless and bounded; what was escaped already passes."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(cut(value, TEXT_LIMIT))
-    return value
+    return templates

@@ -8,10 +8,10 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from critests.report.dashboard.history import Column, columns, stamp
 from critests.report.dashboard.lines import Line
 from critests.report.store import Index, Point, Series
-from critests.report.texts import one_line
+from critests.report.store.history import Column, columns, stamp
+from critests.report.wording.texts import one_line
 from critests.statistics import ChangePoint, change_points
 
 JUDGED_RUNS: Final = 120

@@ -35,14 +35,14 @@ from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult
 from critests.record.results import TestResult as Result
 from critests.record.run import RunRecord
-from critests.report.evidence import Budget, CallView, Evidence, read_evidence
-from critests.report.formats.markdown import code, prose
-from critests.report.formats.readings import median, quantiles, row_name, tail
-from critests.report.formats.run_facts import run_facts, runtime_of
+from critests.report.facts.evidence import Budget, CallView, Evidence, read_evidence
+from critests.report.facts.explanations import description, skip_message
+from critests.report.facts.operations import median, quantiles, row_name, tail
+from critests.report.facts.run_facts import run_facts, runtime_of
 from critests.report.formats.source import Source
-from critests.report.junit import description, skip_message
-from critests.report.quantities import percentile, quantity
-from critests.report.texts import cut, one_line, visible
+from critests.report.wording.markdown import code, prose
+from critests.report.wording.quantities import percentile, quantity
+from critests.report.wording.texts import cut, one_line, visible
 
 NAMESPACE: Final = uuid.UUID("6d3c1c62-7f6b-5b0e-9a53-0d8b6d0f7c1e")
 """Of the names that uuids are made of: the same run gives the same files."""

@@ -12,10 +12,10 @@ from typing import Final
 
 from critests.record.operations import OperationResult
 from critests.record.run import RunRecord
-from critests.report.formats.readings import quantiles
-from critests.report.formats.run_facts import runtime_of
+from critests.report.facts.operations import quantiles
+from critests.report.facts.run_facts import runtime_of
 from critests.report.formats.source import Source
-from critests.report.texts import one_line
+from critests.report.wording.texts import one_line
 
 FAMILIES: Final = {
     "s": ("seconds", "seconds"),

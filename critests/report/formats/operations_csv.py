@@ -5,10 +5,10 @@ import io
 from typing import Final
 
 from critests.record.operations import OperationResult
-from critests.report.formats.readings import quantiles
+from critests.report.facts.operations import quantiles
 from critests.report.formats.source import NotExported, Source
-from critests.report.quantities import percentile
-from critests.report.texts import one_line
+from critests.report.wording.quantities import percentile
+from critests.report.wording.texts import one_line
 
 FIRST: Final = (
     "scenario",

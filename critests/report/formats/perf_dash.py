@@ -11,11 +11,11 @@ import json
 from typing import Final
 
 from critests.record.operations import OperationResult
-from critests.report.formats.readings import median, quantiles
-from critests.report.formats.run_facts import runtime_of
+from critests.report.facts.operations import median, quantiles
+from critests.report.facts.run_facts import runtime_of
 from critests.report.formats.source import NotExported, Source
-from critests.report.quantities import percentile
-from critests.report.texts import one_line
+from critests.report.wording.quantities import percentile
+from critests.report.wording.texts import one_line
 
 VERSION: Final = "v1"
 UNITS: Final = {"s": (1e3, "ms"), "B": (1e-6, "MB"), "B/s": (1e-6, "MB/s")}

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 import critests
+from critests.report.run_kinds import kind_of
 
 _PACKAGE: Final = Path(critests.__file__).parent
 _MODULE: Final = re.compile(r"(?:[A-Za-z0-9_]+/)*[A-Za-z0-9_]+\.py")
 _FUNCTION: Final = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
-_FOLDERS: Final = {"validation": "critests/validation", "benchmark": "critests/benchmark/scenarios"}
 
 
 def file_of(test_id: str, kind: str) -> str:
@@ -22,9 +22,10 @@ def file_of(test_id: str, kind: str) -> str:
         kind: Kind of the run, as in the record.
     """
     module, separator, _ = test_id.partition("::")
-    if not separator or kind not in _FOLDERS or not _MODULE.fullmatch(module):
+    below = kind_of(kind).tests_below
+    if not separator or not below or not _MODULE.fullmatch(module):
         return ""
-    return f"{_FOLDERS[kind]}/{module.removeprefix('benchmark/')}"
+    return f"{below}/{module.removeprefix('benchmark/')}"
 
 
 def line_of(test_id: str, kind: str, suite_version: str) -> int | None:

@@ -6,12 +6,12 @@ Its first line is a mark by which a bot finds the comment that it wrote before, 
 from typing import Final
 
 from critests.catalogue.words import Outcome
+from critests.report.facts.changes import Changes, changes
+from critests.report.facts.selection import failures, with_outcome
 from critests.report.formats import run_markdown as parts
-from critests.report.formats.changes import Changes, changes
-from critests.report.formats.markdown import Page, code
 from critests.report.formats.source import Source
-from critests.report.selection import failures, with_outcome
-from critests.report.texts import moment, plural
+from critests.report.wording.markdown import Page, code
+from critests.report.wording.texts import moment, plural
 
 LIMIT: Final = 60 * 1024
 """Bytes; GitHub refuses a comment of more than 65,536 characters."""

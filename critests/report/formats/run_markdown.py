@@ -6,30 +6,22 @@ from typing import Final
 from critests.record.operations import OperationResult
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
-from critests.report.formats.changes import Changes, TestChange
-from critests.report.formats.markdown import code, prose, table
-from critests.report.formats.readings import median, row_name, tail
-from critests.report.pages import verdict_view
-from critests.report.quantities import digits, quantity
-from critests.report.selection import area_rows, columns
-from critests.report.texts import duration, moment, plural
+from critests.report.facts.changes import Changes, TestChange
+from critests.report.facts.operations import median, row_name, tail
+from critests.report.facts.selection import area_rows, columns
+from critests.report.run_kinds import kind_of
+from critests.report.wording.markdown import code, prose, table
+from critests.report.wording.quantities import digits, quantity
+from critests.report.wording.texts import duration, moment, plural
 
-MEASURED: Final = {0: "measured", 2: "interrupted", 3: "the suite itself failed", 5: "could not be measured"}
-"""Exit code to the verdict on a benchmark run."""
 WORDS: Final = {True: "yes", False: "no", None: "unknown"}
 
 
 def headline(record: RunRecord) -> str:
     """Return one line: runtime, version, verdict."""
-    kind = {"validation": "CRI conformance", "benchmark": "CRI benchmark"}.get(
-        record.kind, f"CRI {prose(record.kind, 40)}"
-    )
-    verdict = (
-        MEASURED.get(record.exit_code, "something failed")
-        if record.kind == "benchmark"
-        else verdict_view(record).word
-    )
-    return f"{kind} of {prose(record.runtime.name, 60)} {prose(record.runtime.version, 60)}: {verdict}"
+    kind = kind_of(record.kind)
+    runtime = f"{prose(record.runtime.name, 60)} {prose(record.runtime.version, 60)}"
+    return f"{prose(kind.title, 44)} of {runtime}: {kind.verdict(record)}"
 
 
 def facts(record: RunRecord, url: str = "") -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from critests.record.files import bounded, read
 from critests.record.run import RunRecord
+from critests.report.run_kinds import kind_of
 
 
 class NotExported(Exception):
@@ -96,7 +97,7 @@ def job_name(text: str) -> str:
 def _job_of(record: RunRecord) -> str:
     version = re.match(r"v?(\d+(?:\.\d+)?)", record.runtime.version)
     parts = ["critests", record.runtime.name, version[1] if version else record.runtime.version]
-    if record.kind != "validation":
+    if not kind_of(record.kind).usual:
         parts.append(record.kind)
     if record.benchmark and record.benchmark.profile:
         parts.append(record.benchmark.profile)

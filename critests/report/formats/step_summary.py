@@ -3,12 +3,12 @@
 from typing import Final
 
 from critests.catalogue.words import Outcome
+from critests.report.facts.changes import changes
+from critests.report.facts.selection import by_reason, failures, with_outcome
 from critests.report.formats import run_markdown as parts
-from critests.report.formats.changes import changes
-from critests.report.formats.markdown import Page, code, prose, table
 from critests.report.formats.source import Source
-from critests.report.selection import by_reason, failures, with_outcome
-from critests.report.texts import plural
+from critests.report.wording.markdown import Page, code, prose, table
+from critests.report.wording.texts import plural
 
 LIMIT: Final = 960 * 1024
 """Bytes. A step may append more than once; what others append needs some room too."""

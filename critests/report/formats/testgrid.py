@@ -15,16 +15,14 @@ from typing import Final
 
 from critests.record.files import RUN_FILE, to_json, write_atomically
 from critests.record.run import RunRecord
-from critests.report.formats import own, perf_dash
-from critests.report.formats.run_facts import run_facts
+from critests.report.facts.run_facts import run_facts
+from critests.report.formats import junit, perf_dash, summary
 from critests.report.formats.source import NotExported, Source
-from critests.report.junit import to_junit
-from critests.report.texts import one_line, visible
+from critests.report.run_kinds import kind_of
+from critests.report.wording.texts import one_line, visible
 
 PREFIX: Final = "logs"
 LATEST: Final = "latest-build.txt"
-CONTEXTS: Final = {"validation": "cri-validation", "benchmark": "cri-benchmark"}
-"""Kind of a run to the context in the name of its JUnit file; an underscore in it would break the name."""
 VALUE_LIMIT: Final = 200
 
 
@@ -46,18 +44,18 @@ def write_tree(source: Source, root: Path) -> list[Path]:
     job = root / PREFIX / source.job
     build = job / str(source.build)
     _refuse_another_run(build, record)
-    context = CONTEXTS.get(record.kind, "cri")
+    kind = kind_of(record.kind)
     files = {
         build / "started.json": _json(started(record)),
-        build / "artifacts" / f"junit_{context}_01.xml": to_junit(record),
+        build / "artifacts" / f"junit_{kind.context}_01.xml": junit.render(source),
         build / "artifacts" / RUN_FILE: to_json(record),
-        build / "artifacts" / "report.html": own.html(source),
+        build / "artifacts" / "report.html": kind.to_html(record, source.folder),
     }
     if record.operations:
         files[build / "artifacts" / "BenchmarkResults_benchmark_critests.json"] = perf_dash.render(source)
     if source.publishing.url.startswith(("https://", "http://")):
         files[build / "artifacts" / "run.link.txt"] = visible(source.publishing.url, lines=False) + "\n"
-    files[build / "build-log.txt"] = own.summary(source)
+    files[build / "build-log.txt"] = summary.render(source)
     files[build / "finished.json"] = _json(finished(record))
     if source.build >= latest(job):
         files[job / LATEST] = f"{source.build}\n"

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import yaml
 
+from critests.report.formats.junit import SHOWN
 from critests.report.formats.source import Source, job_name
 from critests.report.formats.testgrid import PREFIX
-from critests.report.junit import SHOWN
-from critests.report.texts import one_line
+from critests.report.run_kinds import kind_of
+from critests.report.wording.texts import one_line
 
 BUCKET: Final = "BUCKET"
 """Stands where nobody named a bucket."""
@@ -23,11 +24,11 @@ def render(source: Source) -> str:
     """Return the YAML, to be merged with that of other jobs."""
     job, runtime = source.job, job_name(source.record.runtime.name)
     bucket = source.publishing.bucket.removeprefix("gs://").strip("/") or BUCKET
-    benchmark = source.record.kind == "benchmark"
+    measures = kind_of(source.record.kind).measures
     group: dict[str, Any] = {
         "name": job,
         "gcs_prefix": one_line(f"{bucket}/{PREFIX}/{job}"),
-        "days_of_results": 60 if benchmark else 30,
+        "days_of_results": 60 if measures else 30,
         "num_columns_recent": 10,
         # there is no pod of Prow's whose state the updater could miss
         "disable_prowjob_analysis": True,
@@ -38,13 +39,13 @@ def render(source: Source) -> str:
     group["test_annotations"] = [
         {"property_name": f"outcome_{outcome}", "short_text": letter} for outcome, letter in LETTERS.items()
     ]
-    if benchmark:
+    if measures:
         group["short_text_metric"] = SHOWN
     tab: dict[str, Any] = {
         "name": job.removeprefix(f"critests-{runtime}-") or job,
         "test_group_name": job,
         "description": (
-            f"critests: {'speed' if benchmark else 'conformance'} of"
+            f"critests: {'speed' if measures else 'conformance'} of"
             f" {one_line(source.record.runtime.name, 60)}"
         ),
         "alert_options": _alerts(source.publishing.mail),

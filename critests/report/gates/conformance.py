@@ -11,7 +11,7 @@ from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.gates.findings import Finding, Kind
 from critests.report.gates.policy import JUDGEMENT, MUST, SHOULD, Policy, Waiver
-from critests.report.texts import one_line, plural
+from critests.report.wording.texts import one_line, plural
 
 GONE: Final = frozenset({Outcome.UNSUPPORTED, Outcome.BLOCKED})
 _REASON: Final = 160

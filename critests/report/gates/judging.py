@@ -29,7 +29,8 @@ from critests.report.gates.conformance import conformance_findings
 from critests.report.gates.findings import Finding, Kind, counted
 from critests.report.gates.policy import Policy, Waiver
 from critests.report.gates.speed import SpeedRules, bound_findings, regression_findings
-from critests.report.texts import plural
+from critests.report.run_kinds import kind_of
+from critests.report.wording.texts import plural
 
 DEFAULT: Final = Policy()
 
@@ -175,7 +176,7 @@ def _obstacles(record: RunRecord, operations: dict[Key, Measured]) -> list[str]:
         )
     if not record.tests and not operations:
         found.append("the run holds no results")
-    elif record.kind == "benchmark" and not any(
+    elif kind_of(record.kind).measures and not any(
         each.steady() or (each.result and each.result.count) for each in operations.values()
     ):
         found.append("the run measured nothing: no operation has a sample")

@@ -8,7 +8,7 @@ from critests.exit_codes import ExitCode
 from critests.record.codec import to_plain
 from critests.report.gates.findings import Finding, counted
 from critests.report.gates.judging import GateReport
-from critests.report.texts import one_line
+from critests.report.wording.texts import one_line
 
 SCHEMA: Final = "critests.gate"
 SCHEMA_VERSION: Final = 1

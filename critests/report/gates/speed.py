@@ -18,7 +18,7 @@ from critests.report.comparison.wording import (
 )
 from critests.report.gates.findings import Finding, Kind
 from critests.report.gates.policy import Bound, Policy, Waiver
-from critests.report.texts import one_line, plural
+from critests.report.wording.texts import one_line, plural
 from critests.statistics import Verdict, samples_needed
 from critests.toml_file import TomlMalformed
 

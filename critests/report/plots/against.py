@@ -6,7 +6,7 @@ from typing import Final
 
 from critests.report.plots.drawing import COLOURS, LEFT, RIGHT, WIDTH, Key, Sheet, path
 from critests.report.plots.scales import linear, tick_texts
-from critests.report.quantities import reading
+from critests.report.wording.quantities import reading
 
 HEIGHT: Final = 200.0
 

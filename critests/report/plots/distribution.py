@@ -7,7 +7,7 @@ from typing import Final
 from critests.report.plots.drawing import COLOURS, LEFT, LONGEST_KEY, RIGHT, WIDTH, Key, Sheet, shortened
 from critests.report.plots.scales import linear, logarithmic, spans_a_decade, tick_texts
 from critests.report.plots.thinning import apart
-from critests.report.quantities import Reading, percentile, reading
+from critests.report.wording.quantities import Reading, percentile, reading
 from critests.statistics import quantile, supports
 
 HEIGHT: Final = 200.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.report.plots.scales import Scale
-from critests.report.texts import one_line
+from critests.report.wording.texts import one_line
 
 WIDTH: Final = 480.0
 LETTER: Final = 7.2

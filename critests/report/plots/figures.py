@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from critests.record.samples import SECONDS, Series
 from critests.record.summaries import summarised
-from critests.report.operations import label
+from critests.report.facts.operations import label
 from critests.report.plots.against import Level, against_number
 from critests.report.plots.distribution import Sample, distribution
 from critests.report.plots.drawing import COLOURS

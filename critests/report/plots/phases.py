@@ -5,7 +5,7 @@ from typing import Final
 
 from critests.report.plots.drawing import COLOURS, LETTER, RIGHT, WIDTH, Key, Sheet, shortened
 from critests.report.plots.scales import Scale, linear, tick_texts
-from critests.report.quantities import reading
+from critests.report.wording.quantities import reading
 
 BAR: Final = 30.0
 GAP: Final = 16.0

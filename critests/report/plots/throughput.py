@@ -6,7 +6,7 @@ from typing import Final
 
 from critests.report.plots.drawing import COLOURS, LEFT, RIGHT, WIDTH, Key, Sheet
 from critests.report.plots.scales import levels, linear, tick_texts
-from critests.report.quantities import Reading, digits, reading
+from critests.report.wording.quantities import Reading, digits, reading
 from critests.statistics import Scalability, fit_scalability
 
 HEIGHT: Final = 200.0

@@ -9,7 +9,7 @@ from critests.record.operations import BenchmarkFacts, OperationResult, Quantile
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.record.tally import count, verdicts
-from critests.report.formats import Publishing, Source
+from critests.report.formats import FORMATS, Publishing, Source, TextFormat
 from tests.report.sample_run import HOSTILE, STARTED, sample_run, write_evidence
 
 PUBLISHING = Publishing(
@@ -18,6 +18,13 @@ PUBLISHING = Publishing(
     url="https://ci.example.org/run/7",
     catalogue="https://example.org/catalogue.md",
 )
+
+
+def rendered(name: str, source: Source) -> str:
+    """Return the text of a run in one of the formats that are one file."""
+    chosen = FORMATS[name]
+    assert isinstance(chosen, TextFormat)
+    return chosen.render(source)
 
 
 def validation(folder: Path) -> Source:

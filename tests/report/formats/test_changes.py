@@ -9,7 +9,7 @@ from critests.catalogue.words import Outcome
 from critests.record.operations import QuantileEstimate
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact, RunRecord
-from critests.report.formats.changes import changes
+from critests.report.facts.changes import changes
 from tests.report.formats import samples
 
 PASSED, FAILED, WARNED, KNOWN = Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.report.formats import FORMATS, Source
+from critests.report.formats import FORMATS, Source, TreeFormat
 from tests.report.formats import samples
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -44,7 +44,7 @@ def test_a_benchmark_run(name: str, tmp_path: Path) -> None:
 
 def check(name: str, kind: str, source: Source, folder: Path) -> None:
     chosen = FORMATS[name]
-    if chosen.kind == "tree":
+    if isinstance(chosen, TreeFormat):
         files = chosen.write(source, folder / "out")
         text = "".join(f"=== {path.relative_to(folder / 'out')}\n{shown(path)}" for path in files)
         golden = GOLDEN / kind / f"{name}.txt"

@@ -16,9 +16,10 @@ from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult, QuantileEstimate
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact, RunRecord
-from critests.report.formats import FORMATS, Source
+from critests.report.formats import FORMATS, Source, TextFormat
 from critests.report.formats.step_summary import LIMIT as SUMMARY_LIMIT
 from tests.report.formats import samples
+from tests.report.formats.samples import rendered
 from tests.report.formats.test_golden import ELSEWHERE
 from tests.report.sample_run import HOSTILE
 
@@ -121,7 +122,7 @@ def hostile_source(text: str, folder: Path) -> Source:
 
 def texts(name: str, source: Source, folder: Path) -> dict[str, str]:
     chosen = FORMATS[name]
-    if chosen.kind == "text":
+    if isinstance(chosen, TextFormat):
         return {chosen.file_name: chosen.render(source)}
     files = chosen.write(source, folder / "out")
     assert all(path.resolve().is_relative_to((folder / "out").resolve()) for path in files)
@@ -187,9 +188,9 @@ def test_the_metrics_are_read_by_the_clients_own_parser(tmp_path: Path) -> None:
         samples.validation(tmp_path),
         *(hostile_source(text, tmp_path) for text in NASTY),
     ):
-        found = list(openmetrics.text_string_to_metric_families(FORMATS["openmetrics"].render(source)))
+        found = list(openmetrics.text_string_to_metric_families(rendered("openmetrics", source)))
         assert all(sample.timestamp is not None for family in found for sample in family.samples)
-        plain = list(prometheus.text_string_to_metric_families(FORMATS["prometheus"].render(source)))
+        plain = list(prometheus.text_string_to_metric_families(rendered("prometheus", source)))
         assert all(sample.timestamp is None for family in plain for sample in family.samples)
         assert sum(len(family.samples) for family in found) == sum(len(family.samples) for family in plain)
 
@@ -213,7 +214,7 @@ def test_thousands_of_failures_stay_below_the_limits_and_the_page_says_so(tmp_pa
     record = samples.with_tests(base.record, many)
     source = dataclasses.replace(base, record=record, baseline=samples.earlier(record))
 
-    comment, summary = FORMATS["pr-comment"].render(source), FORMATS["step-summary"].render(source)
+    comment, summary = rendered("pr-comment", source), rendered("step-summary", source)
 
     assert len(comment.encode()) < 65_536
     assert len(summary.encode()) <= SUMMARY_LIMIT

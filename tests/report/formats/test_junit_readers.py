@@ -15,7 +15,8 @@ from critests.record.run import RunRecord
 from critests.report.formats import FORMATS, Source
 from critests.report.formats.places import file_of, line_of
 from tests.report.formats import samples
-from tests.report.test_junit import check
+from tests.report.formats.samples import rendered
+from tests.report.formats.test_junit import check
 
 SPYGLASS = re.compile(r"^artifacts(/.*/|/)junit.*\.xml$")
 GITLAB_BYTES = 30 * 1024 * 1024
@@ -70,7 +71,7 @@ def test_every_outcome_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["validation", "benchmark"])
 def test_the_document_has_the_published_shape(kind: str, tmp_path: Path) -> None:
     source = samples.validation(tmp_path) if kind == "validation" else samples.benchmark()
-    root = ET.fromstring(FORMATS["junit"].render(source))  # noqa: S314 - our own document
+    root = ET.fromstring(rendered("junit", source))  # noqa: S314 - our own document
 
     check(root)
     (suite,) = root
@@ -183,4 +184,4 @@ def test_a_large_run_stays_below_gitlabs_limit(tmp_path: Path) -> None:
     ]
     record: RunRecord = samples.with_tests(base.record, tests)
 
-    assert len(FORMATS["junit"].render(dataclasses.replace(base, record=record)).encode()) < GITLAB_BYTES
+    assert len(rendered("junit", dataclasses.replace(base, record=record)).encode()) < GITLAB_BYTES

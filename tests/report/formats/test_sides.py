@@ -7,6 +7,7 @@ from pathlib import Path
 from critests.record.identity import RuntimeIdentity
 from critests.report.formats import FORMATS, Source
 from tests.report.formats import samples
+from tests.report.formats.samples import rendered
 
 
 def comparison() -> Source:
@@ -23,14 +24,14 @@ def comparison() -> Source:
 
 
 def test_metrics_name_the_runtime_of_each_side() -> None:
-    lines = [line for line in FORMATS["prometheus"].render(comparison()).splitlines() if 'side="b"' in line]
+    lines = [line for line in rendered("prometheus", comparison()).splitlines() if 'side="b"' in line]
 
     assert lines
     assert all('{runtime="cri-o",runtime_version="1.34.1",' in line for line in lines)
 
 
 def test_perf_dash_draws_two_lines() -> None:
-    items = json.loads(FORMATS["perf-dash"].render(comparison()))["dataItems"]
+    items = json.loads(rendered("perf-dash", comparison()))["dataItems"]
 
     assert [item["labels"]["Runtime"] for item in items] == ["containerd", "cri-o"] * 2
     assert len({json.dumps(item["labels"]) for item in items}) == len(items)
@@ -43,5 +44,5 @@ def test_rows_and_results_of_the_sides_are_apart(tmp_path: Path) -> None:
     ]
 
     assert len(set(names)) == len(source.record.operations) + len(source.record.tests)
-    document = FORMATS["junit"].render(source)
+    document = rendered("junit", source)
     assert document.count('name="B-01 Version [a]"') == document.count('name="B-01 Version [b]"') == 1

@@ -14,12 +14,13 @@ from critests.record.run import RunRecord
 from critests.report.formats import FORMATS, NotExported, Publishing, Source
 from critests.report.formats.testgrid import finished, job_version
 from tests.report.formats import samples
+from tests.report.formats.samples import rendered
 from tests.report.formats.testgrid_board import Group, board, context_and_thread, drawn
 from tests.report.sample_run import HOSTILE
 
 
 def configuration(source: Source) -> Any:  # noqa: ANN401 - plain YAML
-    return yaml.safe_load(FORMATS["testgrid-config"].render(source))
+    return yaml.safe_load(rendered("testgrid-config", source))
 
 
 def group_of(source: Source) -> Group:

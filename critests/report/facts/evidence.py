@@ -1,0 +1,201 @@
+"""Reading what was kept beside a failed test: calls, logs and other files, bounded, whatever they hold."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from critests.report.wording.texts import cut
+
+FILE_BYTES: Final = 48 * 1024
+"""Bytes that are shown of one text file: its first quarter and the rest from its end."""
+CALLS_BYTES: Final = 8 * 1024 * 1024
+CALLS_SHOWN: Final = 60
+MESSAGE_CHARACTERS: Final = 6 * 1024
+FILES_LISTED: Final = 40
+TITLES: Final = {"container.log": "Container log", "runtime.log": "Runtime log", "traceback.txt": "Traceback"}
+TEXT_SUFFIXES: Final = frozenset({".log", ".txt", ".json", ".yaml", ".toml", ".conf", ".out", ".err"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallView:
+    """One recorded call, ready to be shown.
+
+    Attributes:
+        rpc: Its name.
+        started: When it began, seconds since the epoch; 0 where that was not recorded.
+        milliseconds: Its duration.
+        code: Name of the gRPC status code.
+        details: The runtime's words with an error.
+        request: The request as indented JSON, bounded.
+        response: The response as indented JSON, bounded; empty where there was none.
+        streamed: Number of messages of a stream.
+        share: Duration as a part of the slowest call shown, 0 to 1.
+    """
+
+    rpc: str
+    milliseconds: float
+    code: str
+    details: str
+    request: str
+    response: str
+    streamed: int
+    share: float
+    started: float = 0.0
+
+
+@dataclass(frozen=True)
+class FileView:
+    """One file of the evidence.
+
+    Attributes:
+        name: Its name.
+        title: What it is.
+        size: Its size in bytes.
+        text: Its text, bounded; empty for a file that is not shown.
+    """
+
+    name: str
+    title: str
+    size: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of one test beside its result.
+
+    Attributes:
+        calls: Its last calls.
+        left_out: Number of calls before those.
+        files: Its files; those with text first.
+        note: Why something is not shown, or empty.
+    """
+
+    calls: list[CallView] = field(default_factory=list)
+    left_out: int = 0
+    files: list[FileView] = field(default_factory=list)
+    note: str = ""
+
+
+class Budget:
+    """How many characters of evidence a page may still hold."""
+
+    def __init__(self, characters: int) -> None:
+        self.left = characters
+
+    def take(self, text: str) -> str:
+        """Return the text, or nothing where the page is full."""
+        if self.left <= 0:
+            return ""
+        self.left -= len(text)
+        return text
+
+
+def read_evidence(run_dir: Path, relative: str, budget: Budget) -> Evidence:
+    """Read the evidence of one test.
+
+    Nothing outside the run's folder is read, links are not followed, and a file that cannot be read is named
+    instead of shown.
+
+    Args:
+        run_dir: Folder of the run.
+        relative: Folder of the evidence, as `TestResult.evidence` holds it.
+        budget: What the page may still hold.
+    """
+    folder = (run_dir / relative).resolve()
+    if not relative or not folder.is_relative_to(run_dir.resolve()) or not folder.is_dir():
+        return Evidence(note="nothing was kept" if not relative else f"{relative} is not there")
+    if budget.left <= 0:
+        return Evidence(note=f"this page is full; the evidence is in {relative}")
+    try:
+        paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+        calls, left_out, note = _read_calls(folder, budget)
+        listed = [path for path in paths if not path.name.startswith("calls.jsonl")]
+        files = [_read_file(path, folder, budget) for path in listed[:FILES_LISTED]]
+    except OSError as error:
+        return Evidence(note=f"{relative} cannot be read: {error.strerror or error}")
+    return Evidence(calls, left_out, sorted(files, key=lambda file: not file.text), note)
+
+
+def _read_file(path: Path, folder: Path, budget: Budget) -> FileView:
+    name = path.relative_to(folder).as_posix()
+    size = path.stat().st_size
+    text = ""
+    if path.suffix in TEXT_SUFFIXES and size:
+        head, tail = FILE_BYTES // 4, FILE_BYTES - FILE_BYTES // 4
+        with path.open("rb") as file:
+            data = file.read(FILE_BYTES if size <= FILE_BYTES else head)
+            text = data.decode("utf-8", "surrogateescape")
+            if size > FILE_BYTES:
+                file.seek(size - tail)
+                rest = file.read(tail).decode("utf-8", "surrogateescape")
+                text = (
+                    f"{text}\n… [{size - FILE_BYTES:,} bytes are left out here; all of it is in"
+                    f" {name}]\n{rest}"
+                )
+        text = budget.take(text)
+    return FileView(name, TITLES.get(name, name), size, text)
+
+
+def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]:
+    """Return the last calls, how many came before them, and what was wrong with the file."""
+    lines, note = list(_call_lines(folder)), ""
+    shown: list[dict[str, Any]] = []
+    while (
+        lines and len(shown) < CALLS_SHOWN
+    ):  # from the end: of a long test, parsing what is not shown would take most of the time
+        try:
+            call = json.loads(lines.pop())
+        except ValueError:
+            note = "a line of the recorded calls could not be read"
+            continue
+        if isinstance(call, dict):
+            shown.insert(0, call)
+    return views_of(shown, budget), len(lines), note
+
+
+def views_of(shown: list[dict[str, Any]], budget: Budget) -> list[CallView]:
+    """Return recorded calls, ready to be shown."""
+    slowest = max((_number(call.get("ms")) for call in shown), default=0.0) or 1.0
+    return [
+        CallView(
+            rpc=str(call.get("rpc", "?")),
+            milliseconds=_number(call.get("ms")),
+            code=str(call.get("code", "?")),
+            details=budget.take(cut(str(call.get("details") or ""), MESSAGE_CHARACTERS)),
+            request=budget.take(_pretty(call.get("request"))),
+            response=budget.take(_pretty(call.get("response"))),
+            streamed=int(_number(call.get("streamed"))),
+            share=_number(call.get("ms")) / slowest,
+            started=_number(call.get("started")),
+        )
+        for call in shown
+    ]
+
+
+def _call_lines(folder: Path) -> Iterator[str]:
+    plain, packed = folder / "calls.jsonl", folder.parent.parent / "calls" / f"{folder.name}.jsonl.gz"
+    data = b""
+    if plain.is_file() and not plain.is_symlink():
+        with plain.open("rb") as file:
+            data = file.read(CALLS_BYTES)
+    elif packed.is_file() and not packed.is_symlink():
+        try:
+            with gzip.open(packed, "rb") as file:
+                data = file.read(CALLS_BYTES)
+        except EOFError:
+            data = b"{cut off"
+    yield from (line for line in data.decode("utf-8", "replace").split("\n") if line.strip())
+
+
+def _pretty(message: object) -> str:
+    if message is None:
+        return ""
+    return cut(json.dumps(message, indent=2, ensure_ascii=False), MESSAGE_CHARACTERS)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0

@@ -1,0 +1,41 @@
+"""Why a test came out as it did, as text that a report can print."""
+
+from typing import Final
+
+from critests.catalogue.words import Outcome
+from critests.record.results import TestResult
+from critests.report.wording.texts import cut, visible
+
+TEXT_LIMIT: Final = 64 * 1024
+"""Characters of all that is known of a breach."""
+
+
+def brief(test: TestResult) -> str:
+    """Return the shortest useful sentence about a test."""
+    return test.seen or test.reason or test.title
+
+
+def skip_message(test: TestResult) -> str:
+    """Say why a test was skipped: its outcome, then the reason, which is never empty."""
+    if test.outcome is Outcome.KNOWN:
+        return f"known: {test.expectation or test.reason or 'listed in the expectations'}"
+    reason = test.reason or "no reason was given"
+    if test.blocked_by:
+        rpc = test.setup_rpc or test.raw_rpc
+        reason = f"{test.blocked_by}{f' ({rpc})' if rpc else ''} stood in the way: {reason}"
+    return reason if reason.startswith(f"{test.outcome.value}:") else f"{test.outcome.value}: {reason}"
+
+
+def description(test: TestResult) -> str:
+    """Return all that is known of a breach, harmless and bounded to 64 KiB characters."""
+    parts = (
+        ("", test.title),
+        ("", test.reason),
+        ("expected: ", test.expected),
+        ("seen: ", test.seen),
+        ("evidence: ", test.evidence),
+        ("repeat: ", test.repeat_command),
+        ("\n", test.detail),
+    )
+    text = "\n".join(head + visible(cut(part, TEXT_LIMIT)) for head, part in parts if part)
+    return cut(text, TEXT_LIMIT, rest=f"see {test.evidence}" if test.evidence else "see the run record")

@@ -1,0 +1,235 @@
+"""The run as JUnit XML, in the dialect that pytest calls xunit1: one suite, one case for each test.
+
+What its readers need: dashboards that drop module names want names that are unique in the whole suite, and a
+message with the requirement's id first; a skipped case wants a message with a reason, else it vanishes from
+the board. A benchmark run has a case for each operation too, whose properties are numbers.
+"""
+
+import datetime as dt
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+from xml.sax.saxutils import escape
+
+from critests.catalogue.words import Level, Outcome
+from critests.record.operations import OperationResult
+from critests.record.results import TestResult
+from critests.record.run import RunRecord
+from critests.report.facts.explanations import description, skip_message
+from critests.report.facts.operations import median, quantiles, row_name, tail
+from critests.report.formats.places import file_of, line_of
+from critests.report.formats.source import Source
+from critests.report.wording.quantities import percentile
+from critests.report.wording.texts import cut, one_line
+
+SUITE: Final = "cri"
+"""Name of the suite; dashboards put it before every row."""
+MESSAGE_LIMIT: Final = 4 * 1024
+TEXT_BUDGET: Final = 8 * 1024 * 1024
+"""Characters of all texts together, escaped; what comes after them is cut to `SHORT_TEXT`."""
+SHORT_TEXT: Final = 1024
+SHOWN: Final = "shown"
+"""Property of an operation that a board shows in its cell: milliseconds, megabytes or a plain number."""
+_DISPLAY: Final = {"s": (1e3, "ms"), "B": (1e-6, "MB"), "B/s": (1e-6, "MB/s")}
+_MARKED: Final = frozenset({Outcome.WARNED, Outcome.KNOWN, Outcome.BLOCKED, Outcome.UNSUPPORTED})
+
+
+def render(source: Source) -> str:
+    """Return the JUnit document."""
+    return to_junit(source.record)
+
+
+def to_junit(record: RunRecord) -> str:
+    """Return the run as a JUnit XML document (UTF-8, with its declaration).
+
+    Tests that the user deselected are left out. Text of runtimes and containers is cleaned of what XML 1.0
+    forbids, and bounded.
+    """
+    tests = [test for test in record.tests if test.outcome is not Outcome.DISABLED]
+    suite = ET.Element("testsuite", _suite_attributes(record, tests))
+    _add_properties(suite, _suite_properties(record))
+    for test, name in zip(tests, _unique_names(tests), strict=True):
+        _add_case(suite, test, name, _place(test, record))
+    for operation in record.operations:
+        _add_operation(suite, operation)
+    root = ET.Element("testsuites", {"name": "critests"})
+    root.append(suite)
+    _fit(root)
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _fit(root: ET.Element) -> None:
+    """Shorten the long texts of the last cases where there are too many of them: some readers refuse files of
+    more than 30 MB.
+    """
+    left = TEXT_BUDGET
+    for element in root.iter():
+        if element.text:
+            if left <= 0:
+                element.text = cut(element.text, SHORT_TEXT, rest="see the run record")
+            left -= len(escape(element.text))
+
+
+def _suite_attributes(record: RunRecord, tests: list[TestResult]) -> dict[str, str]:
+    numbers = Counter(test.outcome for test in tests)
+    skipped = numbers[Outcome.UNSUPPORTED] + numbers[Outcome.BLOCKED] + numbers[Outcome.KNOWN]
+    failed = sum(_broke(operation) for operation in record.operations)
+    return {
+        "name": SUITE,
+        "tests": str(len(tests) + len(record.operations)),
+        "failures": str(numbers[Outcome.FAILED] + failed),
+        "errors": str(numbers[Outcome.ERROR]),
+        "skipped": str(skipped + sum(not operation.count for operation in record.operations) - failed),
+        "time": f"{max(record.finished - record.started, 0):.3f}",
+        "timestamp": _timestamp(record.started),
+        "hostname": one_line(str(record.machine.get("hostname") or "localhost"), 200),
+    }
+
+
+def _suite_properties(record: RunRecord) -> Iterator[tuple[str, str]]:
+    yield "runtime", record.runtime.name
+    yield "runtime_version", record.runtime.version
+    yield "suite_version", record.suite_version
+    yield "catalogue_revision", record.catalogue_revision
+    yield "run", record.run_id
+    yield "exit_code", str(record.exit_code)
+    yield "exit_reason", record.exit_reason
+    yield "kind", record.kind
+    yield "profile", record.benchmark.profile if record.benchmark else ""
+    yield "cri_api", record.runtime.api_version
+    yield "api_level", record.api_level.declared or record.api_level.proven
+    yield "kernel", str(record.machine.get("kernel") or "")
+    for fact in record.capabilities:
+        yield f"capability: {fact.name}", {True: "yes", False: "no", None: "unknown"}[fact.present]
+
+
+def _place(test: TestResult, record: RunRecord) -> dict[str, str]:
+    """Return the file and the line of a test, as far as they are known."""
+    file = file_of(test.id, record.kind)
+    line = line_of(test.id, record.kind, record.suite_version)
+    return ({"file": file} if file else {}) | ({"line": str(line)} if line else {})
+
+
+def _add_case(suite: ET.Element, test: TestResult, name: str, place: dict[str, str]) -> None:
+    """Add one test: its properties first, then what became of it, then output."""
+    attributes = {"classname": _classname(test), "name": name, "time": f"{test.total_seconds:.3f}"} | place
+    case = ET.SubElement(suite, "testcase", attributes)
+    _add_properties(case, _case_properties(test))
+    head = f"{test.requirement}: " if test.requirement else ""
+    if test.outcome in {Outcome.FAILED, Outcome.ERROR}:
+        kind = "failure" if test.outcome is Outcome.FAILED else "error"
+        message = one_line(head + (test.reason or test.title), MESSAGE_LIMIT)
+        element = ET.SubElement(case, kind, {"message": message, "type": f"critests.{test.outcome.value}"})
+        element.text = description(test)
+    elif test.outcome in {Outcome.UNSUPPORTED, Outcome.BLOCKED, Outcome.KNOWN}:
+        message = one_line(skip_message(test), MESSAGE_LIMIT)
+        element = ET.SubElement(
+            case, "skipped", {"message": message, "type": f"critests.{test.outcome.value}"}
+        )
+        element.text = one_line(head + (test.reason or test.title), MESSAGE_LIMIT)
+    elif test.outcome is Outcome.WARNED:
+        ET.SubElement(case, "system-out").text = f"{one_line(head, 200)} warned: {description(test)}".lstrip()
+
+
+def _add_operation(suite: ET.Element, operation: OperationResult) -> None:
+    """Add an operation of a benchmark; it passes if any of its calls succeeded, whatever it took."""
+    middle, worst = median(operation), tail(operation)
+    factor, unit = _DISPLAY.get(operation.unit, (1.0, operation.unit))
+    attributes = {
+        "classname": one_line(f"critests.benchmark.{operation.scenario}", 300),
+        "name": one_line(row_name(operation), 500),
+        "time": f"{middle.value if middle and operation.unit == 's' else 0:.6f}",
+    }
+    case = ET.SubElement(suite, "testcase", attributes)
+    values = [("unit", unit), ("samples", str(operation.count)), ("quantile", worst.name if worst else "")]
+    values += [
+        (percentile(str(at)), f"{estimate.value * factor:.6g}") for at, estimate in quantiles(operation)
+    ]
+    values += [(SHOWN, f"{worst.value * factor:.6g}")] if worst else []
+    values += [(f"errors: {code}", str(number)) for code, number in sorted(operation.errors.items())]
+    _add_properties(case, iter(values))
+    failed = ", ".join(f"{number} {code}" for code, number in sorted(operation.errors.items()))
+    if _broke(operation):
+        message = one_line(f"{operation.scenario}: no call succeeded: {failed}", MESSAGE_LIMIT)
+        ET.SubElement(case, "failure", {"message": message, "type": "critests.failed"}).text = message
+    elif not worst:
+        message = one_line(
+            f"blocked: {operation.note or operation.stopped or 'there are no samples'}", MESSAGE_LIMIT
+        )
+        ET.SubElement(case, "skipped", {"message": message, "type": "critests.blocked"})
+    else:
+        parts = [
+            worst.text(operation.unit),
+            middle.text(operation.unit) if middle and middle != worst else "",
+        ]
+        parts += [f"{operation.count} samples", f"errors: {failed}" if failed else ""]
+        parts += [
+            "the client itself takes a third of it or more" if operation.client_bound else "",
+            operation.note,
+        ]
+        ET.SubElement(case, "system-out").text = one_line(
+            ", ".join(part for part in parts if part), MESSAGE_LIMIT
+        )
+
+
+def _broke(operation: OperationResult) -> bool:
+    return not operation.count and bool(operation.errors)
+
+
+def _case_properties(test: TestResult) -> Iterator[tuple[str, str]]:
+    """Yield what is known about a test, empty values left out."""
+    binding = test.level in {Level.MUST, Level.OPT} and not test.judgement
+    yield "outcome", test.outcome.value
+    # boards put a letter into a cell where a property is present, whatever its value
+    yield f"outcome_{test.outcome.value}", "yes" if test.outcome in _MARKED else ""
+    yield "requirement", test.requirement
+    yield "level", test.level.value
+    yield "lifecycle", "blocking" if binding else "informing"
+    yield "area", test.area
+    yield "handler", test.handler
+    yield "known", test.expectation if test.outcome is Outcome.KNOWN else ""
+    yield "blocked_by", test.blocked_by
+    yield "form", test.form
+    yield "evidence", test.evidence if test.outcome is not Outcome.PASSED else ""
+
+
+def _add_properties(parent: ET.Element, values: Iterator[tuple[str, str]]) -> None:
+    properties = ET.SubElement(parent, "properties")
+    for name, value in values:
+        if value:
+            ET.SubElement(
+                properties, "property", {"name": one_line(name, 200), "value": one_line(value, MESSAGE_LIMIT)}
+            )
+
+
+def _classname(test: TestResult) -> str:
+    module = (
+        test.id.partition("::")[0]
+        if "::" in test.id and not test.synthesized
+        else f"critests/{test.area or 'run'}"
+    )
+    return one_line(module.removesuffix(".py").replace("/", "."), 300)
+
+
+def _unique_names(tests: list[TestResult]) -> list[str]:
+    """Return a name for each test that no other test has: the module, then a number is added where two are
+    equal.
+    """
+    names = [one_line(test.name, 500) for test in tests]
+    numbers = Counter(names)
+    names = [
+        f"{name} ({_classname(test)})" if numbers[name] > 1 else name
+        for name, test in zip(names, tests, strict=True)
+    ]
+    seen: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return unique
+
+
+def _timestamp(epoch_seconds: float) -> str:
+    return dt.datetime.fromtimestamp(epoch_seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")

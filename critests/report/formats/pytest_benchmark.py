@@ -1,0 +1,206 @@
+"""A benchmark as a file that `pytest-benchmark compare` reads: one entry for each operation under each set of
+dimensions.
+
+Only durations are written: that format knows seconds and nothing else, and would take a throughput for a
+time.
+"""
+
+import datetime as dt
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, median, stdev
+from typing import Any, Final
+
+from critests.record.layout import RunFolder
+from critests.record.operations import OperationResult
+from critests.record.run import RunRecord
+from critests.record.samples import SECONDS, Series, read_samples
+from critests.record.summaries import summarised
+from critests.report.formats.source import NotExported, Source
+from critests.report.wording.quantities import percentile
+from critests.report.wording.texts import one_line
+
+SHAPE: Final = "5.3.1"
+"""Version of pytest-benchmark whose files these look like."""
+FENCE: Final = 1.5
+"""Interquartile ranges beyond the quartiles from which on a sample is called an outlier."""
+
+
+def render(source: Source) -> str:
+    """Return the durations of a benchmark with their samples, as `pytest --benchmark-json` writes them.
+
+    Raises:
+        NotExported: there are no samples beside the record.
+        RecordUnreadable: the samples are damaged.
+    """
+    series = read_samples(RunFolder(source.folder).samples) if source.folder else []
+    if not series:
+        msg = (
+            "there are no samples beside the record: pytest-benchmark's format holds those of benchmark runs"
+            " (critests bench)"
+        )
+        raise NotExported(msg)
+    return json.dumps(to_pytest_benchmark(source.record, series), indent=1) + "\n"
+
+
+def to_pytest_benchmark(record: RunRecord, series: Iterable[Series]) -> dict[str, Any]:
+    """Return the document as plain data.
+
+    Failed calls and the warm-up are left out of the samples; `extra_info` counts them. An operation none of
+    whose calls succeeded has no entry, as that format cannot hold one.
+    """
+    timed = [each for each in series if each.unit == SECONDS and each.steady()]
+    results = {(each.key, each.side): each for each in record.operations if each.unit == SECONDS}
+    machine = record.machine
+    processor = machine.get("cpu")
+    return {
+        "machine_info": {
+            "node": "",  # no host names in what is published
+            "system": "Linux",
+            "machine": str(machine.get("architecture", "")),
+            "release": str(machine.get("kernel", "")),
+            "processor": str(processor.get("model", "")) if isinstance(processor, dict) else "",
+            "cpu": dict(processor) if isinstance(processor, dict) else {},
+            "runtime": {
+                "name": record.runtime.name,
+                "version": record.runtime.version,
+                "endpoint": record.runtime.endpoint,
+            },
+        },
+        "commit_info": {
+            "id": "unversioned",
+            "time": None,
+            "author_time": None,
+            "dirty": False,
+            "project": "critests",
+            "branch": "(unknown)",
+        },
+        "benchmarks": _distinct([_entry(each, results.get((each.key, each.side))) for each in timed]),
+        "datetime": dt.datetime.fromtimestamp(record.started, dt.UTC).isoformat(),
+        "version": SHAPE,
+    }
+
+
+def full_name(series: Series) -> str:
+    """Return the name under which two files are compared: the same whenever scenario, operation, dimensions
+    and side are the same.
+    """
+    return f"critests/benchmark/{series.scenario}::{_name(series)}"
+
+
+def statistics_of(values: Sequence[float]) -> dict[str, float | int | str]:
+    """Return the numbers of pytest-benchmark, computed as it computes them.
+
+    Args:
+        values: In seconds, at least one.
+    """
+    ordered = sorted(values)
+    mean, total = fmean(values), sum(values)
+    deviation = stdev(values) if len(values) > 1 else 0.0
+    q1, q3 = _quartiles(ordered)
+    fence_low, fence_high = q1 - FENCE * (q3 - q1), q3 + FENCE * (q3 - q1)
+    far = sum(not mean - deviation <= value <= mean + deviation for value in values)
+    beyond = sum(not fence_low <= value <= fence_high for value in values)
+    return {
+        "min": ordered[0],
+        "max": ordered[-1],
+        "mean": mean,
+        "stddev": deviation,
+        "rounds": len(values),
+        "median": median(ordered),
+        "iqr": q3 - q1,
+        "q1": q1,
+        "q3": q3,
+        "iqr_outliers": beyond,
+        "stddev_outliers": far,
+        "outliers": f"{far};{beyond}",
+        "ld15iqr": ordered[bisect_left(ordered, fence_low)],
+        "hd15iqr": ordered[bisect_right(ordered, fence_high) - 1],
+        "ops": len(values) / total if total else 0.0,
+        "total": total,
+    }
+
+
+def _distinct(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Number the entries of a name that was given already, in their order."""
+    given: dict[str, int] = {}
+    for entry in entries:
+        number = given[entry["fullname"]] = given.get(entry["fullname"], 0) + 1
+        if number > 1:
+            entry["fullname"] += f"#{number}"
+    return entries
+
+
+def _entry(series: Series, result: OperationResult | None) -> dict[str, Any]:
+    values = series.steady()
+    found = result or summarised(series)
+    params = series.dimensions | ({"side": series.side} if series.side else {})
+    return {
+        "group": series.scenario,
+        "name": _name(series),
+        "fullname": full_name(series),
+        "params": params or None,
+        "param": _param(params) or None,
+        "extra_info": _extra(series, found),
+        "options": {
+            "disable_gc": True,
+            "timer": "perf_counter",
+            "min_rounds": 1,
+            "max_time": 0.0,
+            "min_time": 0.0,
+            "warmup": bool(series.warm_up),
+        },
+        "stats": {**statistics_of(values), "data": values, "iterations": 1},
+    }
+
+
+def _extra(series: Series, found: OperationResult) -> dict[str, Any]:
+    quantiles = {
+        percentile(at): {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+        for at, estimate in found.quantiles.items()
+    }
+    return {
+        "scenario": series.scenario,
+        "operation": series.operation,
+        "dimensions": dict(series.dimensions),
+        "side": series.side,
+        "quantiles": quantiles,
+        "errors": dict(found.errors),
+        "calls": len(series.value),
+        "warm_up": found.warm_up,
+        "steadiness": found.steadiness,
+        "stopped": found.stopped,
+        "client_seconds": found.client_seconds,
+        "client_bound": found.client_bound,
+        "over_reference": found.over_reference,
+        "resources": dict(found.resources),
+    }
+
+
+def _name(series: Series) -> str:
+    param = _param(series.dimensions | ({"side": series.side} if series.side else {}))
+    return one_line(series.operation) + (f"[{param}]" if param else "")
+
+
+def _param(params: Mapping[str, str]) -> str:
+    return one_line("-".join(f"{name}={value}" for name, value in sorted(params.items())))
+
+
+def _quartiles(ordered: Sequence[float]) -> tuple[float, float]:
+    """Medians of the halves for an even number; for an odd one a quarter and three quarters of the two
+    samples around.
+    """
+    count = len(ordered)
+    if count == 1:
+        return ordered[0], ordered[0]
+    if count % 2 == 0:
+        return median(ordered[: count // 2]), median(ordered[count // 2 :])
+    quarter = count // 4
+    if count % 4 == 1:
+        return (ordered[quarter - 1] + 3 * ordered[quarter]) / 4, (
+            3 * ordered[3 * quarter] + ordered[3 * quarter + 1]
+        ) / 4
+    return (3 * ordered[quarter] + ordered[quarter + 1]) / 4, (
+        ordered[3 * quarter + 1] + 3 * ordered[3 * quarter + 2]
+    ) / 4

@@ -1,0 +1,1 @@
+"""Telling somebody that something changed between two runs of one runtime."""

@@ -1,0 +1,122 @@
+"""The kinds of runs, and what a report shows of each: the one place where validation and benchmark part ways.
+
+What shows a run is loaded when it is shown, so that nobody waits for templates and plots who wants neither.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from critests.record.run import RunRecord
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PAGE_FILE: Final = "report.html"
+OPERATIONS_FILE: Final = "benchmark.html"
+"""The page of what a validation measured beside; that of a benchmark is `report.html`."""
+
+Page = Callable[[RunRecord, Path | None], str]
+"""Returns a page of a run; evidence and samples are read from its folder, where there is one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunKind:
+    """One kind of run.
+
+    Attributes:
+        title: What such a run is, for headings.
+        usual: The name of a job need not say it.
+        measures: Its result is numbers, not verdicts.
+        tests_below: Folder of its tests in the checkout, or empty.
+        context: Name of its JUnit file among those of other suites; without an underscore.
+        verdict: Returns the verdict on a run in two or three words.
+        to_html: Returns the page of a run.
+        print_summary: Prints what a person reads when the run is over; its folder is for the places of files.
+    """
+
+    title: str
+    usual: bool = False
+    measures: bool = False
+    tests_below: str = ""
+    context: str = "cri"
+    verdict: Callable[[RunRecord], str]
+    to_html: Page
+    print_summary: Callable[[RunRecord, "Console", Path | None], None]
+
+    def pages(self, record: RunRecord) -> dict[str, Page]:
+        """Return the pages of a run by the names of their files, that of the run itself first."""
+        beside = record.operations and not self.measures
+        return {PAGE_FILE: self.to_html} | ({OPERATIONS_FILE: _benchmark_page} if beside else {})
+
+
+def kind_of(name: str) -> RunKind:
+    """Return a kind by its name in the record; one that is not known here is shown as a validation is."""
+    return _KINDS.get(name) or replace(
+        _KINDS[VALIDATION], title=f"CRI {name}", usual=False, tests_below="", context="cri"
+    )
+
+
+def _validation_verdict(record: RunRecord) -> str:
+    from critests.report.validation.views import verdict_view
+
+    return verdict_view(record).word
+
+
+def _validation_page(record: RunRecord, run_dir: Path | None) -> str:
+    from critests.report.validation.page import validation_to_html
+
+    return validation_to_html(record, run_dir)
+
+
+def _print_validation(record: RunRecord, out: "Console", run_dir: Path | None) -> None:
+    from critests.report.benchmark.terminal import print_operations
+    from critests.report.terminal.console import print_end
+    from critests.report.validation.terminal import print_validation
+
+    print_validation(record, out, run_dir)
+    print_operations(record, out)
+    print_end(record, out, *([f"record: {run_dir / 'run.json'}"] if run_dir else []))
+
+
+def _benchmark_verdict(record: RunRecord) -> str:
+    from critests.report.benchmark.views import verdict_word
+
+    return verdict_word(record)
+
+
+def _benchmark_page(record: RunRecord, run_dir: Path | None) -> str:
+    from critests.report.benchmark.page import benchmark_to_html
+
+    return benchmark_to_html(record, run_dir)
+
+
+def _print_benchmark(record: RunRecord, out: "Console", run_dir: Path | None) -> None:
+    from critests.report.benchmark.terminal import print_benchmark
+
+    print_benchmark(record, out, run_dir)
+
+
+VALIDATION: Final = "validation"
+BENCHMARK: Final = "benchmark"
+_KINDS: Final = {
+    VALIDATION: RunKind(
+        title="CRI conformance",
+        usual=True,
+        tests_below="critests/validation",
+        context="cri-validation",
+        verdict=_validation_verdict,
+        to_html=_validation_page,
+        print_summary=_print_validation,
+    ),
+    BENCHMARK: RunKind(
+        title="CRI benchmark",
+        measures=True,
+        tests_below="critests/benchmark/scenarios",
+        context="cri-benchmark",
+        verdict=_benchmark_verdict,
+        to_html=_benchmark_page,
+        print_summary=_print_benchmark,
+    ),
+}

@@ -1,0 +1,50 @@
+"""The console that everything is printed on, the colours of outcomes, and how every summary ends."""
+
+import sys
+from typing import Final, TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from critests.catalogue.words import Outcome
+from critests.record.run import RunRecord
+from critests.report.wording.texts import one_line
+
+STYLES: Final = {
+    Outcome.PASSED: "green",
+    Outcome.FAILED: "bold red",
+    Outcome.WARNED: "yellow",
+    Outcome.KNOWN: "magenta",
+    Outcome.UNSUPPORTED: "cyan",
+    Outcome.BLOCKED: "blue",
+    Outcome.ERROR: "bold red reverse",
+    Outcome.DISABLED: "dim",
+}
+PLAIN_WIDTH: Final = 110
+WIDEST: Final = 140
+
+
+def new_console(file: TextIO | None = None, *, width: int | None = None) -> Console:
+    """Return a console that prints plain text of a fixed width where the file is no terminal, and no colours
+    with NO_COLOR.
+
+    Args:
+        file: Where to print; standard output by default.
+        width: Columns; those of the terminal by default, 110 where there is none.
+    """
+    target = file or sys.stdout
+    if width is None and not target.isatty():
+        width = PLAIN_WIDTH
+    console = Console(file=target, width=width, markup=False, highlight=False, emoji=False)
+    console.width = min(console.width, WIDEST)
+    return console
+
+
+def print_end(record: RunRecord, out: Console, *places: str) -> None:
+    """Print the exit code with its reason, and where the files of the run are."""
+    out.print()
+    style = "bold green" if record.exit_code == 0 else "bold red"
+    reason = one_line(record.exit_reason) or "no reason was recorded"
+    out.print(Text.assemble((f"exit {record.exit_code}", style), f": {reason}"), soft_wrap=True)
+    for place in places:
+        out.print(Text(place), soft_wrap=True)

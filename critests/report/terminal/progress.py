@@ -1,0 +1,145 @@
+"""What a person sees while the run goes on: a bar on a terminal, now and then a line elsewhere."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from critests.catalogue.words import Outcome
+from critests.record.judgement import by_level
+from critests.record.results import TestResult
+from critests.report.facts.selection import SHOWN
+from critests.report.terminal.console import STYLES, new_console
+from critests.report.wording.texts import duration, one_line, plural
+
+LINE_EVERY: Final = 5.0
+"""Seconds between two lines where there is no terminal."""
+TOLD: Final = 15
+"""Failures that are told at once; the summary has the others."""
+
+
+class Progress:
+    """Shows how far a run is. Outcomes are shown as far as they are known: what only follows another failure
+    is found out at the end.
+
+    Attributes:
+        console: Where it is shown.
+    """
+
+    def __init__(
+        self, console: Console | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.console = console or new_console()
+        self._clock = clock
+        self._total = 0
+        self._counts: Counter[Outcome] = Counter()
+        self._area = ""
+        self._current = ""
+        self._begin = self._last_line = clock()
+        self._live: Live | None = None
+
+    def started(self, total: int) -> None:
+        """Begin to show a run.
+
+        Args:
+            total: Number of tests that were selected.
+        """
+        self._total = total
+        self._begin = self._last_line = self._clock()
+        if self.console.is_terminal and not self.console.is_dumb_terminal:
+            self._live = Live(
+                console=self.console,
+                get_renderable=self._picture,
+                refresh_per_second=4,
+                transient=True,
+                redirect_stdout=False,
+            )
+            self._live.start()
+        else:
+            self.console.print(Text(f"running {plural(total, 'test')}"))
+
+    def running(self, name: str) -> None:
+        """Say which test runs now; calling it is optional."""
+        self._current = name
+
+    def test(self, result: TestResult) -> None:
+        """Count a test that is over, its outcome raw or final."""
+        result = by_level(result)
+        self._counts[result.outcome] += 1
+        moved = bool(self._area) and result.area != self._area
+        self._area, self._current = result.area, result.name
+        if result.outcome in {Outcome.FAILED, Outcome.ERROR}:
+            self._tell(result)
+        if self._live is None:
+            since = self._clock() - self._last_line
+            if since >= LINE_EVERY or (moved and since >= 1):
+                self._print_line()
+
+    def finished(self) -> None:
+        """Stop showing; may be called twice."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        elif self._begin >= 0:
+            self._print_line()
+        self._begin = -1
+
+    def _tell(self, result: TestResult) -> None:
+        number = self._counts[Outcome.FAILED] + self._counts[Outcome.ERROR]
+        if number <= TOLD:
+            why = one_line(result.reason or result.seen, 120)
+            line = Text.assemble(
+                (result.outcome.value, STYLES[result.outcome]),
+                f" {result.requirement} {one_line(result.name, 120)}: {why}",
+            )
+            self.console.print(line, soft_wrap=True)
+        elif number == TOLD + 1:
+            self.console.print(Text("further failures are told in the summary"))
+
+    def _print_line(self) -> None:
+        self._last_line = self._clock()
+        done = sum(self._counts.values())
+        area = f" · {one_line(self._area, 40)}" if self._area else ""
+        self.console.print(
+            Text(
+                f"{done}/{self._total}  {self._numbers().plain}{area} ·"
+                f" {duration(self._last_line - self._begin)}"
+            )
+        )
+
+    def _numbers(self) -> Text:
+        """Return the counts that are not zero, `51 passed, 1 failed`."""
+        parts = [
+            Text(f"{self._counts[outcome]} {outcome.value}", STYLES[outcome])
+            for outcome in SHOWN
+            if self._counts[outcome]
+        ]
+        return Text(", ").join(parts) if parts else Text("nothing yet")
+
+    def _picture(self) -> Table:
+        """Draw the two lines of the live display."""
+        done = sum(self._counts.values())
+        head = Table.grid(padding=(0, 1))
+        head.add_row(
+            ProgressBar(total=max(self._total, 1), completed=done, width=32, finished_style="green"),
+            Text(f"{done}/{self._total}", "bold"),
+            self._numbers(),
+            Text(duration(self._clock() - self._begin), "dim"),
+        )
+        picture = Table.grid()
+        picture.add_row(head)
+        picture.add_row(
+            Text(
+                one_line(self._current, max(self.console.width - 2, 10)),
+                "dim",
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+        )
+        return picture

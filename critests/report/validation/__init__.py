@@ -1,0 +1,1 @@
+"""What is shown of a validation: its page, and its summary on a terminal."""

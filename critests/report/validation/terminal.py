@@ -1,0 +1,183 @@
+"""The summary of a validation that a person reads when the run is over."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from critests.catalogue.words import Outcome
+from critests.record.results import TestResult
+from critests.record.run import RunRecord
+from critests.report.facts.selection import area_rows, by_reason, columns, failures, with_outcome
+from critests.report.terminal.console import STYLES
+from critests.report.wording.texts import cut, duration, moment, one_line, plural, visible
+
+FULL: Final = 20
+"""Failures that are shown in full."""
+LISTED: Final = 10
+"""Lines of each shorter list."""
+TEXT_LIMIT: Final = 1200
+"""Characters of one text of a failure."""
+
+
+def print_validation(
+    record: RunRecord, out: Console, run_dir: Path | None = None, *, full: int = FULL
+) -> None:
+    """Print what was tested and what came of it.
+
+    Args:
+        record: The run.
+        out: Where to print.
+        run_dir: Folder of the run, for the places of evidence.
+        full: Number of failures to show in full; for the rest it says where they are.
+    """
+    _print_head(record, out)
+    _print_areas(record, out)
+    _print_root_causes(record, out)
+    _print_failures(record, run_dir, out, full)
+    _print_list(out, "Warned", Outcome.WARNED, [_line(test) for test in with_outcome(record, Outcome.WARNED)])
+    for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED):
+        reasons = by_reason(with_outcome(record, outcome))
+        lines = [Text(f"{len(reason.tests):>4}  {one_line(reason.text, 160)}") for reason in reasons]
+        _print_list(
+            out, outcome.value.capitalize(), outcome, lines, sum(len(reason.tests) for reason in reasons)
+        )
+    _print_list(out, "Known", Outcome.KNOWN, [_line(test) for test in with_outcome(record, Outcome.KNOWN)])
+    _print_list(out, "Notes", None, [Text(one_line(note)) for note in record.notes])
+
+
+def _print_head(record: RunRecord, out: Console) -> None:
+    runtime = record.runtime
+    head = Text.assemble(
+        ("critests ", "bold"),
+        one_line(record.suite_version),
+        " · ",
+        (f"{one_line(runtime.name)} {one_line(runtime.version)}", "bold"),
+        f" · {one_line(runtime.endpoint)}",
+    )
+    out.print(head)
+    took = duration(record.finished - record.started) + (
+        f" with {record.workers} workers" if record.workers > 1 else ""
+    )
+    out.print(Text(f"{moment(record.started)}, {took}, run {one_line(record.run_id)}", "dim"))
+    out.print()
+
+
+def _print_areas(record: RunRecord, out: Console) -> None:
+    shown = columns(record)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("area", no_wrap=True)
+    for outcome in shown:
+        table.add_column(outcome.value, justify="right", no_wrap=True)
+    rows = area_rows(record)
+    for row in rows:
+        if row is rows[-1]:
+            table.add_section()
+        cells = [
+            Text(str(row.numbers[outcome] or "·"), STYLES[outcome] if row.numbers[outcome] else "dim")
+            for outcome in shown
+        ]
+        table.add_row(Text(one_line(row.name, 30), "bold" if row is rows[-1] else ""), *cells)
+    out.print(table)
+
+
+def _print_root_causes(record: RunRecord, out: Console) -> None:
+    if not record.root_causes:
+        return
+    _print_title(out, f"Root causes ({len(record.root_causes)})", "bold red")
+    for cause in record.root_causes[:LISTED]:
+        rpc = f" {one_line(cause.rpc, 60)}" if cause.rpc else ""
+        blocks = f"blocks {plural(len(cause.blocked), 'test')}"
+        out.print(
+            Padding(
+                Text.assemble(
+                    (f"{cause.requirement}{rpc}", "bold"), f" · {blocks} · {one_line(cause.reason)}"
+                ),
+                (0, 0, 0, 2),
+                expand=False,
+            )
+        )
+    _print_more(out, len(record.root_causes) - LISTED)
+
+
+def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full: int) -> None:
+    broken = failures(record)
+    if not broken:
+        return
+    _print_title(out, f"Failures ({len(broken)})", "bold red")
+    for number, test in enumerate(broken[:full], 1):
+        _print_failure(test, number, run_dir, out)
+    if len(broken) > full:
+        place = f"in {run_dir / 'run.json'}" if run_dir else "in the run record"
+        out.print(Text(f"  … and {plural(len(broken) - full, 'more failure')}, {place}"), soft_wrap=True)
+
+
+def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Console) -> None:
+    word = "ERROR OF THE HARNESS" if test.outcome is Outcome.ERROR else test.level.value
+    head = Text.assemble(
+        f"{number:>3}. ",
+        (test.requirement or "no requirement", "bold red"),
+        f" {word} · ",
+        (one_line(test.name, 200), "bold"),
+    )
+    out.print(head)
+    told = test.seen.startswith(test.reason) or test.reason == test.title
+    for text in (test.title if test.title != test.expected else "", "" if told else test.reason):
+        if text.strip():
+            out.print(Padding(_text(text), (0, 0, 0, 5), expand=False))
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=8)
+    grid.add_column(overflow="fold")
+    for label, text in (("expected", test.expected), ("seen", test.seen)):
+        if text.strip():
+            grid.add_row(Text(label, "dim"), _text(text))
+    if grid.row_count:
+        out.print(Padding(grid, (0, 0, 0, 5), expand=False))
+    evidence = str(run_dir / test.evidence) if run_dir and test.evidence else test.evidence
+    for label, text in (("evidence", evidence), ("repeat", test.repeat_command)):
+        if text:
+            out.print(
+                Text.assemble("     ", (f"{label:<9}", "dim"), visible(text, lines=False)), soft_wrap=True
+            )
+    out.print()
+
+
+def _text(text: str) -> Text:
+    return Text(cut(visible(text[: TEXT_LIMIT * 4]).strip(), TEXT_LIMIT))
+
+
+def _line(test: TestResult) -> Text:
+    what = test.seen or test.reason
+    if test.outcome is Outcome.KNOWN and test.expectation:
+        what = f"{what} ({test.expectation})"
+    return Text.assemble(
+        (test.requirement or "-", "bold"), f" {one_line(test.name, 120)}: {one_line(what, 160)}"
+    )
+
+
+def _print_list(
+    out: Console, title: str, outcome: Outcome | None, lines: Sequence[Text], number: int | None = None
+) -> None:
+    if not lines:
+        return
+    _print_title(
+        out, f"{title} ({len(lines) if number is None else number})", STYLES[outcome] if outcome else "bold"
+    )
+    for line in lines[:LISTED]:
+        out.print(Padding(line, (0, 0, 0, 2), expand=False))
+    _print_more(out, len(lines) - LISTED)
+
+
+def _print_title(out: Console, title: str, style: str) -> None:
+    out.print()
+    out.print(Text(title, style))
+
+
+def _print_more(out: Console, number: int) -> None:
+    if number > 0:
+        out.print(Text(f"  … and {number} more", "dim"))

@@ -1,0 +1,324 @@
+import dataclasses
+import math
+from pathlib import Path
+
+import pytest
+
+from critests.catalogue.words import Outcome
+from critests.record.errors import RecordUnreadable
+from critests.report.comparison import (
+    CompareSettings,
+    NotComparable,
+    Operation,
+    RunComparison,
+    compare_records,
+    compare_sides,
+    read_run,
+)
+from critests.report.comparison.errors import fisher
+from critests.report.comparison.machines import compare_machines
+from critests.report.comparison.model import Group
+from critests.statistics import Verdict
+from tests.report.comparison.sample_measured import MACHINE, record, samples, series, store
+from tests.report.comparison.sample_runs import capabilities, changed, clean_tests, rejudged, run_a, run_b
+from tests.report.sample_run import sample_run
+
+
+def by_name(comparison: RunComparison) -> dict[str, Operation]:
+    assert comparison.speed is not None
+    return {operation.operation: operation for operation in comparison.speed.operations}
+
+
+def test_slower_and_faster_operations_are_found_and_no_other() -> None:
+    a, b = samples(), samples({"RunPodSandbox": 1.15, "StartContainer": 0.85}, seed=2)
+
+    found = by_name(compare_records(record(a), record(b), a, b))
+
+    verdicts = {name: operation.verdict for name, operation in found.items()}
+    assert verdicts.pop("RunPodSandbox") == Verdict.SLOWER
+    assert verdicts.pop("StartContainer") == Verdict.FASTER
+    assert set(verdicts.values()) == {Verdict.NO_EVIDENCE}
+    assert found["RunPodSandbox"].ratio == pytest.approx(1.15, abs=0.03)
+    assert next(iter(found)) == "RunPodSandbox"
+
+
+def test_a_run_beside_itself_differs_in_nothing() -> None:
+    a = samples()
+
+    comparison = compare_records(record(a), record(a), a, a)
+
+    assert {operation.verdict for operation in by_name(comparison).values()} == {Verdict.NO_EVIDENCE}
+    assert "both are the same run" in comparison.notes
+
+
+def test_sides_of_a_live_comparison_are_compared_block_by_block() -> None:
+    both = samples(side="a", blocks=40) + samples({"CreateContainer": 1.1}, side="b", blocks=40, seed=5)
+
+    comparison = compare_sides(record(both), both)
+
+    found = by_name(comparison)
+    assert comparison.live
+    assert found["CreateContainer"].verdict == Verdict.SLOWER
+    assert "block" in found["CreateContainer"].method
+    assert sum(operation.verdict == Verdict.SLOWER for operation in found.values()) == 1
+
+
+def test_for_rates_less_is_slower() -> None:
+    a = [series("B-28", "pods", 20.0, unit="1/s", better="higher")]
+    b = [series("B-28", "pods", 10.0, unit="1/s", better="higher", seed=2)]
+
+    found = by_name(compare_records(record(a), record(b), a, b))["pods"]
+
+    assert found.verdict == Verdict.SLOWER
+    assert found.worse is not None
+    assert found.worse[1] > 1.8
+
+
+def test_what_is_neither_good_nor_bad_is_not_judged() -> None:
+    a, b = (
+        [series("B-26", "size", 20.0, unit="B", better="")],
+        [series("B-26", "size", 40.0, unit="B", better="")],
+    )
+
+    found = by_name(compare_records(record(a), record(b), a, b))["size"]
+
+    assert found.verdict == "not judged"
+    assert found.ratio == pytest.approx(2, rel=0.05)
+
+
+def test_operations_pair_by_their_dimensions() -> None:
+    a = [series("B-18", "List", 0.001, dimensions={"containers": size}) for size in ("10", "100")]
+    b = [series("B-18", "List", 0.001, dimensions={"containers": size}) for size in ("100", "1000")]
+
+    speed = compare_records(record(a), record(b), a, b).speed
+
+    assert speed is not None
+    assert [operation.dimensions for operation in speed.operations] == [{"containers": "100"}]
+    assert [each.dimensions for each in speed.only_a] == [{"containers": "10"}]
+    assert [each.dimensions for each in speed.only_b] == [{"containers": "1000"}]
+
+
+def test_every_third_call_failing_is_seen_beside_the_latency() -> None:
+    a, b = samples(), samples(fails=lambda index: index % 3 == 2)
+
+    found = by_name(compare_records(record(a), record(b), a, b))["RunPodSandbox"]
+
+    assert found.a.error_rate == 0
+    assert found.b.errors == {"UNAVAILABLE": 80}
+    assert found.b.count == 160
+    assert found.errors_verdict == "more"
+
+
+def test_a_few_errors_are_no_evidence() -> None:
+    a, b = samples(), samples(fails=lambda index: index == 7)
+
+    assert {
+        operation.errors_verdict
+        for operation in by_name(compare_records(record(a), record(b), a, b)).values()
+    } == {""}
+
+
+def test_a_side_without_samples_is_too_noisy_and_says_so() -> None:
+    a, b = samples(), samples(fails=lambda _: True)
+
+    found = by_name(compare_records(record(a), record(b), a, b))["RunPodSandbox"]
+
+    assert found.verdict == Verdict.TOO_NOISY
+    assert found.reason == "side B has no samples"
+    assert found.b.error_rate == 1
+
+
+def test_values_of_zero_are_no_ratio() -> None:
+    a = [series("B-34", "leak", 0.0, unit="B")]
+
+    found = by_name(compare_records(record(a), record(a), a, a))["leak"]
+
+    assert found.verdict == Verdict.TOO_NOISY
+    assert found.ratio is None
+
+
+def test_a_quantile_that_the_samples_do_not_support_is_not_stated() -> None:
+    a = samples()
+
+    found = by_name(compare_records(record(a), record(a), a, a, CompareSettings(quantile=0.99)))[
+        "RunPodSandbox"
+    ]
+
+    assert found.verdict == Verdict.TOO_NOISY
+    assert found.a.value is None
+
+
+def test_records_without_their_samples_say_so() -> None:
+    a = samples()
+
+    found = by_name(compare_records(record(a), record(a)))["RunPodSandbox"]
+
+    assert found.verdict == Verdict.TOO_NOISY
+    assert found.reason == "the samples are not beside the records"
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"kernel": "6.1.0"}, "kernel"),
+        ({"cpu": {"model": "Other", "count": 2, "usable": 2}}, "processor"),
+        ({"memory_bytes": 4_000_000_000}, "memory"),
+        ({"cgroup": {"version": 2}}, "cgroup version"),
+        ({"root_filesystem": "xfs"}, "root file system"),
+        ({"virtualisation": None}, "virtualisation"),
+    ],
+)
+def test_machines_that_differ_are_not_compared_for_speed(change: dict[str, object], name: str) -> None:
+    a = samples()
+
+    with pytest.raises(NotComparable, match=f"not alike \\({name}\\); --unlike-machines"):
+        compare_records(record(a), record(a, machine=MACHINE | change), a, a)
+
+    anyway = compare_records(
+        record(a), record(a, machine=MACHINE | change), a, a, CompareSettings(unlike_machines=True)
+    )
+    assert any(name in note for note in anyway.notes)
+
+
+def test_another_boot_and_a_little_memory_make_no_other_machine() -> None:
+    other = MACHINE | {
+        "boot_id": "x",
+        "memory_bytes": int(MACHINE["memory_bytes"] * 0.99),
+        "programs": {"runc": "2"},
+    }
+
+    assert compare_machines(MACHINE, other).agree
+    assert compare_machines(MACHINE | {"disk": "nvme"}, MACHINE).agree
+    assert not compare_machines(MACHINE | {"disk": "nvme"}, MACHINE | {"disk": "sata"}).agree
+    assert not compare_machines({}, {}).agree
+
+
+def test_promises_that_differ_stand_in_their_groups(tmp_path: Path) -> None:
+    conformance = compare_records(run_a(tmp_path), run_b(tmp_path)).conformance
+
+    assert conformance is not None
+    grouped = {
+        group: [each.requirement for each in members] for group, members in conformance.grouped().items()
+    }
+    assert grouped == {
+        Group.ONLY_A_KEEPS: ["LOG-01", "STP-02"],
+        Group.ONLY_A_OFFERS: ["IMG-02"],
+        Group.NOT_ON_B: ["SBX-04"],
+    }
+    broken = conformance.grouped()[Group.ONLY_A_KEEPS][1]
+    assert broken.aspects[0].why == "exit_code == 137"
+    assert [(pair.aspect, pair.a, pair.b) for pair in conformance.forms if pair.differ] == [
+        ("EXS-01", "an error for a missing binary", "code 127 for a missing binary")
+    ]
+    assert [(each.name, each.a, each.b) for each in conformance.capabilities] == [("AppArmor", True, False)]
+
+
+def test_the_reverse_is_the_reverse(tmp_path: Path) -> None:
+    conformance = compare_records(run_b(tmp_path), run_a(tmp_path)).conformance
+
+    assert conformance is not None
+    assert list(conformance.grouped()) == [Group.ONLY_B_KEEPS, Group.ONLY_B_OFFERS, Group.NOT_ON_A]
+    assert conformance.grouped()[Group.ONLY_B_KEEPS][1].aspects[0].why == "exit_code == 137"
+
+
+def test_what_neither_side_judged_is_no_difference(tmp_path: Path) -> None:
+    base = sample_run(tmp_path)
+    a = rejudged(base, changed(clean_tests(), "SBX-04", outcome=Outcome.BLOCKED, reason="no network"))
+    b = rejudged(base, changed(clean_tests(), "SBX-04", outcome=Outcome.DISABLED, reason="deselected"))
+
+    conformance = compare_records(a, b).conformance
+
+    assert conformance is not None
+    assert conformance.differences == []
+
+
+def test_capabilities_that_one_side_did_not_look_for_do_not_differ(tmp_path: Path) -> None:
+    a = run_a(tmp_path, capabilities=capabilities({"pod network": True, "IPv6": True}))
+    b = run_a(tmp_path, capabilities=capabilities({"pod network": None}))
+
+    conformance = compare_records(a, b).conformance
+
+    assert conformance is not None
+    assert [each.name for each in conformance.capabilities] == ["pod network"]
+
+
+def test_tests_of_one_side_only_are_named(tmp_path: Path) -> None:
+    a = run_a(tmp_path)
+    b = dataclasses.replace(a, tests=a.tests[1:])
+
+    conformance = compare_records(a, b).conformance
+
+    assert conformance is not None
+    assert conformance.tests_only_a == [a.tests[0].id]
+    assert conformance.tests_only_b == []
+
+
+def test_runs_of_different_kinds_have_nothing_in_common(tmp_path: Path) -> None:
+    a = samples()
+
+    with pytest.raises(NotComparable, match="nothing in common"):
+        compare_records(record(a), run_a(tmp_path), a)
+
+
+def test_an_audit_says_nothing_about_a_runtime(tmp_path: Path) -> None:
+    with pytest.raises(NotComparable, match="audit"):
+        compare_records(run_a(tmp_path), run_a(tmp_path, kind="audit"))
+
+
+def test_a_live_comparison_is_given_alone() -> None:
+    both = samples(side="a", blocks=8) + samples(side="b", blocks=8)
+
+    with pytest.raises(NotComparable, match="give it alone"):
+        compare_records(record(both), record(both), both, both)
+    with pytest.raises(NotComparable, match="no live comparison"):
+        compare_sides(record(samples()), samples())
+
+
+def test_a_benchmark_that_measured_nothing_is_not_compared() -> None:
+    a = samples()
+
+    with pytest.raises(NotComparable, match="side B has measured nothing"):
+        compare_records(record(a), record([]), a)
+    with pytest.raises(NotComparable, match="side A and side B measured nothing"):
+        compare_records(record([]), record([]))
+
+
+def test_runs_are_read_with_their_samples(tmp_path: Path) -> None:
+    folder = store(tmp_path / "run", samples())
+
+    for path in (folder, folder / "run.json"):
+        run = read_run(path)
+        assert {each.operation for each in run.samples} == {each.operation for each in samples()}
+        assert not run.two_sided
+
+
+def test_bad_files_are_told_from_each_other(tmp_path: Path) -> None:
+    folder = store(tmp_path / "results" / "run", samples())
+    with pytest.raises(RecordUnreadable, match=r"the newest run below it is .*/run$"):
+        read_run(tmp_path / "results")
+
+    file = folder / "run.json"
+    text = file.read_text()
+    file.write_text(text[:-200])
+    with pytest.raises(RecordUnreadable, match="cut off"):
+        read_run(folder)
+    file.write_text(text.replace('"schema_version": 2', '"schema_version": 99'))
+    with pytest.raises(RecordUnreadable, match="use a newer critests"):
+        read_run(folder)
+
+    file.write_text(text)
+    packed = next((folder / "samples").iterdir())
+    whole = packed.read_bytes()
+    for damaged in (whole[:-40], whole[:60] + b"\xff" * 40 + whole[100:], b"[]"):
+        packed.write_bytes(damaged)
+        with pytest.raises(RecordUnreadable, match=r"samples|damaged"):
+            read_run(folder)
+
+
+def test_equal_failure_rates_are_judged_exactly() -> None:
+    # the tea-tasting table of the literature: 3 of 4 beside 1 of 4
+    assert fisher(3, 4, 1, 4) == pytest.approx(34 / 70)
+    assert fisher(0, 10, 0, 10) == 1
+    assert fisher(5, 5, 5, 5) == 1
+    assert fisher(0, 0, 1, 1) == 1
+    assert math.isclose(fisher(0, 4, 4, 4), 2 / 70)

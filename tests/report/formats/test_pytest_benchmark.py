@@ -1,0 +1,98 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_benchmark.stats import Stats
+
+from critests.record.samples import PER_SECOND, Series
+from critests.report.formats.pytest_benchmark import (
+    full_name,
+    statistics_of,
+    to_pytest_benchmark,
+)
+from tests.report.sample_benchmark import latencies, sample_benchmark
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 9, 11, 40, 101])
+def test_statistics_are_those_of_pytest_benchmark(count: int) -> None:
+    values = latencies(f"of {count}", 0.02, count, tail=0.2)
+    theirs: Any = Stats()  # type: ignore[no-untyped-call]  # pytest-benchmark is not typed
+    theirs.data = list(values)
+
+    assert statistics_of(values) == pytest.approx(theirs.as_dict())
+
+
+def test_statistics_of_equal_samples_have_no_outliers() -> None:
+    found = statistics_of([0.25] * 9)
+
+    assert found["outliers"] == "0;0"
+    assert found["ld15iqr"] == found["hd15iqr"] == 0.25
+
+
+def test_every_operation_in_seconds_has_an_entry_of_its_own_name() -> None:
+    record, series = sample_benchmark(sides=True, size=60)
+    entries = to_pytest_benchmark(record, series)["benchmarks"]
+
+    names = [entry["fullname"] for entry in entries]
+    assert len(names) == len(set(names)) == sum(each.unit == "s" for each in series)
+    assert "critests/benchmark/B-18::ListContainers[containers=100-side=a]" in names
+    assert all(entry["stats"]["rounds"] == len(entry["stats"]["data"]) for entry in entries)
+
+
+def test_an_entry_tells_errors_warm_up_and_supported_quantiles() -> None:
+    record, series = sample_benchmark(size=400)
+    entries = {entry["name"]: entry for entry in to_pytest_benchmark(record, series)["benchmarks"]}
+
+    stop = entries["StopContainer"]
+    assert stop["extra_info"]["errors"] == {"UNKNOWN": 1, "DEADLINE_EXCEEDED": 1}
+    assert stop["extra_info"]["calls"] == stop["stats"]["rounds"] + 5 + 2
+    assert set(stop["extra_info"]["quantiles"]) == {"p10", "p50", "p90"}
+
+
+def test_names_do_not_depend_on_the_order_of_dimensions_and_failed_series_have_none() -> None:
+    one = Series(scenario="B-04", operation="RunPodSandbox", dimensions={"b": "2", "a": "1"})
+    other = Series(scenario="B-04", operation="RunPodSandbox", dimensions={"a": "1", "b": "2"})
+    failed = Series(scenario="B-04", operation="StopPodSandbox")
+    failed.add(0.1, 0.0, code="UNKNOWN")
+    rate = Series(scenario="B-28", operation="pod cycle", unit=PER_SECOND, value=[2.0], at=[0.0])
+
+    assert full_name(one) == full_name(other)
+    assert to_pytest_benchmark(sample_benchmark(size=20)[0], [failed, rate])["benchmarks"] == []
+
+
+def test_what_was_measured_twice_under_one_name_is_numbered() -> None:
+    record, series = sample_benchmark(size=60)
+    create = next(each for each in series if each.operation == "CreateContainer")
+
+    entries = to_pytest_benchmark(record, [create, create])["benchmarks"]
+
+    assert [entry["fullname"].partition("::")[2] for entry in entries] == [
+        "CreateContainer",
+        "CreateContainer#2",
+    ]
+
+
+def test_pytest_benchmark_compares_two_files(tmp_path: Path) -> None:
+    record, series = sample_benchmark(size=40)
+    files = [tmp_path / f"{name}.json" for name in ("old", "new")]
+    for file in files:
+        file.write_text(json.dumps(to_pytest_benchmark(record, series), allow_nan=False))
+
+    command = [
+        sys.executable,
+        "-m",
+        "pytest_benchmark",
+        "compare",
+        *map(str, files),
+        "--columns=median,rounds",
+        "--group-by=fullname",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)
+
+    assert done.returncode == 0, done.stderr
+    assert "Failed to load" not in done.stdout + done.stderr
+    assert done.stdout.count("ListContainers[containers=100] (") == 2
+    assert json.loads(files[0].read_text())["datetime"].startswith("2026-11-")

@@ -1,0 +1,346 @@
+import dataclasses
+import datetime as dt
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from critests.catalogue.words import Level, Outcome
+from critests.record.run import RunRecord
+from critests.report.comparison import NotComparable, StoredRun
+from critests.report.gates.findings import Finding, Kind
+from critests.report.gates.judging import GateReport, judge_run
+from critests.report.gates.output import LINES, gate_lines, gate_to_json, gate_to_junit
+from critests.report.gates.policy import SHOULD, Policy, Waiver
+from tests.report.comparison.sample_measured import record, samples
+from tests.report.comparison.sample_runs import capabilities, changed, clean_tests, rejudged, run_a, run_b
+from tests.report.sample_run import HOSTILE, sample_run
+
+TODAY = dt.date(2026, 11, 20)
+NEXT_YEAR = dt.date(2027, 11, 20)
+YESTERDAY = dt.date(2026, 11, 19)
+
+
+def waiver(**changes: object) -> Waiver:
+    fields: dict[str, object] = {
+        "reason": "being fixed",
+        "owner": "runtime team",
+        "expires": NEXT_YEAR,
+        "line": 7,
+    }
+    return Waiver(**fields | changes)  # type: ignore[arg-type]  # a test names real fields
+
+
+def judged(run: RunRecord, policy: Policy | None = None, baseline: RunRecord | None = None) -> GateReport:
+    return judge_run(
+        StoredRun(run), policy or Policy(), StoredRun(baseline) if baseline else None, today=TODAY
+    )
+
+
+def subjects(report: GateReport) -> list[tuple[Kind, str]]:
+    return [(finding.kind, finding.subject) for finding in report.failing]
+
+
+def measured(**options: object) -> StoredRun:
+    found = samples(**options)  # type: ignore[arg-type]  # options of samples
+    return StoredRun(record(found), found)
+
+
+# conformance
+
+
+def test_a_run_that_keeps_everything_passes(tmp_path: Path) -> None:
+    report = judged(run_a(tmp_path))
+
+    assert report.exit_code == 0
+    assert report.sentence == "passes: nothing that blocks in 25 requirements"
+    assert report.failing == []
+
+
+def test_a_broken_must_fails_and_a_warning_does_not(tmp_path: Path) -> None:
+    report = judged(run_b(tmp_path))
+
+    assert report.exit_code == 1
+    assert subjects(report) == [(Kind.BREACH, "STP-02")]
+    assert "(7 tests): exit_code == 137" in report.failing[0].sentence
+
+
+def test_levels_say_what_blocks(tmp_path: Path) -> None:
+    strict = judged(run_b(tmp_path), Policy(levels=frozenset({"MUST", SHOULD})))
+    assert subjects(strict) == [(Kind.BREACH, "STP-02"), (Kind.WARNING, "LOG-01")]
+
+    assert judged(run_b(tmp_path), Policy(levels=frozenset())).exit_code == 0
+
+
+def test_a_waiver_lets_a_breach_pass_until_it_expires(tmp_path: Path) -> None:
+    living = judged(run_b(tmp_path), Policy(waivers=(waiver(requirement="STP-02"),)))
+    assert living.exit_code == 0
+    assert any(finding.kind is Kind.WAIVED for finding in living.remarks)
+
+    expired = judged(
+        run_b(tmp_path),
+        Policy(waivers=(waiver(requirement="STP-02", expires=YESTERDAY),), source="gate.toml"),
+    )
+    assert subjects(expired) == [(Kind.BREACH, "STP-02"), (Kind.EXPIRED, "STP-02")]
+    assert expired.failing[1].sentence == (
+        "the waiver for STP-02 (gate.toml:7) expired on 2026-11-19; owner runtime team: being fixed"
+    )
+
+
+def test_an_expired_waiver_fails_by_itself_and_its_last_day_counts(tmp_path: Path) -> None:
+    assert (
+        judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02", expires=YESTERDAY),))).exit_code
+        == 1
+    )
+    assert (
+        judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02", expires=TODAY),))).exit_code == 0
+    )
+
+
+def test_a_waiver_holds_for_its_test_handler_and_runtime_only(tmp_path: Path) -> None:
+    run = run_b(tmp_path)
+    broken = next(test for test in run.tests if test.requirement == "STP-02")
+
+    assert judged(run, Policy(waivers=(waiver(requirement="STP-02", test=broken.function),))).exit_code == 0
+    for narrow in (
+        waiver(requirement="STP-02", test=broken.name),
+        waiver(requirement="STP-02", handlers=("crun",)),
+        waiver(requirement="STP-02", runtime="cri-o"),
+        waiver(requirement="STP-01"),
+    ):
+        assert judged(run, Policy(waivers=(narrow,))).exit_code == 1
+
+
+def test_a_waiver_that_nothing_needs_is_named(tmp_path: Path) -> None:
+    report = judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02"),)))
+
+    assert "it can go" in report.remarks[0].sentence
+
+
+def test_more_blocked_than_allowed_fails(tmp_path: Path) -> None:
+    run = rejudged(
+        sample_run(tmp_path),
+        changed(clean_tests(), "SBX-04", outcome=Outcome.BLOCKED, reason="needs --disruptive"),
+    )
+
+    assert judged(run, Policy(max_blocked=7)).exit_code == 0
+    report = judged(run, Policy(max_blocked=6))
+    assert report.failing[0].sentence == "7 tests blocked, 6 allowed; 7 of them: needs --disruptive"
+
+
+def test_what_stands_in_the_way_of_most_comes_first(tmp_path: Path) -> None:
+    report = judged(
+        sample_run(
+            tmp_path,
+            exit_code=1,
+            tests=[test for test in sample_run(tmp_path).tests if test.outcome is not Outcome.ERROR],
+        )
+    )
+
+    assert report.failing[0].subject == "EXE-01"
+    assert "stands in the way of" in report.failing[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"interrupted": True}, "interrupted"),
+        ({"exit_code": 5, "exit_reason": "the runtime went away"}, "the runtime went away"),
+        ({"exit_code": 3, "exit_reason": "the disk is full"}, "the disk is full"),
+        ({"tests": [], "requirements": {}}, "no results"),
+    ],
+)
+def test_a_run_that_did_not_end_cannot_be_judged(
+    tmp_path: Path, changes: dict[str, object], words: str
+) -> None:
+    report = judged(dataclasses.replace(run_a(tmp_path), **changes))  # type: ignore[arg-type]  # real fields
+
+    assert report.exit_code == 5
+    assert words in report.sentence
+
+
+def test_a_breach_counts_though_the_run_did_not_end(tmp_path: Path) -> None:
+    report = judged(dataclasses.replace(run_b(tmp_path), interrupted=True))
+
+    assert report.exit_code == 1
+    assert "the run was interrupted" in report.sentence
+
+
+def test_an_error_of_the_harness_is_no_breach(tmp_path: Path) -> None:
+    run = rejudged(
+        sample_run(tmp_path), changed(clean_tests(), "STP-02", outcome=Outcome.ERROR, reason="no registry")
+    )
+
+    assert judged(run).exit_code == 5
+
+
+# with a baseline
+
+
+def test_what_the_baseline_has_too_is_not_new(tmp_path: Path) -> None:
+    report = judged(run_b(tmp_path), baseline=run_b(tmp_path))
+
+    assert report.exit_code == 0
+    assert [finding.sentence for finding in report.remarks if finding.kind is Kind.OLD] == [
+        "7 tests broken in the baseline too: STP-02"
+    ]
+
+
+def test_a_new_case_of_an_old_breach_that_passed_before_is_new(tmp_path: Path) -> None:
+    after = run_b(tmp_path)
+    first = next(test.id for test in after.tests if test.requirement == "STP-02")
+    before = dataclasses.replace(
+        after,
+        tests=[
+            dataclasses.replace(test, outcome=Outcome.PASSED) if test.id == first else test
+            for test in after.tests
+        ],
+    )
+
+    assert subjects(judged(after, baseline=before)) == [(Kind.BREACH, "STP-02")]
+
+
+def test_everything_that_is_gone_is_new(tmp_path: Path) -> None:
+    report = judged(run_b(tmp_path), baseline=run_a(tmp_path))
+
+    assert subjects(report) == [
+        (Kind.BREACH, "STP-02"),
+        (Kind.CAPABILITY, "AppArmor"),
+        (Kind.GONE, "IMG-02"),
+        (Kind.GONE, "SBX-04"),
+    ]
+    sentences = [finding.sentence for finding in report.failing]
+    assert sentences[1].startswith("AppArmor was there and is not there now")
+    assert sentences[2] == "7 tests that passed are unsupported now (IMG-02): no default tag"
+
+
+def test_what_is_gone_can_be_waived(tmp_path: Path) -> None:
+    waivers = (
+        waiver(requirement="STP-02"),
+        waiver(requirement="IMG-02"),
+        waiver(requirement="SBX-04"),
+        waiver(capability="AppArmor"),
+    )
+
+    assert judged(run_b(tmp_path), Policy(waivers=waivers), run_a(tmp_path)).exit_code == 0
+
+
+def test_a_verdict_of_a_should_that_is_gone_blocks_where_shoulds_do(tmp_path: Path) -> None:
+    weak = changed(clean_tests(), "LOG-01", level=Level.SHOULD)
+    before = rejudged(sample_run(tmp_path), weak)
+    after = rejudged(
+        sample_run(tmp_path), changed(weak, "LOG-01", outcome=Outcome.UNSUPPORTED, reason="not offered")
+    )
+
+    assert judged(after, baseline=before).exit_code == 0
+    assert judged(after, Policy(levels=frozenset({"MUST", SHOULD})), before).exit_code == 1
+
+
+def test_a_verdict_that_is_gone_is_seen_though_its_tests_have_other_names(tmp_path: Path) -> None:
+    before = run_a(tmp_path)
+    gone = changed(clean_tests(), "IMG-02", outcome=Outcome.UNSUPPORTED, reason="no default tag")
+    renamed = [
+        dataclasses.replace(test, id=f"{test.id}x", name=f"{test.name}x")
+        if test.requirement == "IMG-02"
+        else test
+        for test in gone
+    ]
+
+    report = judged(
+        rejudged(sample_run(tmp_path), renamed, capabilities=before.capabilities), baseline=before
+    )
+
+    assert subjects(report) == [(Kind.GONE, "IMG-02")]
+
+
+def test_a_capability_that_could_not_be_found_out_is_gone(tmp_path: Path) -> None:
+    after = run_a(tmp_path, capabilities=capabilities({"pod network": True, "AppArmor": None}))
+
+    assert "could not be found out" in judged(after, baseline=run_a(tmp_path)).failing[0].sentence
+
+
+def test_a_capability_that_nobody_looked_for_is_not_gone(tmp_path: Path) -> None:
+    after = run_a(tmp_path, capabilities=capabilities({"pod network": True}))
+
+    assert judged(after, baseline=run_a(tmp_path)).exit_code == 0
+
+
+def test_tests_that_were_not_run_are_counted_and_do_not_fail(tmp_path: Path) -> None:
+    before = run_a(tmp_path)
+    after = dataclasses.replace(before, tests=before.tests[5:])
+
+    report = judged(after, baseline=before)
+
+    assert report.exit_code == 0
+    assert report.remarks[0].sentence == "5 tests of the baseline not run: nothing is said about them"
+
+
+def test_a_baseline_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotComparable, match="nothing in common"):
+        judge_run(measured(), baseline=StoredRun(run_a(tmp_path)))
+
+
+# what it says
+
+
+def many(number: int) -> GateReport:
+    findings = [
+        Finding(
+            kind=Kind.BREACH if index % 2 else Kind.SLOWER,
+            fails=True,
+            subject=f"X-{index}",
+            sentence=f"X-{index}\n{HOSTILE * 20}",
+        )
+        for index in range(number)
+    ]
+    report = judge_run(measured())
+    remarks = [Finding(kind=Kind.SAID, fails=False, subject="", sentence="said")] * 3
+    return dataclasses.replace(
+        report, exit_code=1, sentence="fails: many", failing=findings, remarks=remarks, obstacles=["odd"]
+    )
+
+
+@pytest.mark.parametrize("number", [1, 5, 7, 8, 9, 40])
+def test_there_are_at_most_ten_lines_and_the_rest_is_counted(number: int) -> None:
+    lines = gate_lines(many(number))
+
+    assert len(lines) <= LINES
+    assert lines[0] == "gate fails: many (exit 1)"
+    assert "? odd" in lines
+    assert all("\n" not in line and "\x1b" not in line and len(line) < 300 for line in lines)
+    shown = sum(line[0] in "✕·" for line in lines)
+    if shown < number + 3:
+        assert lines[-1].startswith(f"… and {number + 3 - shown} more: ")
+
+
+def test_json_has_its_documented_shape(tmp_path: Path) -> None:
+    data = json.loads(gate_to_json(judged(run_b(tmp_path), baseline=run_a(tmp_path))))
+
+    assert (data["schema"], data["schema_version"], data["exit_code"]) == ("critests.gate", 1, 1)
+    assert set(data) == {
+        *(
+            "schema",
+            "schema_version",
+            "exit_code",
+            "sentence",
+            "failing",
+            "obstacles",
+            "remarks",
+            "run",
+            "baseline",
+            "policy",
+        ),
+    }
+    assert set(data["failing"][0]) == {"kind", "fails", "subject", "sentence", "weight"}
+
+
+def test_junit_has_a_case_for_each_finding_with_names_of_their_own() -> None:
+    root = ET.fromstring(gate_to_junit(many(4)))  # noqa: S314 - our own text
+
+    cases = root.findall(".//testcase")
+    names = [case.get("name") for case in cases]
+    assert len(set(names)) == len(names) == 8
+    assert len(root.findall(".//failure")) == 4
+    assert all(skipped.get("message") for skipped in root.findall(".//skipped"))
+    assert root.find("testsuite").attrib["failures"] == "4"  # type: ignore[union-attr]  # it is there

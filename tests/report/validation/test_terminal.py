@@ -1,0 +1,100 @@
+import dataclasses
+import io
+from pathlib import Path
+
+import pytest
+
+from critests.catalogue.words import Outcome
+from critests.record.run import RunRecord
+from critests.report.run_kinds import kind_of
+from critests.report.terminal.console import new_console
+from critests.report.validation.terminal import print_validation
+from tests.report.sample_run import sample_run
+
+
+def summary(record: RunRecord, run_dir: Path | None = None) -> str:
+    file = io.StringIO()
+    kind_of(record.kind).print_summary(record, new_console(file), run_dir)
+    return file.getvalue()
+
+
+def test_a_person_finds_everything_about_a_failure(tmp_path: Path) -> None:
+    text = summary(sample_run(tmp_path), tmp_path)
+
+    assert "critests 0.1.0 · containerd 1.6.20~ds1 · unix:///run/containerd/containerd.sock" in text
+    row = next(line.split() for line in text.splitlines() if line.startswith(" containers"))
+    assert row == ["containers", "30", "1", "2", "·", "·", "·", "·", "·"]
+    assert "STP-02 MUST · test_stp_02_a_process_that_handles[case 2]" in text
+    assert "expected exit_code == 7" in text
+    assert "seen     exit_code == 137" in text
+    assert f"evidence {tmp_path}/evidence/containers.test_stp" in text
+    assert (
+        "repeat   critests run --select STP-02 --runtime-endpoint unix:///run/containerd/containerd.sock\n"
+        in text
+    )
+
+
+def test_root_causes_come_first_and_blocked_tests_are_grouped(tmp_path: Path) -> None:
+    text = summary(sample_run(tmp_path))
+
+    assert text.index("Root causes (1)") < text.index("Failures (6)") < text.index("Warned (2)")
+    assert "EXE-01 Exec · blocks 7 tests" in text
+    assert "   7  EXE-01 stood in the way (Exec)" in text
+    assert "   4  needs --disruptive" in text
+    assert "https://example.org/issues/1" in text
+    assert text.rstrip().splitlines()[-1].startswith("exit 3: the harness itself failed in 1 test")
+
+
+def test_output_of_containers_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    text = summary(sample_run(tmp_path))
+
+    assert not {
+        char
+        for char in text
+        if (ord(char) < 32 and char != "\n") or 0x7F <= ord(char) < 0xA0 or 0xD800 <= ord(char) < 0xE000
+    }
+    assert "\u202e" not in text
+    assert "\\u202e" in text
+
+
+def test_a_run_of_failures_stays_readable(tmp_path: Path) -> None:
+    record = sample_run(tmp_path)
+    failed = [
+        dataclasses.replace(
+            test, outcome=Outcome.FAILED, seen="x" * 100_000, detail="y" * 100_000, requirement=f"A-{number}"
+        )
+        for number, test in enumerate(record.tests * 8)
+    ]
+
+    file = io.StringIO()
+    print_validation(dataclasses.replace(record, tests=failed), new_console(file), tmp_path, full=5)
+    text = file.getvalue()
+
+    assert f"… and {len(failed) - 5:,} more failures, in {tmp_path}/run.json" in text
+    assert len(text) < 20_000
+
+
+def test_text_that_is_no_terminal_is_plain_and_of_a_sane_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    text = summary(sample_run(tmp_path))
+
+    assert "\x1b" not in text
+    free = [
+        line
+        for line in text.splitlines()
+        if not line.strip().startswith(("evidence", "repeat", "record", "exit"))
+    ]
+    assert max(len(line) for line in free) <= 110
+
+
+def test_a_green_run_says_so_in_a_line(tmp_path: Path) -> None:
+    record = sample_run(tmp_path)
+    green = dataclasses.replace(
+        record, tests=[], root_causes=[], exit_code=0, exit_reason="every MUST that could be tested is kept"
+    )
+
+    assert "exit 0: every MUST that could be tested is kept" in summary(green)
+    assert "Failures" not in summary(green)
