@@ -1,6 +1,5 @@
 """What every open session has, whatever it is for."""
 
-from types import TracebackType
 from typing import Self
 
 from critests.client.streaming.streams import EndedBy
@@ -66,7 +65,5 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
