@@ -48,6 +48,11 @@ class ImageName:
         return cri.ImageSpec(image=self.reference, user_specified_image=self.written)
 
 
+def pulling(written: str, auth: cri.AuthConfig | None = None) -> cri.PullImageRequest:
+    """Return the request that pulls an image by the name that a user wrote."""
+    return cri.PullImageRequest(image=ImageName(written, written).spec(), auth=auth)
+
+
 @dataclass(frozen=True)
 class RequestBuilder:
     """Builds configurations that belong to one run.

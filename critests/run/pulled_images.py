@@ -4,12 +4,11 @@ from dataclasses import dataclass, field
 
 import grpc
 
-from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.client.recording import failed_rpc
 from critests.images.catalogue import image_spec
 from critests.images.registry_client import repository_of
-from critests.lifecycle.requests import ImageName
+from critests.lifecycle.requests import ImageName, pulling
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.node.registry_access import how_to_allow
 from critests.run.context import RunContext
@@ -55,9 +54,7 @@ class TestImages:
             )
             written = minted.reference
         try:
-            answer = self.connection.images.PullImage(
-                cri.PullImageRequest(image=cri.ImageSpec(image=written, user_specified_image=written))
-            )
+            answer = self.connection.images.PullImage(pulling(written))
         except grpc.RpcError as error:
             if (
                 registry is not None

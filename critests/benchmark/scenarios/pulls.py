@@ -13,7 +13,7 @@ from critests.benchmark.measuring.target import PLAIN, Target
 from critests.images.catalogue import Changes
 from critests.images.registry_client import RegistryClient
 from critests.images.repositories import MintedImage
-from critests.lifecycle.requests import ImageName
+from critests.lifecycle.requests import ImageName, pulling
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.run.outcomes import Blocked
 
@@ -54,20 +54,13 @@ def mint(
     )
 
 
-def request_of(minted: MintedImage) -> cri.PullImageRequest:
-    """Return the request that pulls an image by its first tag."""
-    return cri.PullImageRequest(
-        image=cri.ImageSpec(image=minted.reference, user_specified_image=minted.reference)
-    )
-
-
 def pull(target: Target, meter: Meter, minted: MintedImage) -> ImageName:
     """Pull an image in a timed window, and see outside of it that the registry was asked for it.
 
     Raises:
         NotDone: the pull succeeded without a request to the registry.
     """
-    answer = meter.call("PullImage", target.image_service.PullImage, request_of(minted))
+    answer = meter.call("PullImage", target.image_service.PullImage, pulling(minted.reference))
     if not registry_of(target).requests(minted.repository):
         msg = f"PullImage of {minted.reference} succeeded, and the registry was not asked for it"
         raise NotDone(msg)

@@ -17,6 +17,7 @@ from critests.benchmark.measuring.target import PLAIN, Target
 from critests.benchmark.scenarios import pulls
 from critests.images.catalogue import Changes, FileChange
 from critests.images.repositories import MintedImage
+from critests.lifecycle.requests import pulling
 from critests.record.samples import BYTES_PER_SECOND, HIGHER
 
 MEGABYTE = 1 << 20
@@ -40,7 +41,10 @@ def test_pull_by_layers_and_compression(bench: Bench) -> None:
         cases.append(({"image": "1 layer of 1 GB"}, {"filler_bytes": 1024 * MEGABYTE, "filler_layers": 1}))
     for dimensions, changes in cases:
         bench.sample(
-            pulling(changes), headline="PullImage", dimensions=dimensions, seconds=bench.seconds / len(cases)
+            _fresh_pulls(changes),
+            headline="PullImage",
+            dimensions=dimensions,
+            seconds=bench.seconds / len(cases),
         )
 
 
@@ -63,7 +67,7 @@ def test_calls_on_present_images(bench: Bench) -> None:
     bench.sample(_removing, headline="RemoveImage", seconds=bench.seconds / 2)
 
 
-def pulling(changes: Changes) -> Workload:
+def _fresh_pulls(changes: Changes) -> Workload:
     """Return the workload that pulls one fresh image after the other."""
 
     @contextlib.contextmanager
@@ -143,7 +147,7 @@ def _pull_all(target: Target, images: Sequence[MintedImage]) -> str:
         barrier.wait()
         try:
             target.image_service.PullImage(
-                pulls.request_of(minted), timeout=target.connection.deadlines.seconds("PullImage")
+                pulling(minted.reference), timeout=target.connection.deadlines.seconds("PullImage")
             )
         except grpc.RpcError as error:
             codes.append(error.code().name)
@@ -186,7 +190,7 @@ def _removing(target: Target) -> Iterator[Cycle]:
     def cycle(meter: Meter) -> None:
         minted = pulls.mint(target)
         try:
-            target.connection.images.PullImage(pulls.request_of(minted))
+            target.connection.images.PullImage(pulling(minted.reference))
             request = cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.config_digest))
             meter.call("RemoveImage", target.image_service.RemoveImage, request)
         finally:

@@ -8,9 +8,10 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import LookUp, TestRegistry, pulling
+from critests.fixtures.images import LookUp, TestRegistry
 from critests.fixtures.runtime import Runtime, refusal
 from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
+from critests.lifecycle.requests import pulling
 from critests.run.marks import requirement
 
 USERNAME, PASSWORD = "critests-user", "critests:pass word"

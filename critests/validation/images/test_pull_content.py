@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.images import LookUp, TestRegistry, pulling
+from critests.fixtures.images import LookUp, TestRegistry
 from critests.fixtures.runtime import Runtime
 from critests.images.faults import Fault, FaultKind, Scope
-from critests.lifecycle.requests import ImageName
+from critests.lifecycle.requests import ImageName, pulling
 from critests.run.marks import requirement
 
 LONG_PATH = (

@@ -7,10 +7,11 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import ListedImages, LookUp, TestRegistry, pulling
+from critests.fixtures.images import ListedImages, LookUp, TestRegistry
 from critests.fixtures.runtime import Runtime, refusal
 from critests.images.faults import Fault, FaultKind, Scope
 from critests.images.repositories import MintedImage
+from critests.lifecycle.requests import pulling
 from critests.run.marks import requirement
 
 INVALID_REFERENCES = {

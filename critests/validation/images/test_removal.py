@@ -6,9 +6,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import AdoptContainer, ContainerConfigFactory, ContainerFactory, creation
-from critests.fixtures.images import ListedImages, LookUp, TestRegistry, pulling
+from critests.fixtures.images import ListedImages, LookUp, TestRegistry
 from critests.fixtures.runtime import Runtime
 from critests.images.catalogue import Changes
+from critests.lifecycle.requests import pulling
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement
 
