@@ -1,4 +1,4 @@
-"""What the kernel says of a process: the fields of /proc/<pid>/status that requirements speak of."""
+"""What the kernel says of a process: what requirements speak of in /proc/<pid>/status, and stat."""
 
 import os
 from dataclasses import dataclass
@@ -74,6 +74,15 @@ class ProcessStatus:
     def seccomp_mode(self) -> int:
         """0 none, 1 strict, 2 filter."""
         return int(self.fields.get("Seccomp", "0"))
+
+
+def stat_of(pid: int) -> list[str]:
+    """Return the fields of /proc/<pid>/stat from the state on, proc(5); none where no such process is."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return text.rpartition(")")[2].split()
 
 
 def host_processes(mark: str) -> dict[int, str]:

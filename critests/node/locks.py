@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from critests.lifecycle.process import stat_of
 from critests.node import places
 
 POLL_SECONDS = 0.02
-_STARTTIME = 19  # index of `starttime` in /proc/<pid>/stat after the command's closing bracket, proc(5)
+_STARTTIME = 19  # index of `starttime` in what `stat_of` returns
 
 
 class LockHeld(Exception):
@@ -209,9 +210,5 @@ def start_time(pid: int) -> int | None:
     """Return when a process started, in clock ticks after boot; None where it does not exist or only waits to
     be reaped.
     """
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[_STARTTIME])
+    fields = stat_of(pid)
+    return None if not fields or fields[0] in "ZX" else int(fields[_STARTTIME])

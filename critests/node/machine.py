@@ -76,12 +76,12 @@ def cpu_model() -> str:
 
 def apparmor_enabled() -> bool:
     """Tell whether the kernel has AppArmor switched on."""
-    return _text(Path("/sys/module/apparmor/parameters/enabled")).startswith("Y")
+    return text_of(Path("/sys/module/apparmor/parameters/enabled")).startswith("Y")
 
 
 def selinux_mode() -> str:
     """Return `enforcing`, `permissive`, or an empty text where SELinux is off."""
-    return {"1": "enforcing", "0": "permissive"}.get(_text(Path("/sys/fs/selinux/enforce")), "")
+    return {"1": "enforcing", "0": "permissive"}.get(text_of(Path("/sys/fs/selinux/enforce")), "")
 
 
 def seccomp_available() -> bool:
@@ -93,23 +93,23 @@ def security_modules() -> list[str]:
     """Return the Linux security modules in force, in the kernel's order; empty where securityfs is not
     mounted.
     """
-    return [name for name in _text(Path("/sys/kernel/security/lsm")).split(",") if name]
+    return [name for name in text_of(Path("/sys/kernel/security/lsm")).split(",") if name]
 
 
 def ipv6_enabled() -> bool:
     """Tell whether new network namespaces get IPv6."""
     default = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
-    return default.exists() and _text(default) == "0"
+    return default.exists() and text_of(default) == "0"
 
 
 def virtualisation() -> str:
     """Return what this machine runs in, as far as it shows: container manager, hypervisor, or both; an empty
     text on bare metal.
     """
-    container = _text(Path("/run/systemd/container")) or ("docker" if Path("/.dockerenv").exists() else "")
-    hypervisor = _text(Path("/sys/hypervisor/type"))
+    container = text_of(Path("/run/systemd/container")) or ("docker" if Path("/.dockerenv").exists() else "")
+    hypervisor = text_of(Path("/sys/hypervisor/type"))
     if not hypervisor and " hypervisor" in f" {_fields(Path('/proc/cpuinfo')).get('flags', '')}":
-        names = (_text(Path("/sys/class/dmi/id", name)) for name in ("sys_vendor", "product_name"))
+        names = (text_of(Path("/sys/class/dmi/id", name)) for name in ("sys_vendor", "product_name"))
         hypervisor = " ".join(filter(None, names)) or "unknown hypervisor"
     return " on ".join(filter(None, (container, hypervisor)))
 
@@ -152,14 +152,15 @@ def _kibibytes(text: str) -> int | None:
 def _fields(path: Path) -> dict[str, str]:
     """Return the `name: value` lines of a file; of a name that comes more than once, the first."""
     fields: dict[str, str] = {}
-    for line in _text(path).splitlines():
+    for line in text_of(path).splitlines():
         name, colon, value = line.partition(":")
         if colon:
             fields.setdefault(name.strip(), value.strip())
     return fields
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return what a file of the kernel says, stripped; empty where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip("\0\n ")
     except OSError:

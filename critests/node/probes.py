@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 
 import grpc
-import psutil
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
@@ -20,6 +19,7 @@ from critests.client.streaming.probe import websocket_works
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.sandboxes import Sandbox
+from critests.node.addresses import free_port, node_address
 from critests.node.capabilities import Probe, RuntimeProbes, fact
 from critests.node.cgroups import cgroup_facts
 from critests.node.machine import apparmor_enabled, ipv6_enabled, seccomp_available, selinux_mode
@@ -189,7 +189,7 @@ class ContainerProbes:
 
     def host_ports(self) -> CapabilityFact:
         """A port of this machine that is mapped to a listener in a pod takes a connection."""
-        address, port = _own_address(), _free_port()
+        address, port = node_address(), free_port()
         mapping = cri.PortMapping(protocol=cri.TCP, container_port=8080, host_port=port)
         sandbox = Sandbox.run(
             self.connection, self.requests.sandbox("probe-ports", port_mappings=[mapping]), self.handler
@@ -247,23 +247,6 @@ class ContainerProbes:
             return fact(Capability.EXEC_WEBSOCKET, None, f"Exec failed: {error.details()}", "Exec")
         finding = websocket_works(url)
         return fact(Capability.EXEC_WEBSOCKET, finding.works, finding.evidence, "upgrade of an Exec URL")
-
-
-def _own_address() -> str:
-    """Return an address of this machine that is not loopback, where there is one."""
-    addresses = [
-        entry.address
-        for entries in psutil.net_if_addrs().values()
-        for entry in entries
-        if entry.family == socket.AF_INET
-    ]
-    return next((address for address in addresses if not address.startswith("127.")), "127.0.0.1")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return int(probe.getsockname()[1])
 
 
 def _takes_connection(address: str, port: int, seconds: float) -> bool:

@@ -29,6 +29,7 @@ from critests.client.deadlines import READ_SECONDS, Deadlines
 from critests.client.endpoint import Endpoint
 from critests.client.plain import PlainConnection, plain_stubs
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.process import stat_of
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
 
@@ -249,9 +250,8 @@ def _median(connection: PlainConnection, rpc: str, request: Message, calls: int,
 
 
 def _cpu_seconds(pid: int) -> float:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    except OSError:
+    fields = stat_of(pid)
+    if not fields:
         return float("nan")
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # utime and stime, proc(5)
 

@@ -8,6 +8,7 @@ missing.
 import os
 from pathlib import Path
 
+from critests.node.machine import text_of
 from critests.node.remains import mount_table
 
 _CPU = Path("/sys/devices/system/cpu")
@@ -32,13 +33,13 @@ def machine_facts(
         "governor": governors(),
         "turbo": turbo(),
         "smt": smt(),
-        "mitigations": {file.name: _text(file) for file in sorted((_CPU / "vulnerabilities").glob("*"))},
+        "mitigations": {file.name: text_of(file) for file in sorted((_CPU / "vulnerabilities").glob("*"))},
         "numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
         "disk": disk_of(path),
         "load_average": [round(value, 2) for value in load or os.getloadavg()],
         "cgroup_limits": cgroup_limits(),
-        "clock_source": _text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        "swap_in_use": len(_text(Path("/proc/swaps")).splitlines()) > 1,
+        "clock_source": text_of(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        "swap_in_use": len(text_of(Path("/proc/swaps")).splitlines()) > 1,
     }
 
 
@@ -46,21 +47,23 @@ def governors(cpu: Path = _CPU) -> list[str]:
     """Return the frequency governors in use; none where the machine lets nobody choose a frequency, as most
     virtual ones.
     """
-    return sorted({text for file in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor") if (text := _text(file))})
+    return sorted(
+        {text for file in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor") if (text := text_of(file))}
+    )
 
 
 def turbo(cpu: Path = _CPU) -> bool | None:
     """Tell whether cores may run faster than their nominal frequency; None where the kernel does not tell."""
-    off = _text(cpu / "intel_pstate/no_turbo")
+    off = text_of(cpu / "intel_pstate/no_turbo")
     if off:
         return off == "0"
-    boost = _text(cpu / "cpufreq/boost")
+    boost = text_of(cpu / "cpufreq/boost")
     return boost == "1" if boost else None
 
 
 def smt(cpu: Path = _CPU) -> bool | None:
     """Tell whether threads share cores; None where the kernel does not tell."""
-    active = _text(cpu / "smt/active")
+    active = text_of(cpu / "smt/active")
     return active == "1" if active else None
 
 
@@ -86,14 +89,14 @@ def disk_of(path: Path) -> dict[str, object]:
     number = existing.stat().st_dev
     device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     whole = _whole_disk(device)
-    scheduler = _text(whole / "queue/scheduler") if whole else ""
-    rotational = _text(whole / "queue/rotational") if whole else ""
+    scheduler = text_of(whole / "queue/scheduler") if whole else ""
+    rotational = text_of(whole / "queue/rotational") if whole else ""
     return {
         "filesystem": fields[0],
         "options": options,
         "device": whole.name if whole else "",
         "rotational": rotational == "1" if rotational else None,
-        "model": _text(whole / "device/model") if whole else "",
+        "model": text_of(whole / "device/model") if whole else "",
         "scheduler": scheduler.partition("[")[2].partition("]")[0] or scheduler,
     }
 
@@ -110,7 +113,7 @@ def cgroup_limits(
     Returns:
         `cpus` (cores' worth of time, None for no limit) and `memory_bytes`, each the smallest on the way up.
     """
-    lines = [line.split(":", 2) for line in _text(Path(f"/proc/{pid}/cgroup")).splitlines()]
+    lines = [line.split(":", 2) for line in text_of(Path(f"/proc/{pid}/cgroup")).splitlines()]
     folders: list[Path] = []
     for _, point, rest in mount_table() if mounts is None else mounts:
         kind, *_, options = rest.partition(" - ")[2].split()
@@ -130,14 +133,14 @@ def _upwards(mount: Path, place: str) -> list[Path]:
 
 
 def _cpu_limit(folder: Path) -> list[float]:
-    quota, _, period = _text(folder / "cpu.max").partition(" ")
+    quota, _, period = text_of(folder / "cpu.max").partition(" ")
     if not quota:
-        quota, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
+        quota, period = text_of(folder / "cpu.cfs_quota_us"), text_of(folder / "cpu.cfs_period_us")
     return [int(quota) / int(period)] if quota.isdigit() and period.isdigit() and int(period) else []
 
 
 def _memory_limit(folder: Path) -> list[float]:
-    texts = (_text(folder / "memory.max"), _text(folder / "memory.limit_in_bytes"))
+    texts = (text_of(folder / "memory.max"), text_of(folder / "memory.limit_in_bytes"))
     numbers = [int(text) for text in texts if text.isdigit()]
     return [
         float(number) for number in numbers if number < 1 << 60
@@ -150,10 +153,3 @@ def _whole_disk(device: Path) -> Path | None:
         return None
     real = device.resolve()
     return real.parent if (real / "partition").exists() else real
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip("\0\n ")
-    except OSError:
-        return ""

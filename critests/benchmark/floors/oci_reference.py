@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from critests.benchmark.floors.oci_bundle import JOINED, PROCESS, own_namespaces, write_bundle
+from critests.lifecycle.process import stat_of
 from critests.node.places import remove_empty
 from critests.node.remains import cgroup_hierarchies, remove_cgroups, unmount_below
 
@@ -303,16 +304,7 @@ def _waits(pid: int) -> bool:
     """Tell whether a process sleeps: `pause` does so only where it waits for its signals, and would miss one
     that came before.
     """
-    try:
-        return (
-            Path(f"/proc/{pid}/stat")
-            .read_text(encoding="utf-8", errors="replace")
-            .rpartition(")")[2]
-            .split()[0]
-            == "S"
-        )
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    return stat_of(pid)[:1] == ["S"]
 
 
 def _command(pid: int) -> str:

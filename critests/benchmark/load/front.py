@@ -22,6 +22,7 @@ from critests.benchmark.load.plan import Load, LoadResult, MasterPlan, WorkerPla
 from critests.exit_codes import CannotTest, ExitCode
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.run_label import RunIdentity
+from critests.node.addresses import free_port
 from critests.node.machine import fingerprint
 from critests.record.identity import RuntimeIdentity
 from critests.record.layout import RunFolder, new_run_folder
@@ -130,7 +131,7 @@ class _Front:
                 self.directory.mkdir(parents=True)
             port = self.role.master_port
             if not self.role.master and not self.role.master_host:
-                port = processes.free_port()
+                port = free_port()
             image = self._image() if self.context is not None else None
             self.say({"now": "starting"})
             if not self.role.master_host:

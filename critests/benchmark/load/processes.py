@@ -2,7 +2,6 @@
 
 import ctypes
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -57,10 +56,3 @@ def last_words(errors: Path) -> str:
     except OSError:
         return ""
     return lines[-1][:300] if lines else ""
-
-
-def free_port() -> int:
-    """Return a port of loopback that is free now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

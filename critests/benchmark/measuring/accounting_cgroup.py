@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
+from critests.lifecycle.process import stat_of
 from critests.node.remains import mount_table
 
 _FOLDER: Final = "daemon"
@@ -117,15 +118,10 @@ def _enter(directory: Path, pid: int) -> bool:
 def _descends(pid: int, ancestors: Collection[int]) -> bool:
     """Tell whether a process comes from one of the ancestors, or has gone by now."""
     while pid > 1:
-        try:
-            pid = int(
-                Path(f"/proc/{pid}/stat")
-                .read_text(encoding="utf-8", errors="replace")
-                .rpartition(")")[2]
-                .split()[1]
-            )
-        except (FileNotFoundError, ProcessLookupError):
+        fields = stat_of(pid)
+        if not fields:
             return True
+        pid = int(fields[1])
         if pid in ancestors:
             return True
     return False

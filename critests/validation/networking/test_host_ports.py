@@ -13,12 +13,11 @@ from critests.fixtures.sandboxes import SandboxFactory
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
+from critests.node.addresses import free_port, node_address
 from critests.run.marks import requirement, requires
 from critests.validation.networking.connections import (
     datagram,
-    free_port,
     heard,
-    node_address,
     reached,
     socket_beside,
 )
