@@ -1,5 +1,6 @@
 """The files of the checkout, as the rules of the house look at them."""
 
+import gzip
 import subprocess
 import tokenize
 from collections.abc import Iterator
@@ -33,10 +34,11 @@ def named(path: Path) -> str:
 
 
 def texts() -> Iterator[tuple[Path, str]]:
-    """Every file that is text, with its text."""
+    """Every file that is text, compressed or not, with its text."""
     for path in tracked():
+        data = path.read_bytes()
         try:
-            yield path, path.read_text(encoding="utf-8")
+            yield path, (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
         except UnicodeDecodeError:
             continue
 
