@@ -30,10 +30,10 @@ from critests.run import conclusion, results, selection
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
 from critests.run.handover import WorkerReport
-from critests.run.options import Settings
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.session import SESSION
+from critests.run.settings import Settings
 
 
 class Leader:
@@ -232,9 +232,9 @@ class Leader:
             export(
                 record,
                 self.context.folder.path,
-                junit=self.settings.path("--junit"),
-                html=self.settings.path("--html"),
-                json=self.settings.path("--json"),
+                junit=self.settings.junit,
+                html=self.settings.html,
+                json=self.settings.json,
             )
             if self.allure is not None:
                 self.allure.run(record, self.context.folder.path)

@@ -27,9 +27,9 @@ from critests.run import conclusion, evidence, marks, options, results, selectio
 from critests.run.classification import RawOutcome, after_a_hang, classify, told
 from critests.run.context import RunContext
 from critests.run.handover import HandedToWorker
-from critests.run.options import Settings
 from critests.run.results import Phase, TestProgress
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
+from critests.run.settings import Settings
 from critests.run.time_limit import TimeLimit
 
 pytest_plugins = [

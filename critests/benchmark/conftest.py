@@ -25,10 +25,10 @@ from critests.record.operations import BenchmarkFacts
 from critests.record.samples import write_samples
 from critests.run.conclusion import identity_of
 from critests.run.context import RunContext
-from critests.run.options import Settings
 from critests.run.outcomes import Blocked
 from critests.run.selection import scenario_of
 from critests.run.session import SESSION, SuiteSession
+from critests.run.settings import Settings
 
 
 @dataclass
@@ -76,7 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _seconds(settings: Settings) -> dict[str, float]:
-    budget = settings.number("--budget", 0.0) if settings.text("--budget") else None
+    budget = settings.budget
     return seconds_each(chosen(settings), profile_of(settings), budget)
 
 
@@ -95,7 +95,7 @@ def benchmark_run(
         pytest.exit(ONE_PROCESS, returncode=ExitCode.USAGE)
     settings = suite_session.settings
     load = os.getloadavg()
-    profile, seed = profile_of(settings), settings.seed()
+    profile, seed = profile_of(settings), settings.seed
     seed = secrets.randbelow(1 << 31) if seed is None else seed
     seconds = _seconds(settings)
     run_context.machine["benchmark"] = machine_facts(load=load)

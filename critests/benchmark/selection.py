@@ -4,8 +4,8 @@ import pytest
 
 from critests.benchmark.profiles import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
 from critests.exit_codes import UsageError
-from critests.run.options import Settings
 from critests.run.selection import BENCHMARKS, scenario_of
+from critests.run.settings import Settings
 
 DEFAULT_PROFILE = STANDARD
 ONE_PROCESS = "benchmarks are measured by one process, as two at once would measure each other: leave out -n"
@@ -38,7 +38,7 @@ def profile_of(settings: Settings) -> str:
     Raises:
         UsageError: it is one of validation's.
     """
-    profile = settings.text("--profile") or DEFAULT_PROFILE
+    profile = settings.profile or DEFAULT_PROFILE
     if profile not in PROFILES:
         msg = f"--profile {profile}: benchmarks have {SMOKE}, {STANDARD} and {FULL}"
         raise UsageError(msg)
@@ -51,15 +51,15 @@ def chosen(settings: Settings) -> list[str]:
     Raises:
         UsageError: a name is no scenario.
     """
-    for option in ("--select", "--deselect"):
-        unknown = [word for word in settings.words(option) if word.upper() not in SCENARIOS]
+    for option, words in (("--select", settings.select), ("--deselect", settings.deselect)):
+        unknown = [word for word in words if word.upper() not in SCENARIOS]
         if unknown:
             msg = f"{option} {unknown[0]}: no such scenario; there are {', '.join(SCENARIOS)}"
             raise UsageError(msg)
-    wanted = [word.upper() for word in settings.words("--select")] or [
+    wanted = [word.upper() for word in settings.select] or [
         scenario.id for scenario in in_profile(profile_of(settings))
     ]
-    unwanted = {word.upper() for word in settings.words("--deselect")}
+    unwanted = {word.upper() for word in settings.deselect}
     return [name for name in SCENARIOS if name in wanted and name not in unwanted]
 
 

@@ -1,29 +1,14 @@
 """`critests bench`: measure a runtime."""
 
-import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from critests.benchmark.measuring.client_process import environment
-from critests.benchmark.profiles import PROFILES, SCENARIOS, in_profile
-from critests.cli.run_options import Sectioned, pytest_arguments, run_options, settings_from
-from critests.run.options import CHOICE, MEASURING, OUTPUT, RULES, RUNTIME
+from critests.benchmark.profiles import PROFILES, SCENARIOS, in_profile, seconds_each
+from critests.cli.pytest_command import BENCHMARK, become_pytest
+from critests.cli.run_options import Sectioned, run_options, settings_from
+from critests.run.settings import Settings
 
-INI = Path(__file__).parent.parent / "benchmark" / "pytest.ini"
-NOT_FOR_BENCHMARKS = (
-    "--api-level",
-    "--disruptive",
-    "--expectations",
-    "--no-expectations",
-    "--read-only",
-    "--require",
-    "--rerun",
-    "--shard",
-    "--strict",
-)
 HELP = {
     "--runtime-handler": "runtime handler of the sandboxes",
     "--profile": "smoke (under two minutes), standard (default, about a quarter of an hour) or full (hours)",
@@ -56,9 +41,7 @@ EXAMPLES = (
 
 
 @click.command(cls=Sectioned, epilog=_epilog())
-@run_options(
-    (RUNTIME, CHOICE, RULES, MEASURING, OUTPUT), profiles=PROFILES, help_of=HELP, without=NOT_FOR_BENCHMARKS
-)
+@run_options("bench", profiles=PROFILES, help_of=HELP)
 @click.option(
     "--list", "list_only", is_flag=True, help="print the scenarios that would be measured, and measure none"
 )
@@ -77,27 +60,12 @@ def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options
     if values["list_only"]:
         _list(settings)
         return
-    arguments = [
-        "-c",
-        str(INI),
-        "--pyargs",
-        "critests.benchmark",
-        "-p",
-        "critests.plugin",
-        *pytest_arguments(values),
-    ]
-    arguments += [*values["pytest_args"], "--cri-progress"]
-    sys.stdout.flush()
-    # another process image, for the reason that `critests run` has
-    # there is no shell in between
-    os.execve(sys.executable, [sys.executable, "-P", "-m", "pytest", *arguments], environment(os.environ))  # noqa: S606 - see above
+    become_pytest(BENCHMARK, settings, [*values["pytest_args"], "--cri-progress"])
 
 
-def _list(settings: Any) -> None:  # noqa: ANN401 - its type would import what `--list` does not need
-    from critests.benchmark.profiles import seconds_each  # noqa: PLC0415 - as above
+def _list(settings: Settings) -> None:
     from critests.benchmark.selection import chosen, profile_of  # noqa: PLC0415 - pytest comes with it
 
     names, profile = chosen(settings), profile_of(settings)
-    budget = settings.number("--budget", 0.0) if settings.text("--budget") else None
-    for name, seconds in seconds_each(names, profile, budget).items():
+    for name, seconds in seconds_each(names, profile, settings.budget).items():
         click.echo(f"{name}  {seconds:6.0f} s  {SCENARIOS[name].title}")

@@ -23,24 +23,8 @@ from critests.report.comparison import (
     print_comparison,
     read_run,
 )
-from critests.run.options import CHOICE, MEASURING, OUTPUT, RULES, RUNTIME
+from critests.run.settings import Settings
 
-NOT_HERE: Final = (
-    "--against",
-    "--api-level",
-    "--disruptive",
-    "--expectations",
-    "--html",
-    "--json",
-    "--junit",
-    "--no-expectations",
-    "--read-only",
-    "--require",
-    "--rerun",
-    "--shard",
-    "--strict",
-)
-"""Options of a run that a comparison has not, or has with a meaning of its own."""
 HELP: Final = {
     "--profile": "live: smoke (default; a minute or two), standard or full",
     "--select": "live: the scenarios to measure (default B-01,B-11,B-13)",
@@ -86,7 +70,7 @@ Exit codes: 0 compared, whatever it says (critests gate decides), 4 wrong usage,
 @click.option(
     "--only", type=click.Choice(("speed", "conformance")), help="live: compare only this (default: both)"
 )
-@run_options((RUNTIME, CHOICE, RULES, MEASURING, OUTPUT), profiles=PROFILES, help_of=HELP, without=NOT_HERE)
+@run_options("compare", profiles=PROFILES, help_of=HELP)
 def compare(
     *,
     a: str,
@@ -105,11 +89,11 @@ def compare(
     Live runtimes are measured in one run, in interleaved random blocks; earlier runs are compared for speed
     where their machines agree.
     """
-    settings_from(values)
-    settings = CompareSettings(quantile=quantile, noise_floor=noise_floor, unlike_machines=unlike_machines)
+    run = settings_from(values)
+    how = CompareSettings(quantile=quantile, noise_floor=noise_floor, unlike_machines=unlike_machines)
     subjects = parse_subject(a), parse_subject(b) if b is not None else None
     try:
-        comparison = _compare(subjects[0], subjects[1], settings, only or "", values)
+        comparison = _compare(subjects[0], subjects[1], how, only or "", run)
         print_comparison(comparison)
         forms = (
             (json_file, comparison_to_json),
@@ -125,18 +109,16 @@ def compare(
         raise click.ClickException(str(error)) from error
 
 
-def _compare(
-    a: Subject, b: Subject | None, settings: CompareSettings, only: str, values: dict[str, Any]
-) -> RunComparison:
+def _compare(a: Subject, b: Subject | None, how: CompareSettings, only: str, run: Settings) -> RunComparison:
     if isinstance(a, RunSubject) and b is None:
-        run = read_run(a.path)
-        if not run.two_sided:
+        earlier = read_run(a.path)
+        if not earlier.two_sided:
             msg = f"{a.path} is one run of one runtime: name what it is to be compared with"
             raise click.UsageError(msg)
-        return compare_sides(run.record, run.samples, settings)
+        return compare_sides(earlier.record, earlier.samples, how)
     if isinstance(a, RunSubject) and isinstance(b, RunSubject):
         runs = read_run(a.path), read_run(b.path)
-        return compare_records(runs[0].record, runs[1].record, runs[0].samples, runs[1].samples, settings)
+        return compare_records(runs[0].record, runs[1].record, runs[0].samples, runs[1].samples, how)
     if b is None or isinstance(a, RunSubject) or isinstance(b, RunSubject):
         msg = (
             "a live runtime is compared with another live runtime: name two, or measure this one first and"
@@ -146,4 +128,4 @@ def _compare(
     # it needs gRPC, earlier runs do not
     from critests.cli.live_comparison import LiveOptions, compare_live  # noqa: PLC0415 - see above
 
-    return compare_live(a, b, LiveOptions(settings=settings, only=only, values=values))
+    return compare_live(a, b, LiveOptions(how=how, only=only, run=run))

@@ -23,13 +23,12 @@ from critests.node.privileges import process_capabilities
 from critests.record.run import CapabilityFact
 from critests.report.terminal.console import new_console
 from critests.run.context import RunContext
-from critests.run.options import CHOICE, RULES, RUNTIME
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 
 
 @click.command(cls=Sectioned)
-@run_options([RUNTIME, CHOICE, RULES])
+@run_options("doctor")
 def doctor(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Say what can be tested here, what is missing, and how to get it.
 
@@ -120,7 +119,7 @@ def _runtime(out: Console, context: RunContext, connection: Connection) -> None:
 
 def _images(out: Console, context: RunContext, images: TestImages) -> bool:
     _title(out, "Images")
-    where = context.settings.text("--image-prefix") or (context.registry.address if context.registry else "")
+    where = context.settings.image_prefix or (context.registry.address if context.registry else "")
     if not where:
         _rows(out, [("source", "none: the run is --read-only")])
         return False

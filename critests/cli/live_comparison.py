@@ -3,22 +3,18 @@ validated.
 """
 
 import dataclasses
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from critests.benchmark.measuring.client_process import environment
-from critests.cli.bench import INI as BENCH_INI
+from critests.cli.pytest_command import BENCHMARK, VALIDATION, pytest_command, pytest_environment
 from critests.cli.refusals import NotPossible
-from critests.cli.run import INI as RUN_INI
-from critests.cli.run_options import pytest_arguments
 from critests.exit_codes import ExitCode
 from critests.node.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.record.errors import RecordUnreadable
@@ -27,11 +23,13 @@ from critests.record.layout import safe_name
 from critests.record.run import RunRecord
 from critests.record.samples import read_samples
 from critests.report.comparison import CompareSettings, RunComparison, compare_records, compare_sides
+from critests.run.settings import Settings
 
 SPEED, CONFORMANCE = "speed", "conformance"
 DEFAULT_SCENARIOS: Final = ("B-01", "B-11", "B-13")
 """The floor, the pod cycle with all its calls, and exec: what a comparison of a few minutes can decide."""
 DEFAULT_PROFILE: Final = "smoke"
+DEFAULT_RUN: Final = Settings()
 USABLE: Final = {int(ExitCode.CONFORMS), int(ExitCode.BROKEN)}
 
 
@@ -40,14 +38,14 @@ class LiveOptions:
     """How a live comparison is made.
 
     Attributes:
-        settings: How its samples are compared.
+        how: How its samples are compared.
         only: `speed`, `conformance`, or empty for both.
-        values: Options of a run as click hands them over, by `Option.dest`.
+        run: The options of the runs that are made.
     """
 
-    settings: CompareSettings
+    how: CompareSettings
     only: str = ""
-    values: dict[str, Any] = field(default_factory=dict)
+    run: Settings = DEFAULT_RUN
 
 
 def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunComparison:
@@ -62,7 +60,7 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
         parts.append(_speed(a, b, options))
     if options.only != SPEED:
         sides = [_validated(side, subject, options) for side, subject in (("A", a), ("B", b))]
-        parts.append(compare_records(sides[0], sides[1], settings=options.settings))
+        parts.append(compare_records(sides[0], sides[1], settings=options.how))
     if len(parts) == 1:
         return parts[0]
     speed, promises = parts
@@ -70,44 +68,37 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
 
 
 def _speed(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunComparison:
-    values = _reaching(a, options.values) | {"cri_against": str(b)}
-    values["cri_profile"] = values.get("cri_profile") or DEFAULT_PROFILE
-    values["cri_select"] = values.get("cri_select") or [",".join(DEFAULT_SCENARIOS)]
-    record = _run(BENCH_INI, "critests.benchmark", values, f"measuring {a} and {b} in turn")
-    folder = _folder_of(record, Path(values.get("cri_results") or "results"))
-    return compare_sides(record, read_samples(folder / "samples"), options.settings)
+    settings = dataclasses.replace(
+        _reaching(a, options.run),
+        against=str(b),
+        profile=options.run.profile or DEFAULT_PROFILE,
+        select=options.run.select or DEFAULT_SCENARIOS,
+    )
+    record = _run(BENCHMARK, settings, f"measuring {a} and {b} in turn")
+    folder = _folder_of(record, settings.results)
+    return compare_sides(record, read_samples(folder / "samples"), options.how)
 
 
 def _validated(side: str, subject: LiveSubject, options: LiveOptions) -> RunRecord:
-    values = _reaching(subject, options.values) | {
-        "cri_select": None,
-        "cri_deselect": None,
-        "cri_budget": None,
-        "cri_seed": None,
-    }
-    values["cri_profile"] = "smoke" if values.get("cri_profile") in {None, "", "smoke"} else "full"
-    return _run(RUN_INI, "critests.validation", values, f"validating {side}, {subject}")
+    settings = dataclasses.replace(
+        _reaching(subject, options.run),
+        select=(),
+        deselect=(),
+        budget=None,
+        seed=None,
+        profile="smoke" if options.run.profile in {"", "smoke"} else "full",
+    )
+    return _run(VALIDATION, settings, f"validating {side}, {subject}")
 
 
-def _run(ini: Path, package: str, values: dict[str, Any], what: str) -> RunRecord:
+def _run(package: str, settings: Settings, what: str) -> RunRecord:
     """Run pytest as `critests run` and `critests bench` do, and return the record."""
     click.echo(f"{what}:", err=True)
     with tempfile.TemporaryDirectory(prefix="critests-compare-") as place:
         copy = Path(place, RUN_FILE)
-        arguments = [
-            "-c",
-            str(ini),
-            "--pyargs",
-            package,
-            "-p",
-            "critests.plugin",
-            *pytest_arguments(values | {"cri_json": str(copy)}),
-        ]
+        settings = dataclasses.replace(settings, json=copy)
         sys.stdout.flush()
-        code = _wait(
-            [sys.executable, "-P", "-m", "pytest", *arguments, "--cri-progress"],
-            environment(os.environ) if ini is BENCH_INI else os.environ,
-        )
+        code = _wait(pytest_command(package, settings, ["--cri-progress"]), pytest_environment(package))
         if code == ExitCode.INTERRUPTED:
             raise click.exceptions.Exit(code)
         if code not in USABLE:
@@ -139,12 +130,12 @@ def _folder_of(record: RunRecord, results: Path) -> Path:
     raise NotPossible(msg)
 
 
-def _reaching(subject: LiveSubject, values: dict[str, Any]) -> dict[str, Any]:
+def _reaching(subject: LiveSubject, settings: Settings) -> Settings:
     """Return the options with which a subject is reached."""
     match subject:
         case EndpointSubject(endpoint):
-            return values | {"cri_runtime_endpoint": endpoint, "cri_node": None}
+            return dataclasses.replace(settings, runtime_endpoint=endpoint, node="")
         case ThrowawaySubject():
-            return values | {"cri_node": str(subject), "cri_runtime_endpoint": None}
+            return dataclasses.replace(settings, node=str(subject), runtime_endpoint="")
         case HandlerSubject(handler):
-            return values | {"cri_runtime_handler": [handler]}
+            return dataclasses.replace(settings, runtime_handler=(handler,))

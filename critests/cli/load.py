@@ -2,7 +2,6 @@
 
 import math
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,7 +11,7 @@ from critests.benchmark.load.plan import Load, Mix
 from critests.benchmark.load.schedule import Arrivals
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import ExitCode
-from critests.run.options import RUNTIME, Settings
+from critests.run.settings import Settings
 
 DEFAULT_USERS, DEFAULT_DURATION, SEARCH_FROM = 1, 60.0, 1.0
 WEB_PORT = 8089
@@ -31,29 +30,7 @@ From several nodes, each with its own runtime; the master only adds up:
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
-@run_options({RUNTIME})
-@click.option(
-    "--allow-kubelet",
-    "cri_allow_kubelet",
-    is_flag=True,
-    help="create pods although a kubelet is at work on this endpoint",
-)
-@click.option(
-    "--deadline-scale",
-    "cri_deadline_scale",
-    metavar="FACTOR",
-    help="factor on every deadline, for slow machines (default 1)",
-)
-@click.option("--results", "cri_results", metavar="DIR", help="directory of all results (default ./results)")
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="write the run record here as well",
-)
-@click.option(
-    "--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="write the HTML page here"
-)
+@run_options("load", help_of={"--html": "write the HTML page here"})
 @click.option(
     "--mix",
     type=click.Choice([mix.value for mix in Mix]),
@@ -160,9 +137,9 @@ def _check(settings: Settings, values: dict[str, Any]) -> None:
         "--expect-workers belongs to --master": "expect_workers" in given and "master" not in given,
         "the master says what load there is: leave --rate, --users and --capacity out of --worker": "worker"
         in given
-        and bool(given & {"rate", "users", "capacity", "web", "html_file", "json_file"}),
+        and bool(given & {"rate", "users", "capacity", "web", "cri_html", "cri_json"}),
         "--master touches no runtime: give --runtime-endpoint and --node to its workers": "master" in given
-        and bool(settings.text("--runtime-endpoint") or settings.text("--node")),
+        and bool(settings.runtime_endpoint or settings.node),
         "--runtime-handler: one at a time is put under load": len(settings.handlers) > 1,
     }
     for complaint, wrong in complaints.items():
@@ -218,11 +195,10 @@ def _run(settings: Settings, values: dict[str, Any]) -> None:
             sys.exit(ended.outcome.exit_code)
         print_load(ended.record, ended.folder.path, console)
         write(ended.record, ended.folder.record)
-        if values["json_file"]:
-            write(ended.record, values["json_file"])
-        if values["html_file"]:
-            page = benchmark_to_html(ended.record, ended.folder.path)
-            values["html_file"].write_text(page, encoding="utf-8")
+        if settings.json:
+            write(ended.record, settings.json)
+        if settings.html:
+            settings.html.write_text(benchmark_to_html(ended.record, ended.folder.path), encoding="utf-8")
     except RecordError as error:
         raise NotWritten(str(error)) from error
     finally:

@@ -17,6 +17,7 @@ import click
 
 from critests.cli.dashboard import links, said
 from critests.cli.results import Age, StoreProblem, open_index
+from critests.cli.run_options import run_options, settings_from
 from critests.exit_codes import ExitCode
 from critests.record.errors import RecordError
 from critests.report.dashboard import Options, build
@@ -25,7 +26,8 @@ from critests.report.notices.changed import Notice, notice_of, to_json
 from critests.report.notices.delivery import NotDelivered, hand_over, post
 from critests.report.store import Index, RunEntry, remove, surplus
 from critests.report.wording.texts import one_line, plural
-from critests.run.options import OPTIONS, RUNTIME
+from critests.run.options import RUNTIME
+from critests.run.settings import Settings
 
 WEBHOOK, TOKEN = "CRITESTS_WEBHOOK", "CRITESTS_WEBHOOK_TOKEN"
 LOCK_FILE: Final = ".nightly.lock"
@@ -81,6 +83,7 @@ failed."""
     help="keep the N newest runs of each runtime, version and kind",
 )
 @click.option("--newer-than", "days", type=Age(), metavar="AGE", help="keep what is newer: 90d, 12w, 36h")
+@run_options("nightly", hidden=True)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Run everything that a night needs.
@@ -89,6 +92,7 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     with the last good run of the runtime, send a notice if a requirement broke, was fixed or became flaky,
     remove old runs, and build the dashboard.
     """
+    runtime = runtime_options(settings_from(values))
     results: Path = values["results"]
     exports = [_export(each) for each in values["exports"]]
     command = _command(values["notify_command"])
@@ -97,12 +101,12 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
         index, _ = open_index(results)
         with index:
             began = {entry.path for entry in index.runs()}
-            code = _critests("run", "--results", str(results), *values["run_options"])
+            code = _critests("run", "--results", str(results), *runtime, *values["run_options"])
             if code == ExitCode.USAGE:
                 raise click.exceptions.Exit(code)
             if values["bench"] and code != ExitCode.INTERRUPTED:
-                options = [*runtime_options(values["run_options"]), *shlex.split(values["bench_options"])]
-                measured = _critests("bench", "--results", str(results), *options)
+                options = shlex.split(values["bench_options"])
+                measured = _critests("bench", "--results", str(results), *runtime, *options)
                 code = code or measured
             problems = [
                 f"{path}: {problem}"
@@ -121,19 +125,9 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     raise click.exceptions.Exit(code or (ExitCode.HARNESS_ERROR if problems else 0))
 
 
-def runtime_options(arguments: Sequence[str]) -> list[str]:
-    """Return those of a run's options that say which runtime: a benchmark takes them too."""
-    takes_value = {option.name: bool(option.metavar) for option in OPTIONS if option.section == RUNTIME}
-    kept: list[str] = []
-    rest = list(arguments)
-    while rest:
-        argument = rest.pop(0)
-        name, equals, _ = argument.partition("=")
-        if name in takes_value:
-            kept.append(argument)
-            if takes_value[name] and not equals and rest:
-                kept.append(rest.pop(0))
-    return kept
+def runtime_options(settings: Settings) -> list[str]:
+    """Return those of a run's options that say which runtime, as a command takes them."""
+    return [f"{option.name}={words}" for option, words in settings.given() if option.section == RUNTIME]
 
 
 def _critests(*arguments: str) -> int:

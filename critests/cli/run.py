@@ -1,16 +1,12 @@
 """`critests run`: validate a runtime."""
 
-import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from critests.cli.run_options import Sectioned, pytest_arguments, run_options, settings_from
-from critests.run.options import CHOICE, OUTPUT, RULES, RUNTIME
+from critests.cli.pytest_command import VALIDATION, become_pytest
+from critests.cli.run_options import Sectioned, run_options, settings_from
 
-INI = Path(__file__).parent.parent / "validation" / "pytest.ini"
 EPILOG = """\b
 Examples:
   critests run --node containerd                        a throwaway containerd, nothing else touched
@@ -25,7 +21,7 @@ The same with plain pytest:
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
-@run_options((RUNTIME, CHOICE, RULES, OUTPUT), profiles=("full", "must", "smoke"))
+@run_options("run", profiles=("full", "must", "smoke"))
 @click.option("-n", "workers", metavar="N", help="run in N processes at a time ('auto' for one per core)")
 @click.option("-k", "expression", metavar="EXPRESSION", help="only tests whose names match, as pytest's -k")
 @click.option("-x", "stop_early", is_flag=True, help="stop at the first failure")
@@ -39,20 +35,12 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
     The runtime is found as crictl finds it: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml,
     or the only well-known socket that answers. What follows `--` goes to pytest as it is.
     """
-    settings_from(values)
+    settings = settings_from(values)
     workers, list_only = values["workers"], values["list_only"]
     if workers is not None and workers != "auto" and not workers.isdigit():
         msg = f"-n {workers}: expected a number of processes, or auto"
         raise click.UsageError(msg)
-    arguments = [
-        "-c",
-        str(INI),
-        "--pyargs",
-        "critests.validation",
-        "-p",
-        "critests.plugin",
-        *pytest_arguments(values),
-    ]
+    arguments: list[str] = []
     if workers not in {None, "0", "1"} and not list_only:
         arguments += ["-n", str(workers), "--dist", "loadgroup"]
     if values["expression"]:
@@ -61,8 +49,4 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
         arguments.append("-x")
     arguments += values["pytest_args"]
     arguments.append("--cri-list" if list_only else "--cri-progress")
-    sys.stdout.flush()
-    # another process image, not a call: pytest must see the suite's modules before anybody else does, to
-    # explain their assertions
-    # there is no shell in between
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "pytest", *arguments])  # noqa: S606 - see above
+    become_pytest(VALIDATION, settings, arguments)

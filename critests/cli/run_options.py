@@ -2,55 +2,59 @@
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
 
-from critests.run.options import OPTIONS, Option, Settings
+from critests.run.options import OPTIONS, Option
+from critests.run.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def run_options(
-    sections: Iterable[str] | None = None,
+    command: str,
     *,
     profiles: tuple[str, ...] = (),
     help_of: Mapping[str, str] | None = None,
-    without: Iterable[str] = (),
+    hidden: bool = False,
 ) -> Callable[[F], F]:
-    """Add the options of a run to a command.
+    """Add the options that a command takes.
 
     Args:
-        sections: whose options are added; all by default.
+        command: its name.
         profiles: that this kind of run has, where not all are.
         help_of: option to another sentence in `--help`.
-        without: options that are left out.
+        hidden: whether `--help` leaves them out.
     """
-    left_out = set(without)
-    wanted = [
-        option
-        for option in OPTIONS
-        if (sections is None or option.section in set(sections)) and option.name not in left_out
-    ]
+    wanted = [option for option in OPTIONS if command in option.commands]
 
     def add(function: F) -> F:
         for option in reversed(wanted):
             choices = profiles if option.name == "--profile" and profiles else option.choices
             text = (help_of or {}).get(option.name, option.help)
-            function = _click_option(dataclasses.replace(option, choices=choices, help=text))(function)
+            function = _click_option(dataclasses.replace(option, choices=choices, help=text), hidden=hidden)(
+                function
+            )
         return function
 
     return add
 
 
-def _click_option(option: Option) -> Callable[[F], F]:
+def _click_option(option: Option, *, hidden: bool) -> Callable[[F], F]:
     if not option.metavar:
-        return click.option(option.name, option.dest, is_flag=True, help=option.help)
+        return click.option(option.name, option.dest, is_flag=True, help=option.help, hidden=hidden)
     kind = click.Choice(option.choices) if option.choices else None
     metavar = None if option.choices else option.metavar
     return click.option(
-        option.name, option.dest, multiple=option.many, type=kind, metavar=metavar, help=option.help
+        option.name,
+        option.dest,
+        multiple=option.many,
+        type=kind,
+        metavar=metavar,
+        help=option.help,
+        hidden=hidden,
     )
 
 
@@ -61,20 +65,6 @@ def settings_from(values: dict[str, Any]) -> Settings:
         UsageError: a value makes no sense.
     """
     return Settings.read(values.get)
-
-
-def pytest_arguments(values: dict[str, Any]) -> list[str]:
-    """Return the same options as pytest takes them."""
-    arguments: list[str] = []
-    for option in OPTIONS:
-        value = values.get(option.dest)
-        if not value:
-            continue
-        if not option.metavar:
-            arguments.append(option.pytest_name)
-        else:
-            arguments += [f"{option.pytest_name}={each}" for each in (value if option.many else (value,))]
-    return arguments
 
 
 class Sectioned(click.Command):

@@ -22,7 +22,9 @@ from typing import Final
 
 import click
 
-from critests.exit_codes import ExitCode
+from critests.cli.run import run
+from critests.cli.run_options import settings_from
+from critests.exit_codes import CannotTest, ExitCode
 from critests.kinds.table import well_known_sockets
 from critests.node.binaries import search_path
 from critests.node.borrowed_programs import borrowed, stand_in, wanted
@@ -82,6 +84,8 @@ def sonobuoy(
                 _private(kind, Path(scratch), node_pid) if kind else _read_only(node_root, run_arguments)
             ) as arguments:
                 code, said = _run([*arguments, "--results", f"{scratch}/results", *run_arguments])
+        except CannotTest as error:
+            code, said = error.exit_code, str(error)
         except (OSError, ValueError) as error:
             said = str(error)
         finally:
@@ -134,7 +138,8 @@ def _read_only(node_root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
     Raises:
         ValueError: the node has no socket where runtimes listen, and none was given.
     """
-    if any(argument.split("=")[0] in {"--runtime-endpoint", "--node"} for argument in given):
+    settings = settings_from(run.make_context("run", list(given), resilient_parsing=True).params)
+    if settings.runtime_endpoint or settings.node:
         yield ["--read-only"]
         return
     sockets = [node_root / path.relative_to("/") for path in well_known_sockets()]
@@ -171,13 +176,16 @@ def _private(kind: str, scratch: Path, node_pid: int) -> Iterator[list[str]]:
 
 def _run(arguments: list[str]) -> tuple[int, str]:
     """Run the suite, show what it prints, and return its exit code and the end of what it said."""
-    at = arguments.index("--") if "--" in arguments else len(arguments)
-    to_pytest = [*arguments[at + 1 :], "-p", "critests.cli.sonobuoy_progress"]
-    command = [sys.executable, "-P", "-m", "critests.cli", "run", *arguments[:at], "--", *to_pytest]
+    command = [sys.executable, "-P", "-m", "critests.cli", "run", *arguments]
     click.echo(f"critests sonobuoy: {shlex.join(['critests', *command[4:]])}", err=True)
     said: deque[str] = deque(maxlen=40)
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        env=os.environ | {"PYTEST_PLUGINS": "critests.cli.sonobuoy_progress"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     ) as child:
         # a container that is stopped gets SIGTERM; the suite ends in good order, record included, on SIGINT
         before = signal.signal(signal.SIGTERM, lambda *_: child.send_signal(signal.SIGINT))

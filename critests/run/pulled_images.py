@@ -42,7 +42,7 @@ class TestImages:
         return self._pulled[name]
 
     def _pull(self, name: str) -> ImageName:
-        prefix = self.context.settings.text("--image-prefix")
+        prefix = self.context.settings.image_prefix
         registry = self.context.registry
         if prefix or registry is None:
             if not prefix:

@@ -15,8 +15,8 @@ from critests.run.context import RunContext
 from critests.run.evidence import RuntimeLog
 from critests.run.handover import WorkerReport
 from critests.run.made_objects import MadeObjects
-from critests.run.options import Settings
 from critests.run.results import TestProgress
+from critests.run.settings import Settings
 
 
 @dataclass

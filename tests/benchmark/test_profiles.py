@@ -10,18 +10,13 @@ import critests.benchmark.scenarios
 from critests.benchmark.profiles import PROFILES, SCENARIOS, in_profile, seconds_each
 from critests.benchmark.selection import chosen, profile_of
 from critests.exit_codes import UsageError
-from critests.run.options import OPTIONS, Settings
+from critests.run.settings import Settings
 
 FOLDER = Path(critests.benchmark.scenarios.__file__).parent
 
 
 def settings(**given: object) -> Settings:
-    return Settings(
-        {
-            **{option.dest: None for option in OPTIONS},
-            **{f"cri_{name}": value for name, value in given.items()},
-        }
-    )
+    return Settings.read({f"cri_{name}": value for name, value in given.items()}.get)
 
 
 def marked() -> dict[str, list[str]]:

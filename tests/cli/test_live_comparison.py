@@ -1,6 +1,5 @@
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -13,6 +12,7 @@ from critests.record.files import write
 from critests.record.run import RunRecord
 from critests.record.samples import write_samples
 from critests.report.comparison import CompareSettings
+from critests.run.settings import Settings
 from tests.plugin.command import critests
 from tests.report.sample_benchmark import sample_benchmark
 from tests.report.sample_run import sample_run
@@ -25,7 +25,7 @@ class Runs:
     """Stands for pytest: keeps what it was asked for, and hands out made-up runs."""
 
     def __init__(self, folder: Path) -> None:
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.asked: list[tuple[str, Settings]] = []
         self.measured, series = sample_benchmark(sides=True, size=200)
         place = folder / self.measured.runtime.name / self.measured.runtime.version / "1"
         place.mkdir(parents=True)
@@ -33,9 +33,9 @@ class Runs:
         write_samples(place / "samples", "B-06", series)
         self.validated = sample_run(folder)
 
-    def __call__(self, ini: Path, package: str, values: dict[str, Any], what: str) -> RunRecord:
-        del ini, what
-        self.asked.append((package, values))
+    def __call__(self, package: str, settings: Settings, what: str) -> RunRecord:
+        del what
+        self.asked.append((package, settings))
         return self.measured if package == "critests.benchmark" else self.validated
 
 
@@ -47,15 +47,15 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
 
 
 def options(results: Path, only: str = "") -> LiveOptions:
-    return LiveOptions(settings=CompareSettings(), only=only, values={"cri_results": str(results)})
+    return LiveOptions(how=CompareSettings(), only=only, run=Settings(results=results))
 
 
 @pytest.mark.parametrize(
     ("a", "b", "reached", "against"),
     [
-        (ENDPOINT, THROWAWAY, {"cri_runtime_endpoint": "unix:///run/a.sock"}, "containerd=/opt/containerd"),
-        (THROWAWAY, ENDPOINT, {"cri_node": "containerd=/opt/containerd"}, "unix:///run/a.sock"),
-        (HandlerSubject("runc"), HandlerSubject("crun"), {"cri_runtime_handler": ["runc"]}, "handler=crun"),
+        (ENDPOINT, THROWAWAY, {"runtime_endpoint": "unix:///run/a.sock"}, "containerd=/opt/containerd"),
+        (THROWAWAY, ENDPOINT, {"node": "containerd=/opt/containerd"}, "unix:///run/a.sock"),
+        (HandlerSubject("runc"), HandlerSubject("crun"), {"runtime_handler": ("runc",)}, "handler=crun"),
     ],
     ids=["endpoint", "throwaway", "handlers"],
 )
@@ -64,9 +64,9 @@ def test_one_run_measures_both_sides(
 ) -> None:
     comparison = compare_live(a, b, options(tmp_path, only="speed"))
 
-    ((package, values),) = runs.asked
+    ((package, settings),) = runs.asked
     assert package == "critests.benchmark"
-    assert values.items() >= {**reached, "cri_against": against}.items()
+    assert vars(settings).items() >= {**reached, "against": against}.items()
     assert comparison.live
     assert comparison.speed is not None
     assert comparison.speed.operations
@@ -83,7 +83,7 @@ def test_promises_are_compared_beside_speed(tmp_path: Path, runs: Runs) -> None:
     ]
     assert comparison.speed is not None
     assert comparison.conformance is not None
-    assert [values.get("cri_select") for _, values in runs.asked][1:] == [None, None]
+    assert [settings.select for _, settings in runs.asked][1:] == [(), ()]
 
 
 def test_a_run_that_is_not_where_it_should_be_is_told(tmp_path: Path, runs: Runs) -> None:

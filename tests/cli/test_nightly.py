@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from critests.cli import nightly as module
-from critests.cli.nightly import nightly, runtime_options
+from critests.cli.nightly import nightly
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 from tests.report.store.small_run import small_run, store
@@ -57,7 +57,7 @@ def test_options_of_the_run_are_passed_through(night: Night) -> None:
 
     assert ended.exit_code == 0, ended.output
     assert night.called == [
-        ["run", "--results", str(night.results), "--node", "containerd", "-n", "2", "--select=SBX"]
+        ["run", "--results", str(night.results), "--node=containerd", "-n", "2", "--select=SBX"]
     ]
     assert "no earlier complete run" in ended.output
 
@@ -76,13 +76,15 @@ def test_a_benchmark_gets_the_runtime_and_its_own_options(night: Night) -> None:
 
     assert ended.exit_code == 0, ended.output
     assert [each[0] for each in night.called] == ["run", "bench"]
-    assert night.called[1][3:] == ["--node=containerd", "--runtime-handler", "crun", "--profile", "smoke"]
+    assert night.called[1][3:] == ["--runtime-handler=crun", "--node=containerd", "--profile", "smoke"]
 
 
-def test_only_options_that_name_the_runtime_are_shared() -> None:
+def test_only_options_that_name_the_runtime_are_shared(night: Night) -> None:
     given = ["--select", "SBX", "--runtime-endpoint", "unix:///x", "-x", "--tls-ca=a.pem", "--read-only"]
 
-    assert runtime_options(given) == ["--runtime-endpoint", "unix:///x", "--tls-ca=a.pem"]
+    assert call(night, "--bench", *given).exit_code == 0
+    named = ["--runtime-endpoint=unix:///x", "--tls-ca=a.pem"]
+    assert [each[3:] for each in night.called] == [[*named, "--select", "SBX", "-x", "--read-only"], named]
 
 
 def test_the_exit_code_is_that_of_the_run(night: Night, tmp_path: Path) -> None:

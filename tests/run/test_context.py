@@ -15,7 +15,7 @@ from critests.node.binaries import MissingProgram
 from critests.node.cni import NoFreeSubnet, NoPlugins
 from critests.node.throwaway import RuntimeStartFailed
 from critests.run.context import RunContext
-from critests.run.options import Settings
+from critests.run.settings import Settings
 from critests.toml_file import TomlMalformed
 from tests.criserver import CriServer, serve
 

@@ -17,7 +17,7 @@ from critests.record.layout import RunFolder
 from critests.record.run import CapabilityFact
 from critests.run.context import RunContext
 from critests.run.handover import HandedToWorker, WorkerReport
-from critests.run.options import Settings
+from critests.run.settings import Settings
 
 VERSION = cri.VersionResponse(version="0.1.0", runtime_name="x", runtime_version="1.2")
 SETTINGS = Settings.read(dict[str, str]().get)

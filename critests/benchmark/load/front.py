@@ -29,10 +29,10 @@ from critests.record.layout import RunFolder, new_run_folder
 from critests.record.operations import BenchmarkFacts
 from critests.record.run import RunRecord, Timing
 from critests.run.conclusion import identity_of
-from critests.run.context import RunContext
-from critests.run.options import Settings
+from critests.run.context import RunContext, tls_files
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
+from critests.run.settings import Settings
 
 STOP_SECONDS = 30.0
 """How long the master may take to end after it was told to."""
@@ -208,7 +208,8 @@ class _Front:
     def _start_workers(self, port: int, image: ImageName) -> None:
         context = self.context
         assert context is not None
-        tls = [str(self.settings.path(name) or "") for name in ("--tls-ca", "--tls-cert", "--tls-key")]
+        files = tls_files(self.settings)
+        tls = [str(file or "") for file in (files.ca, files.certificate, files.key)]
         identity = {
             "name": context.version.runtime_name,
             "version": context.version.runtime_version,

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from critests.benchmark.measuring.accounting_cgroup import accounted
 from critests.benchmark.measuring.resources import snapshot
@@ -17,8 +18,8 @@ from critests.node.subjects import (
     parse_subject,
 )
 from critests.run.context import RunContext
-from critests.run.options import Settings
 from critests.run.session import SuiteSession
+from critests.run.settings import Settings
 
 
 def other_side(settings: Settings) -> LiveSubject | None:
@@ -27,26 +28,25 @@ def other_side(settings: Settings) -> LiveSubject | None:
     Raises:
         UsageError: it is no live runtime, or nothing of the kind.
     """
-    text = settings.text("--against")
-    if not text:
+    if not settings.against:
         return None
-    subject = parse_subject(text, option="--against")
+    subject = parse_subject(settings.against, option="--against")
     if isinstance(subject, RunSubject):
-        msg = f"--against {text}: an earlier run cannot be measured; critests compare reads it"
+        msg = f"--against {settings.against}: an earlier run cannot be measured; critests compare reads it"
         raise UsageError(msg)
     return subject
 
 
 def settings_of_other(settings: Settings, subject: LiveSubject) -> Settings:
     """Return the options under which the other side is reached: as for the first, but another runtime."""
-    alone = settings.but(registry_port="", runtime_handler=None, image_endpoint="", runtime_log="")
+    alone = replace(settings, registry_port=None, runtime_handler=(), image_endpoint="", runtime_log="")
     match subject:
         case HandlerSubject(handler):
-            return settings.but(runtime_handler=[handler])
+            return replace(settings, runtime_handler=(handler,))
         case ThrowawaySubject():
-            return alone.but(node=str(subject), runtime_endpoint="")
+            return replace(alone, node=str(subject), runtime_endpoint="")
         case EndpointSubject(endpoint):
-            return alone.but(node="", runtime_endpoint=endpoint)
+            return replace(alone, node="", runtime_endpoint=endpoint)
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
     """
     context = target.context
     assert context.registry is not None
-    choice = parse_throwaway(context.settings.text("--node"))
+    choice = parse_throwaway(context.settings.node)
     with start_throwaway(
         choice.kind,
         binary=choice.binary,

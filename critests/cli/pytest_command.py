@@ -1,0 +1,48 @@
+"""The pytest that validates or measures: its command line and its environment, for every command that runs
+one.
+"""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from critests.benchmark.measuring.client_process import environment
+from critests.run.settings import Settings
+
+VALIDATION: Final = "critests.validation"
+BENCHMARK: Final = "critests.benchmark"
+
+
+def pytest_command(package: str, settings: Settings, more: Iterable[str] = ()) -> list[str]:
+    """Return the command that runs a package of the suite.
+
+    Args:
+        package: `VALIDATION` or `BENCHMARK`.
+        settings: the options of the run.
+        more: further arguments of pytest.
+    """
+    given = [
+        f"{option.pytest_name}={words}" if option.metavar else option.pytest_name
+        for option, words in settings.given()
+    ]
+    ini = Path(__file__).parent.parent / package.rpartition(".")[2] / "pytest.ini"
+    command = [sys.executable, "-P", "-m", "pytest", "-c", str(ini)]
+    return [*command, "--pyargs", package, "-p", "critests.plugin", *given, *more]
+
+
+def pytest_environment(package: str) -> dict[str, str]:
+    """Return the environment in which a package of the suite runs."""
+    return environment(os.environ) if package == BENCHMARK else dict(os.environ)
+
+
+def become_pytest(package: str, settings: Settings, more: Iterable[str] = ()) -> None:
+    """Go on as pytest; does not return.
+
+    Another process image, not a call: pytest must see the suite's modules before anybody else does, to
+    explain their assertions.
+    """
+    command = pytest_command(package, settings, more)
+    sys.stdout.flush()
+    os.execve(command[0], command, pytest_environment(package))  # noqa: S606 - no shell in between

@@ -1,0 +1,100 @@
+"""What the user asked for: the value of every option, checked and typed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from critests.exit_codes import UsageError
+from critests.run.options import OPTIONS, Option, Shard
+
+WHOLE = Shard()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the user asked for, checked: every option by its name.
+
+    Attributes:
+        runtime_handler: empty for the default one; `handlers` says so with an empty name.
+        registry_port: None for the default, or the next that is free.
+        budget: seconds of sampling; None for what the profile gives.
+        seed: None for a fresh one.
+        any_given: whether the user gave any of our options.
+    """
+
+    runtime_endpoint: str = ""
+    image_endpoint: str = ""
+    runtime_handler: tuple[str, ...] = ()
+    node: str = ""
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    registry_port: int | None = None
+    image_prefix: str = ""
+    runtime_log: str = ""
+    select: tuple[str, ...] = ()
+    deselect: tuple[str, ...] = ()
+    profile: str = ""
+    shard: Shard = WHOLE
+    rerun: Path | None = None
+    read_only: bool = False
+    disruptive: bool = False
+    allow_kubelet: bool = False
+    api_level: str = ""
+    require: tuple[str, ...] = ()
+    no_expectations: bool = False
+    expectations: Path | None = None
+    strict: bool = False
+    deadline_scale: float = 1.0
+    budget: float | None = None
+    seed: int | None = None
+    against: str = ""
+    results: Path = Path("results")
+    junit: Path | None = None
+    html: Path | None = None
+    json: Path | None = None
+    any_given: bool = field(default=False, compare=False)
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> "Settings":
+        """Read the options.
+
+        Args:
+            get: returns what the user gave for an option, by `Option.dest`.
+
+        Raises:
+            UsageError: a value makes no sense.
+        """
+        given = {option.attribute: option.value(get(option.dest)) for option in OPTIONS if get(option.dest)}
+        settings = cls(**given, any_given=bool(given))
+        if settings.node and settings.runtime_endpoint:
+            msg = "--node starts a runtime and --runtime-endpoint names one that runs: give one of them"
+            raise UsageError(msg)
+        return settings
+
+    def given(self) -> Iterator[tuple[Option, str]]:
+        """Give every option that is not at its default, with the words that stand for its value."""
+        untouched = Settings()
+        for option in OPTIONS:
+            value = getattr(self, option.attribute)
+            if value != getattr(untouched, option.attribute):
+                yield option, _in_words(value)
+
+    @property
+    def handlers(self) -> list[str]:
+        """The runtime handlers to test; the empty name stands for the default."""
+        return list(self.runtime_handler) or [""]
+
+    @property
+    def api_minor(self) -> int | None:
+        """The minor of the declared API level (34 for 1.34), or None."""
+        return int(self.api_level.rpartition(".")[2]) if self.api_level else None
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return "" if isinstance(value, bool) else str(value)
