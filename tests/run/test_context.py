@@ -61,16 +61,6 @@ def test_results_that_cannot_be_kept_are_said_before_anything_is_made(tmp_path: 
         )
 
 
-def test_a_runtime_that_refuses_a_first_look_cannot_be_tested(tmp_path: Path) -> None:
-    with (
-        serve(CriServer(wrong={"fails=Status"})) as endpoint,
-        pytest.raises(CannotTest, match="Status failed with"),
-    ):
-        RunContext.begin(
-            settings(runtime_endpoint=endpoint, allow_kubelet=True, results=str(tmp_path)), keep_results=False
-        )
-
-
 def test_a_run_that_cannot_be_made_known_cannot_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
