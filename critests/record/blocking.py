@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from critests import catalogue
-from critests.catalogue.words import Level, Outcome, worst
-from critests.record.results import RootCause, TestResult
+from critests.catalogue.words import Level, Outcome
+from critests.record.results import TestResult
 
 VERDICTS: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 """Outcomes of a test that judged the runtime."""
@@ -173,29 +173,6 @@ def facts_from_catalogue(name: str) -> RequirementFacts | None:
     return RequirementFacts(
         level=aspect.level, judgement=aspect.judgement, area=found.area.value, title=found.title
     )
-
-
-def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
-    """Group blocked tests under the requirement that stood in their way, most followers first."""
-    followers: dict[str, list[TestResult]] = {}
-    for test in tests:
-        if test.outcome is Outcome.BLOCKED and test.blocked_by:
-            followers.setdefault(test.blocked_by, []).append(test)
-    causes = []
-    for requirement, blocked in followers.items():
-        own = [test for test in tests if test.requirement_id == requirement]
-        breach = next((test for test in own if test.outcome in BREACHES), None)
-        rpc = next((test.setup_rpc or test.raw_rpc for test in blocked if test.setup_rpc or test.raw_rpc), "")
-        causes.append(
-            RootCause(
-                requirement=requirement,
-                rpc=rpc,
-                reason=breach.reason if breach else blocked[0].reason,
-                blocked=[test.id for test in blocked],
-                outcome=worst([test.outcome for test in own]) if own else Outcome.BLOCKED,
-            )
-        )
-    return sorted(causes, key=lambda cause: -len(cause.blocked))
 
 
 def _names(test: TestResult) -> set[str]:

@@ -10,6 +10,8 @@ from critests.record.results import TestResult
 
 MEASURED: Final = "benchmark"
 """The area of scenarios, which are no tests of promises."""
+CAPABILITY_MARK: Final = "<required capability: "
+"""How the id of a result begins that stands for a capability that was declared and is not there."""
 
 
 def exit_code(
@@ -29,15 +31,11 @@ def exit_code(
         harness_error: What broke in the harness, or empty.
         runtime_gone: Why the runtime cannot be tested (any more), or empty.
     """
-    numbers = {outcome: sum(test.outcome is outcome for test in tests) for outcome in Outcome}
-    failed, warned, known, errors = (
-        numbers[outcome] for outcome in (Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN, Outcome.ERROR)
+    warned, errors = (
+        sum(test.outcome is outcome for test in tests) for outcome in (Outcome.WARNED, Outcome.ERROR)
     )
-    ran = sum(test.outcome in VERDICTS for test in tests)
-    code, reason = (
-        ExitCode.CONFORMS,
-        f"every MUST that could be tested is kept ({_of(known, 'known failure')}, {_of(warned, 'warning')})",
-    )
+    broken, ran = _broken(tests), sum(test.outcome in VERDICTS for test in tests)
+    code, reason = ExitCode.CONFORMS, _kept(tests, warned)
     if interrupted:
         code, reason = (
             ExitCode.INTERRUPTED,
@@ -49,18 +47,58 @@ def exit_code(
             harness_error
             or f"the harness itself failed in {_of(errors, 'test')}; nothing is said about the runtime there"
         )
-        if failed:
-            reason = f"{reason}; {_of(failed, 'test')} found a MUST broken"
+        if broken:
+            reason = f"{reason}; {broken}"
     elif runtime_gone:
         code, reason = ExitCode.NOT_TESTED, f"the runtime could not be tested: {runtime_gone}"
     elif not binding_ran(tests):
         code, reason = ExitCode.NOT_TESTED, _why_nothing_ran(tests)
-    elif failed:
-        code = ExitCode.BROKEN
-        reason = f"{_of(failed, 'test')} found a MUST broken ({_of(known, 'known failure')} beside)"
+    elif broken:
+        code, reason = ExitCode.BROKEN, f"{broken} ({_of(_known(tests), 'known failure')} beside)"
     elif strict and warned:
         code, reason = ExitCode.BROKEN, f"no MUST is broken, but --strict counts {_of(warned, 'warning')}"
     return int(code), reason
+
+
+def _broken(tests: Sequence[TestResult]) -> str:
+    """Say what is broken, and how many findings that comes down to; empty where nothing is."""
+    failed = [
+        test for test in tests if test.outcome is Outcome.FAILED and not test.id.startswith(CAPABILITY_MARK)
+    ]
+    findings, missing = sum(not test.cause for test in failed), _missing(tests)
+    found = f"{_of(len(failed), 'test')} found a MUST broken" if failed else ""
+    if findings < len(failed):
+        found = f"{found}, which comes down to {_of(findings, 'finding')}"
+    lacking = "a capability that --require names is missing"
+    if missing > 1:
+        lacking = f"{missing} capabilities that --require names are missing"
+    return "; ".join(filter(None, [found, lacking if missing else ""]))
+
+
+def _kept(tests: Sequence[TestResult], warned: int) -> str:
+    """Say what a run without a new finding means; where known failures are of MUSTs, those are not kept."""
+    known = _known(tests)
+    binding = sum(test.outcome is Outcome.KNOWN and _binds(test) for test in tests)
+    beside = f"{_of(known, 'known failure')}, {_of(warned, 'warning')}"
+    if binding:
+        return f"no MUST is broken but for {binding} that {_are(binding)} known to be ({beside})"
+    return f"every MUST that could be tested is kept ({beside})"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _binds(test: TestResult) -> bool:
+    return test.level is not Level.SHOULD and not test.judgement
+
+
+def _known(tests: Sequence[TestResult]) -> int:
+    return sum(test.outcome is Outcome.KNOWN for test in tests)
+
+
+def _missing(tests: Sequence[TestResult]) -> int:
+    return sum(test.id.startswith(CAPABILITY_MARK) for test in tests)
 
 
 def binding_ran(tests: Sequence[TestResult]) -> bool:

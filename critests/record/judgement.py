@@ -17,9 +17,9 @@ from critests.record.blocking import (
     facts_from_catalogue,
     judge_set_ups,
     name_causes,
-    root_causes,
 )
-from critests.record.exits import exit_code
+from critests.record.causes import name_shared_causes, root_causes
+from critests.record.exits import CAPABILITY_MARK, exit_code
 from critests.record.expectations import Expectations
 from critests.record.results import RequirementVerdict, RootCause, TestResult
 from critests.record.run import CapabilityFact, Counts
@@ -62,7 +62,7 @@ class Judgement:
 
     Attributes:
         tests: Final results, those without a test function at the end.
-        root_causes: Broken steps that blocked tests, most followers first.
+        root_causes: What is broken and has followers, most of them first.
         requirements: Requirement id to its verdict.
         counts: Numbers of outcomes.
         exit_code: Exit code of the command.
@@ -107,6 +107,7 @@ def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgemen
     results += [by_level(test) for test in judge_set_ups(results, judge_of, facts_of)]
     applied = circumstances.expectations.apply(results, circumstances.version)
     results = applied.tests + _missing_capabilities(circumstances, {test.id for test in results})
+    results = name_shared_causes(results, judge_of)
     causes = root_causes(results)
     requirements = verdicts(results)
     code, reason = exit_code(
@@ -155,7 +156,7 @@ def _missing_capabilities(circumstances: Circumstances, present: set[str]) -> li
     missing = []
     for name in dict.fromkeys(circumstances.required):
         fact = facts.get(name)
-        identity = f"<required capability: {name}>"
+        identity = f"{CAPABILITY_MARK}{name}>"
         if (fact is None or fact.present is not True) and identity not in present:
             missing.append(
                 TestResult(

@@ -38,6 +38,7 @@ class TestResult:
         answer: gRPC code that the RPC of `raw_rpc` or `setup_rpc` answered, `UNKNOWN`; empty where none
             failed.
         hung: The RPC named in `setup_rpc` or `raw_rpc` did not answer within its deadline.
+        cause: Requirement whose breach this failure is only another sight of, or empty.
         form: Observed form of a DIV aspect, or empty.
         slow: The test has a built-in wait of more than two seconds.
         synthesized: No test function stands behind this result; the reason says where it comes from.
@@ -78,6 +79,7 @@ class TestResult:
     raw_rpc: str = ""
     answer: str = ""
     hung: bool = False
+    cause: str = ""
     form: str = ""
     slow: bool = False
     synthesized: bool = False
@@ -105,13 +107,15 @@ class TestResult:
 
 @dataclass(frozen=True, kw_only=True)
 class RootCause:
-    """One broken step and the tests that could not be judged because of it.
+    """One fault and its followers: tests that could not be judged because of it, and tests that failed of it
+    as well.
 
     Attributes:
         requirement: Id of the requirement that judges the step.
         rpc: RPC that failed.
         reason: What went wrong with it, one sentence.
         blocked: Ids of the tests that it stood in the way of.
+        failed: Ids of further tests that failed in the same way.
         outcome: What became of the requirement itself.
     """
 
@@ -119,6 +123,7 @@ class RootCause:
     rpc: str = ""
     reason: str = ""
     blocked: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
     outcome: Outcome = Outcome.FAILED
 
 

@@ -114,7 +114,7 @@ class RunRecord:
         machine: Facts of the machine.
         capabilities: What runtime and machine offer.
         tests: All results.
-        root_causes: Broken steps that blocked tests.
+        root_causes: What is broken and has followers: tests that it blocked, failures that only repeat it.
         requirements: Requirement id to its verdict.
         counts: Numbers of outcomes.
         coverage: Parts of the API that were exercised.

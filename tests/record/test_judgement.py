@@ -98,6 +98,65 @@ def test_an_rpc_that_works_for_its_judge_is_not_lacking() -> None:
     assert outcomes(found)["test_other"] is Outcome.FAILED
 
 
+def refused(name: str, requirement: str, reason: str, **more: object) -> TestResult:
+    return result(
+        name,
+        requirement,
+        Outcome.FAILED,
+        raw_rpc="RemoveContainer",
+        answer="UNKNOWN",
+        reason=f"RemoveContainer failed with UNKNOWN: {reason}",
+        **more,
+    )
+
+
+def test_the_same_answer_of_the_same_rpc_is_one_finding() -> None:
+    found = judged(
+        refused("test_other", "CTR-30", "container 12ab is busy"),
+        refused("test_remove", "CTR-31", "container 34cd is busy"),
+        refused("test_elsewhere", "CTR-32", "no such file"),
+        result("test_remove_works", "CTR-28/removed"),
+    )
+
+    assert [test.cause for test in found.tests[:3]] == ["", "CTR-30", ""]
+    assert {test.outcome for test in found.tests[:3]} == {Outcome.FAILED}, "a failure stays one"
+    (cause,) = found.root_causes
+    assert (cause.requirement, cause.blocked, cause.failed) == ("CTR-30", [], ["a.py::test_remove"])
+    assert found.exit_reason.startswith("3 tests found a MUST broken, which comes down to 2 findings")
+
+
+def test_failures_of_one_requirement_are_one_finding() -> None:
+    found = judged(
+        *(
+            result(f"test_grace[{number}]", "STP-04", Outcome.FAILED, reason=str(number))
+            for number in range(9)
+        ),
+        result("test_apart", "STP-05", Outcome.FAILED),
+    )
+
+    assert [cause.requirement for cause in found.root_causes] == ["STP-04"]
+    assert len(found.root_causes[0].failed) == 8
+    assert "10 tests found a MUST broken, which comes down to 2 findings" in found.exit_reason
+
+
+def test_a_finding_is_named_anew_when_it_is_judged_again() -> None:
+    first = judged(refused("test_other", "CTR-30", "busy"), refused("test_remove", "CTR-31", "busy"))
+
+    assert [test.cause for test in judged(*first.tests[1:]).tests] == [""]
+
+
+def test_a_known_failure_of_a_must_is_not_called_kept() -> None:
+    def known(level: Level) -> str:
+        return judged(
+            result("test_a", "CTR-30"), result("test_b", "CTR-31", Outcome.KNOWN, level=level)
+        ).exit_reason
+
+    assert (
+        known(Level.MUST) == "no MUST is broken but for 1 that is known to be (1 known failure, no warnings)"
+    )
+    assert known(Level.SHOULD).startswith("every MUST that could be tested is kept (1 known failure")
+
+
 def test_a_failure_by_an_rpc_whose_judge_passed_stays_a_failure() -> None:
     found = judged(
         result("test_run", "SBX-01"), result("test_other", "SBX-09", Outcome.FAILED, raw_rpc="RunPodSandbox")
@@ -294,6 +353,7 @@ def test_a_declared_capability_that_is_absent_fails() -> None:
         ],
     )
 
+    assert found.exit_reason == "2 capabilities that --require names are missing (no known failures beside)"
     assert [test.id for test in found.tests[1:]] == [
         "<required capability: SELinux>",
         "<required capability: seccomp>",

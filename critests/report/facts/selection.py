@@ -61,13 +61,22 @@ def with_outcome(record: RunRecord, *outcomes: Outcome) -> list[TestResult]:
 
 
 def failures(record: RunRecord) -> list[TestResult]:
-    """Return what a person must look at: breaches first, those that block most tests at the top, then errors
-    of the harness.
+    """Return what a person must look at: breaches first, those with most followers at the top and what only
+    repeats them behind, then errors of the harness.
     """
-    followers = {cause.requirement: len(cause.blocked) for cause in record.root_causes}
-    broken = sorted(
-        with_outcome(record, Outcome.FAILED), key=lambda test: -followers.get(test.requirement_id, 0)
-    )
+    followers = {cause.requirement: len(cause.blocked) + len(cause.failed) for cause in record.root_causes}
+    order = list(followers)
+
+    def place(test: TestResult) -> tuple[int, int, bool]:
+        shown_at = test.cause or test.requirement_id
+        last = len(order)
+        return (
+            -followers.get(shown_at, 0),
+            order.index(shown_at) if shown_at in followers else last,
+            bool(test.cause),
+        )
+
+    broken = sorted(with_outcome(record, Outcome.FAILED), key=place)
     return broken + with_outcome(record, Outcome.ERROR)
 
 

@@ -118,6 +118,8 @@ def _add_case(suite: ET.Element, test: TestResult, name: str, place: dict[str, s
     case = ET.SubElement(suite, "testcase", attributes)
     _add_properties(case, _case_properties(test))
     head = f"{test.requirement}: " if test.requirement else ""
+    if test.cause:
+        head = f"{head}as {test.cause}: "
     if test.outcome in {Outcome.FAILED, Outcome.ERROR}:
         kind = "failure" if test.outcome is Outcome.FAILED else "error"
         message = one_line(head + (test.reason or test.title), MESSAGE_LIMIT)
@@ -191,6 +193,7 @@ def _case_properties(test: TestResult) -> Iterator[tuple[str, str]]:
     yield "handler", test.handler
     yield "known", test.expectation if test.outcome is Outcome.KNOWN else ""
     yield "blocked_by", test.blocked_by
+    yield "cause", test.cause
     yield "form", test.form
     yield "evidence", test.evidence if test.outcome is not Outcome.PASSED else ""
 

@@ -29,10 +29,18 @@ def render(source: Source) -> str:
     if record.tests:
         page.add_table("Tests", parts.areas(record))
     causes = [
-        [code(cause.requirement, 40), code(cause.rpc, 60), str(len(cause.blocked)), code(cause.reason, 240)]
+        [
+            code(cause.requirement, 40),
+            code(cause.rpc, 60),
+            str(len(cause.blocked)),
+            str(len(cause.failed)),
+            code(cause.reason, 240),
+        ]
         for cause in record.root_causes
     ]
-    page.add_table("Root causes", table(["requirement", "RPC", "blocks", "reason"], causes[:ROWS]))
+    page.add_table(
+        "Root causes", table(["requirement", "RPC", "blocks", "fails too", "reason"], causes[:ROWS])
+    )
     broken = failures(record)
     page.add_table(f"Failures ({len(broken)})", parts.tests(broken, ROWS))
     warned = with_outcome(record, Outcome.WARNED)

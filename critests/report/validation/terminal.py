@@ -92,7 +92,11 @@ def _print_root_causes(record: RunRecord, out: Console) -> None:
     _print_title(out, f"Root causes ({len(record.root_causes)})", "bold red")
     for cause in record.root_causes[:LISTED]:
         rpc = f" {one_line(cause.rpc, 60)}" if cause.rpc else ""
-        blocks = f"blocks {plural(len(cause.blocked), 'test')}"
+        followers = (
+            f"blocks {plural(len(cause.blocked), 'test')}" if cause.blocked else "",
+            f"{plural(len(cause.failed), 'more failure')} of it" if cause.failed else "",
+        )
+        blocks = ", ".join(filter(None, followers))
         out.print(
             Padding(
                 Text.assemble(
@@ -109,12 +113,15 @@ def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full:
     broken = failures(record)
     if not broken:
         return
-    _print_title(out, f"Failures ({len(broken)})", "bold red")
-    for number, test in enumerate(broken[:full], 1):
+    findings = [test for test in broken if not test.cause]
+    told = f", {plural(len(findings), 'finding')}" if len(findings) < len(broken) else ""
+    _print_title(out, f"Failures ({len(broken)}{told})", "bold red")
+    for number, test in enumerate(findings[:full], 1):
         _print_failure(test, number, run_dir, out)
-    if len(broken) > full:
+        _print_repeated([other for other in broken if other.cause == (test.requirement_id or None)], out)
+    if len(findings) > full:
         place = f"in {run_dir / 'run.json'}" if run_dir else "in the run record"
-        out.print(Text(f"  … and {plural(len(broken) - full, 'more failure')}, {place}"), soft_wrap=True)
+        out.print(Text(f"  … and {plural(len(findings) - full, 'more failure')}, {place}"), soft_wrap=True)
 
 
 def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Console) -> None:
@@ -145,6 +152,16 @@ def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Con
                 Text.assemble("     ", (f"{label:<9}", "dim"), visible(text, lines=False)), soft_wrap=True
             )
     out.print()
+
+
+def _print_repeated(tests: Sequence[TestResult], out: Console) -> None:
+    """Name the failures that are only another sight of one that was shown."""
+    for test in tests[:LISTED]:
+        line = Text.assemble(("also     ", "dim"), (test.requirement, "bold"), f" {one_line(test.name, 120)}")
+        out.print(Padding(line, (0, 0, 0, 5), expand=False))
+    _print_more(out, len(tests) - LISTED)
+    if tests:
+        out.print()
 
 
 def _text(text: str) -> Text:

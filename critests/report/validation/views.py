@@ -135,11 +135,13 @@ def verdict_view(record: RunRecord) -> Verdict:
 
 
 def failures_view(record: RunRecord) -> list[FailureGroup]:
-    """Group failures by requirement; those that blocked most tests come first, errors of the harness last."""
+    """Group failures by requirement, and under it those that are only another sight of it; those that blocked
+    most tests come first, errors of the harness last.
+    """
     causes = {cause.requirement: cause for cause in record.root_causes}
     groups: dict[tuple[str, bool], list[TestResult]] = {}
     for test in failures(record):
-        groups.setdefault((test.requirement_id, test.outcome is Outcome.ERROR), []).append(test)
+        groups.setdefault((test.cause or test.requirement_id, test.outcome is Outcome.ERROR), []).append(test)
     return [
         FailureGroup(requirement, statement(requirement), None if error else causes.get(requirement), tests)
         for (requirement, error), tests in groups.items()

@@ -123,6 +123,16 @@ def test_a_failure_starts_with_its_requirement_and_says_how_to_repeat_it(record:
     assert "repeat: critests run --select STP-02" in str(failure.text)
 
 
+def test_a_failure_that_repeats_another_says_of_which(record: RunRecord) -> None:
+    repeated = next(test for test in record.tests if test.cause)
+    case = cases(record)[repeated.name]
+    failure = case.find("failure")
+
+    assert properties(case)["cause"] == repeated.cause == "EXE-01"
+    assert failure is not None
+    assert failure.attrib["message"].startswith("EXE-01: as EXE-01: ")
+
+
 def test_hostile_output_is_cleaned_and_bounded(record: RunRecord) -> None:
     hostile = dataclasses.replace(
         record.tests[0],

@@ -37,8 +37,8 @@ def test_a_person_finds_everything_about_a_failure(tmp_path: Path) -> None:
 def test_root_causes_come_first_and_blocked_tests_are_grouped(tmp_path: Path) -> None:
     text = summary(sample_run(tmp_path))
 
-    assert text.index("Root causes (1)") < text.index("Failures (6)") < text.index("Warned (2)")
-    assert "EXE-01 Exec · blocks 7 tests" in text
+    assert text.index("Root causes (1)") < text.index("Failures (6, 4 findings)") < text.index("Warned (2)")
+    assert "EXE-01 Exec · blocks 7 tests, 2 more failures of it" in text
     assert "   7  EXE-01 stood in the way (Exec)" in text
     assert "   4  needs --disruptive" in text
     assert "https://example.org/issues/1" in text
@@ -61,7 +61,12 @@ def test_a_run_of_failures_stays_readable(tmp_path: Path) -> None:
     record = sample_run(tmp_path)
     failed = [
         dataclasses.replace(
-            test, outcome=Outcome.FAILED, seen="x" * 100_000, detail="y" * 100_000, requirement=f"A-{number}"
+            test,
+            outcome=Outcome.FAILED,
+            seen="x" * 100_000,
+            detail="y" * 100_000,
+            requirement=f"A-{number}",
+            cause="",
         )
         for number, test in enumerate(record.tests * 8)
     ]

@@ -1,0 +1,81 @@
+"""What many results share: one fault is one finding, however many tests it turns red."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+
+from critests.catalogue.words import Outcome, worst
+from critests.record.blocking import BREACHES
+from critests.record.results import RootCause, TestResult
+
+_VARYING = re.compile(r"\"[^\"]*\"|'[^']*'|\b(?=\w*\d)[\w.:/@-]+")
+"""What differs between two answers that say the same: names in quotes, ids, numbers, addresses."""
+
+
+def name_shared_causes(
+    tests: Sequence[TestResult], judge_of: Callable[[str], str | None]
+) -> list[TestResult]:
+    """Say of each failure whether it is only another sight of one that is there already.
+
+    Failures that ended with the same answer of the same RPC are one finding, and so are those of one
+    requirement. It is held against the requirement that judges the RPC where that one is among them, else
+    against the first. Nothing is taken back by it: a failure stays a failure.
+
+    Args:
+        tests: Final results; what an earlier judgement named is named anew.
+        judge_of: RPC to the aspect that judges it.
+    """
+    findings: dict[tuple[str, ...], str] = {}
+    causes: dict[str, str] = {}
+    for test in sorted(tests, key=lambda test: not _judges_its_call(test, judge_of)):
+        if test.outcome is not Outcome.FAILED or not test.requirement_id:
+            continue
+        of_requirement, answered = ("requirement", test.requirement_id), _answered(test)
+        cause = findings.get(answered, "") or findings.get(of_requirement, "")
+        causes[test.id] = cause
+        if answered:
+            findings.setdefault(answered, cause or test.requirement_id)
+        if not cause:
+            findings[of_requirement] = test.requirement_id
+    return [dataclasses.replace(test, cause=causes.get(test.id, "")) for test in tests]
+
+
+def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
+    """Group blocked tests, and failures that only repeat another, under the requirement that is broken; most
+    followers first.
+    """
+    blocked: dict[str, list[TestResult]] = {}
+    repeated: dict[str, list[TestResult]] = {}
+    for test in tests:
+        if test.outcome is Outcome.BLOCKED and test.blocked_by:
+            blocked.setdefault(test.blocked_by, []).append(test)
+        elif test.outcome is Outcome.FAILED and test.cause:
+            repeated.setdefault(test.cause, []).append(test)
+    causes = []
+    for requirement in dict.fromkeys([*blocked, *repeated]):
+        followers = blocked.get(requirement, []) + repeated.get(requirement, [])
+        own = [test for test in tests if test.requirement_id == requirement]
+        breach = next((test for test in own if test.outcome in BREACHES), None)
+        rpcs = (test.setup_rpc or test.raw_rpc for test in followers)
+        causes.append(
+            RootCause(
+                requirement=requirement,
+                rpc=next(filter(None, rpcs), ""),
+                reason=breach.reason if breach else followers[0].reason,
+                blocked=[test.id for test in blocked.get(requirement, [])],
+                failed=[test.id for test in repeated.get(requirement, [])],
+                outcome=worst([test.outcome for test in own]) if own else Outcome.BLOCKED,
+            )
+        )
+    return sorted(causes, key=lambda cause: -len(cause.blocked) - len(cause.failed))
+
+
+def _judges_its_call(test: TestResult, judge_of: Callable[[str], str | None]) -> bool:
+    return bool(test.raw_rpc) and judge_of(test.raw_rpc) == test.requirement
+
+
+def _answered(test: TestResult) -> tuple[str, ...]:
+    """Return the call that failed a test and what was answered to it; empty where none did."""
+    if not test.raw_rpc or not test.answer:
+        return ()
+    return "answer", test.raw_rpc, test.answer, _VARYING.sub("…", test.reason)
