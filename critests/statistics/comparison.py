@@ -12,7 +12,7 @@ longer. First the evidence of each operation is weighed by itself (`compare_bloc
 - Runs: neighbouring samples are put into batches until the quantiles of the batches look independent of each
   other (batch means, Law and Kelton), which then go into the Mann-Whitney test. What differs between two
   starts of the same runtime is not in the samples
-  of one run each: `Settings.smallest_effect` is the place for it.
+  of one run each: `Criteria.smallest_effect` is the place for it.
 """
 
 import math
@@ -65,7 +65,7 @@ class Correction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Criteria:
     """What a comparison looks at and how sure it has to be."""
 
     quantile: float = 0.5
@@ -95,7 +95,7 @@ class Settings:
             raise ValueError(msg)
 
 
-DEFAULT = Settings()
+DEFAULT = Criteria()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Evidence:
     obstacle: str = ""
     """Why nothing could be tested, as a sentence without a full stop."""
     floor: float = 0.0
-    """A noise floor of this operation's own, as a share, where it is above that of the settings."""
+    """A noise floor of this operation's own, as a share, where it is above that of the criteria."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Comparison:
     corrected_p: float
 
 
-def compare_blocks(blocks: Sequence[Block], settings: Settings = DEFAULT) -> Evidence:
+def compare_blocks(blocks: Sequence[Block], criteria: Criteria = DEFAULT) -> Evidence:
     """Weigh the evidence of one operation measured in blocks whose order of sides was random.
 
     Blocks in which a side has no samples (all its calls failed) are left out.
@@ -151,7 +151,7 @@ def compare_blocks(blocks: Sequence[Block], settings: Settings = DEFAULT) -> Evi
         _check(block.a)
         _check(block.b)
     usable = _merge([block for block in blocks if block.a and block.b])
-    at = settings.quantile
+    at = criteria.quantile
     counts = sum(len(block.a) for block in usable), sum(len(block.b) for block in usable)
     obstacle = _too_few(counts, at)
     if obstacle:
@@ -162,7 +162,7 @@ def compare_blocks(blocks: Sequence[Block], settings: Settings = DEFAULT) -> Evi
             obstacle,
         )
     smallest = min(min(len(block.a), len(block.b)) for block in usable)
-    confidence = 1 - settings.significance
+    confidence = 1 - criteria.significance
     if at == _MEDIAN or smallest * min(at, 1 - at) >= 1:
         shift = paired_shift(
             [math.log(quantile(block.b, at) / quantile(block.a, at)) for block in usable],
@@ -175,7 +175,7 @@ def compare_blocks(blocks: Sequence[Block], settings: Settings = DEFAULT) -> Evi
     return _evidence(shift, method, counts, len(usable))
 
 
-def compare_runs(a: Sequence[float], b: Sequence[float], settings: Settings = DEFAULT) -> Evidence:
+def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DEFAULT) -> Evidence:
     """Weigh the evidence of one operation measured in two separate runs; the samples in the order in which
     they were taken.
 
@@ -184,7 +184,7 @@ def compare_runs(a: Sequence[float], b: Sequence[float], settings: Settings = DE
     """
     _check(a)
     _check(b)
-    at, counts = settings.quantile, (len(a), len(b))
+    at, counts = criteria.quantile, (len(a), len(b))
     obstacle = _too_few(counts, at)
     if obstacle:
         return _untested(a, b, at, obstacle)
@@ -198,53 +198,53 @@ def compare_runs(a: Sequence[float], b: Sequence[float], settings: Settings = DE
             " needed",
         )
     sides = _batch_values(a, at), _batch_values(b, at)
-    shift = unpaired_shift(sides[0], sides[1], confidence=1 - settings.significance)
+    shift = unpaired_shift(sides[0], sides[1], confidence=1 - criteria.significance)
     return _evidence(shift, "Mann-Whitney test of the log quantile per batch", counts, min(map(len, sides)))
 
 
-def verdicts(evidence: Mapping[str, Evidence], settings: Settings = DEFAULT) -> dict[str, Comparison]:
+def verdicts(evidence: Mapping[str, Evidence], criteria: Criteria = DEFAULT) -> dict[str, Comparison]:
     """Judge all operations of one comparison together, corrected for their number; one operation alone is a
     mapping of one.
     """
     tested = {name: item.p_value for name, item in evidence.items() if not item.obstacle}
-    correct = holm if settings.correction is Correction.HOLM else benjamini_hochberg
+    correct = holm if criteria.correction is Correction.HOLM else benjamini_hochberg
     corrected = correct(tested)
     return {
-        name: _judge(item, corrected.get(name, 1.0), len(tested), settings) for name, item in evidence.items()
+        name: _judge(item, corrected.get(name, 1.0), len(tested), criteria) for name, item in evidence.items()
     }
 
 
-def _judge(evidence: Evidence, corrected_p: float, asked: int, settings: Settings) -> Comparison:
-    verdict, reason = _verdict(evidence, corrected_p, asked, settings)
+def _judge(evidence: Evidence, corrected_p: float, asked: int, criteria: Criteria) -> Comparison:
+    verdict, reason = _verdict(evidence, corrected_p, asked, criteria)
     return Comparison(verdict, reason, evidence, corrected_p)
 
 
-def _verdict(evidence: Evidence, corrected_p: float, asked: int, settings: Settings) -> tuple[Verdict, str]:
+def _verdict(evidence: Evidence, corrected_p: float, asked: int, criteria: Criteria) -> tuple[Verdict, str]:
     if evidence.obstacle or evidence.ratio is None:
         return Verdict.TOO_NOISY, evidence.obstacle
-    floor = max(settings.smallest_effect, evidence.floor)
+    floor = max(criteria.smallest_effect, evidence.floor)
     effect, needed = abs(math.log(evidence.ratio)), math.log1p(floor)
-    if corrected_p <= settings.significance:
+    if corrected_p <= criteria.significance:
         if effect < needed:
             return Verdict.NO_EVIDENCE, f"the difference is below the noise floor of {floor:.1%}"
-        slower = (evidence.ratio > 1) != settings.higher_is_better
+        slower = (evidence.ratio > 1) != criteria.higher_is_better
         return (
             Verdict.SLOWER if slower else Verdict.FASTER
         ), f"p = {corrected_p:.2g} after correction for {asked} operations"
-    blind = _blindness(evidence, asked, settings)
+    blind = _blindness(evidence, asked, criteria)
     if blind:
         return Verdict.TOO_NOISY, blind
     return Verdict.NO_EVIDENCE, f"p = {corrected_p:.2g} after correction for {asked} operations"
 
 
-def _blindness(evidence: Evidence, asked: int, settings: Settings) -> str:
+def _blindness(evidence: Evidence, asked: int, criteria: Criteria) -> str:
     """Why a difference that matters could have stayed unseen; empty where it could not."""
-    if evidence.smallest_p * asked > settings.significance:
+    if evidence.smallest_p * asked > criteria.significance:
         return f"{evidence.units} blocks or batches cannot prove a difference among {asked} operations"
     if evidence.interval is None or evidence.ratio is None:
         return "the samples do not bound the ratio on both sides"
     reach = max(evidence.interval.high / evidence.ratio, evidence.ratio / evidence.interval.low)
-    unseen = max(settings.resolution, _MATTERS * evidence.floor)
+    unseen = max(criteria.resolution, _MATTERS * evidence.floor)
     return f"a difference of {unseen:.0%} could stay unseen" if reach > 1 + unseen else ""
 
 

@@ -114,6 +114,7 @@ def test_pytest_finds_its_configuration(package: str) -> None:
         ({"registry_port": "65536"}, "--registry-port 65536: expected a port"),
         ({"shard": "6/5"}, "--shard 6/5: expected K/N"),
         ({"api_level": "2.0"}, "--api-level 2.0: expected a Kubernetes release"),
+        ({"json": "/"}, "--json /: that is a directory"),
         ({"profile": "tiny"}, "--profile tiny: choose from full"),
         ({"node": "containerd", "runtime_endpoint": "/x"}, "give one of them"),
     ],

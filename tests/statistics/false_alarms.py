@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
-from critests.statistics import Evidence, Settings, Verdict, compare_blocks, compare_runs, verdicts
+from critests.statistics import Criteria, Evidence, Verdict, compare_blocks, compare_runs, verdicts
 from tests.statistics.synthetic import blocks, latencies
 
 Experiment = Callable[[int], Evidence]
@@ -22,11 +22,11 @@ def in_blocks(
     memory: float = 0.6,
     spread: float = 0.2,
     ratio: float = 1.0,
-    settings: Settings | None = None,
+    settings: Criteria | None = None,
 ) -> Experiment:
     """An experiment in blocks on a machine that drifts by half."""
     return lambda seed: compare_blocks(
-        blocks(seed, count, size, memory=memory, spread=spread, ratio=ratio), settings or Settings()
+        blocks(seed, count, size, memory=memory, spread=spread, ratio=ratio), settings or Criteria()
     )
 
 
@@ -54,8 +54,8 @@ EXPERIMENTS: dict[str, tuple[Experiment, int]] = {
     "equal, 1 operation, 30 blocks of 1": (in_blocks(30, 1), 1),
     "equal, 1 operation, 30 blocks of 5, strong memory": (in_blocks(30, 5, memory=0.95), 1),
     "equal, 8 operations, 20 blocks of 1": (in_blocks(20, 1), 8),
-    "equal p90, 1 operation, 30 blocks of 5": (in_blocks(30, 5, settings=Settings(quantile=0.9)), 1),
-    "equal p99, 1 operation, 40 blocks of 60": (in_blocks(40, 60, settings=Settings(quantile=0.99)), 1),
+    "equal p90, 1 operation, 30 blocks of 5": (in_blocks(30, 5, settings=Criteria(quantile=0.9)), 1),
+    "equal p99, 1 operation, 40 blocks of 60": (in_blocks(40, 60, settings=Criteria(quantile=0.99)), 1),
     "equal, 2 runs of 100, memory 0.3": (in_runs(100, memory=0.3), 1),
     "equal, 2 runs of 500, memory 0.8": (in_runs(500, memory=0.8), 1),
     "10 % slower, 1 operation, 60 blocks of 1": (in_blocks(60, 1, ratio=1.1), 1),

@@ -13,9 +13,9 @@ from critests.statistics import (
     Block,
     Comparison,
     Correction,
+    Criteria,
     Evidence,
     Interval,
-    Settings,
     Verdict,
     compare_blocks,
     compare_runs,
@@ -24,11 +24,11 @@ from critests.statistics import (
 from tests.statistics.false_alarms import in_blocks, in_runs, tally
 from tests.statistics.synthetic import blocks, latencies
 
-P99 = Settings(quantile=0.99)
+P99 = Criteria(quantile=0.99)
 
 
-def alone(evidence: Evidence, chosen: Settings | None = None) -> Comparison:
-    return verdicts({"operation": evidence}, chosen or Settings())["operation"]
+def alone(evidence: Evidence, chosen: Criteria | None = None) -> Comparison:
+    return verdicts({"operation": evidence}, chosen or Criteria())["operation"]
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ def test_equal_tails_are_not_told_apart(equal_sizes: bool) -> None:
 @pytest.mark.parametrize(
     ("made", "chosen", "reason"),
     [
-        ([], Settings(), "a side has no samples"),
-        ([Block([1.0], [])], Settings(), "a side has no samples"),
+        ([], Criteria(), "a side has no samples"),
+        ([Block([1.0], [])], Criteria(), "a side has no samples"),
         ([Block([1.0] * 50, [1.1] * 50)], P99, "50 samples do not support this quantile, 1000 would"),
-        (blocks(1, 6, 4), Settings(), "6 blocks or batches cannot prove a difference among 1 operations"),
-        (blocks(1, 9, 1, spread=1.2), Settings(), "a difference of 50% could stay unseen"),
+        (blocks(1, 6, 4), Criteria(), "6 blocks or batches cannot prove a difference among 1 operations"),
+        (blocks(1, 9, 1, spread=1.2), Criteria(), "a difference of 50% could stay unseen"),
     ],
     ids=["nothing", "every call of a side failed", "tail of few", "few blocks", "wide"],
 )
-def test_too_little_is_too_noisy_and_says_why(made: list[Block], chosen: Settings, reason: str) -> None:
+def test_too_little_is_too_noisy_and_says_why(made: list[Block], chosen: Criteria, reason: str) -> None:
     comparison = alone(compare_blocks(made, chosen), chosen)
 
     assert comparison.verdict is Verdict.TOO_NOISY
@@ -136,11 +136,11 @@ def test_a_certain_but_tiny_difference_is_below_the_noise_floor() -> None:
 
     assert alone(compare_blocks(made)).verdict is Verdict.NO_EVIDENCE
     assert "noise floor of 2.0%" in alone(compare_blocks(made)).reason
-    assert alone(compare_blocks(made), Settings(smallest_effect=0.0)).verdict is Verdict.SLOWER
+    assert alone(compare_blocks(made), Criteria(smallest_effect=0.0)).verdict is Verdict.SLOWER
 
 
 def test_for_a_rate_more_is_faster() -> None:
-    rates = Settings(higher_is_better=True)
+    rates = Criteria(higher_is_better=True)
 
     assert alone(compare_blocks(blocks(1, 40, 3, ratio=1.3), rates), rates).verdict is Verdict.FASTER
 
@@ -155,7 +155,7 @@ def test_a_correction_can_take_a_verdict_back() -> None:
     assert alone(evidence).verdict is Verdict.SLOWER
     assert verdicts(many)["0"].verdict is Verdict.NO_EVIDENCE
     same = dict.fromkeys("abcdefghij", evidence)
-    by_share = verdicts(same, Settings(correction=Correction.BENJAMINI_HOCHBERG))
+    by_share = verdicts(same, Criteria(correction=Correction.BENJAMINI_HOCHBERG))
     assert {item.verdict for item in by_share.values()} == {Verdict.SLOWER}
     assert {item.verdict for item in verdicts(same).values()} == {Verdict.NO_EVIDENCE}
 
@@ -195,4 +195,4 @@ def test_settings_out_of_range_are_refused(
     at: float, significance: float, effect: float, resolution: float
 ) -> None:
     with pytest.raises(ValueError, match="quantile and significance"):
-        Settings(quantile=at, significance=significance, smallest_effect=effect, resolution=resolution)
+        Criteria(quantile=at, significance=significance, smallest_effect=effect, resolution=resolution)

@@ -5,7 +5,7 @@ from enum import StrEnum, unique
 from typing import Final
 
 from critests.catalogue.words import Outcome
-from critests.statistics import Settings, Verdict
+from critests.statistics import Criteria, Verdict
 
 LIVE_FLOOR: Final = 0.02
 STORED_FLOOR: Final = 0.05
@@ -40,14 +40,14 @@ class CompareSettings:
     time_floor: float = TIME_FLOOR
     unlike_machines: bool = False
 
-    def statistics(self, quantile: float, *, live: bool) -> Settings:
+    def statistics(self, quantile: float, *, live: bool) -> Criteria:
         """Return the settings for one quantile.
 
         Raises:
             ValueError: a value is out of its range.
         """
         floor = self.noise_floor if self.noise_floor is not None else (LIVE_FLOOR if live else STORED_FLOOR)
-        return Settings(quantile=quantile, significance=self.significance, smallest_effect=floor)
+        return Criteria(quantile=quantile, significance=self.significance, smallest_effect=floor)
 
 
 @dataclass(frozen=True, kw_only=True)
