@@ -5,12 +5,33 @@ anything is made.
 import ipaddress
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
+from critests.exit_codes import CannotTest
 from critests.node import baseline, cni, places
 from critests.node.daemons import Daemon
 from critests.node.locks import FileLock, ProcessIdentity, machine_lock
 from critests.node.traces import Traces
+
+
+class PathTooLong(CannotTest):
+    """A socket of a throwaway runtime would have a path that no process can connect to."""
+
+
+def refuse_long_paths(sockets: Iterable[Path]) -> None:
+    """See to it that every socket below the directories of a runtime can be reached.
+
+    Raises:
+        PathTooLong: one of them cannot.
+    """
+    for socket in sockets:
+        length = len(os.fsencode(socket))
+        if length > places.SOCKET_PATH_BYTES:
+            raise PathTooLong(
+                f"a socket of the throwaway runtime would have a path of {length} bytes ({socket}), and the"
+                f" kernel takes {places.SOCKET_PATH_BYTES}"
+            )
 
 
 def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -> tuple[Traces, FileLock]:
@@ -23,11 +44,11 @@ def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -
         dual_stack: whether an IPv6 subnet is wanted too.
 
     Raises:
+        PathTooLong: a socket of the runtime could not be reached.
         NoFreeSubnet: there is no subnet left on this machine.
         LockHeld: another process holds the lock of the machine, or of a runtime of this name.
     """
     with machine_lock():
-        baseline.note()
         token = secrets.token_hex(3)
         name = f"{daemon.kind.facts.name}-{token}"
         state = places.run_dir(run_id) / places.NODE / name
@@ -46,9 +67,12 @@ def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -
             owner=ProcessIdentity.of(os.getpid()),
             binaries=daemon.binaries,
         )
+        refuse_long_paths(daemon.kind.sockets(traces))
+        baseline.note()
         lock = traces.lock
         lock.acquire(seconds=0)
         traces.write()
+        traces.sockets.mkdir(parents=True)
     return traces, lock
 
 

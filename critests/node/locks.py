@@ -168,7 +168,7 @@ def known_runs() -> dict[str, bool]:
         for root in (places.RUNS, places.FILES)
         if root.is_dir()
         for path in root.iterdir()
-        if path.is_dir()
+        if path.is_dir() and path.name != places.SOCKETS
     }
     return {run_id: run_is_live(run_id) for run_id in sorted(ids)}
 

@@ -18,6 +18,12 @@ FILES = Path("/var/lib/critests")
 NODE = "node"
 """The directory of throwaway runtimes below a run's directory."""
 
+SOCKETS = ".sockets"
+"""The directory of throwaway runtimes' sockets below `RUNS`; no run is called so."""
+
+SOCKET_PATH_BYTES = 107
+"""How long the path of a unix socket may be: sun_path of unix(7) without the NUL at its end."""
+
 RECORD_FILE = "throwaway.json"
 LOCK_FILE = "lock"
 
@@ -31,6 +37,11 @@ def run_dir(run_id: str) -> Path:
     if not run_id or "/" in run_id or run_id.startswith("."):
         raise ValueError(f"{run_id!r} is not the id of a run")
     return RUNS / run_id
+
+
+def socket_dir(token: str) -> Path:
+    """Return a throwaway runtime's directory for sockets, whose path is as short as it can be."""
+    return RUNS / SOCKETS / token
 
 
 def throwaway_dirs() -> Iterator[Path]:

@@ -44,13 +44,14 @@ def remove(traces: Traces) -> None:
     left += firewall.remove_network(traces.network, traces.subnets)
     for path in (*elsewhere, *remains.cni_results(traces, ids)):
         path.unlink(missing_ok=True)
-    left += remains.remove_tree(traces.root)
+    left += remains.remove_tree(traces.root) + remains.remove_tree(traces.sockets)
     if left:
         raise LeftBehind(
             f"of the throwaway runtime {traces.name}, this could not be removed: {'; '.join(left)}"
         )
     with machine_lock():
         _forget(traces.state)
+        places.remove_empty(traces.sockets.parent, up_to=traces.sockets.parent)
         places.remove_empty(traces.root.parent, up_to=places.FILES)
         baseline.put_back()
 

@@ -54,6 +54,11 @@ class Traces:
         return f"critests-{self.token}"
 
     @property
+    def sockets(self) -> Path:
+        """Return the directory for sockets whose paths would be too long below the state directory."""
+        return places.socket_dir(self.token)
+
+    @property
     def lock(self) -> FileLock:
         """Return the lock that the owner holds as long as it lives."""
         return FileLock(self.state / places.LOCK_FILE)

@@ -112,7 +112,7 @@ def test_registries_on_loopback_are_spoken_to_without_tls(traces: Traces) -> Non
 def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
     arguments = crio.write_configuration(traces, SETTINGS)
     data = tomllib.loads((traces.state / "crio.conf").read_text())
-    allowed = ("/usr/", str(traces.state), str(traces.root))
+    allowed = ("/usr/", str(traces.state), str(traces.root), str(traces.sockets))
     assert [path for path in strings(data) if path.startswith("/") and not path.startswith(allowed)] == []
     assert data["crio"]["image"]["pause_command"] == ""
     assert data["crio"]["runtime"]["cgroup_manager"] == "cgroupfs"
@@ -122,8 +122,8 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
     registries = tomllib.loads((traces.state / "registries.conf").read_text())
     assert registries["registry"] == [{"location": "127.0.0.1:5010", "insecure": True}]
     assert set(crio.environment(traces)) == {
-        "CONTAINERS_REGISTRIES_CONF",
-        "CONTAINERS_REGISTRIES_CONF_DIR",
+        "CONTAINER_REGISTRIES_CONF",
+        "CONTAINER_REGISTRIES_CONF_DIR",
         "CONTAINERS_STORAGE_CONF",
     }
 

@@ -4,6 +4,7 @@ table: one that is added here is found, named, started, recognised and removed l
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,13 @@ from critests.kinds.kind import Monitor, RuntimeKind
 from critests.node import places, remains
 from critests.node.binaries import MissingProgram, find_program
 from critests.node.borrowed_programs import wanted
+from critests.node.claims import PathTooLong, refuse_long_paths
 from critests.node.kinds import table as startable
 from critests.node.kinds.kind import ThrowawayKind
 from critests.node.kinds.settings import DaemonSettings
 from critests.node.locks import ProcessIdentity, run_is_live
 from critests.node.subjects import ThrowawaySubject, parse_subject
-from critests.node.throwaway import start_throwaway
+from critests.node.throwaway import RuntimeStartFailed, start_throwaway
 from critests.node.traces import Traces
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +48,7 @@ def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
 THIRD = ThrowawayKind(
     facts=FACTS,
     socket=lambda traces: traces.state / "third.sock",
+    sockets=lambda traces: (traces.state / "third.sock",),
     write_configuration=write_configuration,
     container_folders=lambda traces: (traces.root / "third",),
     environment=lambda traces: {"THIRD_HOME": str(traces.root)},
@@ -109,8 +112,38 @@ def test_it_is_started_and_goes_without_a_trace(binary: Path) -> None:
         environment = Path(f"/proc/{runtime.pid}/environ").read_bytes().split(b"\0")
         assert f"THIRD_HOME={runtime.root}".encode() in environment
         assert [process.role for process in runtime_processes(runtime.pid)] == [Role.DAEMON]
+        assert places.socket_dir(runtime.state.name.removeprefix("third-")).is_dir()
         first = runtime.pid
         runtime.restart()
         assert runtime.pid != first
     assert not run_is_live(run_id)
     assert not places.run_dir(run_id).exists()
+    assert not places.socket_dir(runtime.state.name.removeprefix("third-")).exists()
+
+
+@pytest.mark.parametrize("name", startable.KINDS)
+def test_every_socket_of_a_kind_can_be_connected_to(name: str) -> None:
+    """The longest run id there is; the directories are those of every machine."""
+    run_id = "9999999999-abcdef"
+    state = places.run_dir(run_id) / places.NODE / f"{name}-abcdef"
+    traces = Traces(name, run_id, "abcdef", state, state, (), ProcessIdentity(1, 1, "b"))
+    refuse_long_paths(startable.KINDS[name].sockets(traces))
+
+
+def test_a_path_that_no_process_can_connect_to_is_a_sentence() -> None:
+    fits = Path("/run", "x" * (places.SOCKET_PATH_BYTES - len("/run/")))
+    refuse_long_paths([fits])
+    with pytest.raises(PathTooLong, match=r"a path of 109 bytes \(.*\), and the kernel takes 107"):
+        refuse_long_paths([fits, Path(f"{fits}é")])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
+def test_a_directory_without_room_for_the_sockets_is_never_made(
+    binary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    too_long = replace(THIRD, sockets=lambda traces: (traces.state / ("x" * 100),))
+    monkeypatch.setitem(startable.KINDS, "third", too_long)
+    run_id = f"{os.getpid()}-fedcba"
+    with pytest.raises(RuntimeStartFailed, match=r"third cannot be started: a socket .* a path of"):
+        start_throwaway("third", run_id=run_id, binary=binary, pause_image="x", cni_plugins=binary.parent)
+    assert not (places.run_dir(run_id) / places.NODE).exists()

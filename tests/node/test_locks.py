@@ -70,6 +70,11 @@ def test_a_run_is_live_while_one_of_its_throwaway_runtimes_is() -> None:
     assert known_runs() == {"1-abc": False}
 
 
+def test_the_directory_of_sockets_is_no_run() -> None:
+    places.socket_dir("a1b2c3").mkdir(parents=True)
+    assert known_runs() == {}
+
+
 def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
     held = (
         "l = FileLock(Path(sys.argv[1])); l.acquire(seconds=1); print('held', flush=True); sys.stdin.read()"

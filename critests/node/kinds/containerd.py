@@ -26,6 +26,11 @@ def socket_of(traces: Traces) -> Path:
     return traces.state / "containerd.sock"
 
 
+def ttrpc_socket_of(traces: Traces) -> Path:
+    """Return the path of the socket that the shims call back on."""
+    return traces.state / "containerd.sock.ttrpc"
+
+
 def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
     """Write containerd's configuration and its registry host files; return the arguments to start the daemon
     with.
@@ -54,7 +59,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "temp": str(traces.root / "tmp"),
         },
         "grpc": {"address": str(socket_of(traces))},
-        "ttrpc": {"address": f"{socket_of(traces)}.ttrpc"},
+        "ttrpc": {"address": str(ttrpc_socket_of(traces))},
         "debug": {"level": "info"},
         _plugin("io.containerd.internal.v1.opt"): {"path": str(traces.root / "opt")},
     }
@@ -163,6 +168,7 @@ CONTAINERD: Final = ThrowawayKind(
     facts=facts.CONTAINERD,
     oldest=(1, 6),
     socket=socket_of,
+    sockets=lambda traces: (socket_of(traces), ttrpc_socket_of(traces)),
     write_configuration=write_configuration,
     container_folders=container_folders,
     files_elsewhere=shim_sockets,

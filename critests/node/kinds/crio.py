@@ -10,10 +10,18 @@ from critests.node.kinds.kind import ThrowawayKind
 from critests.node.kinds.settings import DaemonSettings
 from critests.node.traces import Traces
 
+WATCHES_NETWORK: Final = (1, 36, 3)
+"""Since when CRI-O notices that a network which was ready is so no longer: where it is told to, as here."""
+
 
 def socket_of(traces: Traces) -> Path:
     """Return the path of the socket that CRI-O will listen on."""
     return traces.state / "crio.sock"
+
+
+def attach_socket_of(traces: Traces, container: str) -> Path:
+    """Return the path of the socket by which a client is attached to a container."""
+    return traces.sockets / container / "attach"
 
 
 def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
@@ -40,12 +48,14 @@ def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
 
 
 def environment(traces: Traces) -> dict[str, str]:
-    """Return the variables that keep the libraries inside CRI-O from reading the machine's own registry and
-    storage files.
+    """Return the variables that keep CRI-O from reading the machine's own registry and storage files.
+
+    The first two are CRI-O's own, of its hidden options --registries-conf and --registries-conf-dir; other
+    programs with the same libraries read variables that begin with CONTAINERS. The third is the libraries'.
     """
     return {
-        "CONTAINERS_REGISTRIES_CONF": str(traces.state / "registries.conf"),
-        "CONTAINERS_REGISTRIES_CONF_DIR": str(traces.state / "registries.conf.d"),
+        "CONTAINER_REGISTRIES_CONF": str(traces.state / "registries.conf"),
+        "CONTAINER_REGISTRIES_CONF_DIR": str(traces.state / "registries.conf.d"),
         "CONTAINERS_STORAGE_CONF": str(traces.state / "storage.conf"),
     }
 
@@ -89,7 +99,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "namespaces_dir": str(state / "namespaces"),
             "pinns_path": str(settings.helpers["pinns"]),
             "container_exits_dir": str(state / "exits"),
-            "container_attach_socket_dir": str(state / "attach"),
+            "container_attach_socket_dir": str(traces.sockets),
             "hooks_dir": [],
             "enable_pod_events": True,
             **({} if settings.apparmor else {"apparmor_profile": "unconfined"}),
@@ -98,9 +108,14 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "pause_image": settings.pause_image,
             "pause_command": "",
             "signature_policy": str(state / "policy.json"),
+            "signature_policy_dir": str(state / "policies"),
             "big_files_temporary_dir": str(traces.root / "tmp"),
         },
-        "crio.network": {"network_dir": f"{state / 'cni'}/", "plugin_dirs": [f"{settings.cni_plugins}/"]},
+        "crio.network": {
+            "network_dir": f"{state / 'cni'}/",
+            "plugin_dirs": [f"{settings.cni_plugins}/"],
+            **({"cni_status_grace_period": "1s"} if settings.version >= WATCHES_NETWORK else {}),
+        },
         "crio.nri": {"enable_nri": False},
         "crio.metrics": {"enable_metrics": False},
     }
@@ -127,6 +142,7 @@ def _table(name: str, values: Mapping[str, bool | int | str | Sequence[str]]) ->
 CRIO: Final = ThrowawayKind(
     facts=facts.CRIO,
     socket=socket_of,
+    sockets=lambda traces: (socket_of(traces), attach_socket_of(traces, "0" * 64)),
     write_configuration=write_configuration,
     environment=environment,
     container_folders=container_folders,

@@ -21,6 +21,10 @@ class ThrowawayKind:
     facts: RuntimeKind
     socket: Callable[[Traces], Path]
     """Where an instance listens."""
+    sockets: Callable[[Traces], tuple[Path, ...]]
+    """All sockets that are made below its directories, that of `socket` among them; of those that are named
+    after a container, one.
+    """
     write_configuration: Callable[[Traces, DaemonSettings], list[str]]
     """Writes all files of its configuration; returns the arguments to start the daemon with."""
     container_folders: Callable[[Traces], tuple[Path, ...]]
