@@ -114,6 +114,10 @@ class Capability(StrEnum):
     EXEC_WEBSOCKET = "exec over WebSocket"
     SANDBOX_PROCESS = "sandbox process"
     """A sandbox has a process of its own (a pause container)."""
+    SHARED_PROCESSES = "shared processes"
+    """A pod with one PID namespace starts: some runtimes give it a process with a lowered oom_score_adj, for
+    which the daemon needs CAP_SYS_RESOURCE.
+    """
     SUITE_REGISTRY = "suite registry"
     """The runtime can pull from the suite's own registry over plain HTTP."""
     # what the machine offers

@@ -119,12 +119,14 @@ class ContainerProbes:
         handler: the runtime handler under test.
         requests: builds the probe's pod.
         image: returns an image that the runtime holds, pulling it if need be.
+        daemon_pid: the daemon's process; None where it cannot be seen.
     """
 
     connection: Connection
     handler: str
     requests: RequestBuilder
     image: Callable[[], ImageName]
+    daemon_pid: int | None = None
 
     def all(self) -> dict[Capability, Probe]:
         """Return the probes by capability."""
@@ -139,7 +141,7 @@ class ContainerProbes:
                 Capability.DUAL_STACK,
                 Capability.EXEC_WEBSOCKET,
             )
-        } | {Capability.HOST_PORTS: self.host_ports}
+        } | {Capability.HOST_PORTS: self.host_ports, Capability.SHARED_PROCESSES: self.shared_processes}
 
     @cached_property
     def _observed(self) -> dict[Capability, CapabilityFact]:
@@ -209,6 +211,27 @@ class ContainerProbes:
             "a connection to a host port",
         )
 
+    def shared_processes(self) -> CapabilityFact:
+        """A pod with one PID namespace starts, unless this machine keeps the daemon from lowering its score.
+
+        Where nothing keeps the daemon from that, the tests judge what comes of it.
+        """
+        pid = self.daemon_pid
+        if pid is None or "SYS_RESOURCE" in process_capabilities(pid).permitted:
+            return fact(Capability.SHARED_PROCESSES, True, "nothing is seen to keep it from that", "/proc")
+        shared = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
+        config = self.requests.sandbox("probe-processes", namespaces=shared)
+        try:
+            Sandbox.run(self.connection, config, self.handler).discard()
+        except grpc.RpcError as error:
+            return fact(
+                Capability.SHARED_PROCESSES,
+                False,
+                f"the daemon lacks CAP_SYS_RESOURCE here, and RunPodSandbox says {error.details()}",
+                "RunPodSandbox",
+            )
+        return fact(Capability.SHARED_PROCESSES, True, "a pod with one PID namespace starts", "RunPodSandbox")
+
     def _same_host(self, container: Container) -> CapabilityFact:
         answer = container.exec("cat", str(BOOT_ID))
         theirs, ours = (
@@ -277,5 +300,5 @@ def all_probes(
         **MachineProbes(daemon_pid, mutating, disruptive).all(),
     }
     if image is not None and mutating:
-        probes |= ContainerProbes(connection, handler, requests, image).all()
+        probes |= ContainerProbes(connection, handler, requests, image, daemon_pid).all()
     return probes

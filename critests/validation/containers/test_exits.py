@@ -5,11 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.fixtures.containers import WAITING, Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
-from critests.run.marks import requirement
+from critests.run.marks import requirement, requires
 
 POD_PID = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
 LIMIT_BYTES = 24 << 20
@@ -68,6 +69,7 @@ def test_the_reason_tells_success_from_failure(containers: Containers, code: int
 
 
 @requirement("CTR-23")
+@requires(Capability.SHARED_PROCESSES)
 @pytest.mark.parametrize(
     ("name", "number"), [("HUP", 1), ("SEGV", 11), ("KILL", 9)], ids=["hang-up", "segmentation fault", "kill"]
 )

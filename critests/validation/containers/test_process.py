@@ -398,7 +398,7 @@ def test_limit_of_open_files_makes_sense(running_container: Container) -> None:
 
 
 @requirement("CMD-16")
-@requires(Capability.SANDBOX_PROCESS)
+@requires(Capability.SANDBOX_PROCESS, Capability.SHARED_PROCESSES)
 def test_orphans_of_a_shared_pid_namespace_are_reaped(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:

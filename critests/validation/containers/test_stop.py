@@ -320,7 +320,13 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Contai
 
 @requirement("STP-19")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-@pytest.mark.parametrize("mode", PID_MODES)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(mode, marks=requires(Capability.SHARED_PROCESSES) if PID_MODES[mode] is POD_PID else ())
+        for mode in PID_MODES
+    ],
+)
 def test_stop_ends_every_process(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, mode: str
 ) -> None:
@@ -348,6 +354,7 @@ def test_stop_ends_every_process(
 
 
 @requirement("STP-20")
+@requires(Capability.SHARED_PROCESSES)
 def test_stop_spares_the_others_of_a_shared_pid_namespace(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:

@@ -191,7 +191,15 @@ def test_sandbox_keeps_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbo
 
 
 @requirement("SBA-08")
-@pytest.mark.parametrize("wanted", NAMESPACES.values(), ids=NAMESPACES)
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        pytest.param(
+            each, id=name, marks=requires(Capability.SHARED_PROCESSES) if each.pid == cri.POD else ()
+        )
+        for name, each in NAMESPACES.items()
+    ],
+)
 def test_status_tells_the_namespaces_of_a_sandbox(
     runtime: Runtime, new_sandbox: SandboxFactory, wanted: cri.NamespaceOption
 ) -> None:

@@ -75,6 +75,7 @@ def test_run_pod_sandbox_returns_a_ready_sandbox(
 
 
 @requirement("SBX-02")
+@requires(Capability.SHARED_PROCESSES)
 def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(
     runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
 ) -> None:
