@@ -11,7 +11,7 @@ from rich.text import Text
 from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord
 from critests.report.benchmark.views import Row, ScenarioView, cares, scenarios
-from critests.report.terminal.console import STYLES, print_end
+from critests.report.terminal.console import STYLES, print_end, print_more
 from critests.report.wording.texts import duration, moment, one_line, plural
 
 WIDTH: Final = 100
@@ -181,7 +181,7 @@ def _print_care(record: RunRecord, out: Console) -> None:
     out.print(Text(f"Read with care ({len(sentences)})", "bold yellow"))
     for sentence in sentences[:LISTED]:
         _print_item(Text(one_line(sentence, 500)), out)
-    _print_more(len(sentences) - LISTED, out)
+    print_more(len(sentences) - LISTED, out)
 
 
 def _print_unmeasured(shown: Sequence[ScenarioView], out: Console) -> None:
@@ -198,13 +198,8 @@ def _print_unmeasured(shown: Sequence[ScenarioView], out: Console) -> None:
         _print_item(
             Text.assemble((f"{one_line(scenario.id, 60)} {scenario.outcome}", style), f": {reason}"), out
         )
-    _print_more(len(unmeasured) - 2 * LISTED, out)
+    print_more(len(unmeasured) - 2 * LISTED, out)
 
 
 def _print_item(text: Text, out: Console) -> None:
     out.print(Padding(text, (0, 0, 0, 2), expand=False), width=min(out.width, WIDTH))
-
-
-def _print_more(number: int, out: Console) -> None:
-    if number > 0:
-        out.print(Text(f"  … and {number} more", "dim"))

@@ -1,4 +1,4 @@
-"""The console that everything is printed on, the colours of outcomes, and how every summary ends."""
+"""The console that everything is printed on, the colours of outcomes, and how every list and summary ends."""
 
 import sys
 from typing import Final, TextIO
@@ -38,6 +38,12 @@ def new_console(file: TextIO | None = None, *, width: int | None = None) -> Cons
     console = Console(file=target, width=width, markup=False, highlight=False, emoji=False)
     console.width = min(console.width, WIDEST)
     return console
+
+
+def print_more(number: int, out: Console) -> None:
+    """Print how many lines a list leaves out; nothing where it has all."""
+    if number > 0:
+        out.print(Text(f"  … and {number} more", "dim"))
 
 
 def print_end(record: RunRecord, out: Console, *places: str) -> None:

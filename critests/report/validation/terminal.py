@@ -14,7 +14,7 @@ from critests.catalogue.words import Outcome
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.facts.selection import area_rows, by_reason, columns, failures, with_outcome
-from critests.report.terminal.console import STYLES
+from critests.report.terminal.console import STYLES, print_more
 from critests.report.wording.texts import cut, duration, moment, one_line, plural, visible
 
 FULL: Final = 20
@@ -106,7 +106,7 @@ def _print_root_causes(record: RunRecord, out: Console) -> None:
                 expand=False,
             )
         )
-    _print_more(out, len(record.root_causes) - LISTED)
+    print_more(len(record.root_causes) - LISTED, out)
 
 
 def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full: int) -> None:
@@ -187,14 +187,9 @@ def _print_list(
     )
     for line in lines[:LISTED]:
         out.print(Padding(line, (0, 0, 0, 2), expand=False))
-    _print_more(out, len(lines) - LISTED)
+    print_more(len(lines) - LISTED, out)
 
 
 def _print_title(out: Console, title: str, style: str) -> None:
     out.print()
     out.print(Text(title, style))
-
-
-def _print_more(out: Console, number: int) -> None:
-    if number > 0:
-        out.print(Text(f"  … and {number} more", "dim"))
