@@ -159,7 +159,7 @@ def _print_repeated(tests: Sequence[TestResult], out: Console) -> None:
     for test in tests[:LISTED]:
         line = Text.assemble(("also     ", "dim"), (test.requirement, "bold"), f" {one_line(test.name, 120)}")
         out.print(Padding(line, (0, 0, 0, 5), expand=False))
-    _print_more(out, len(tests) - LISTED)
+    print_more(len(tests) - LISTED, out)
     if tests:
         out.print()
 
