@@ -144,26 +144,6 @@ class Fault:
             message.Clear()
         return before != message
 
-    def apply_to_request(self, message: Message, moment: Moment) -> bool:
-        """Act on a request, if the fault is on that side and its conditions hold; say whether anything
-        changed.
-        """
-        return (
-            self.side == "request"
-            and self.holds(moment)
-            and self.change(message, Surroundings(moment.request))
-        )
-
-    def apply_to_response(self, message: Message, moment: Moment) -> bool:
-        """Act on an answer, if the fault is on that side and its conditions hold; say whether anything
-        changed.
-        """
-        return (
-            self.side == "response"
-            and self.holds(moment)
-            and self.change(message, Surroundings(moment.request, moment.response))
-        )
-
 
 @dataclass(frozen=True)
 class LogFault:

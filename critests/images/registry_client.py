@@ -4,13 +4,13 @@ came.
 
 import http.client
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from critests.exit_codes import CannotTest
 from critests.images.admin import ADMIN_PREFIX
-from critests.images.catalogue import CATALOGUE, Changes, image_spec
+from critests.images.catalogue import Changes
 from critests.images.faults import Access, Fault, Request
 from critests.images.repositories import MintedImage
 
@@ -73,13 +73,6 @@ class RegistryClient:
         run.
         """
         return self.mint("pause", PAUSE_REPOSITORY)
-
-    def mint_all(self, prefix: str, names: Iterable[str] = ()) -> list[MintedImage]:
-        """Make images of the catalogue available as `<prefix>/<name>`, as they are; no names means all."""
-        return [
-            self.mint(spec.name, f"{prefix}/{spec.name}")
-            for spec in ([image_spec(name) for name in names] or CATALOGUE)
-        ]
 
     def move_tag(self, repository: str, tag: str, digest: str) -> None:
         """Point a tag to another manifest or index of the repository."""

@@ -67,15 +67,6 @@ class MintedImage:
         return tuple(f"{self.name}:{tag}" for tag in self.tags)
 
     @property
-    def own_layer(self) -> str:
-        """The digest of the last layer: with a salt, the one that nothing else has.
-
-        A fault for a layer is best given this `reference`: a corrupt base layer can stay in a runtime's store
-        and break later pulls.
-        """
-        return self.layer_digests[-1]
-
-    @property
     def by_digest(self) -> str:
         """The full name with the digest."""
         return f"{self.name}@{self.digest}"

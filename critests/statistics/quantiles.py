@@ -131,40 +131,6 @@ def supported_quantiles(
     return tuple(at for at in wanted if supports(count, at, confidence=confidence))
 
 
-def samples_for_width(
-    samples: Sequence[float],
-    at: float,
-    relative_half_width: float,
-    *,
-    confidence: float = 0.95,
-    inefficiency: float = 1.0,
-) -> int | None:
-    """Return about how many samples narrow the interval of a quantile to a share of the quantile.
-
-    The width of the interval shrinks with the root of the number of samples; this extrapolates from the
-    samples at hand.
-
-    Returns:
-        The estimated total number, at least `samples_needed`; None where these samples have no interval to
-        extrapolate from.
-
-    Raises:
-        ValueError: the relative half width is not above 0.
-    """
-    if relative_half_width <= 0:
-        msg = f"a width is above 0, not {relative_half_width}"
-        raise ValueError(msg)
-    ordered = sorted(samples)
-    interval = interval_of_sorted(ordered, at, confidence=confidence, inefficiency=inefficiency)
-    if interval is None:
-        return None
-    width = half_width(quantile_of_sorted(ordered, at), interval)
-    return max(
-        samples_needed(at, confidence=confidence),
-        math.ceil(len(ordered) * (width / relative_half_width) ** 2),
-    )
-
-
 def half_width(estimate: float, interval: Interval) -> float:
     """Return half of the interval's width as a share of the estimate; infinite for an estimate of 0 with a
     wide interval.

@@ -13,7 +13,6 @@ from critests.statistics import (
     inefficiency,
     quantile,
     quantile_interval,
-    samples_for_width,
     samples_needed,
     summarise,
     supported_quantiles,
@@ -94,16 +93,6 @@ def test_samples_needed(at: float, count: int) -> None:
 def test_no_percentile_beyond_what_the_count_supports() -> None:
     assert supported_quantiles(999) == (0.1, 0.5, 0.9, 0.95)
     assert list(summarise(latencies(1, 150)).quantiles) == [0.1, 0.5, 0.9]
-
-
-def test_the_count_for_a_width_is_about_right() -> None:
-    predicted = samples_for_width(latencies(5, 200), 0.5, 0.01)
-
-    assert predicted is not None
-    interval = quantile_interval(latencies(6, predicted), 0.5)
-    assert interval is not None
-    assert (interval.high - interval.low) / 2 / 0.05 == pytest.approx(0.01, rel=0.35)
-    assert samples_for_width([1, 2, 3], 0.5, 0.01) is None
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.9])

@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
+from critests.benchmark.scenarios.workloads import create_and_start
 from critests.client import Endpoint
 from critests.client.hangs import Hangs
 from critests.images.registry_client import PAUSE_REPOSITORY
@@ -85,14 +85,7 @@ def starting(runtimes: Sequence[tuple[Target, ThrowawayRuntime]]) -> Workload:
             try:
                 sandbox_id = whole.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
                 create = target.container_request(sandbox_id, request.config)
-                container_id = whole.call(
-                    "CreateContainer", target.runtime.CreateContainer, create
-                ).container_id
-                whole.call(
-                    "StartContainer",
-                    target.runtime.StartContainer,
-                    cri.StartContainerRequest(container_id=container_id),
-                )
+                create_and_start(target, whole, create)
                 target.until_output(request.config, create.config)
             finally:
                 plugins, programs = cni.take(), oci.take()

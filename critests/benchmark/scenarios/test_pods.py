@@ -11,7 +11,7 @@ from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import pulls
-from critests.benchmark.scenarios.workloads import pod_cycle
+from critests.benchmark.scenarios.workloads import create_and_start, pod_cycle
 from critests.lifecycle.container_log import lines, read
 from critests.run.outcomes import blocked
 
@@ -124,14 +124,7 @@ def _without_image(target: Target) -> Iterator[Cycle]:
                 sandbox_id = meter.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
                 image = pulls.pull(target, meter, minted)
                 create = target.container_request(sandbox_id, request.config, image=image)
-                container_id = meter.call(
-                    "CreateContainer", target.runtime.CreateContainer, create
-                ).container_id
-                meter.call(
-                    "StartContainer",
-                    target.runtime.StartContainer,
-                    cri.StartContainerRequest(container_id=container_id),
-                )
+                create_and_start(target, meter, create)
             target.until_output(request.config, create.config)
         finally:
             if sandbox_id:

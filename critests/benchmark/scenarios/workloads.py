@@ -106,15 +106,21 @@ def pod_cycle(*, network: bool = True) -> Workload:
     return prepared
 
 
+def create_and_start(target: Target, meter: Meter, request: cri.CreateContainerRequest) -> str:
+    """Create and start a container in timed windows; return its id."""
+    container_id: str = meter.call("CreateContainer", target.runtime.CreateContainer, request).container_id
+    meter.call(
+        "StartContainer", target.runtime.StartContainer, cri.StartContainerRequest(container_id=container_id)
+    )
+    return container_id
+
+
 def start_container(target: Target, meter: Meter, sandbox_id: str, sandbox: cri.PodSandboxConfig) -> str:
     """Create and start a container in timed windows, ask for its status, and see outside of them that it
     runs.
     """
     request = target.container_request(sandbox_id, sandbox)
-    container_id: str = meter.call("CreateContainer", target.runtime.CreateContainer, request).container_id
-    meter.call(
-        "StartContainer", target.runtime.StartContainer, cri.StartContainerRequest(container_id=container_id)
-    )
+    container_id = create_and_start(target, meter, request)
     meter.call(
         "ContainerStatus",
         target.runtime.ContainerStatus,
