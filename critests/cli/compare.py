@@ -6,8 +6,9 @@ from typing import Any, Final
 import click
 
 from critests.benchmark.profiles import PROFILES
-from critests.cli.refusals import NotPossible, share
+from critests.cli.refusals import NotPossible, NotWritten
 from critests.cli.run_options import Sectioned, run_options, settings_from
+from critests.cli.shares import share
 from critests.node.subjects import RunSubject, Subject, parse_subject
 from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.files import write_atomically
@@ -106,7 +107,7 @@ def compare(
     except (NotComparable, RecordUnreadable) as error:
         raise NotPossible(str(error)) from error
     except RecordNotWritten as error:
-        raise click.ClickException(str(error)) from error
+        raise NotWritten(str(error)) from error
 
 
 def _compare(a: Subject, b: Subject | None, how: CompareSettings, only: str, run: Settings) -> RunComparison:

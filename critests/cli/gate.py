@@ -8,7 +8,8 @@ from typing import Any, Final
 import click
 
 from critests import catalogue
-from critests.cli.refusals import NotPossible, share
+from critests.cli.refusals import NotPossible, NotWritten
+from critests.cli.shares import share
 from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.files import write_atomically
 from critests.report.comparison import CompareSettings, NotComparable, read_run
@@ -86,7 +87,7 @@ def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options 
     except (NotComparable, RecordUnreadable) as error:
         raise NotPossible(str(error)) from error
     except RecordNotWritten as error:
-        raise click.ClickException(str(error)) from error
+        raise NotWritten(str(error)) from error
     sys.exit(report.exit_code)
 
 

@@ -9,8 +9,8 @@ import click
 from critests.benchmark.load.installed import check_installed
 from critests.benchmark.load.plan import Load, Mix
 from critests.benchmark.load.schedule import Arrivals
+from critests.cli.refusals import NotWritten
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.exit_codes import ExitCode
 from critests.run.settings import Settings
 
 DEFAULT_USERS, DEFAULT_DURATION, SEARCH_FROM = 1, 60.0, 1.0
@@ -204,9 +204,3 @@ def _run(settings: Settings, values: dict[str, Any]) -> None:
     finally:
         display.close()
     sys.exit(ended.record.exit_code)
-
-
-class NotWritten(click.ClickException):
-    """What was measured cannot be kept."""
-
-    exit_code = int(ExitCode.HARNESS_ERROR)

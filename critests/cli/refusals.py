@@ -3,7 +3,6 @@
 import click
 
 from critests.exit_codes import ExitCode
-from critests.report.comparison.wording import read_share
 
 
 class NotPossible(click.ClickException):
@@ -12,13 +11,7 @@ class NotPossible(click.ClickException):
     exit_code = int(ExitCode.NOT_TESTED)
 
 
-def share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """Read the value of an option that is a share, `10%` or `0.1`; to be given as its callback.
+class NotWritten(click.ClickException):
+    """What was found cannot be kept."""
 
-    Raises:
-        click.BadParameter: it is none.
-    """
-    try:
-        return None if value is None else read_share(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, parameter) from error
+    exit_code = int(ExitCode.HARNESS_ERROR)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from critests.exit_codes import ExitCode
 from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.report.formats import FORMATS, Format, NotExported, Publishing, TextFormat, TreeFormat, load
 
@@ -32,7 +33,7 @@ class Teaching(click.Command):
 class Failed(click.ClickException):
     """A run could not be read or written."""
 
-    exit_code = 3
+    exit_code = int(ExitCode.HARNESS_ERROR)
 
 
 @click.command(cls=Teaching)

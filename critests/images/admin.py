@@ -12,12 +12,11 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from critests.exit_codes import CannotTest
 from critests.images.catalogue import image_spec
 from critests.images.contents import RegistryContents
 from critests.images.faults import Access, Fault
-from critests.images.platforms import UnsupportedArchitectureError
 from critests.images.repositories import MintedImage, UnknownRepositoryError
-from critests.images.rootfs import BusyboxError
 
 ADMIN_PREFIX = "/critests/"
 
@@ -112,6 +111,6 @@ def administer(
         status, problem = HTTPStatus.BAD_REQUEST, f"the operation {operation} needs {error}"
     except (ValueError, TypeError, AttributeError) as error:
         status, problem = HTTPStatus.BAD_REQUEST, str(error)
-    except (BusyboxError, UnsupportedArchitectureError) as error:
+    except CannotTest as error:
         status, problem = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
     return status, {"error": problem}

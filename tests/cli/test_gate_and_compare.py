@@ -59,6 +59,17 @@ def test_the_gate_fails_where_the_comparison_informs(old: Path, slow: Path, tmp_
     assert gated(slow).exit_code == 0
 
 
+def test_what_cannot_be_written_is_no_verdict(old: Path, slow: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+
+    for ended in (
+        compared(old, slow, "--json", tmp_path / "file" / "c.json"),
+        gated(slow, "--json", tmp_path / "file" / "g.json"),
+    ):
+        assert ended.exit_code == 3, ended.output
+        assert "cannot write" in ended.output
+
+
 def test_the_command_line_goes_before_the_policy(old: Path, slow: Path, tmp_path: Path) -> None:
     policy = tmp_path / "gate.toml"
     policy.write_text('max-regression = "50%"\n')

@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 from typing import Final
 
+from critests.exit_codes import ExitCode
 from critests.record.files import RUN_FILE, to_json, write_atomically
 from critests.record.run import RunRecord
 from critests.report.facts.run_facts import run_facts
@@ -76,7 +77,7 @@ def started(record: RunRecord) -> dict[str, object]:
 
 def finished(record: RunRecord) -> dict[str, object]:
     """Return what `finished.json` holds; only texts in its metadata can be shown above a column."""
-    passed = record.exit_code == 0
+    passed = record.exit_code == ExitCode.CONFORMS
     metadata = {"job-version": job_version(record)} | run_facts(record)
     return {
         "timestamp": max(int(record.finished), int(record.started), 1),

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from critests.catalogue.words import Outcome
+from critests.exit_codes import ExitCode
 from critests.record.run import RunRecord
 from critests.report.wording.texts import one_line
 
@@ -49,7 +50,7 @@ def print_more(number: int, out: Console) -> None:
 def print_end(record: RunRecord, out: Console, *places: str) -> None:
     """Print the exit code with its reason, and where the files of the run are."""
     out.print()
-    style = "bold green" if record.exit_code == 0 else "bold red"
+    style = "bold green" if record.exit_code == ExitCode.CONFORMS else "bold red"
     reason = one_line(record.exit_reason) or "no reason was recorded"
     out.print(Text.assemble((f"exit {record.exit_code}", style), f": {reason}"), soft_wrap=True)
     for place in places:
