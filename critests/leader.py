@@ -52,6 +52,7 @@ class Leader:
         self.context: RunContext | None = None
         self.progress: Progress | None = None
         self.total = 0
+        self.chosen = False
         self.alone = bool(config.getoption("cri_progress") or config.getoption("cri_list"))
         if config.getoption("cri_progress"):
             self.progress = Progress()
@@ -109,14 +110,16 @@ class Leader:
     def collected(self, kept: list[pytest.Item], dropped: list[pytest.Item]) -> None:
         """Note what will run, and what the user left out."""
         ours = [item for item in kept if selection.is_ours(item)]
-        self.total = len(ours)
+        self.total, self.chosen = len(ours), True
         self.gathered.results += [
             results.of_deselected(item, self.settings) for item in dropped if selection.is_ours(item)
         ]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Print what was collected, a test a line, where the user wants the list."""
-        if self.config.getoption("cri_list"):
+        """Print what was chosen, a test a line, where the user wants the list; after an option that makes no
+        sense, nothing was.
+        """
+        if self.config.getoption("cri_list") and self.chosen:
             for item in session.items:
                 judged = selection.judged_by(item)
                 level = (
@@ -210,6 +213,8 @@ class Leader:
         if self.progress is not None and self.gathered.first_test:
             self.progress.finished()
         if self.context is None:
+            if self.alone and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+                sys.stderr.write("critests: no test is left by the options that choose tests; see --list\n")
             return
         self.gathered.take(self.config.stash[SESSION].report())
         problems = self._end_context()

@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import grpc
 
@@ -61,9 +62,9 @@ class Connection:
             EndpointError: nobody there, nobody we may talk to, nobody who speaks CRI v1, or nobody who
                 answers.
         """
-        _look_at_socket(self.endpoint)
+        _look_there(self.endpoint)
         if self.image_endpoint != self.endpoint:
-            _look_at_socket(self.image_endpoint)
+            _look_there(self.image_endpoint)
         try:
             return self.runtime.Version(
                 cri.VersionRequest(version=KUBELET_API_VERSION),
@@ -157,10 +158,27 @@ def open_channel(
     return grpc.secure_channel(endpoint.target, credentials, options)
 
 
-def _look_at_socket(endpoint: Endpoint) -> None:
+def _look_there(endpoint: Endpoint) -> None:
+    """Look whether anybody listens, before gRPC does, whose errors do not tell the one from the other."""
     if endpoint.socket is None:
-        return
-    path = endpoint.socket
+        _look_at_address(endpoint)
+    else:
+        _look_at_socket(endpoint, endpoint.socket)
+
+
+def _look_at_address(endpoint: Endpoint) -> None:
+    host, _, port = endpoint.target.rpartition("/")[2].rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=GREETING_SECONDS).close()
+    except ConnectionRefusedError as error:
+        msg = f"{endpoint.text}: connection refused, nobody listens on that port; start the runtime"
+        raise EndpointError(msg) from error
+    except OSError as error:
+        msg = f"{endpoint.text}: cannot connect: {error.strerror or error}"
+        raise EndpointError(msg) from error
+
+
+def _look_at_socket(endpoint: Endpoint, path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:

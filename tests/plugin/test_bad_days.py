@@ -119,6 +119,33 @@ def test_wrong_usage_ends_with_4_and_names_the_option(
     assert word in ended.stderr
 
 
+def test_a_port_that_nobody_listens_on_is_refused(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        ended = run_on(f"tcp://127.0.0.1:{free.getsockname()[1]}", tmp_path)
+
+    assert ended.returncode == 5
+    assert "connection refused" in ended.stderr
+    assert "speak gRPC" not in ended.stderr
+
+
+@pytest.mark.parametrize("more", [["-k", "no_test_has_this_name"], ["--select", "SBA-01", "-k", "removal"]])
+def test_a_run_of_no_test_says_so(more: list[str], tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        ended = run_on(endpoint, tmp_path, *more)
+
+    assert ended.returncode == 5
+    assert "no test is left" in ended.stderr
+
+
+def test_a_list_of_what_does_not_exist_is_only_an_error() -> None:
+    ended = critests("run", "--list", "--select", "STP-0")
+
+    assert ended.returncode == 4
+    assert "STP-0" in ended.stderr
+    assert not ended.stdout
+
+
 def test_a_malformed_expectations_file_names_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "known.toml"
     file.write_text('[[known]]\nrequirement = "SBX-01"\ntest = 7\n', encoding="utf-8")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from critests.catalogue.words import Level, Outcome
+from critests.record.blocking import BREACHES
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.gates.findings import Finding, Kind
@@ -31,6 +32,7 @@ def conformance_findings(
     found = [*_breaches(record, policy, waivers, baseline), *_too_much_blocked(record, policy)]
     if baseline is not None:
         found += [*_gone(record, policy, waivers, baseline), *_capabilities(record, waivers, baseline)]
+        found += _new_warnings(record, policy, waivers, baseline)
     for waiver in waivers:
         covered = [test for test in record.tests if waiver.covers_test(test)]
         if covered and all(test.outcome is Outcome.PASSED for test in covered):
@@ -104,6 +106,31 @@ def _blocks(test: TestResult, policy: Policy) -> bool:
     if test.outcome is Outcome.FAILED:
         return MUST in policy.levels
     return test.outcome is Outcome.WARNED and binds_as(test) in policy.levels
+
+
+def _new_warnings(
+    record: RunRecord, policy: Policy, waivers: Sequence[Waiver], baseline: RunRecord
+) -> Iterable[Finding]:
+    """What does not bind by this policy, was kept in the baseline, and is not now."""
+    before = {test.id: test for test in baseline.tests}
+    groups: dict[str, list[TestResult]] = {}
+    for test in record.tests:
+        if test.outcome is not Outcome.WARNED or _blocks(test, policy):
+            continue
+        old = before.get(test.id)
+        broken = old.outcome in BREACHES if old else _was_broken(test, None, baseline, policy)
+        if not broken and not any(waiver.covers_test(test) for waiver in waivers):
+            groups.setdefault(test.requirement or test.id, []).append(test)
+    for subject, tests in groups.items():
+        what = one_line(tests[0].seen or tests[0].reason or tests[0].title, _REASON)
+        more = f" ({len(tests)} tests)" if len(tests) > 1 else ""
+        yield Finding(
+            kind=Kind.WARNING,
+            fails=False,
+            subject=subject,
+            sentence=f"new: {binds_as(tests[0])} {subject} {one_line(tests[0].name, 120)}{more}: {what}",
+            weight=len(tests),
+        )
 
 
 def _was_broken(test: TestResult, before: TestResult | None, baseline: RunRecord, policy: Policy) -> bool:

@@ -68,7 +68,7 @@ def gate_to_junit(report: GateReport) -> str:
         {
             "name": SUITE,
             "tests": str(len(cases) + 1),
-            "failures": str(len(report.failing)),
+            "failures": str(len(report.failing) + bool(report.failing)),
             "errors": str(int(undecided)),
             "skipped": str(len(report.remarks)),
         },
@@ -77,6 +77,10 @@ def gate_to_junit(report: GateReport) -> str:
     if undecided:
         ET.SubElement(
             whole, "error", {"message": one_line(report.sentence, _MESSAGE_LIMIT), "type": "critests.gate"}
+        )
+    elif report.failing:
+        ET.SubElement(
+            whole, "failure", {"message": one_line(report.sentence, _MESSAGE_LIMIT), "type": "critests.gate"}
         )
     names: dict[str, int] = {}
     for finding in cases:

@@ -237,6 +237,21 @@ def test_a_verdict_of_a_should_that_is_gone_blocks_where_shoulds_do(tmp_path: Pa
     assert judged(after, Policy(levels=frozenset({"MUST", SHOULD})), before).exit_code == 1
 
 
+def test_a_should_that_newly_broke_is_said(tmp_path: Path) -> None:
+    weak = changed(clean_tests(), "LOG-01", level=Level.SHOULD)
+    before = rejudged(sample_run(tmp_path), weak)
+    broken = changed(weak, "LOG-01", outcome=Outcome.FAILED, reason="late")
+    after = rejudged(sample_run(tmp_path), broken)
+
+    report = judged(after, baseline=before)
+    again = judged(after, baseline=after)
+
+    assert report.exit_code == 0
+    (said,) = [finding for finding in report.remarks if finding.kind is Kind.WARNING]
+    assert said.sentence.startswith("new: SHOULD LOG-01")
+    assert not [finding for finding in again.remarks if finding.kind is Kind.WARNING]
+
+
 def test_a_verdict_that_is_gone_is_seen_though_its_tests_have_other_names(tmp_path: Path) -> None:
     before = run_a(tmp_path)
     gone = changed(clean_tests(), "IMG-02", outcome=Outcome.UNSUPPORTED, reason="no default tag")
@@ -341,6 +356,8 @@ def test_junit_has_a_case_for_each_finding_with_names_of_their_own() -> None:
     cases = root.findall(".//testcase")
     names = [case.get("name") for case in cases]
     assert len(set(names)) == len(names) == 8
-    assert len(root.findall(".//failure")) == 4
+    assert len(root.findall(".//failure")) == 5, "four findings, and the gate itself"
+    assert cases[0].get("name") == "gate"
+    assert cases[0].find("failure") is not None
     assert all(skipped.get("message") for skipped in root.findall(".//skipped"))
-    assert root.find("testsuite").attrib["failures"] == "4"  # type: ignore[union-attr]  # it is there
+    assert root.find("testsuite").attrib["failures"] == "5"  # type: ignore[union-attr]  # it is there
