@@ -24,7 +24,7 @@ from critests.record.codec import from_plain, to_plain
 from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
-from critests.run.classification import RawOutcome, after_a_hang, classify, told
+from critests.run.classification import RawOutcome, after_a_hang, classify, message_of
 from critests.run.context import RunContext
 from critests.run.handover import HandedToWorker
 from critests.run.results import Phase, TestProgress
@@ -195,25 +195,25 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn what a phase came to into an outcome, keep evidence, and hand the result to the leader with the
+    """Turn the end of a phase into an outcome, keep evidence, and hand the result to the leader with the
     last phase.
     """
     report = yield
-    course = item.stash.get(PROGRESS, None)
-    if course is None:
+    progress = item.stash.get(PROGRESS, None)
+    if progress is None:
         return report
     session = item.config.stash[SESSION]
-    phase = course.phases[call.when] = Phase(seconds=call.duration)
+    phase = progress.phases[call.when] = Phase(seconds=call.duration)
     level = session.context.level if session.context else None
     if call.excinfo is not None and not isinstance(
         call.excinfo.value, KeyboardInterrupt | pytest.exit.Exception
     ):
         phase.raw = classify(call.excinfo.value, call.when, results.known_minor(session.settings, level))
-        phase.error = told(call.excinfo.value)
+        phase.error = message_of(call.excinfo.value)
         phase.text = report.longreprtext
     if call.when == "call":
-        phase.raw = after_a_hang(phase.raw, session.hangs_since(course.met))
-    course.met = session.hangs_met
+        phase.raw = after_a_hang(phase.raw, session.hangs_since(progress.met))
+    progress.met = session.hangs_met
     if phase.raw is not None:
         if phase.raw.lost or session.gone:
             phase.raw = _look_after(
@@ -222,20 +222,20 @@ def pytest_runtest_makereport(
         if (
             phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}
             and session.context is not None
-            and not course.evidence
+            and not progress.evidence
         ):
             with contextlib.suppress(OSError):
-                course.evidence = evidence.write(
+                progress.evidence = evidence.write(
                     session.context.folder,
                     selection.test_id(item),
                     session.recorder,
-                    course.position,
+                    progress.position,
                     item.stash.get(MADE_OBJECTS, None),
                     session.log,
-                    course.log_position,
+                    progress.log_position,
                 )
     worker = (_worker_input(item.config) or {}).get("workerid", "")
-    result = results.of_item(item, course, session.settings, level, worker)
+    result = results.of_item(item, progress, session.settings, level, worker)
     if phase.raw is not None:
         _speak_pytest(report, result, item)
     if call.when == "teardown":
@@ -244,7 +244,7 @@ def pytest_runtest_makereport(
         allure = item.config.stash.get(ALLURE, None)
         if allure is not None and session.context is not None:
             allure.test(
-                judge_alone(result, session.rules), session.recorder.since(course.position), session.context
+                judge_alone(result, session.rules), session.recorder.since(progress.position), session.context
             )
     return report
 
@@ -253,7 +253,7 @@ def _look_after(session: SuiteSession, raw: RawOutcome, *, provoked: bool) -> Ra
     """Look whether the runtime still answers; if not, this test is blocked and so is everything after it.
 
     A disruptive test whose own call the runtime did not survive (`provoked`) has found that out, and keeps
-    what it came to.
+    its own outcome.
     """
     if session.context is None:
         return raw
