@@ -68,6 +68,11 @@ class Container:
         """Return its state (`CONTAINER_CREATED`, `_RUNNING`, `_EXITED` or `_UNKNOWN`)."""
         return self.status().state
 
+    def entries(self) -> list[cri.Container]:
+        """Return its entries in the list of all containers: one, or none where it is gone."""
+        listed = self.connection.runtime.ListContainers(cri.ListContainersRequest()).containers
+        return [entry for entry in listed if entry.id == self.id]
+
     def wait_for_state(
         self, state: "cri.ContainerState", seconds: float = STATE_SECONDS
     ) -> cri.ContainerStatus:
@@ -136,11 +141,17 @@ class Container:
         self.exited()
         return self.log_lines(stream)
 
+    def exec_request(self, *command: str, timeout: int = 20) -> cri.ExecSyncRequest:
+        """Return the request to run a command in it; `timeout` in seconds."""
+        return cri.ExecSyncRequest(container_id=self.id, cmd=command, timeout=timeout)
+
+    def script_request(self, script: str, timeout: int = 20) -> cri.ExecSyncRequest:
+        """Return the request to run a script of the shell in it; `timeout` in seconds."""
+        return self.exec_request("/bin/sh", "-c", script, timeout=timeout)
+
     def exec(self, *command: str, timeout: int = 10) -> cri.ExecSyncResponse:
         """Run a command in it with ExecSync; `timeout` in seconds."""
-        return self.connection.runtime.ExecSync(
-            cri.ExecSyncRequest(container_id=self.id, cmd=command, timeout=timeout)
-        )
+        return self.connection.runtime.ExecSync(self.exec_request(*command, timeout=timeout))
 
     def output(self, *command: str) -> str:
         """Run a command in it that must succeed, and return what it printed, without the last newline.

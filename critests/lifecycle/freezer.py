@@ -12,20 +12,20 @@ MOUNT = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Freezer:
-    """The file that freezes a cgroup, what is written to it, and the file that tells when it is done.
+    """The file that freezes a cgroup, what is written to it, and the file that shows when it is done.
 
     Attributes:
         switch: written to.
         freeze: what freezes.
         thaw: what thaws.
-        told_in: read.
+        state_file: read.
         frozen: line that stands in it when every process is frozen.
     """
 
     switch: Path
     freeze: str
     thaw: str
-    told_in: Path
+    state_file: Path
     frozen: str
 
     @classmethod
@@ -57,7 +57,7 @@ class Freezer:
         try:
             eventually(
                 "a frozen cgroup",
-                lambda: self.told_in.read_text(encoding="ascii").splitlines(),
+                lambda: self.state_file.read_text(encoding="ascii").splitlines(),
                 5,
                 lambda lines: self.frozen in lines,
             )
@@ -66,6 +66,3 @@ class Freezer:
             # the cgroup goes with the container
             with suppress(OSError):
                 self.switch.write_text(self.thaw, encoding="ascii")
-
-    def _told(self) -> list[str]:
-        return self.told_in.read_text(encoding="ascii").splitlines()

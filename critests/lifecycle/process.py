@@ -1,7 +1,8 @@
 """What the kernel says of a process: what requirements speak of in /proc/<pid>/status, and stat."""
 
 import os
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _IN_ORDER = (
@@ -83,6 +84,28 @@ def stat_of(pid: int) -> list[str]:
     except (FileNotFoundError, ProcessLookupError):
         return []
     return text.rpartition(")")[2].split()
+
+
+@dataclass(frozen=True)
+class ProcessTree:
+    """A container's first process with a child and with another one in a session of its own, to be found in
+    the process table of this machine.
+
+    Attributes:
+        mark: what all three have in their command lines, and nothing else on the machine.
+    """
+
+    mark: str = field(default_factory=lambda: "mark-" + secrets.token_hex(8))
+
+    @property
+    def script(self) -> str:
+        """What the first process runs; it prints `ready` once the others are there, and ends at SIGTERM."""
+        child = f"sh -c 'sleep 1000; : {self.mark}'"
+        return f"setsid {child} & {child} & trap 'exit 0' TERM; echo ready; wait"
+
+    def alive(self) -> dict[int, str]:
+        """Return the command lines of those that live, by process id."""
+        return host_processes(self.mark)
 
 
 def host_processes(mark: str) -> dict[int, str]:

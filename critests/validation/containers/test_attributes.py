@@ -1,4 +1,4 @@
-"""CTA: what is told about a container."""
+"""CTA: what status, list and statistics report of a container."""
 
 import json
 import secrets
@@ -11,6 +11,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
@@ -21,15 +22,10 @@ LABELS = {"plain": "value", "empty": "", "app.example.com/part-of": "a.b-c_d"}
 ANNOTATIONS = {"plain": "value", "example.com/json": '{"a": [1, "ä"]}', "empty": "", "lines": "one\ntwo"}
 
 
-def listed(runtime: Runtime, container: Container) -> cri.Container:
+def listed(container: Container) -> cri.Container:
     """Return the entry of a container in the list of all."""
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest())
-    return next(item for item in answer.containers if item.id == container.id)
-
-
-def status_of(runtime: Runtime, container: Container) -> cri.ContainerStatus:
-    """Return what ContainerStatus says."""
-    return runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
+    [entry] = container.entries()
+    return entry
 
 
 @requirement("CTA-01")
@@ -46,47 +42,47 @@ def test_status_names_the_container_as_it_was_requested(runtime: Runtime, contai
     assert answer.status.metadata == container.config.metadata
 
 
-ATTRIBUTES: dict[str, Callable[[Runtime, Container], Any]] = {
-    "ContainerStatus": status_of,
+ATTRIBUTES: dict[str, Callable[[Container], Any]] = {
+    "ContainerStatus": Container.status,
     "ListContainers": listed,
-    "ContainerStats": lambda runtime, container: (
-        runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats.attributes
+    "ContainerStats": lambda container: (
+        container.connection.runtime.ContainerStats(
+            cri.ContainerStatsRequest(container_id=container.id)
+        ).stats.attributes
     ),
 }
 
 
 @requirement("CTA-02")
 @pytest.mark.parametrize("rpc", ATTRIBUTES)
-def test_labels_and_annotations_come_back_unchanged(
-    runtime: Runtime, containers: Containers, rpc: str
-) -> None:
+def test_labels_and_annotations_come_back_unchanged(containers: Containers, rpc: str) -> None:
     """Labels and annotations of a container MUST come back as they were requested, without any being added.
 
     Source: ContainerConfig.labels and annotations, ContainerStatus, Container, ContainerAttributes.
     """
     container = containers.running(labels=LABELS, annotations=ANNOTATIONS)
 
-    told = ATTRIBUTES[rpc](runtime, container)
+    reported = ATTRIBUTES[rpc](container)
 
-    assert dict(told.labels) == dict(container.config.labels)
-    assert dict(told.annotations) == ANNOTATIONS
+    assert dict(reported.labels) == dict(container.config.labels)
+    assert dict(reported.annotations) == ANNOTATIONS
 
 
 @requirement("CTA-03")
-def test_label_keys_keep_their_prefix(runtime: Runtime, containers: Containers) -> None:
+def test_label_keys_keep_their_prefix(containers: Containers) -> None:
     """A label whose key has a DNS prefix and a slash MUST keep its key.
 
     Source: ContainerConfig.labels.
     """
     container = containers.created(labels={"deep.sub.example.com/Name_with.all-three": "kept"})
 
-    status = status_of(runtime, container)
+    status = container.status()
 
     assert status.labels.get("deep.sub.example.com/Name_with.all-three") == "kept"
 
 
 @requirement("CTA-04")
-def test_creation_times_follow_the_order_of_creation(runtime: Runtime, containers: Containers) -> None:
+def test_creation_times_follow_the_order_of_creation(containers: Containers) -> None:
     """The creation time MUST be in nanoseconds, the same in list and status, and later for a container that
     was made later.
 
@@ -94,127 +90,111 @@ def test_creation_times_follow_the_order_of_creation(runtime: Runtime, container
     """
     in_order = [containers.created(), containers.created(), containers.created()]
 
-    told = [status_of(runtime, container).created_at for container in in_order]
+    reported = [container.status().created_at for container in in_order]
 
-    assert told == [listed(runtime, container).created_at for container in in_order]
-    assert told == sorted(set(told))
+    assert reported == [listed(container).created_at for container in in_order]
+    assert reported == sorted(set(reported))
     # nanoseconds since 1970, and neither micro- nor milliseconds, have this many digits from 2001 to 2286
-    assert {len(str(time)) for time in told} == {19}
+    assert {len(str(time)) for time in reported} == {19}
 
 
 @requirement("CTA-05")
 def test_status_names_the_image_that_was_requested(
-    runtime: Runtime, container: Container, image: ImageName
+    container: Container, image: ImageName, images: Images
 ) -> None:
     """The image in ContainerStatus MUST be the reference that was requested or another name or id of the same
     image.
 
     Source: ContainerStatus.image.
     """
-    wanted = runtime.images.ImageStatus(
-        cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))
-    ).image.id
+    wanted = images.id_of(image.reference)
 
-    named = status_of(runtime, container).image.image
+    named = container.status().image.image
 
     assert named
-    assert (
-        runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=named))).image.id
-        == wanted
-    )
+    assert images.id_of(named) == wanted
 
 
 @requirement("CTA-06/if-set")
-def test_user_specified_image_is_not_another_one(
-    runtime: Runtime, container: Container, image: ImageName
-) -> None:
-    """What list and status tell as the image that the user specified MUST be empty or what was given.
+def test_user_specified_image_is_not_another_one(container: Container, image: ImageName) -> None:
+    """What list and status report as the image that the user specified MUST be empty or what was given.
 
     Source: ImageSpec.user_specified_image.
     """
-    told = [
-        status_of(runtime, container).image.user_specified_image,
-        listed(runtime, container).image.user_specified_image,
+    reported = [
+        container.status().image.user_specified_image,
+        listed(container).image.user_specified_image,
     ]
 
-    assert set(told) <= {"", image.written}
+    assert set(reported) <= {"", image.written}
 
 
 @requirement("CTA-06/form")
 def test_whether_the_user_specified_image_is_told(
-    runtime: Runtime, container: Container, image: ImageName, observe: Callable[[str], None]
+    container: Container, image: ImageName, observe: Callable[[str], None]
 ) -> None:
     """The image that the user specified MAY be left out of list and status.
 
     Source: ImageSpec.user_specified_image; the CRI does not say.
     """
-    in_status, in_list = status_of(runtime, container).image, listed(runtime, container).image
+    in_status, in_list = container.status().image, listed(container).image
 
-    told = {"status": in_status.user_specified_image, "list": in_list.user_specified_image}
-    observe("; ".join(f"{where}: {'told' if value else 'empty'}" for where, value in told.items()))
-    assert set(told.values()) <= {"", image.written}
+    reported = {"status": in_status.user_specified_image, "list": in_list.user_specified_image}
+    observe("; ".join(f"{where}: {'told' if value else 'empty'}" for where, value in reported.items()))
+    assert set(reported.values()) <= {"", image.written}
 
 
 @requirement("CTA-07")
-def test_image_ref_identifies_the_image(runtime: Runtime, container: Container, image: ImageName) -> None:
+def test_image_ref_identifies_the_image(container: Container, image: ImageName, images: Images) -> None:
     """The image reference in ContainerStatus MUST identify the image by a digest or by its id.
 
     Source: ContainerStatus.image_ref.
     """
-    wanted = runtime.images.ImageStatus(
-        cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))
-    ).image
+    wanted = images.id_of(image.reference)
 
-    told = status_of(runtime, container).image_ref
+    reported = container.status().image_ref
 
-    assert told
-    assert told == wanted.id or "@sha256:" in told or told.startswith("sha256:")
-    assert (
-        runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=told))).image.id
-        == wanted.id
-    )
+    assert reported
+    assert reported == wanted or "@sha256:" in reported or reported.startswith("sha256:")
+    assert images.id_of(reported) == wanted
 
 
 @requirement("CTA-08/image-id")
 @requires(Capability.IMAGE_ID)
-def test_image_id_is_the_id_of_the_image(runtime: Runtime, container: Container, image: ImageName) -> None:
-    """The image id in the status, and in the list if it is told there, MUST be the id by which the image
+def test_image_id_is_the_id_of_the_image(container: Container, image: ImageName, images: Images) -> None:
+    """The image id in the status, and in the list if it is there, MUST be the id by which the image
     service knows the image.
 
     Source: ContainerStatus.image_id, Container.image_id, Image.id.
     """
-    wanted = runtime.images.ImageStatus(
-        cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))
-    ).image.id
+    wanted = images.id_of(image.reference)
 
-    assert status_of(runtime, container).image_id == wanted
-    assert listed(runtime, container).image_id in {"", wanted}
+    assert container.status().image_id == wanted
+    assert listed(container).image_id in {"", wanted}
 
 
 @requirement("CTA-08/pull-ref")
 @requires(Capability.IMAGE_ID)
-def test_image_id_is_what_the_pull_returned(runtime: Runtime, container: Container, image: ImageName) -> None:
+def test_image_id_is_what_the_pull_returned(container: Container, image: ImageName) -> None:
     """The image id in ContainerStatus MUST be the reference that PullImage returned.
 
     Source: ContainerStatus.image_id, PullImageResponse.image_ref.
     """
-    told = status_of(runtime, container).image_id
+    reported = container.status().image_id
 
-    assert told == image.reference
+    assert reported == image.reference
 
 
 @requirement("CTA-14")
 @pytest.mark.parametrize("code", [0, 1], ids=["success", "failure"])
-def test_status_of_an_ended_container_has_a_reason(
-    runtime: Runtime, containers: Containers, code: int
-) -> None:
+def test_status_of_an_ended_container_has_a_reason(containers: Containers, code: int) -> None:
     """ContainerStatus of a container that has ended SHOULD have a reason.
 
     Source: ContainerStatus.reason.
     """
     container = containers.exited(script=f"exit {code}")
 
-    assert status_of(runtime, container).reason
+    assert container.status().reason
 
 
 @requirement("CTA-15")
@@ -231,12 +211,12 @@ def test_verbose_status_tells_pid_and_process_settings(
         cri.ContainerStatusRequest(container_id=running_container.id, verbose=True)
     )
 
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for value in answer.info.values():
         if value.startswith("{"):
-            told |= json.loads(value)
-    assert told.get("pid", 0) > 0
-    assert "process" in told.get("runtimeSpec", {})
+            reported |= json.loads(value)
+    assert reported.get("pid", 0) > 0
+    assert "process" in reported.get("runtimeSpec", {})
 
 
 @requirement("CTA-15")
@@ -276,14 +256,14 @@ def test_status_of_an_unknown_container_says_not_found(runtime: Runtime) -> None
     [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED],
     ids=["created", "running", "ended"],
 )
-def test_list_and_status_agree(runtime: Runtime, containers: Containers, state: "cri.ContainerState") -> None:
+def test_list_and_status_agree(containers: Containers, state: "cri.ContainerState") -> None:
     """ListContainers MUST tell of a container what ContainerStatus tells.
 
     Source: Container, ContainerStatus.
     """
     container = containers.in_state(state, labels=LABELS, annotations=ANNOTATIONS)
 
-    entry, status = listed(runtime, container), status_of(runtime, container)
+    entry, status = listed(container), container.status()
 
     assert entry.pod_sandbox_id == container.sandbox.id
     assert (entry.id, entry.metadata, entry.state) == (status.id, status.metadata, status.state)
@@ -293,13 +273,13 @@ def test_list_and_status_agree(runtime: Runtime, containers: Containers, state: 
 
 @requirement("CTA-23/image-form")
 def test_form_of_the_image_in_list_and_status(
-    runtime: Runtime, container: Container, observe: Callable[[str], None]
+    container: Container, images: Images, observe: Callable[[str], None]
 ) -> None:
     """ListContainers and ContainerStatus MAY name the image of a container in different forms.
 
     Source: Container.image and image_ref, ContainerStatus.image and image_ref.
     """
-    entry, status = listed(runtime, container), status_of(runtime, container)
+    entry, status = listed(container), container.status()
 
     forms = {
         "image": (entry.image.image, status.image.image),
@@ -312,8 +292,5 @@ def test_form_of_the_image_in_list_and_status(
         )
     )
     for one, other in forms.values():
-        names = [
-            runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=name))).image.id
-            for name in (one, other)
-        ]
+        names = [images.id_of(name) for name in (one, other)]
         assert names[0] == names[1] != ""

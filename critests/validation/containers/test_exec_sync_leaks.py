@@ -8,20 +8,10 @@ import psutil
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import WAITING, shell
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.lifecycle.containers import Container
 from critests.run.marks import disruptive, requirement, slow
 from critests.run.outcomes import blocked
-
-BATCHES, BATCH = 10, 10
-WARM_UP_BATCHES = 2
-"""What the daemon opens and keeps once, it has by then."""
-SETTLE_SECONDS = 5.0
-MOST_LEFT = BATCHES * BATCH // 5
-"""A leak leaves one of something for every command; a fifth of that is more than what comes and goes by
-itself.
-"""
 
 Remains = Callable[[], dict[str, int]]
 
@@ -35,14 +25,18 @@ def token() -> str:
 @pytest.fixture
 def container(own_runtime: OwnRuntime, token: str) -> Container:
     """A container of the runtime of the test's own."""
-    return own_runtime.container(own_runtime.sandbox(), command=[*shell(WAITING), token])
+    return own_runtime.container(first=f": {token}")
 
 
 @pytest.fixture
 def remains(own_runtime: OwnRuntime, container: Container, token: str) -> Remains:
     """Count what the daemon and the process beside the container hold now."""
     first = next(
-        (process for process in psutil.process_iter(["cmdline"]) if token in (process.info["cmdline"] or ())),
+        (
+            process
+            for process in psutil.process_iter(["cmdline"])
+            if token in " ".join(process.info["cmdline"] or ())
+        ),
         None,
     )
     beside = first.parent() if first and container.id else None
@@ -63,11 +57,11 @@ def remains(own_runtime: OwnRuntime, container: Container, token: str) -> Remain
 
 
 def run_commands(own_runtime: OwnRuntime, container: Container, batches: int) -> None:
-    """Run commands, some at a time; all must succeed."""
+    """Run commands, ten at a time; all must succeed."""
     request = cri.ExecSyncRequest(container_id=container.id, cmd=["true"], timeout=10)
     for _ in range(batches):
-        calls = [own_runtime.stub.ExecSync.future(request) for _ in range(BATCH)]
-        assert [call.result().exit_code for call in calls] == [0] * BATCH
+        calls = [own_runtime.stub.ExecSync.future(request) for _ in range(10)]
+        assert [call.result().exit_code for call in calls] == [0] * 10
 
 
 @requirement("EXS-21")
@@ -80,16 +74,13 @@ def test_many_commands_leave_nothing_behind(
 
     Source: ExecSync; not stated by the CRI, probes run commands for as long as a pod lives.
     """
-    run_commands(own_runtime, container, WARM_UP_BATCHES)
+    run_commands(own_runtime, container, 2)  # what the daemon opens once and keeps, it has by then
     before = remains()
 
-    run_commands(own_runtime, container, BATCHES)
+    run_commands(own_runtime, container, 10)
 
+    # a leak leaves one of something for every command; a fifth of that is more than what comes and goes
     def left() -> dict[str, int]:
-        return {
-            what: more for what, number in remains().items() if (more := number - before[what]) > MOST_LEFT
-        }
+        return {what: more for what, number in remains().items() if (more := number - before[what]) > 20}
 
-    own_runtime.eventually(
-        f"what {BATCHES * BATCH} commands leave behind to go", left, SETTLE_SECONDS, lambda more: not more
-    )
+    own_runtime.eventually("what 100 commands leave behind to go", left, 5, lambda more: not more)

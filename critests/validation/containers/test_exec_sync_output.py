@@ -18,23 +18,8 @@ from critests.run.marks import disruptive, requirement, slow
 
 Observe = Callable[[str], None]
 
-MIB = 1 << 20
-CAP_BYTES = 16 * MIB
-MUCH_BYTES = 20 * MIB
-WIDE_LIMIT_BYTES = 64 * MIB
-MARGIN_SECONDS = 3.0
-LEFT_SECONDS = 6
-"""How long a child lives that a command leaves behind: longer than the time-out and the margin."""
-PARALLEL = 16
-"""More than probes and hooks need at once."""
-MANY = 50
-"""As many have been seen to stall a pod for good, its removal included, so they get a runtime of their
-own.
-"""
-MANY_SECONDS = 15.0
-"""How long they may take together; on a busy machine with two cores it was four seconds."""
 LINE = b"0123456789abcdef\n"
-"""Of seventeen bytes, so that a block that is missing shows."""
+"""Of seventeen bytes, so that a missing block, whose size is a power of two, shows."""
 EVERY_BYTE = bytes(range(256))
 AS_OCTAL = "".join(f"\\{byte:03o}" for byte in EVERY_BYTE)
 OUTPUTS = {
@@ -53,15 +38,10 @@ def wide(runtime: Runtime) -> Iterator[Connection]:
         tls=tls_files(runtime.context.settings),
         recorder=ordinary.recorder,
         hangs=ordinary.hangs,
-        receive_limit_bytes=WIDE_LIMIT_BYTES,
+        receive_limit_bytes=64 << 20,
     )
     yield opened
     opened.close()
-
-
-def script(container: Container, text: str, timeout: int = 20) -> cri.ExecSyncRequest:
-    """Return the request to run a script of the shell; `timeout` in seconds."""
-    return cri.ExecSyncRequest(container_id=container.id, cmd=["/bin/sh", "-c", text], timeout=timeout)
 
 
 def saying(number: int) -> str:
@@ -87,7 +67,7 @@ def much(size: int) -> bytes:
 def answered(
     stub: Callable[..., cri.ExecSyncResponse], request: cri.ExecSyncRequest
 ) -> cri.ExecSyncResponse | None:
-    """Return the answer; None where the call failed because there was too much to say."""
+    """Return the answer; None where the call failed because the answer was too large."""
     try:
         return stub(request)
     except grpc.RpcError as error:
@@ -105,7 +85,7 @@ def test_exec_sync_returns_the_exact_bytes(runtime: Runtime, running_container: 
     """
     text, printed = OUTPUTS[kind]
 
-    answer = runtime.stub.ExecSync(script(running_container, text))
+    answer = runtime.stub.ExecSync(running_container.script_request(text))
 
     assert answer.stdout == printed
     assert answer.stderr == b""
@@ -119,7 +99,7 @@ def test_exec_sync_keeps_stdout_and_stderr_apart(runtime: Runtime, running_conta
     Source: ExecSyncResponse.stdout and stderr.
     """
     answer = runtime.stub.ExecSync(
-        script(running_container, "echo to output; echo to error >&2; echo more output")
+        running_container.script_request("echo to output; echo to error >&2; echo more output")
     )
 
     assert answer.stdout == b"to output\nmore output\n"
@@ -132,10 +112,10 @@ def test_exec_sync_returns_large_output_whole(runtime: Runtime, running_containe
 
     Source: ExecSyncResponse.stdout, which the CRI lets a runtime cut at 16 MiB.
     """
-    answer = runtime.stub.ExecSync(script(running_container, printing(8 * MIB)))
+    answer = runtime.stub.ExecSync(running_container.script_request(printing(8 << 20)))
 
-    assert len(answer.stdout) == 8 * MIB
-    assert answer.stdout == much(8 * MIB)
+    assert len(answer.stdout) == 8 << 20
+    assert answer.stdout == much(8 << 20)
 
 
 @requirement("EXS-10/ends")
@@ -147,13 +127,13 @@ def test_exec_sync_ends_with_a_child_in_the_background(
 
     Source: ExecSync. The container and the runtime go on.
     """
-    call = runtime.timed(runtime.stub.ExecSync, script(running_container, "sleep 1 & echo begun", timeout=0))
+    call = runtime.timed(
+        runtime.stub.ExecSync, running_container.script_request("sleep 1 & echo begun", timeout=0)
+    )
 
     assert call.response.stdout == b"begun\n"
     assert call.response.exit_code == 0
-    assert call.seconds < 1 + MARGIN_SECONDS * runtime.scale, (
-        f"ended after {call.seconds:.1f} s, the child after 1 s"
-    )
+    assert call.seconds < 1 + 3 * runtime.scale, f"ended after {call.seconds:.1f} s, the child after 1 s"
     assert running_container.output("echo", "alive") == "alive"
 
 
@@ -166,16 +146,15 @@ def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(
 
     Source: ExecSyncRequest.timeout.
     """
+    # the child lives longer than the time-out and the margin below together
     begin = time.perf_counter()
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         runtime.stub.ExecSync(
-            script(running_container, f"sleep {LEFT_SECONDS * runtime.scale:g} & echo begun", timeout=1)
+            running_container.script_request(f"sleep {6 * runtime.scale:g} & echo begun", timeout=1)
         )
     seconds = time.perf_counter() - begin
 
-    assert seconds < 1 + MARGIN_SECONDS * runtime.scale, (
-        f"ended after {seconds:.1f} s, with a time-out of 1 s"
-    )
+    assert seconds < 1 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a time-out of 1 s"
     assert running_container.output("echo", "alive") == "alive"
 
 
@@ -187,7 +166,7 @@ def test_output_of_a_child_in_the_background(
 
     Source: ExecSyncResponse.stdout; the CRI does not say.
     """
-    answer = runtime.stub.ExecSync(script(running_container, "(sleep 0.3; echo late) & echo early"))
+    answer = runtime.stub.ExecSync(running_container.script_request("(sleep 0.3; echo late) & echo early"))
 
     assert answer.stdout in {b"early\n", b"early\nlate\n"}
     observe("is included" if b"late" in answer.stdout else "is left out")
@@ -202,15 +181,15 @@ def test_exec_sync_survives_too_much_output(
 
     Source: ExecSyncResponse.stdout.
     """
-    answer = answered(wide.runtime.ExecSync, script(running_container, printing(MUCH_BYTES), timeout=40))
+    answer = answered(wide.runtime.ExecSync, running_container.script_request(printing(20 << 20), timeout=40))
 
     if answer is not None:
-        assert much(MUCH_BYTES).startswith(answer.stdout), (
+        assert much(20 << 20).startswith(answer.stdout), (
             "what was returned is not the beginning of the output"
         )
         assert answer.stdout
         assert answer.exit_code == 7
-    assert runtime.stub.ExecSync(script(running_container, "echo alive")).stdout == b"alive\n"
+    assert runtime.stub.ExecSync(running_container.script_request("echo alive")).stdout == b"alive\n"
 
 
 @requirement("EXS-12/cap")
@@ -219,9 +198,9 @@ def test_exec_sync_cuts_stdout_at_16_mib(wide: Connection, running_container: Co
 
     Source: ExecSyncResponse.stdout.
     """
-    answer = answered(wide.runtime.ExecSync, script(running_container, printing(MUCH_BYTES), timeout=40))
+    answer = answered(wide.runtime.ExecSync, running_container.script_request(printing(20 << 20), timeout=40))
 
-    assert len(answer.stdout if answer else b"") <= CAP_BYTES
+    assert len(answer.stdout if answer else b"") <= 16 << 20
 
 
 @requirement("EXS-13")
@@ -231,10 +210,10 @@ def test_exec_sync_cuts_stderr_at_16_mib(wide: Connection, running_container: Co
     Source: ExecSyncResponse.stderr.
     """
     answer = answered(
-        wide.runtime.ExecSync, script(running_container, printing(MUCH_BYTES, descriptor=2), timeout=40)
+        wide.runtime.ExecSync, running_container.script_request(printing(20 << 20, descriptor=2), timeout=40)
     )
 
-    assert len(answer.stderr if answer else b"") <= CAP_BYTES
+    assert len(answer.stderr if answer else b"") <= 16 << 20
 
 
 @requirement("EXS-14")
@@ -245,13 +224,13 @@ def test_an_answer_that_is_too_large_costs_only_its_call(
 
     Source: the kubelet's limit of 16 MiB for one message.
     """
-    both = f"({printing(CAP_BYTES)}); {printing(CAP_BYTES, descriptor=2)}"
+    both = f"({printing(16 << 20)}); {printing(16 << 20, descriptor=2)}"
 
-    answer = answered(runtime.stub.ExecSync, script(running_container, both, timeout=40))
+    answer = answered(runtime.stub.ExecSync, running_container.script_request(both, timeout=40))
 
     if answer is not None:
         assert answer.exit_code == 7
-    assert runtime.stub.ExecSync(script(running_container, "echo alive")).stdout == b"alive\n"
+    assert runtime.stub.ExecSync(running_container.script_request("echo alive")).stdout == b"alive\n"
 
 
 @requirement("EXS-19")
@@ -264,7 +243,7 @@ def test_exec_sync_in_a_container_with_a_terminal_has_none(runtime: Runtime, con
     container = containers.running(tty=True)
 
     answer = runtime.stub.ExecSync(
-        script(container, "test -t 1 && echo terminal; printf 'one\\ntwo\\n'; echo error >&2")
+        container.script_request("test -t 1 && echo terminal; printf 'one\\ntwo\\n'; echo error >&2")
     )
 
     assert answer.stdout == b"one\ntwo\n"
@@ -278,12 +257,14 @@ def test_commands_at_the_same_time_are_not_mixed_up(runtime: Runtime, running_co
 
     Source: ExecSync.
     """
-    calls = [runtime.stub.ExecSync.future(script(running_container, saying(n))) for n in range(PARALLEL)]
+    calls = [
+        runtime.stub.ExecSync.future(running_container.script_request(saying(n))) for n in range(16)
+    ]  # more than probes need
 
     answers = [call.result() for call in calls]
 
     assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [
-        said(n) for n in range(PARALLEL)
+        said(n) for n in range(16)
     ]
 
 
@@ -296,16 +277,19 @@ def test_fifty_commands_at_the_same_time_all_succeed(own_runtime: OwnRuntime) ->
 
     Source: ExecSync.
     """
+    # a runtime of its own: as many have been seen to stall a pod for good, its removal included
     container = own_runtime.container()
-    seconds = MANY_SECONDS * own_runtime.scale
+    # together; on a busy machine with two cores it was four seconds
+    seconds = 15 * own_runtime.scale
 
     calls = [
-        own_runtime.stub.ExecSync.future(script(container, saying(n)), timeout=seconds) for n in range(MANY)
+        own_runtime.stub.ExecSync.future(container.script_request(saying(n)), timeout=seconds)
+        for n in range(50)
     ]
 
     codes = Counter(call.code().name for call in calls)
-    assert codes == {"OK": MANY}
+    assert codes == {"OK": 50}
     answers = [call.result() for call in calls]
     assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [
-        said(n) for n in range(MANY)
+        said(n) for n in range(50)
     ]

@@ -4,7 +4,6 @@ either will do.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import grpc
 import pytest
@@ -15,16 +14,12 @@ from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
-from critests.run.made_objects import MadeObjects
 from critests.run.marks import requirement
-
-ABSENT = ["/bin/critests-no-such-program"]
-NOT_EXECUTABLE = ["/etc/passwd"]
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """What became of an attempt to run a container.
+class Tried:
+    """A container that somebody tried to make and to start.
 
     Attributes:
         failed: the RPC that failed; empty if none did.
@@ -35,43 +30,33 @@ class Attempt:
     container: Container | None
 
 
-Try = Callable[[cri.ContainerConfig], Attempt]
-
-
-def listed(runtime: Runtime, container: Container) -> list[cri.Container]:
-    """Return the entry of a container in the list of containers; empty where a runtime has taken away what
-    could not start.
-    """
-    wanted = cri.ContainerFilter(id=container.id)
-    return list(runtime.stub.ListContainers(cri.ListContainersRequest(filter=wanted)).containers)
+Attempt = Callable[[cri.ContainerConfig], Tried]
 
 
 @pytest.fixture
-def attempt(runtime: Runtime, sandbox: Sandbox, made: MadeObjects, containers: Containers) -> Try:
+def attempt(runtime: Runtime, containers: Containers) -> Attempt:
     """Create and start a container, and say which of the two failed."""
 
-    def run(config: cri.ContainerConfig) -> Attempt:
+    def run(config: cri.ContainerConfig) -> Tried:
         try:
             container_id = runtime.stub.CreateContainer(containers.creation(config)).container_id
         except grpc.RpcError as error:
             refused_with(error)
-            return Attempt("CreateContainer", None)
-        container = Container(runtime.connection, container_id, sandbox, config)
-        sandbox.container_ids.append(container_id)
-        made.containers.append(container)
+            return Tried("CreateContainer", None)
+        container = containers.adopt(container_id, config)
         try:
-            runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container_id))
+            container.start()
         except grpc.RpcError as error:
             refused_with(error)
-            return Attempt("StartContainer", container)
-        return Attempt("", container)
+            return Tried("StartContainer", container)
+        return Tried("", container)
 
     return run
 
 
 @requirement("CTR-14")
 def test_a_file_that_is_no_program_never_seems_to_run(
-    runtime: Runtime, attempt: Try, containers: Containers, registry: Registry
+    runtime: Runtime, attempt: Attempt, containers: Containers, registry: Registry
 ) -> None:
     """A container whose file the kernel cannot execute MUST NOT stay created or running: a call fails or it
     ends as failed.
@@ -80,46 +65,47 @@ def test_a_file_that_is_no_program_never_seems_to_run(
     """
     broken = registry.mint(
         changes={"files": [{"path": "bin/broken", "content": "no program\n", "mode": 0o755}]}
-    )
+    )  # neither ELF nor `#!`: execve(2) fails with ENOEXEC
 
     tried = attempt(containers.config(image=registry.pull(broken), command=["/bin/broken"]))
 
     if tried.container is not None:
         found = runtime.eventually(
             "the container to have ended, or to be gone",
-            partial(listed, runtime, tried.container),
+            tried.container.entries,
             holds=lambda items: all(item.state == cri.CONTAINER_EXITED for item in items),
         )
         assert (found == [] and tried.failed) or tried.container.status().exit_code != 0
 
 
 @requirement("CTR-15/error")
-def test_a_program_that_does_not_exist_is_an_error(attempt: Try, containers: Containers) -> None:
+def test_a_program_that_does_not_exist_is_an_error(attempt: Attempt, containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail where the command does not exist in the container.
 
     Source: ContainerConfig.command.
     """
-    tried = attempt(containers.config(command=ABSENT))
+    tried = attempt(containers.config(command=["/bin/critests-no-such-program"]))
 
     assert tried.failed in {"CreateContainer", "StartContainer"}
 
 
 @requirement("CTR-15/form")
 def test_form_of_a_failed_start(
-    runtime: Runtime, attempt: Try, containers: Containers, observe: Callable[[str], None]
+    attempt: Attempt, containers: Containers, observe: Callable[[str], None]
 ) -> None:
     """A command that does not exist MAY fail in CreateContainer or in StartContainer; the state that is left
     is recorded.
 
     Source: ContainerStatus; the CRI does not say which of the two calls looks for the file.
     """
-    tried = attempt(containers.config(command=ABSENT))
+    tried = attempt(containers.config(command=["/bin/critests-no-such-program"]))
 
     if tried.container is None:
         observe("CreateContainer fails")
         return
     assert tried.failed == "StartContainer"
-    if not listed(runtime, tried.container):
+    # some runtimes take away what could not start
+    if not tried.container.entries():
         observe("StartContainer fails; the container is gone")
         return
     status = tried.container.status()
@@ -131,25 +117,25 @@ def test_form_of_a_failed_start(
 
 
 @requirement("CTR-16")
-def test_a_file_without_permission_to_execute_is_an_error(attempt: Try, containers: Containers) -> None:
+def test_a_file_without_permission_to_execute_is_an_error(attempt: Attempt, containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail where the command is a file without permission to execute.
 
     Source: ContainerConfig.command.
     """
-    tried = attempt(containers.config(command=NOT_EXECUTABLE))
+    tried = attempt(containers.config(command=["/etc/passwd"]))
 
     assert tried.failed in {"CreateContainer", "StartContainer"}
 
 
 @requirement("CTR-17")
 def test_a_container_that_could_not_start_can_be_replaced(
-    runtime: Runtime, attempt: Try, containers: Containers, sandbox: Sandbox
+    runtime: Runtime, attempt: Attempt, containers: Containers, sandbox: Sandbox
 ) -> None:
     """A container that could not be started MUST be removable, and another one in its place MUST run.
 
     Source: RemoveContainer.
     """
-    config = containers.config(command=ABSENT)
+    config = containers.config(command=["/bin/critests-no-such-program"])
     tried = attempt(config)
 
     if tried.container is not None:

@@ -16,7 +16,6 @@ from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement
 
 STATES = [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED]
-NAMES = ["created", "running", "ended"]
 
 
 def ids(answer: cri.ListContainersResponse) -> list[str]:
@@ -54,7 +53,7 @@ def test_list_filters_by_id(runtime: Runtime, container: Container, containers: 
 
 
 @requirement("CTA-18")
-@pytest.mark.parametrize("state", STATES, ids=NAMES)
+@pytest.mark.parametrize("state", STATES, ids=["created", "running", "ended"])
 def test_list_filters_containers_by_state(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:

@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import WAITING, Containers
+from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.lifecycle.containers import Container
@@ -25,7 +25,7 @@ REFERENCES: dict[str, Callable[[ImageName, cri.Image], str]] = {
 
 
 def of_the_name(runtime: Runtime, sandbox: Sandbox, name: str) -> list[cri.Container]:
-    """Return the containers of a name that are listed in a sandbox."""
+    """Return the entries in the list of a sandbox's containers that bear a name."""
     answer = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))
     )
@@ -58,7 +58,7 @@ def test_nothing_of_a_container_runs_before_it_is_started(containers: Containers
     that there was time enough.
     """
     waiting = containers.created(script="echo began")
-    containers.running(script=f"echo began; {WAITING}", wait_for_log="began")
+    containers.running(first="echo began", wait_for_log="began")
 
     assert waiting.log_lines() == []
     assert waiting.state() == cri.CONTAINER_CREATED
@@ -109,11 +109,9 @@ def test_every_name_of_an_image_leads_to_the_same_image(
     Source: ContainerConfig.image, PullImageResponse.image_ref, Image.
     """
     name = images.pull("process")
-    image = runtime.images.ImageStatus(
-        cri.ImageStatusRequest(image=cri.ImageSpec(image=name.reference))
-    ).image
+    image = images.look_up(name.reference) or blocked("ImageStatus does not know what was pulled")
     config = containers.config(image=name, script="echo $FROM_IMAGE")
-    config.image.image = REFERENCES[form](name, image) or blocked(f"ImageStatus tells no {form}")
+    config.image.image = REFERENCES[form](name, image) or blocked(f"ImageStatus has no {form}")
 
     answer = runtime.stub.CreateContainer(containers.creation(config))
 
@@ -258,10 +256,9 @@ def test_a_create_that_the_client_gave_up_can_be_tried_again(
     and tries again.
     """
     config = containers.config()
-    request = cri.CreateContainerRequest(
-        pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
-    )
+    request = containers.creation(config)
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+        # 15 ms: the request has arrived, and the snapshot is not made yet
         containers.adopt(runtime.stub.CreateContainer(request, timeout=0.015).container_id, config)
 
     def tried_again() -> str:
@@ -299,7 +296,8 @@ def test_start_of_a_running_container_changes_nothing(runtime: Runtime, containe
     Source: StartContainer; not stated by the CRI, a second start would otherwise be a second process or a
     lost one.
     """
-    container = containers.running(script=f"echo began; {WAITING}", wait_for_log="began")
+    container = containers.running(first="echo began", wait_for_log="began")
+    # field 22 of stat: when the process began, in ticks since the machine was booted
     before, born = container.status(), container.output("cut", "-d ", "-f22", "/proc/1/stat")
 
     with may_be_refused():

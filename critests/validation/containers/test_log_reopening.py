@@ -12,38 +12,24 @@ from critests.fixtures.runtime import Runtime, refused_with
 from critests.lifecycle import container_log
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement
 
-DRAIN_SECONDS = 10.0
 EARLIER = b"2026-01-02T03:04:05.123456789Z stdout F earlier\n"
-NOBODY = "critests-an-id-that-nobody-has"
-COUNTING = "i=0; while :; do i=$((i + 1)); echo $i; sleep 0.01; done"
-BURSTS, BURST = 20, 1000
-COUNTING_FAST = (
-    f"i=0; while [ $i -lt {BURSTS} ]; do seq $((i * {BURST} + 1)) $((i * {BURST} + {BURST})); i=$((i + 1));"
-    " sleep 0.02; done"
-)
-ON_BOTH_STREAMS = "while :; do echo output; echo error >&2; sleep 0.02; done"
 STREAMS = {"two streams": {"stdout", "stderr"}, "terminal": {"stdout"}}
-SLOW_TO_STOP = "trap 'echo stopping' TERM; while :; do echo line; sleep 0.05; done"
-GRACE_SECONDS = 30
-SOON_SECONDS = 5.0
 
 
 @pytest.fixture
 def counting(containers: Containers) -> Container:
     """A container that prints the numbers from 1, one every hundredth of a second; some stand in its log."""
-    return containers.running(script=COUNTING, wait_for_log="5")
+    return containers.running(
+        script="i=0; while :; do i=$((i + 1)); echo $i; sleep 0.01; done", wait_for_log="5"
+    )
 
 
 def moved(container: Container, number: int = 1) -> Path:
     """Move a container's log aside, as rotation does, and return where it is now."""
     return container.log_path.rename(f"{container.log_path}.{number}")
-
-
-def reopening(container: Container) -> cri.ReopenContainerLogRequest:
-    """Return the request to reopen a container's log."""
-    return cri.ReopenContainerLogRequest(container_id=container.id)
 
 
 def numbers(*paths: Path) -> list[int]:
@@ -67,7 +53,7 @@ def test_an_earlier_log_is_appended_to(sandbox: Sandbox, containers: Containers)
 
     container = containers.exited(script="echo said", log_path=path)
 
-    container.wait_for_log("said", DRAIN_SECONDS)
+    container.wait_for_log("said")
     assert container.log_path.read_bytes().startswith(EARLIER)
     assert container.log_lines() == ["earlier", "said"]
 
@@ -79,12 +65,12 @@ def test_the_next_attempt_has_a_log_of_its_own(containers: Containers) -> None:
     Source: ContainerMetadata.attempt, ContainerConfig.log_path.
     """
     first = containers.exited(script="echo first attempt")
-    first.wait_for_log("first attempt", DRAIN_SECONDS)
+    first.wait_for_log("first attempt")
     before = first.log_path.read_bytes()
 
     second = containers.exited(script="echo second attempt", name=first.config.metadata.name, attempt=1)
 
-    second.wait_for_log("second attempt", DRAIN_SECONDS)
+    second.wait_for_log("second attempt")
     assert second.log_lines() == ["second attempt"]
     assert first.log_path.read_bytes() == before
 
@@ -98,7 +84,7 @@ def test_reopen_goes_on_in_a_new_file(runtime: Runtime, counting: Container) -> 
     """
     old = moved(counting)
 
-    runtime.stub.ReopenContainerLog(reopening(counting))
+    runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=counting.id))
 
     runtime.eventually("lines in the new file", counting.log_lines, 10, lambda lines: len(lines) > 10)
     counting.kill()
@@ -114,7 +100,7 @@ def test_reopen_makes_a_log_that_was_deleted(runtime: Runtime, counting: Contain
     """
     counting.log_path.unlink()
 
-    runtime.stub.ReopenContainerLog(reopening(counting))
+    runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=counting.id))
 
     runtime.eventually("lines in the new file", counting.log_lines, 10, lambda lines: len(lines) > 10)
     counting.kill()
@@ -129,17 +115,20 @@ def test_reopen_again_and_again_loses_nothing(runtime: Runtime, containers: Cont
 
     Source: ReopenContainerLog; the form of the log's lines lets one be cut in two, also between two files.
     """
-    container = containers.running(script=f"{COUNTING_FAST}; echo 0", wait_for_log="5")
+    # twenty bursts of a thousand numbers each, with pauses so that the log is rotated in between
+    burst = "seq $((i * 1000 + 1)) $((i * 1000 + 1000)); i=$((i + 1))"
+    bursts = f"i=0; while [ $i -lt 20 ]; do {burst}; sleep 0.02; done"
+    container = containers.running(script=f"{bursts}; echo 0", wait_for_log="5")
     files: list[Path] = []
 
     while container.state() == cri.CONTAINER_RUNNING and len(files) < 10:
         files.append(moved(container, len(files) + 1))
-        runtime.stub.ReopenContainerLog(reopening(container))
+        runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))
 
     container.exited()
     container.wait_for_log("0")
     assert len(files) == 10, "the container ended before its log was rotated ten times"
-    assert numbers(*files, container.log_path) == [*range(1, BURSTS * BURST + 1), 0]
+    assert numbers(*files, container.log_path) == [*range(1, 20_001), 0]
 
 
 @requirement("LOG-24")
@@ -156,7 +145,7 @@ def test_reopen_of_a_container_that_does_not_run_does_what_it_says(
     container.log_path.unlink(missing_ok=True)
 
     try:
-        runtime.stub.ReopenContainerLog(reopening(container))
+        runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))
         succeeded = True
     except grpc.RpcError as error:
         refused_with(error)
@@ -171,7 +160,7 @@ def test_reopen_of_an_unknown_container_is_refused(runtime: Runtime) -> None:
 
     Source: ReopenContainerLogRequest.container_id.
     """
-    runtime.refusal(runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NOBODY))
+    runtime.refusal(runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NO_SUCH_ID))
 
 
 @requirement("LOG-25/code")
@@ -181,7 +170,7 @@ def test_reopen_of_an_unknown_container_says_not_found(runtime: Runtime) -> None
     Source: ReopenContainerLogRequest.container_id, the gRPC status codes.
     """
     code = runtime.refusal(
-        runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NOBODY)
+        runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NO_SUCH_ID)
     )
 
     assert code is grpc.StatusCode.NOT_FOUND
@@ -193,18 +182,20 @@ def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, containers: Container
 
     Source: ReopenContainerLog, StopContainerRequest.timeout.
     """
-    container = containers.running(script=SLOW_TO_STOP, wait_for_log="line")
-    stop = runtime.stub.StopContainer.future(
-        cri.StopContainerRequest(container_id=container.id, timeout=GRACE_SECONDS)
+    container = containers.running(
+        script="trap 'echo stopping' TERM; while :; do echo line; sleep 0.05; done", wait_for_log="line"
     )
+    stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=30))
     container.wait_for_log("stopping")
     moved(container)
 
-    call = runtime.timed(runtime.stub.ReopenContainerLog, reopening(container))
+    call = runtime.timed(
+        runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=container.id)
+    )
 
     assert not stop.done()
-    assert call.seconds < SOON_SECONDS * runtime.scale
-    container.wait_for_log("line", SOON_SECONDS)
+    assert call.seconds < 5 * runtime.scale
+    container.wait_for_log("line", 5)
     container.kill()
     stop.result()
 
@@ -217,11 +208,12 @@ def test_reopen_moves_all_streams(runtime: Runtime, containers: Containers, kind
 
     Source: ReopenContainerLog, ContainerConfig.tty.
     """
-    container = containers.running(script=ON_BOTH_STREAMS, tty=kind == "terminal")
+    script = "while :; do echo output; echo error >&2; sleep 0.02; done"
+    container = containers.running(script=script, tty=kind == "terminal")
     runtime.eventually("lines in the log", container.log_lines, 10, lambda lines: len(lines) > 4)
     old = moved(container)
 
-    runtime.stub.ReopenContainerLog(reopening(container))
+    runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))
 
     runtime.eventually("a line in the new file", container.log_lines, 10, bool)
     size = old.stat().st_size

@@ -1,30 +1,20 @@
 """CMD: what the process of a container is started with, and what it finds around it."""
 
-from collections.abc import Callable
-
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol
-from critests.fixtures.containers import WAITING, Containers
+from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 
-Configure = Callable[..., cri.ContainerConfig]
-Adopt = Callable[[str, Sandbox, cri.ContainerConfig], Container]
-
 VIEWS = (FIRST_PROCESS, EXEC)
-SMALLEST_NOFILE, LARGEST_NOFILE = 1024, 1 << 20
-"""POSIX programs count on a thousand; a million is what Linux itself takes for the most that makes sense
-(fs.nr_open).
-"""
-POD_PID = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
 VALUES = {
     "NEWLINE": "one\ntwo\n",
     "EQUALS": "a=b==c",
@@ -55,24 +45,6 @@ def environment(container: Container, seen_from: str = FIRST_PROCESS) -> dict[st
 def attaching(container: Container) -> cri.AttachRequest:
     """Return the request to attach to a container's standard input and output."""
     return cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)
-
-
-def creation(sandbox: Sandbox, config: cri.ContainerConfig) -> cri.CreateContainerRequest:
-    """Return the request for a container, as the kubelet sends it."""
-    return cri.CreateContainerRequest(pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config)
-
-
-@pytest.fixture
-def start(runtime: Runtime, containers: Containers) -> Callable[..., Container]:
-    """Create and start a container with the raw calls, either of which may refuse what the test asks for."""
-
-    def create_and_start(request: cri.CreateContainerRequest, timeout: float | None = None) -> Container:
-        answer = runtime.stub.CreateContainer(request, timeout=timeout)
-        container = containers.adopt(answer.container_id, request.config)
-        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id), timeout=timeout)
-        return container
-
-    return create_and_start
 
 
 @requirement("CMD-01")
@@ -122,11 +94,7 @@ def test_image_says_what_runs_where_the_container_does_not(
 
 @requirement("CMD-04")
 def test_a_container_without_anything_to_run_is_refused(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    images: Images,
-    containers: Containers,
-    start: Callable[..., Container],
+    runtime: Runtime, sandbox: Sandbox, images: Images, containers: Containers
 ) -> None:
     """CreateContainer or StartContainer MUST fail where neither the container nor its image says what to run.
 
@@ -134,7 +102,7 @@ def test_a_container_without_anything_to_run_is_refused(
     """
     config = containers.config(image=images.pull("no-command"), command=[])
 
-    runtime.refusal(start, creation(sandbox, config))
+    runtime.refusal(containers.attempt, config)
 
     listed = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))
@@ -155,38 +123,34 @@ def test_process_begins_in_its_working_directory(images: Images, containers: Con
     """
     image, given, expected = DIRECTORIES[whose]
 
-    container = containers.running(image=images.pull(image), working_dir=given, script=f"pwd; {WAITING}")
+    container = containers.running(image=images.pull(image), working_dir=given, first="pwd")
 
     assert container.wait_for_log(expected) == [expected]
     assert container.output("pwd") == expected
 
 
 @requirement("CMD-06")
-def test_a_working_directory_that_is_not_there_is_made(
-    sandbox: Sandbox, containers: Containers, start: Callable[..., Container]
-) -> None:
+def test_a_working_directory_that_is_not_there_is_made(containers: Containers) -> None:
     """A working_dir that the image does not hold SHOULD be made.
 
     Source: ContainerConfig.working_dir; not stated by the CRI, every runtime does it.
     """
     config = containers.config(working_dir="/not/there/before", script="pwd")
 
-    container = start(creation(sandbox, config))
+    container = containers.attempt(config)
 
     assert container.final_log_lines() == ["/not/there/before"]
 
 
 @requirement("CMD-07")
-def test_a_working_directory_that_is_a_file_is_refused(
-    sandbox: Sandbox, containers: Containers, start: Callable[..., Container]
-) -> None:
+def test_a_working_directory_that_is_a_file_is_refused(runtime: Runtime, containers: Containers) -> None:
     """CreateContainer or StartContainer SHOULD fail where working_dir is a file.
 
     Source: ContainerConfig.working_dir.
     """
     config = containers.config(working_dir="/etc/passwd")
 
-    refusal(start, creation(sandbox, config))
+    runtime.refusal(containers.attempt, config)
 
 
 @requirement("CMD-08/precedence")
@@ -199,9 +163,7 @@ def test_variables_of_the_container_win_over_those_of_the_image(
 
     Source: ContainerConfig.envs; the environment of the OCI image configuration.
     """
-    container = containers.running(
-        image=images.pull("process"), script=WAITING, envs={"FROM_IMAGE": "own", "ADDED": "added"}
-    )
+    container = containers.running(image=images.pull("process"), envs={"FROM_IMAGE": "own", "ADDED": "added"})
 
     found = environment(container, seen_from)
 
@@ -291,7 +253,8 @@ def test_stdin_that_is_open_blocks(containers: Containers) -> None:
 
     Source: ContainerConfig.stdin.
     """
-    container = containers.running(stdin=True, script=f"timeout 1 cat; echo ended with $?; {WAITING}")
+    # 143: `timeout` has ended `cat` with SIGTERM, because nothing came and nothing ended
+    container = containers.running(stdin=True, first="timeout 1 cat; echo ended with $?")
 
     assert "ended with 143" in container.wait_for_log("ended with 143")
 
@@ -316,7 +279,7 @@ def test_stdin_once_ends_with_the_first_session(
 
     Source: ContainerConfig.stdin_once.
     """
-    container = containers.running(stdin=True, stdin_once=True, script=f"cat; echo end of input; {WAITING}")
+    container = containers.running(stdin=True, stdin_once=True, first="cat; echo end of input")
 
     with streams.open(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
         session.write(b"from the session\n")
@@ -331,7 +294,7 @@ def test_stdin_outlives_sessions(runtime: Runtime, containers: Containers, strea
 
     Source: ContainerConfig.stdin_once.
     """
-    container = containers.running(stdin=True, script=f"cat; echo end of input; {WAITING}")
+    container = containers.running(stdin=True, first="cat; echo end of input")
 
     for line in ("first", "second"):
         with streams.open(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
@@ -352,7 +315,7 @@ def test_a_process_with_tty_has_a_terminal(runtime: Runtime, containers: Contain
         "for n in 0 1 2; do test -t $n && echo terminal $n; done; test -c /dev/console && echo console; :"
         " </dev/tty && echo controls"
     )
-    container = containers.running(tty=True, script=f"{looking}; {WAITING}")
+    container = containers.running(tty=True, first=looking)
 
     lines = runtime.eventually(
         "five lines in the log", container.log_lines, holds=lambda seen: len(seen) >= 5
@@ -374,7 +337,7 @@ def test_umask_is_022(containers: Containers, seen_from: str) -> None:
 
     Source: not stated by the CRI; images are made for it.
     """
-    container = containers.running(script=f"umask; {WAITING}")
+    container = containers.running(first="umask")
 
     [seen] = (
         container.wait_for_log("0022")
@@ -394,7 +357,8 @@ def test_limit_of_open_files_makes_sense(running_container: Container) -> None:
     """
     limit = running_container.output("sh", "-c", "ulimit -n")
 
-    assert SMALLEST_NOFILE <= int(limit) <= LARGEST_NOFILE
+    # programs count on a thousand; a million is what Linux itself takes for the most (fs.nr_open)
+    assert 1024 <= int(limit) <= 1 << 20
 
 
 @requirement("CMD-16")
@@ -406,10 +370,10 @@ def test_orphans_of_a_shared_pid_namespace_are_reaped(
 
     Source: NamespaceOption.pid; it is the work of the sandbox's own process.
     """
-    container = containers.running(
-        in_sandbox=sandboxes.ready(namespaces=POD_PID), namespaces=POD_PID, command=["sleep", "3600"]
-    )
+    pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD))
+    container = containers.running(in_sandbox=pod, command=["sleep", "3600"])
 
+    # the shell ends at once, so that its child goes to process 1 of the namespace
     container.output("sh", "-c", "(sleep 0.3 >/dev/null 2>&1 &)")
 
     runtime.eventually(

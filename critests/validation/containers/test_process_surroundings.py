@@ -7,7 +7,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import WAITING, Containers
+from critests.fixtures.containers import Containers
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -30,8 +30,6 @@ LINKS = {
 }
 # what a container finds there
 FILE_SYSTEMS = {"/proc": "proc", "/sys": "sysfs", "/dev/pts": "devpts", "/dev/shm": "tmpfs"}  # noqa: S108 - see above
-CGROUPS = {"cgroup", "cgroup2"}
-CALLERS_OWN = "127.0.0.1 localhost # written by the caller\n"
 
 
 def mounts(container: Container) -> dict[str, tuple[str, set[str]]]:
@@ -97,7 +95,11 @@ def test_sys_and_cgroups_are_read_only(running_container: Container) -> None:
     """
     found = mounts(running_container)
 
-    kept = {place: options for place, (kind, options) in found.items() if place == "/sys" or kind in CGROUPS}
+    kept = {
+        place: options
+        for place, (kind, options) in found.items()
+        if place == "/sys" or kind in {"cgroup", "cgroup2"}
+    }
     assert "/sys" in kept
     assert [place for place, options in kept.items() if "ro" not in options] == []
 
@@ -124,13 +126,13 @@ def test_a_mount_of_the_caller_wins(containers: Containers, host_folder: Path, n
 
     Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts so.
     """
-    (host_folder / name).write_text(CALLERS_OWN)
+    (host_folder / name).write_text("127.0.0.1 localhost # written by the caller\n")
 
     container = containers.running(
-        script=WAITING, mounts=[cri.Mount(container_path=f"/etc/{name}", host_path=str(host_folder / name))]
+        mounts=[cri.Mount(container_path=f"/etc/{name}", host_path=str(host_folder / name))]
     )
 
-    assert container.output("cat", f"/etc/{name}") == CALLERS_OWN.strip()
+    assert container.output("cat", f"/etc/{name}") == "127.0.0.1 localhost # written by the caller"
 
 
 @requirement("CMD-19/files")

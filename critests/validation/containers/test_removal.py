@@ -1,35 +1,16 @@
 """CTR: removing containers."""
 
-import secrets
-
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import FOREVER, IGNORING, Containers
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.lifecycle.containers import Container
-from critests.lifecycle.process import host_processes
+from critests.lifecycle.process import ProcessTree
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
-
-TREE = (
-    "setsid sh -c 'sleep 1000; : {mark}' & sh -c 'sleep 1000; : {mark}' & trap 'exit 0' TERM; echo ready;"
-    " wait"
-)
-"""A first process with a child and with one in a session of its own; all three carry the mark."""
-HONOURING = {"script": f"trap 'exit 0' TERM; echo ready; {FOREVER}", "wait_for_log": "ready"}
-"""A process that ends at SIGTERM, from the moment on at which it has said that it is ready."""
-FIRST_CALL_SECONDS = 20.0
-"""Some runtimes give a process nearly all of the client's deadline, and kill it then."""
-
-
-def is_listed(runtime: Runtime, container: Container) -> bool:
-    """Say whether ListContainers knows a container."""
-    return container.id in {
-        item.id for item in runtime.stub.ListContainers(cri.ListContainersRequest()).containers
-    }
 
 
 @requirement("CTR-28/removed")
@@ -45,11 +26,14 @@ def test_remove_container_in_any_state(
 
     Source: RemoveContainer.
     """
-    container = containers.in_state(state, **(HONOURING if state == cri.CONTAINER_RUNNING else {}))
+    # some runtimes ask before they kill, and kill late: the process has to end at SIGTERM
+    container = (
+        containers.running(on_term="exit 0") if state == cri.CONTAINER_RUNNING else containers.in_state(state)
+    )
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
-    assert not is_listed(runtime, container)
+    assert container.entries() == []
 
 
 @requirement("CTR-28/removed")
@@ -59,15 +43,16 @@ def test_a_container_that_ignores_sigterm_can_be_removed(runtime: Runtime, conta
 
     Source: RemoveContainer.
     """
-    container = containers.running(script=IGNORING)
+    container = containers.running(on_term="")
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+        # some runtimes give a process nearly all of the client's deadline, and kill it then
         runtime.stub.RemoveContainer(
-            cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale
+            cri.RemoveContainerRequest(container_id=container.id), timeout=20 * runtime.scale
         )
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
-    assert not is_listed(runtime, container)
+    assert container.entries() == []
 
 
 @requirement("CTR-28/first-call")
@@ -78,13 +63,14 @@ def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(
 
     Source: RemoveContainer.
     """
-    container = containers.running(script=IGNORING)
+    container = containers.running(on_term="")
 
+    # some runtimes give a process nearly all of the client's deadline, and kill it then
     runtime.stub.RemoveContainer(
-        cri.RemoveContainerRequest(container_id=container.id), timeout=FIRST_CALL_SECONDS * runtime.scale
+        cri.RemoveContainerRequest(container_id=container.id), timeout=20 * runtime.scale
     )
 
-    assert not is_listed(runtime, container)
+    assert container.entries() == []
 
 
 @requirement("CTR-29")
@@ -94,19 +80,17 @@ def test_remove_container_ends_every_process(runtime: Runtime, containers: Conta
 
     Source: RemoveContainer; seen in this machine's process table.
     """
-    mark = "mark-" + secrets.token_hex(8)
-    container = containers.running(script=TREE.format(mark=mark), wait_for_log="ready")
+    tree = ProcessTree()
+    container = containers.running(script=tree.script, wait_for_log="ready")
     runtime.eventually(
         "three processes in the machine's table",
-        lambda: host_processes(mark),
+        tree.alive,
         holds=lambda found: len(found) >= 3,
     )
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
-    runtime.eventually(
-        "no process of the container", lambda: host_processes(mark), 5, holds=lambda found: not found
-    )
+    runtime.eventually("no process of the container", tree.alive, 5, holds=lambda found: not found)
 
 
 @requirement("CTR-30")
@@ -120,7 +104,7 @@ def test_remove_container_twice_succeeds(runtime: Runtime, containers: Container
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
-    assert not is_listed(runtime, container)
+    assert container.entries() == []
 
 
 @requirement("CTR-30")
@@ -147,7 +131,7 @@ def test_a_removed_container_is_gone_from_status_and_lists(
 
     runtime.refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id))
 
-    assert not is_listed(runtime, ended_container)
+    assert ended_container.entries() == []
     asked = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(id=ended_container.id))
     )

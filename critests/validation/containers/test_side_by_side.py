@@ -6,7 +6,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import WAITING, Containers
+from critests.fixtures.containers import Containers
 from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.lifecycle.containers import Container
@@ -38,7 +38,7 @@ def test_the_end_of_one_container_leaves_its_neighbour_running(
 
     Source: ContainerStatus.state.
     """
-    ending = containers.running(script=WAITING)
+    ending = containers.running()
     started_at = running_container.status().started_at
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=ending.id, timeout=0))

@@ -1,4 +1,4 @@
-"""CTA: what is told about a container changes as its life goes on, and only then."""
+"""CTA: what is reported of a container changes as its life goes on, and only then."""
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
@@ -8,10 +8,9 @@ from critests.lifecycle.containers import Container
 from critests.run.marks import requirement
 
 
-def listed_states(runtime: Runtime, container: Container) -> list[int]:
-    """Return the state that the list of all containers tells of one; empty if it is not in the list."""
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest())
-    return [item.state for item in answer.containers if item.id == container.id]
+def listed_states(container: Container) -> list[int]:
+    """Return the state of a container in the list of all; none where it is not in the list."""
+    return [entry.state for entry in container.entries()]
 
 
 @requirement("CTA-26")
@@ -26,7 +25,7 @@ def test_states_never_go_back(runtime: Runtime, containers: Containers) -> None:
     starting = runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
 
     def look() -> int:
-        seen.extend([container.state(), *listed_states(runtime, container)])
+        seen.extend([container.state(), *listed_states(container)])
         return seen[-1]
 
     runtime.eventually("the container's end", look, holds=lambda state: state == cri.CONTAINER_EXITED)
@@ -45,11 +44,11 @@ def test_a_start_is_seen_at_once(runtime: Runtime, container: Container) -> None
 
     Source: StartContainer, ContainerStatus.state, Container.state.
     """
-    before = (container.state(), listed_states(runtime, container))
+    before = (container.state(), listed_states(container))
 
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
 
-    after = (container.state(), listed_states(runtime, container))
+    after = (container.state(), listed_states(container))
     assert before == (cri.CONTAINER_CREATED, [cri.CONTAINER_CREATED])
     assert after == (cri.CONTAINER_RUNNING, [cri.CONTAINER_RUNNING])
 
@@ -60,11 +59,11 @@ def test_a_stop_is_seen_at_once(runtime: Runtime, running_container: Container) 
 
     Source: StopContainer, ContainerStatus.state, Container.state.
     """
-    before = (running_container.state(), listed_states(runtime, running_container))
+    before = (running_container.state(), listed_states(running_container))
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
 
-    after = (running_container.state(), listed_states(runtime, running_container))
+    after = (running_container.state(), listed_states(running_container))
     assert before == (cri.CONTAINER_RUNNING, [cri.CONTAINER_RUNNING])
     assert after == (cri.CONTAINER_EXITED, [cri.CONTAINER_EXITED])
 
@@ -76,12 +75,12 @@ def test_a_removal_is_seen_at_once(runtime: Runtime, containers: Containers) -> 
     Source: RemoveContainer, ListContainers.
     """
     container = containers.exited()
-    before = listed_states(runtime, container)
+    before = listed_states(container)
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
     assert before == [cri.CONTAINER_EXITED]
-    assert listed_states(runtime, container) == []
+    assert listed_states(container) == []
 
 
 @requirement("CTA-28")
