@@ -13,6 +13,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
 from critests.node.capabilities import NO_SUCH_ID
@@ -131,7 +132,7 @@ def test_user_specified_image_is_not_another_one(container: Container, image: Im
 
 @requirement("CTA-06/form")
 def test_whether_the_user_specified_image_is_told(
-    container: Container, image: ImageName, observe: Callable[[str], None]
+    container: Container, image: ImageName, observe: Observe
 ) -> None:
     """The image that the user specified MAY be left out of list and status.
 
@@ -272,9 +273,7 @@ def test_list_and_status_agree(containers: Containers, state: "cri.ContainerStat
 
 
 @requirement("CTA-23/image-form")
-def test_form_of_the_image_in_list_and_status(
-    container: Container, images: Images, observe: Callable[[str], None]
-) -> None:
+def test_form_of_the_image_in_list_and_status(container: Container, images: Images, observe: Observe) -> None:
     """ListContainers and ContainerStatus MAY name the image of a container in different forms.
 
     Source: Container.image and image_ref, ContainerStatus.image and image_ref.

@@ -1,7 +1,6 @@
 """EXS: commands that ExecSync runs in a container, how they end and what they inherit."""
 
 import time
-from collections.abc import Callable
 
 import grpc
 import pytest
@@ -9,11 +8,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, slow
 
-Observe = Callable[[str], None]
 Ended = int | grpc.StatusCode
 
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=24 << 20, memory_swap_limit_in_bytes=24 << 20)

@@ -12,11 +12,10 @@ from critests.client import Connection, connect
 from critests.fixtures.containers import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.run.context import tls_files
 from critests.run.marks import disruptive, requirement, slow
-
-Observe = Callable[[str], None]
 
 LINE = b"0123456789abcdef\n"
 """Of seventeen bytes, so that a missing block, whose size is a power of two, shows."""

@@ -1,7 +1,5 @@
 """CTR: how the end of a container is reported."""
 
-from collections.abc import Callable
-
 import pytest
 
 from critests.api import api_pb2 as cri
@@ -9,6 +7,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
 
@@ -122,7 +121,7 @@ def test_a_container_outlives_a_child_killed_for_its_memory(
 
 @requirement("CTR-25/reason")
 def test_reason_after_a_child_was_killed_for_its_memory(
-    runtime: Runtime, with_a_killed_child: Container, observe: Callable[[str], None]
+    runtime: Runtime, with_a_killed_child: Container, observe: Observe
 ) -> None:
     """The reason of a container whose child was killed for its memory MAY read OOMKilled, before its end or
     after.

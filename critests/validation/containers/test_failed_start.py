@@ -12,6 +12,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement
@@ -90,9 +91,7 @@ def test_a_program_that_does_not_exist_is_an_error(attempt: Attempt, containers:
 
 
 @requirement("CTR-15/form")
-def test_form_of_a_failed_start(
-    attempt: Attempt, containers: Containers, observe: Callable[[str], None]
-) -> None:
+def test_form_of_a_failed_start(attempt: Attempt, containers: Containers, observe: Observe) -> None:
     """A command that does not exist MAY fail in CreateContainer or in StartContainer; the state that is left
     is recorded.
 

@@ -9,6 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
@@ -138,7 +139,7 @@ def test_a_name_and_attempt_twice_never_makes_two_containers(
 
 @requirement("CTR-07/form")
 def test_form_of_the_answer_to_a_name_and_attempt_twice(
-    runtime: Runtime, container: Container, observe: Callable[[str], None], containers: Containers
+    runtime: Runtime, container: Container, observe: Observe, containers: Containers
 ) -> None:
     """A second CreateContainer with the same name and attempt MAY fail or return the id that is there.
 
@@ -190,11 +191,7 @@ def test_containers_of_one_name_live_in_two_sandboxes(
 
 @requirement("CTR-10")
 def test_a_name_and_attempt_after_removal(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    container: Container,
-    containers: Containers,
-    observe: Callable[[str], None],
+    runtime: Runtime, sandbox: Sandbox, container: Container, containers: Containers, observe: Observe
 ) -> None:
     """The name and attempt of a removed container MAY be used again.
 

@@ -11,13 +11,13 @@ import pytest
 
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
 from critests.lifecycle import container_log
 from critests.lifecycle.container_log import LogRecord
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, slow
 
-Observe = Callable[[str], None]
 Printed = Callable[..., list[LogRecord]]
 
 RECORD = re.compile(rb"\S+ (stdout|stderr) [FP](:[^ ]+)* .*")

@@ -1,6 +1,5 @@
 """CMD: the devices, file systems and files that the process of a container finds around it."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -146,7 +146,7 @@ def test_hostname_and_resolver_files_are_there(sandbox: Sandbox, running_contain
 
 
 @requirement("CMD-19/hosts")
-def test_hosts_made_by_the_runtime(running_container: Container, observe: Callable[[str], None]) -> None:
+def test_hosts_made_by_the_runtime(running_container: Container, observe: Observe) -> None:
     """A runtime MAY make an /etc/hosts where the caller mounts none; if it does, localhost is in it.
 
     Source: ContainerConfig.mounts; the CRI does not say, the kubelet mounts its own.

@@ -1,6 +1,5 @@
 """CTA: what is reported of the settings of a container: mounts, log path, limits, identity."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
 
@@ -87,7 +87,7 @@ def test_status_tells_that_a_mount_is_read_only_all_the_way_down(
 @requirement("CTA-09/recorded")
 @requires(Capability.SAME_HOST)
 def test_what_else_status_tells_of_mounts(
-    containers: Containers, host_folder: Path, observe: Callable[[str], None]
+    containers: Containers, host_folder: Path, observe: Observe
 ) -> None:
     """ContainerStatus MAY tell mounts that nobody requested.
 

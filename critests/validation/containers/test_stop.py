@@ -3,7 +3,6 @@ purpose.
 """
 
 import contextlib
-from collections.abc import Callable
 
 import grpc
 import pytest
@@ -13,6 +12,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import FOREVER, Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.freezer import Freezer
 from critests.lifecycle.process import ProcessTree
@@ -107,7 +107,7 @@ def test_a_very_long_grace_period_does_not_overflow(runtime: Runtime, containers
 
 @requirement("STP-06")
 def test_a_negative_grace_period_does_not_hang(
-    runtime: Runtime, containers: Containers, observe: Callable[[str], None]
+    runtime: Runtime, containers: Containers, observe: Observe
 ) -> None:
     """StopContainer with a negative timeout MAY be refused or kill at once, but does not hang.
 
@@ -149,9 +149,7 @@ def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, containers
 
 
 @requirement("STP-08")
-def test_stop_of_a_container_that_never_ran(
-    runtime: Runtime, container: Container, observe: Callable[[str], None]
-) -> None:
+def test_stop_of_a_container_that_never_ran(runtime: Runtime, container: Container, observe: Observe) -> None:
     """StopContainer of a container that was never started MAY fail or succeed; it stays CREATED or becomes
     EXITED, and can be removed.
 
@@ -205,7 +203,7 @@ def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, contain
 @slow
 @requirement("STP-15/continuation")
 def test_a_stop_that_the_client_gives_up_may_go_on(
-    runtime: Runtime, containers: Containers, observe: Callable[[str], None]
+    runtime: Runtime, containers: Containers, observe: Observe
 ) -> None:
     """A stop whose client gives up MAY go on in the background or end with the call; a later stop ends the
     container in either case.

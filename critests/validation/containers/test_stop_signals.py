@@ -1,7 +1,5 @@
 """STP: which signal asks a container to end."""
 
-from collections.abc import Callable
-
 import grpc
 import pytest
 
@@ -10,6 +8,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import FOREVER, Containers
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
 from critests.run.marks import requirement, requires
 
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
@@ -143,7 +142,7 @@ def test_signals_of_the_api_are_the_kernels(runtime: Runtime, containers: Contai
 
 @requirement("STP-14")
 def test_an_invalid_stop_signal_in_the_image(
-    runtime: Runtime, images: Images, containers: Containers, observe: Callable[[str], None]
+    runtime: Runtime, images: Images, containers: Containers, observe: Observe
 ) -> None:
     """An image whose stop signal does not exist MAY be refused by CreateContainer or ignored; a container of
     it can be stopped.

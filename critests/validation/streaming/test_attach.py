@@ -1,7 +1,5 @@
 """ATT: sessions with the first process of a container."""
 
-from collections.abc import Callable
-
 import grpc
 import pytest
 
@@ -10,10 +8,9 @@ from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Stream
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
 from critests.run.marks import requirement, requires
-
-Observe = Callable[[str], None]
 
 TICKING = "while :; do echo tick; echo tock >&2; usleep 50000; done"
 """Output that goes on: what was printed before a client was there need not be shown to it."""

@@ -12,11 +12,11 @@ from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol, Stream
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
 
-Observe = Callable[[str], None]
 Ending = Callable[[cri.ExecRequest], str]
 
 ALL_BYTES = bytes(range(256))

@@ -21,7 +21,6 @@ from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 
-Observe = Callable[[str], None]
 Serve = Callable[..., Container]
 Ending = Callable[[cri.PortForwardRequest], str]
 

@@ -20,7 +20,6 @@ from critests.lifecycle.containers import Container
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 
-Observe = Callable[[str], None]
 Refused = Callable[..., UpgradeRefused]
 Question = Callable[..., str]
 
