@@ -98,7 +98,7 @@ def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, containers:
     )
 
     assert container.exited().exit_code == 137
-    # the kernel's count of kills may be read a moment after the end was seen
+    # the kernel's word of the kill may reach the daemon after the end of the process
     runtime.eventually(
         "the reason OOMKilled", container.status, 10, lambda status: status.reason == "OOMKilled"
     )

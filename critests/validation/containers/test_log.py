@@ -31,6 +31,7 @@ MANY_SCRIPT = (
     """awk 'BEGIN { pad = sprintf("%1000s", "");"""
     """ for (i = 0; i < 100000; i++) printf "%07d%s\\n", i, pad }'"""
 )
+"""100,000 lines of a number with seven digits and a thousand spaces, 100 MB in all."""
 
 
 @pytest.fixture
@@ -347,11 +348,12 @@ def test_log_loses_nothing_of_100_mb(containers: Containers) -> None:
 
     with container.log_path.open("rb") as log:
         for raw in log:
+            # one line at a time: the whole log as records would take hundreds of megabytes
             record = container_log.parse(raw)[0]
             numbers += [record.payload[:7]] if length == 0 else []
             length = length + len(record.payload) if record.partial else 0
 
-    container.log_path.unlink()
+    container.log_path.unlink()  # or a failure keeps 100 MB as evidence
     assert numbers == [*(b"%07d" % number for number in range(100_000)), b"end"]
 
 

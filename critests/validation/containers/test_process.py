@@ -253,7 +253,7 @@ def test_stdin_that_is_open_blocks(containers: Containers) -> None:
 
     Source: ContainerConfig.stdin.
     """
-    # 143: `timeout` has ended `cat` with SIGTERM, because nothing came and nothing ended
+    # 143: `timeout` has ended `cat` with SIGTERM, because nothing came and the input did not end
     container = containers.running(stdin=True, first="timeout 1 cat; echo ended with $?")
 
     assert "ended with 143" in container.wait_for_log("ended with 143")
@@ -311,6 +311,7 @@ def test_a_process_with_tty_has_a_terminal(runtime: Runtime, containers: Contain
 
     Source: ContainerConfig.tty.
     """
+    # /dev/tty can be opened only by a process that has a controlling terminal
     looking = (
         "for n in 0 1 2; do test -t $n && echo terminal $n; done; test -c /dev/console && echo console; :"
         " </dev/tty && echo controls"

@@ -99,6 +99,7 @@ def test_create_container_does_not_change_its_sandbox(
     """
     before = own_sandbox.status()
     request = containers.creation(containers.config(), own_sandbox)
+    # the CRI asks for the very configuration of RunPodSandbox; this one differs on purpose
     request.sandbox_config.labels["later"] = "label"
     request.sandbox_config.annotations["later"] = "annotation"
 

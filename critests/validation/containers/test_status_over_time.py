@@ -33,6 +33,7 @@ def test_states_never_go_back(runtime: Runtime, containers: Containers) -> None:
     for _ in range(3):
         look()
 
+    # CREATED, RUNNING and EXITED are 0, 1 and 2
     assert seen == sorted(seen)
     assert seen[0] == cri.CONTAINER_CREATED
     assert cri.CONTAINER_UNKNOWN not in seen
