@@ -80,9 +80,7 @@ class Daemon:
             apparmor=apparmor_enabled(),
             may_lower_oom_score=children_may("SYS_RESOURCE"),
             systemd_cgroup=systemd_cgroup,
-            # An overlay cannot lie on an overlay, as where this runs in a container itself: containerd's
-            # plainest snapshotter can.
-            snapshotter="native" if _on_overlay(traces.root) else "overlayfs",
+            overlays=not _on_overlay(traces.root),
             helpers=self.helpers,
         )
         return [str(self.binary), *self.kind.write_configuration(traces, settings)]

@@ -128,6 +128,28 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("overlays", "drivers"), [(True, ("overlayfs", "overlay")), (False, ("native", "vfs"))]
+)
+def test_images_are_not_stored_as_overlays_on_an_overlay(
+    traces: Traces, overlays: bool, drivers: tuple[str, str]
+) -> None:
+    settings = replace(SETTINGS, overlays=overlays)
+    cri = tomllib.loads(containerd.configuration(traces, settings))["plugins"]["io.containerd.grpc.v1.cri"]
+    crio.write_configuration(traces, settings)
+    files = [tomllib.loads((traces.state / name).read_text()) for name in ("crio.conf", "storage.conf")]
+    assert cri["containerd"]["snapshotter"] == drivers[0]
+    assert [files[0]["crio"]["storage_driver"], files[1]["storage"]["driver"]] == [drivers[1]] * 2
+
+
+@pytest.mark.parametrize(("version", "told"), [((1, 34, 11), False), ((1, 36, 2), False), ((1, 36, 3), True)])
+def test_crio_is_told_to_watch_the_network_where_it_can(
+    traces: Traces, version: tuple[int, int, int], told: bool
+) -> None:
+    data = tomllib.loads(crio.configuration(traces, replace(SETTINGS, version=version)))
+    assert ("cni_status_grace_period" in data["crio"]["network"]) is told
+
+
 def test_crio_without_its_helpers_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path / "runc", "exit 0")
     nowhere = replace(KINDS["crio"], facts=replace(KINDS["crio"].facts, helper_directories=()))

@@ -99,6 +99,15 @@ def test_what_it_leaves_is_recognised(tmp_path: Path) -> None:
     assert "third-default" in known.apparmor_profiles()
 
 
+@pytest.mark.parametrize("folder", ["state/runroot/overlay", "state/runroot/vfs", "root/root/vfs"])
+def test_containers_of_crio_are_known_however_it_stores_images(folder: str, tmp_path: Path) -> None:
+    traces = Traces(
+        "crio", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", (), ProcessIdentity(1, 1, "b")
+    )
+    (tmp_path / f"{folder}-containers" / ("cd" * 32)).mkdir(parents=True)
+    assert remains.container_ids(traces) == {"cd" * 32}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
 @pytest.mark.usefixtures("third")
 def test_it_is_started_and_goes_without_a_trace(binary: Path) -> None:

@@ -97,7 +97,7 @@ def _cri_tables_2(traces: Traces, settings: DaemonSettings) -> dict[str, dict[st
         _plugin(_CRI, "registry"): {"config_path": str(traces.state / "certs.d")},
         _plugin(_CRI, "containerd"): {
             "default_runtime_name": next(iter(settings.handlers)),
-            "snapshotter": settings.snapshotter,
+            "snapshotter": "overlayfs" if settings.overlays else "native",
         },
         **_handlers(traces, settings, _CRI),
     }
@@ -110,7 +110,7 @@ def _cri_tables_3(traces: Traces, settings: DaemonSettings) -> dict[str, dict[st
     else:
         cni["bin_dir"] = str(settings.cni_plugins)
     return {
-        _plugin(_IMAGES): {"snapshotter": settings.snapshotter},
+        _plugin(_IMAGES): {"snapshotter": "overlayfs" if settings.overlays else "native"},
         _plugin(_IMAGES, "pinned_images"): {"sandbox": settings.pause_image},
         _plugin(_IMAGES, "registry"): {"config_path": str(traces.state / "certs.d")},
         _plugin("io.containerd.transfer.v1.local"): {"config_path": str(traces.state / "certs.d")},

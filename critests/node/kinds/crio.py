@@ -10,6 +10,9 @@ from critests.node.kinds.kind import ThrowawayKind
 from critests.node.kinds.settings import DaemonSettings
 from critests.node.traces import Traces
 
+_OVERLAY, _COPIES = "overlay", "vfs"
+"""The two ways to store images, which directories are called after."""
+
 WATCHES_NETWORK: Final = (1, 36, 3)
 """Since when CRI-O notices that a network which was ready is so no longer: where it is told to, as here."""
 
@@ -35,7 +38,7 @@ def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
         "storage.conf": _table(
             "storage",
             {
-                "driver": "overlay",
+                "driver": _storage_driver(settings),
                 "runroot": str(traces.state / "runroot"),
                 "graphroot": str(traces.root / "root"),
             },
@@ -80,7 +83,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
         "crio": {
             "root": str(traces.root / "root"),
             "runroot": str(state / "runroot"),
-            "storage_driver": "overlay",
+            "storage_driver": _storage_driver(settings),
             "log_dir": str(state / "pod-logs"),
             "version_file": str(state / "version"),
             "version_file_persist": str(traces.root / "version"),
@@ -132,7 +135,15 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
 
 def container_folders(traces: Traces) -> tuple[Path, ...]:
     """Return the directories that are called as sandboxes and containers."""
-    return (traces.state / "runroot/overlay-containers", traces.root / "root/overlay-containers")
+    return tuple(
+        place / f"{driver}-containers"
+        for place in (traces.state / "runroot", traces.root / "root")
+        for driver in (_OVERLAY, _COPIES)
+    )
+
+
+def _storage_driver(settings: DaemonSettings) -> str:
+    return _OVERLAY if settings.overlays else _COPIES
 
 
 def _table(name: str, values: Mapping[str, bool | int | str | Sequence[str]]) -> str:

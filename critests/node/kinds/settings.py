@@ -23,7 +23,7 @@ class DaemonSettings:
     may_lower_oom_score: bool = True
     """Whether the daemon will have CAP_SYS_RESOURCE."""
     systemd_cgroup: bool = False
-    snapshotter: str = "overlayfs"
-    """Of containerd only."""
+    overlays: bool = True
+    """Whether images may be stored as overlays: one cannot lie on another, as in a container."""
     helpers: Mapping[str, Path] = field(default_factory=dict)
     """Other programs that the configuration names (CRI-O: conmon, pinns)."""
