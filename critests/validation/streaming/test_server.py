@@ -21,7 +21,7 @@ from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 
 Refused = Callable[..., UpgradeRefused]
-Question = Callable[..., str]
+UrlOf = Callable[..., str]
 
 WEBSOCKET_PROTOCOLS = {
     "v4": (V4,),
@@ -41,7 +41,7 @@ FEWEST_TOKEN_CHARACTERS = 6
 
 
 @pytest.fixture
-def url_of(runtime: Runtime, running_container: Container) -> Question:
+def url_of(runtime: Runtime, running_container: Container) -> UrlOf:
     """Ask Exec, Attach or PortForward for the URL of a session in a container that runs."""
     container = running_container
 
@@ -91,7 +91,7 @@ def refused(streams: Streams) -> Refused:
 
 @requirement("STR-01")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach", "PortForward"])
-def test_url_of_a_session_is_complete_and_reachable(url_of: Question, streams: Streams, rpc: str) -> None:
+def test_url_of_a_session_is_complete_and_reachable(url_of: UrlOf, streams: Streams, rpc: str) -> None:
     """Exec, Attach and PortForward MUST answer with a URL of scheme, host, port and path, whose server takes
     connections from this node.
 
@@ -110,7 +110,7 @@ def test_url_of_a_session_is_complete_and_reachable(url_of: Question, streams: S
 
 
 @requirement("STR-02")
-def test_url_of_a_session_is_good_for_one_use(streams: Streams, refused: Refused, url_of: Question) -> None:
+def test_url_of_a_session_is_good_for_one_use(streams: Streams, refused: Refused, url_of: UrlOf) -> None:
     """A URL that a session was opened at SHOULD be unknown afterwards: a second use is answered with HTTP
     404.
 
@@ -126,7 +126,7 @@ def test_url_of_a_session_is_good_for_one_use(streams: Streams, refused: Refused
 
 
 @requirement("STR-02")
-def test_token_that_was_never_given_is_unknown(url_of: Question, refused: Refused) -> None:
+def test_token_that_was_never_given_is_unknown(url_of: UrlOf, refused: Refused) -> None:
     """A URL with a token that was never given out SHOULD be answered with HTTP 404.
 
     Source: ExecResponse.url.
@@ -142,7 +142,7 @@ def test_token_that_was_never_given_is_unknown(url_of: Question, refused: Refuse
 
 
 @requirement("STR-02")
-def test_tokens_of_sessions_are_long_and_all_different(url_of: Question) -> None:
+def test_tokens_of_sessions_are_long_and_all_different(url_of: UrlOf) -> None:
     """Tokens of URLs SHOULD be different every time and too long to be guessed.
 
     Source: ExecResponse.url.
@@ -293,7 +293,7 @@ def test_client_gets_the_first_protocol_that_the_server_knows(
 
 
 @requirement("STR-09")
-def test_server_names_what_it_speaks_where_nothing_is_in_common(url_of: Question, refused: Refused) -> None:
+def test_server_names_what_it_speaks_where_nothing_is_in_common(url_of: UrlOf, refused: Refused) -> None:
     """Where a client names only sub-protocols that the server does not know, it SHOULD get HTTP 403 and the
     list of those it does.
 
@@ -397,7 +397,7 @@ def test_pings_are_answered(
 
 @requirement("STR-19")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach", "PortForward"])
-def test_streaming_server_listens_on_loopback(url_of: Question, rpc: str) -> None:
+def test_streaming_server_listens_on_loopback(url_of: UrlOf, rpc: str) -> None:
     """The streaming server SHOULD listen on loopback, since who knows a URL needs no other permission.
 
     Source: ExecResponse.url; not stated by the CRI, every runtime does it by default.
@@ -408,7 +408,7 @@ def test_streaming_server_listens_on_loopback(url_of: Question, rpc: str) -> Non
 
 
 @requirement("STR-21")
-def test_spdy_without_a_protocol_version_is_a_bad_request(url_of: Question, refused: Refused) -> None:
+def test_spdy_without_a_protocol_version_is_a_bad_request(url_of: UrlOf, refused: Refused) -> None:
     """An upgrade to SPDY that names no sub-protocol SHOULD be answered with HTTP 400.
 
     Source: the header X-Stream-Protocol-Version.
