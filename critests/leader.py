@@ -107,13 +107,9 @@ class Leader:
         finally:
             connection.close()
 
-    def collected(self, kept: list[pytest.Item], dropped: list[pytest.Item]) -> None:
-        """Note what will run, and what the user left out."""
-        ours = [item for item in kept if selection.is_ours(item)]
-        self.total, self.chosen = len(ours), True
-        self.gathered.results += [
-            results.of_deselected(item, self.settings) for item in dropped if selection.is_ours(item)
-        ]
+    def collected(self, kept: list[pytest.Item]) -> None:
+        """Note what will run."""
+        self.total, self.chosen = sum(selection.is_ours(item) for item in kept), True
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Print what was chosen, a test a line, where the user wants the list; after an option that makes no

@@ -113,9 +113,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if dropped:
         items[:] = kept
         config.hook.pytest_deselected(items=dropped)
+    config.stash[SESSION].deselected = [
+        results.of_deselected(item, settings) for item in dropped if selection.is_ours(item)
+    ]
     leader = config.stash.get(LEADER, None)
     if leader is not None:
-        leader.collected(kept, dropped)
+        leader.collected(kept)
 
 
 def _begin(config: pytest.Config) -> RunContext:

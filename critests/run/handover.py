@@ -14,6 +14,7 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import ProvenLevel
 from critests.record.codec import Json, to_plain
 from critests.record.layout import RunFolder
+from critests.record.results import TestResult
 from critests.record.run import CapabilityFact
 
 
@@ -70,6 +71,7 @@ class WorkerReport:
         problems: what it could not remove.
         gone: why the runtime cannot be tested any more; empty while it answers.
         hangs: RPCs that hang, each with the seconds that a call was waited for.
+        deselected: tests that the user's options leave out; every process collects, so each has them all.
     """
 
     coverage: dict[str, dict[str, int]]
@@ -78,3 +80,4 @@ class WorkerReport:
     problems: list[str] = field(default_factory=list)
     gone: str = ""
     hangs: dict[str, float] = field(default_factory=dict)
+    deselected: list[TestResult] = field(default_factory=list)

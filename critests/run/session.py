@@ -11,6 +11,7 @@ from critests.client.hangs import Met
 from critests.node.capabilities import CapabilityMatrix
 from critests.record.judgement import Circumstances
 from critests.record.operations import BenchmarkFacts, OperationResult
+from critests.record.results import TestResult
 from critests.run.context import RunContext
 from critests.run.evidence import RuntimeLog
 from critests.run.handover import WorkerReport
@@ -31,6 +32,7 @@ class SuiteSession:
         rules: what a judgement needs that is known before the first test.
         problems: what could not be removed.
         capabilities: what tests were given to ask, one matrix per handler.
+        deselected: tests that the user's options leave out.
         gone: why the runtime cannot be tested any more; empty while it answers.
         operations: what benchmarks measured.
         benchmark: how they measured it; None until one begins.
@@ -44,6 +46,7 @@ class SuiteSession:
     rules: Circumstances | None = None
     problems: list[str] = field(default_factory=list)
     capabilities: list[CapabilityMatrix] = field(default_factory=list)
+    deselected: list[TestResult] = field(default_factory=list)
     gone: str = ""
     operations: list[OperationResult] = field(default_factory=list)
     benchmark: BenchmarkFacts | None = None
@@ -73,6 +76,7 @@ class SuiteSession:
             problems=self.problems,
             gone=self.gone,
             hangs=self.context.hangs.known() if self.context else {},
+            deselected=self.deselected,
         )
 
 

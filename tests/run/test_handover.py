@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Outcome
 from critests.client import Endpoint
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver
@@ -14,7 +15,9 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import ProvenLevel
 from critests.record.codec import from_plain, to_plain
 from critests.record.layout import RunFolder
+from critests.record.results import TestResult
 from critests.record.run import CapabilityFact
+from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
 from critests.run.handover import HandedToWorker, WorkerReport
 from critests.run.settings import Settings
@@ -38,6 +41,8 @@ CONTEXT = RunContext(
     throwaway=True,
 )
 
+DESELECTED = TestResult(id="a.py::test_a", name="test_a", outcome=Outcome.DISABLED, reason="deselected")
+
 
 @pytest.mark.parametrize(
     "context", [CONTEXT, replace(CONTEXT, registry=None, daemon_pid=None)], ids=["all there", "without"]
@@ -59,6 +64,24 @@ def test_the_leader_gets_the_report_as_the_worker_made_it() -> None:
         cpu_seconds=1.5,
         problems=["the sandbox abc would not go"],
         gone="the runtime stopped answering",
+        hangs={"Status": 2.5},
+        deselected=[DESELECTED],
     )
 
     assert from_plain(WorkerReport, json.loads(json.dumps(to_plain(report)))) == report
+
+
+def test_what_was_deselected_is_gathered_once_however_many_workers_report_it() -> None:
+    report = WorkerReport(
+        coverage={"rpcs": {}, "request_fields": {}, "response_fields": {}},
+        facts=[],
+        cpu_seconds=0.0,
+        deselected=[DESELECTED],
+    )
+    gathered = Gathered()
+
+    gathered.take(replace(report, deselected=[]))
+    gathered.take(report)
+    gathered.take(report)
+
+    assert gathered.deselected == [DESELECTED]
