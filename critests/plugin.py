@@ -4,6 +4,7 @@ Inert in an environment where its fixtures and markers are not used: no connecti
 """
 
 import contextlib
+import pkgutil
 from collections.abc import Generator
 from typing import Any
 
@@ -14,6 +15,7 @@ pytest.register_assert_rewrite(
 )
 
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
+from critests import fixtures
 from critests.alluredir import AllureDir
 from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
@@ -32,15 +34,7 @@ from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
 from critests.run.settings import Settings
 from critests.run.time_limit import TimeLimit
 
-pytest_plugins = [
-    "critests.fixtures.session",
-    "critests.fixtures.sandboxes",
-    "critests.fixtures.containers",
-    "critests.fixtures.host_folder",
-    "critests.fixtures.images",
-    "critests.fixtures.streaming",
-    "critests.fixtures.own_runtime",
-]
+pytest_plugins = [f"{fixtures.__name__}.{module.name}" for module in pkgutil.iter_modules(fixtures.__path__)]
 
 LEADER = pytest.StashKey[Leader]()
 ALLURE = pytest.StashKey[AllureDir]()
