@@ -16,6 +16,7 @@ import pytest
 from critests.alluredir import AllureDir
 from critests.catalogue.words import Capability
 from critests.exit_codes import CannotTest, ExitCode
+from critests.node.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain
 from critests.record.errors import RecordError
 from critests.record.files import write
@@ -26,7 +27,7 @@ from critests.report.exports import export
 from critests.report.run_kinds import kind_of
 from critests.report.terminal.console import new_console
 from critests.report.terminal.progress import Progress
-from critests.run import conclusion, results, selection
+from critests.run import conclusion, results, selection, suspects
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
 from critests.run.handover import WorkerReport
@@ -53,6 +54,7 @@ class Leader:
         self.progress: Progress | None = None
         self.total = 0
         self.chosen = False
+        self.deaths: dict[str, list[str]] = {}
         self.alone = bool(config.getoption("cri_progress") or config.getoption("cri_list"))
         if config.getoption("cri_progress"):
             self.progress = Progress()
@@ -176,9 +178,27 @@ class Leader:
         """Gather a result when its test is over."""
         plain = getattr(report, "critests", None)
         if plain is not None:
-            self._take(from_plain(TestResult, plain))
+            result = from_plain(TestResult, plain)
+            self._take(result)
+            gone = getattr(report, "critests_gone", "")
+            if gone:
+                if gone not in self.deaths:
+                    self._revive()
+                self.deaths.setdefault(gone, []).append(result.id)
         elif report.when not in {"setup", "call", "teardown"} and report.failed:
             self._take(results.of_crash(report.nodeid, report.longreprtext[:2000] or "the worker died"))
+
+    def _revive(self) -> None:
+        """Start the throwaway runtime again, where there is one."""
+        runtime = self.context.owned.runtime if self.context and self.context.owned else None
+        if runtime is None:
+            return
+        try:
+            runtime.restart()
+        except RuntimeStartFailed as error:
+            self.gathered.notes.append(str(error))
+            return
+        self.gathered.notes.append("the runtime ended in the middle of the run, and was started again")
 
     def _take(self, result: TestResult) -> None:
         self.gathered.results.append(result)
@@ -213,6 +233,12 @@ class Leader:
                 sys.stderr.write("critests: no test is left by the options that choose tests; see --list\n")
             return
         self.gathered.take(self.config.stash[SESSION].report())
+        can_repeat = self.context.throwaway and not self.interrupted
+        self.gathered.results = suspects.settled(
+            self.gathered.results,
+            self.deaths.values(),
+            suspects.repeat_alone if can_repeat else lambda _: None,
+        )
         problems = self._end_context()
         self.gathered.problems += problems
         record = conclusion.conclude(

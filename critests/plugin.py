@@ -19,7 +19,6 @@ from critests import fixtures
 from critests.alluredir import AllureDir
 from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
-from critests.client import EndpointError
 from critests.exit_codes import ExitCode, UsageError
 from critests.leader import Leader
 from critests.record.codec import from_plain, to_plain
@@ -28,6 +27,7 @@ from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
 from critests.run.classification import RawOutcome, after_a_hang, classify, message_of
 from critests.run.context import RunContext
+from critests.run.daemon_watch import Death, found_nobody
 from critests.run.handover import HandedToWorker
 from critests.run.results import Phase, TestProgress
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
@@ -35,6 +35,9 @@ from critests.run.settings import Settings
 from critests.run.time_limit import TimeLimit
 
 pytest_plugins = [f"{fixtures.__name__}.{module.name}" for module in pkgutil.iter_modules(fixtures.__path__)]
+
+BACK_SECONDS = 30.0
+"""How long the leader may take to start a throwaway runtime again."""
 
 LEADER = pytest.StashKey[Leader]()
 ALLURE = pytest.StashKey[AllureDir]()
@@ -184,7 +187,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Do not begin a test on a runtime that has gone."""
     session = item.config.stash[SESSION]
-    if session.gone and selection.is_ours(item):
+    if not selection.is_ours(item):
+        return
+    if session.context is not None and not session.gone:
+        # what ended between two tests is no test's doing
+        end = session.watch.ended(suspicious=False)
+        session.gone = end.how if end else ""
+    # the leader starts a throwaway runtime again
+    seconds = BACK_SECONDS * session.settings.deadline_scale
+    if session.gone and session.context is not None and session.context.throwaway:
+        session.gone = "" if session.watch.came_back(session.connection, seconds) else session.gone
+    if session.gone:
         pytest.skip(f"blocked: {session.gone}")
 
 
@@ -211,26 +224,10 @@ def pytest_runtest_makereport(
     if call.when == "call":
         phase.raw = after_a_hang(phase.raw, session.hangs_since(progress.met))
     progress.met = session.hangs_met
-    if phase.raw is not None:
-        if phase.raw.lost or session.gone:
-            phase.raw = _look_after(
-                session, phase.raw, provoked=call.when == "call" and selection.is_disruptive(item)
-            )
-        if (
-            phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}
-            and session.context is not None
-            and not progress.evidence
-        ):
-            with contextlib.suppress(OSError):
-                progress.evidence = evidence.write(
-                    session.context.folder,
-                    selection.test_id(item),
-                    session.recorder,
-                    progress.position,
-                    item.stash.get(MADE_OBJECTS, None),
-                    session.log,
-                    progress.log_position,
-                )
+    if session.context is not None and not selection.scenario_of(item):
+        phase.raw = _look_after(session, progress, phase.raw, call.when)
+    if phase.raw is not None and phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}:
+        _keep_evidence(item, session, progress)
     worker = (_worker_input(item.config) or {}).get("workerid", "")
     result = results.of_item(item, progress, session.settings, level, worker)
     if phase.raw is not None:
@@ -238,6 +235,7 @@ def pytest_runtest_makereport(
     if call.when == "teardown":
         # what a report holds beside its fields travels to the leader with it
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # see above
+        report.critests_gone = session.gone  # type: ignore[attr-defined]  # see above
         allure = item.config.stash.get(ALLURE, None)
         if allure is not None and session.context is not None:
             allure.test(
@@ -246,25 +244,42 @@ def pytest_runtest_makereport(
     return report
 
 
-def _look_after(session: SuiteSession, raw: RawOutcome, *, provoked: bool) -> RawOutcome:
-    """Look whether the runtime still answers; if not, this test is blocked and so is everything after it.
+def _keep_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgress) -> None:
+    """Keep what shows why a test is not green, with the first phase that is not."""
+    if session.context is None or progress.evidence:
+        return
+    with contextlib.suppress(OSError):
+        progress.evidence = evidence.write(
+            session.context.folder,
+            selection.test_id(item),
+            session.recorder,
+            progress.position,
+            item.stash.get(MADE_OBJECTS, None),
+            session.log,
+            progress.log_position,
+        )
 
-    A disruptive test whose own call the runtime did not survive (`provoked`) has found that out, and keeps
-    its own outcome.
+
+def _look_after(
+    session: SuiteSession, progress: TestProgress, raw: RawOutcome | None, when: str
+) -> RawOutcome | None:
+    """Look whether the daemon lives; if not, this test has failed, whatever it made of that, and what follows
+    is blocked.
     """
-    if session.context is None:
-        return raw
     if session.gone:
-        provoked = False
-    else:
-        fresh = session.context.connect()
-        try:
-            fresh.greet()
-        except EndpointError as error:
-            session.gone = f"the runtime stopped answering ({error})"
-        finally:
-            fresh.close()
-    return RawOutcome(Outcome.BLOCKED, session.gone) if session.gone and not provoked else raw
+        return raw if raw is None or raw.outcome is not Outcome.ERROR else None
+    calls = session.recorder.since(progress.position)
+    lost = (raw is not None and raw.lost) or any(found_nobody(call) for call in calls)
+    end = session.watch.ended(session.connection if when == "teardown" else None, suspicious=lost)
+    if end is None:
+        return raw
+    session.gone = end.how
+    if not end.died:
+        return RawOutcome(Outcome.BLOCKED, end.how) if raw is not None else None
+    death = Death.of(end.how, calls, session.log.since(progress.log_position))
+    phase = progress.phases[when]
+    phase.error, phase.text = death.reason, f"{phase.text}\n\n{death.last_words}".strip()
+    return RawOutcome(Outcome.FAILED, death.reason, under=death.aspect)
 
 
 def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:
@@ -276,6 +291,8 @@ def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.It
             report.outcome, report.longrepr = "passed", None
         case Outcome.BLOCKED | Outcome.UNSUPPORTED:
             report.outcome, report.longrepr = "skipped", (*where, f"{final.outcome.value}: {final.reason}")
+        case Outcome.FAILED if report.outcome == "passed":
+            report.outcome, report.longrepr = "failed", final.reason
         case Outcome.KNOWN:
             report.outcome, report.wasxfail = "skipped", f"known: {final.expectation}"
     report.user_properties.append(("outcome", final.outcome.value))

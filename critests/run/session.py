@@ -3,16 +3,18 @@
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pytest
 
-from critests.client import Recorder
+from critests.client import Connection, Recorder
 from critests.client.hangs import Met
 from critests.node.capabilities import CapabilityMatrix
 from critests.record.judgement import Circumstances
 from critests.record.operations import BenchmarkFacts, OperationResult
 from critests.record.results import TestResult
 from critests.run.context import RunContext
+from critests.run.daemon_watch import DaemonWatch
 from critests.run.evidence import RuntimeLog
 from critests.run.handover import WorkerReport
 from critests.run.made_objects import MadeObjects
@@ -34,6 +36,7 @@ class SuiteSession:
         capabilities: what tests were given to ask, one matrix per handler.
         deselected: tests that the user's options leave out.
         gone: why the runtime cannot be tested any more; empty while it answers.
+        connection: that tests use; None before the first.
         operations: what benchmarks measured.
         benchmark: how they measured it; None until one begins.
         on_progress: hears a line about what goes on in a long test.
@@ -48,9 +51,15 @@ class SuiteSession:
     capabilities: list[CapabilityMatrix] = field(default_factory=list)
     deselected: list[TestResult] = field(default_factory=list)
     gone: str = ""
+    connection: Connection | None = None
     operations: list[OperationResult] = field(default_factory=list)
     benchmark: BenchmarkFacts | None = None
     on_progress: Callable[[str], None] = lambda _: None
+
+    @cached_property
+    def watch(self) -> DaemonWatch:
+        """What watches the daemon, once there is a run."""
+        return DaemonWatch(self.begin())
 
     @property
     def hangs_met(self) -> int:

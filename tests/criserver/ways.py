@@ -90,6 +90,11 @@ def _slow(call: Call, seconds: str) -> Answer:
     return call.answer()
 
 
+def _die(call: Call, _argument: str) -> Answer:
+    call.die()
+    refuse(grpc.StatusCode.UNAVAILABLE, "killed")
+
+
 class _DiesAfter:
     """Counts the calls of one server; the one after the last allowed kills it."""
 
@@ -198,6 +203,7 @@ WAYS: dict[str, Way] = {
     ),
     "slow": Way("every call takes longer", "SECONDS", lambda: _slow),
     "dies-after": Way("dies at the call after this many", "CALLS", _DiesAfter),
+    "dies-at": Way("dies at the first call of one RPC", "RPC", lambda: _at(_die)),
     "v1alpha2-only": Way(
         "speaks only the v1alpha2 of the API", "", lambda: lambda call, _argument: call.answer()
     ),

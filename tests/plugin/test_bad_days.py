@@ -196,7 +196,7 @@ def test_an_rpc_that_is_missing_is_one_failure_and_its_followers(
     assert {test["blocked_by"] for test in tests if test["outcome"] == "blocked"} == {judge.partition("/")[0]}
 
 
-def test_a_runtime_that_dies_in_the_middle_ends_the_run_as_not_tested(tmp_path: Path) -> None:
+def test_a_runtime_that_dies_in_the_middle_is_held_against_the_test_of_that_time(tmp_path: Path) -> None:
     socket_path = tmp_path / "cri.sock"
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.criserver", "--socket", str(socket_path), "--wrong", "dies-after=60"],
@@ -214,8 +214,10 @@ def test_a_runtime_that_dies_in_the_middle_ends_the_run_as_not_tested(tmp_path: 
     outcomes = {test["outcome"] for test in record["tests"]}
     assert ended.returncode == 5, ended.stdout + ended.stderr
     assert "blocked" in outcomes
-    assert "failed" not in outcomes
     assert "error" not in outcomes
+    failed = [test for test in record["tests"] if test["outcome"] == "failed"]
+    assert [test["requirement"] for test in failed] == ["GEN-17"]
+    assert f"process {server.pid}) ended during the test at " in failed[0]["reason"]
 
 
 def test_ctrl_c_twice_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:

@@ -49,6 +49,22 @@ def test_image_service_answers(runtime: Runtime, image: object) -> None:
     assert len(answer.images) > 0
 
 
+@requirement("GEN-17")
+def test_daemon_outlives_a_pod(runtime: Runtime, new_sandbox: Callable[..., Sandbox]) -> None:
+    """The daemon MUST live on after the requests that make a pod and remove it.
+
+    Source: a call of gRPC ends with an answer or a status of the server, which one that ends gives to nobody.
+    After every other test the suite looks too, and holds an end against this requirement.
+    """
+    pod = new_sandbox()
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
+
+    answer = runtime.stub.Version(cri.VersionRequest())
+
+    assert answer.runtime_version == runtime.version.runtime_version
+
+
 @requirement("GEN-02/unknown")
 @pytest.mark.parametrize("service", ["RuntimeService", "ImageService"])
 def test_unknown_method_is_unimplemented(runtime: Runtime, service: str) -> None:

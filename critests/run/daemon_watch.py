@@ -1,0 +1,198 @@
+"""Whether the daemon lives, and is still the process that it was: asked after every test, since a test may
+take a broken connection for a refusal.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import grpc
+from google.protobuf.message import Message
+
+from critests.client import Call, Connection, EndpointError
+from critests.node.locks import start_time
+from critests.run.context import RunContext, daemon_of
+
+OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED = "GEN-06/no-crash", "GEN-17"
+"""The aspects that judge the end of a daemon, by the request at which it ended."""
+ENDING_SECONDS = 2.0
+"""How long a process may take to be gone after its connections are."""
+LAST_WORDS, LAST_LINES = 1500, 10
+DYING_WORDS = ("panic:", "fatal error:", "SIGSEGV", "Traceback (most recent call last)")
+INIT = 1
+"""Of a socket that systemd opened, the listener is systemd and not the daemon."""
+
+
+@dataclass(frozen=True)
+class End:
+    """Why the daemon is of no more use.
+
+    Attributes:
+        how: in words.
+        died: whether it is gone; else it lives and does not answer.
+    """
+
+    how: str
+    died: bool
+
+
+@dataclass
+class DaemonWatch:
+    """Watches the runtime under test.
+
+    Attributes:
+        context: the run; its `daemon_pid` is kept up to date.
+        given_up: whether the daemon was waited for in vain.
+    """
+
+    context: RunContext
+    given_up: bool = False
+    _known: object = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._known = self._identity()
+
+    @property
+    def _sees_the_process(self) -> bool:
+        return self.context.daemon_pid not in {None, INIT}
+
+    def _identity(self) -> object:
+        """Return what another process does not share: when it started, or else the file of its socket."""
+        if self._sees_the_process:
+            return start_time(int(self.context.daemon_pid or 0))
+        try:
+            seen = self.context.endpoint.socket.stat() if self.context.endpoint.socket else None
+        except OSError:
+            return None
+        return (seen.st_ino, seen.st_ctime_ns) if seen else ""
+
+    def ended(self, connection: Connection | None = None, *, suspicious: bool) -> End | None:
+        """Return how the daemon ended; None while it lives and answers.
+
+        Args:
+            connection: to ask over where the process cannot be seen.
+            suspicious: a call has found nobody, or hung: see whether Version is answered.
+        """
+        if self._identity() != self._known:
+            return self._gone()
+        if not suspicious and (self._sees_the_process or connection is None):
+            return None
+        if not suspicious and connection is not None and _answers(connection):
+            return None
+        silent = self._silent()
+        deadline = time.monotonic() + ENDING_SECONDS
+        while silent is not None and silent.died and time.monotonic() < deadline:
+            # its connections go before the process is gone
+            time.sleep(0.02)
+            if self._identity() != self._known:
+                return self._gone()
+            silent = self._silent()
+        return silent
+
+    def _gone(self) -> End:
+        which = f"process {self.context.daemon_pid}" if self._sees_the_process else self.context.endpoint.text
+        return End(f"the daemon ({which}) ended", died=True)
+
+    def _silent(self) -> End | None:
+        """Say that nobody answers Version on a fresh connection."""
+        fresh = self.context.connect()
+        try:
+            fresh.greet()
+        except EndpointError as error:
+            code = error.__cause__.code() if isinstance(error.__cause__, grpc.RpcError) else None
+            if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+                return End(f"the runtime stopped answering ({error})", died=False)
+            return End(f"the daemon ended ({error})", died=True)
+        finally:
+            fresh.close()
+        return None
+
+    def came_back(self, connection: Connection | None, seconds: float) -> bool:
+        """Wait until another process answers, over the connection that tests use, and watch that one; who has
+        waited in vain does not wait again.
+        """
+        deadline = time.monotonic() + seconds
+        opened = connection or self.context.connect()
+        try:
+            while not self.given_up and time.monotonic() < deadline:
+                if _answers(opened):
+                    self.context.daemon_pid = daemon_of(self.context.endpoint)
+                    self._known = self._identity()
+                    return True
+                time.sleep(0.05)
+        finally:
+            if connection is None:
+                opened.close()
+        self.given_up = True
+        return False
+
+
+def _answers(connection: Connection) -> bool:
+    try:
+        connection.greet()
+    except EndpointError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Death:
+    """The end of a daemon in the time of a test.
+
+    Attributes:
+        aspect: that judges it.
+        reason: one sentence: what ended, at which call.
+        last_words: the end of the runtime's log.
+    """
+
+    aspect: str
+    reason: str
+    last_words: str
+
+    @classmethod
+    def of(cls, how: str, calls: Sequence[Call], log: bytes) -> "Death":
+        """Return what is known of an end.
+
+        Args:
+            how: in words.
+            calls: that the test had made.
+            log: what the runtime wrote in that time.
+        """
+        last = next((call for call in calls if found_nobody(call)), calls[-1] if calls else None)
+        broken = last is not None and malformed(last.request)
+        words = last_words(log)
+        at = f" at {'a malformed ' if broken else ''}{last.rpc}" if last is not None else ""
+        said = f", with the words: {words.splitlines()[0]}" if words else ""
+        return cls(
+            OUTLIVES_MALFORMED if broken else OUTLIVES_WELL_FORMED, f"{how} during the test{at}{said}", words
+        )
+
+
+def found_nobody(call: Call) -> bool:
+    """Say whether a call ended as calls do when the daemon goes."""
+    return call.code in {"UNAVAILABLE", "CANCELLED"} and call.details != "cancelled by the suite"
+
+
+def malformed(request: object) -> bool:
+    """Say whether a request lacks what it is about: an id, an image, or a configuration with a name."""
+    if not isinstance(request, Message):
+        return False
+    fields = request.DESCRIPTOR.fields_by_name
+    if any(name in fields and not getattr(request, name) for name in ("container_id", "pod_sandbox_id")):
+        return True
+    if "image" in fields and not getattr(getattr(request, "image", None), "image", ""):
+        return True
+    if any(name in fields and not request.HasField(name) for name in ("config", "runtime_config")):
+        return True
+    config = getattr(request, "config", None)
+    return config is not None and not getattr(config.metadata, "name", "")
+
+
+def last_words(log: bytes) -> str:
+    """Return what a daemon wrote before it ended: from its cry on, where there is one."""
+    lines = log.decode(errors="replace").splitlines()
+    cry = next(
+        (number for number, line in enumerate(lines) if any(word in line for word in DYING_WORDS)), None
+    )
+    chosen = lines[-LAST_LINES:] if cry is None else lines[cry : cry + LAST_LINES]
+    return "\n".join(chosen)[:LAST_WORDS]

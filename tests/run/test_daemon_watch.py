@@ -1,0 +1,73 @@
+"""What is said of a daemon that ended, and at which request."""
+
+import time
+
+import pytest
+from google.protobuf.message import Message
+
+from critests.api import api_pb2 as cri
+from critests.client import Call
+from critests.node.locks import start_time
+from critests.run.daemon_watch import Death, last_words, malformed
+
+NAMED = cri.PodSandboxConfig(metadata=cri.PodSandboxMetadata(name="a"))
+
+
+@pytest.mark.parametrize(
+    ("request_", "is_malformed"),
+    [
+        (cri.RunPodSandboxRequest(), True),
+        (cri.RunPodSandboxRequest(config=cri.PodSandboxConfig()), True),
+        (cri.RunPodSandboxRequest(config=NAMED), False),
+        (cri.StopContainerRequest(), True),
+        (cri.StopContainerRequest(container_id="a"), False),
+        (cri.ListContainersRequest(), False),
+        (cri.PullImageRequest(), True),
+        (cri.PullImageRequest(image=cri.ImageSpec(image="a")), False),
+        (cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig()), False),
+        (cri.StatusRequest(), False),
+    ],
+    ids=lambda value: str(value).strip().replace("\n", " ") or "empty",
+)
+def test_a_request_that_lacks_what_it_is_about_is_malformed(request_: Message, is_malformed: bool) -> None:
+    assert malformed(request_) is is_malformed
+
+
+def call(rpc: str, request: Message, code: str) -> Call:
+    return Call(rpc, request, None, code, "", 0.0, 0.0)
+
+
+def test_an_end_is_held_against_the_first_call_that_found_nobody() -> None:
+    calls = [
+        call("Status", cri.StatusRequest(), "OK"),
+        call("StopContainer", cri.StopContainerRequest(), "UNAVAILABLE"),
+        call("Version", cri.VersionRequest(), "UNAVAILABLE"),
+    ]
+    log = b"level=info\npanic: nil pointer\n\ngoroutine 1\n"
+
+    death = Death.of("the daemon (process 7) ended", calls, log)
+
+    assert death.aspect == "GEN-06/no-crash"
+    assert death.reason == (
+        "the daemon (process 7) ended during the test at a malformed StopContainer, with the words:"
+        " panic: nil pointer"
+    )
+    assert death.last_words.startswith("panic: nil pointer")
+
+
+def test_an_end_at_a_well_formed_request_has_a_requirement_of_its_own() -> None:
+    death = Death.of("it ended", [call("Status", cri.StatusRequest(), "UNAVAILABLE")], b"")
+
+    assert (death.aspect, death.reason) == ("GEN-17", "it ended during the test at Status")
+
+
+def test_without_a_cry_the_last_lines_are_the_last_words() -> None:
+    assert last_words(b"\n".join(b"%d" % number for number in range(100))).splitlines()[-1] == "99"
+
+
+def test_looking_at_a_process_after_every_test_costs_less_than_a_millisecond() -> None:
+    begun = time.perf_counter()
+    for _ in range(100):
+        start_time(1)
+
+    assert (time.perf_counter() - begun) / 100 < 0.001

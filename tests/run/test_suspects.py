@@ -1,0 +1,58 @@
+"""Which of several tests ended the daemon."""
+
+import dataclasses
+
+import pytest
+
+from critests.catalogue.words import Outcome
+from critests.record.results import TestResult
+from critests.run.suspects import settled
+
+DIED = TestResult(
+    id="a.py::test_a",
+    name="test_a",
+    requirement="GEN-17",
+    outcome=Outcome.FAILED,
+    reason="the daemon (process 7) ended during the test at Status",
+)
+OTHER = dataclasses.replace(DIED, id="a.py::test_b", name="test_b")
+PASSED = TestResult(id="a.py::test_c", name="test_c", outcome=Outcome.PASSED)
+
+
+def outcomes(results: list[TestResult]) -> dict[str, Outcome]:
+    return {test.name: test.outcome for test in results}
+
+
+def test_one_alone_has_done_it() -> None:
+    assert settled([DIED, PASSED], [[DIED.id]], lambda _: pytest.fail("not repeated")) == [DIED, PASSED]
+
+
+def test_who_does_it_again_has_done_it() -> None:
+    again = {
+        DIED.id: DIED,
+        OTHER.id: dataclasses.replace(OTHER, outcome=Outcome.PASSED, requirement="SBX-01"),
+    }
+
+    results = settled([DIED, OTHER, PASSED], [[DIED.id, OTHER.id]], lambda test: again[test.id])
+
+    assert results == [DIED, again[OTHER.id], PASSED]
+
+
+def test_where_nothing_can_be_repeated_one_failure_names_all_and_accuses_none() -> None:
+    results = settled([DIED, OTHER, PASSED], [[DIED.id, OTHER.id]], lambda _: None)
+
+    assert outcomes(results) == {
+        "test_a": Outcome.BLOCKED,
+        "test_b": Outcome.BLOCKED,
+        "test_c": Outcome.PASSED,
+        "daemon_outlives_tests_side_by_side": Outcome.FAILED,
+    }
+    assert results[-1].reason == "the daemon (process 7) ended while these ran: test_a, test_b"
+
+
+def test_who_does_not_do_it_again_is_judged_by_that() -> None:
+    again = {test.id: dataclasses.replace(test, outcome=Outcome.PASSED) for test in (DIED, OTHER)}
+
+    results = settled([DIED, OTHER], [[DIED.id, OTHER.id]], lambda test: again[test.id])
+
+    assert [test.outcome for test in results] == [Outcome.PASSED, Outcome.PASSED, Outcome.FAILED]
