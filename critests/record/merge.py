@@ -11,6 +11,8 @@ from critests.record.exits import binding_ran
 from critests.record.judgement import Circumstances, judge
 from critests.record.results import TestResult
 from critests.record.run import ApiCoverage, CapabilityFact, RunRecord, Timing
+from critests.record.scope import joined
+from critests.record.tally import musts_judged
 
 
 def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunRecord:
@@ -64,6 +66,7 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
         exit_reason=judged.exit_reason,
         interrupted=interrupted,
         runtime_gone=gone,
+        scope=joined([record.scope for record in records], musts_judged(judged.tests)),
         notes=list(dict.fromkeys([*notes, *judged.notes, *differences])),
         workers=sum(record.workers for record in records),
         timing=Timing(

@@ -81,6 +81,29 @@ class Counts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunScope:
+    """Which part of the suite a run was asked for, and how much of it was judged.
+
+    Attributes:
+        selection: The options that chose tests, `--select IMG`; empty for all of them.
+        shards: Parts of that choice that the run has, `1/3`; empty for the whole of it.
+        musts_judged: Number of aspects of level MUST that have a verdict.
+        musts: Number of such aspects that the catalogue has a test for.
+    """
+
+    selection: str = ""
+    shards: list[str] = field(default_factory=list)
+    musts_judged: int = 0
+    musts: int = 0
+
+    def in_words(self) -> str:
+        """Say what the run was about, where that is not everything; empty where it is."""
+        shards = f"shard {', '.join(self.shards)}" if self.shards else ""
+        chosen = ", ".join(filter(None, [self.selection, shards]))
+        return f"{chosen}; {self.musts_judged} of {self.musts} MUSTs judged" if chosen else ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Timing:
     """What the run cost.
 
@@ -121,6 +144,7 @@ class RunRecord:
         exit_code: Exit code of the command.
         exit_reason: One sentence: why this exit code.
         interrupted: The user stopped the run.
+        scope: Which part of the suite it was about; None for a record that does not tell.
         runtime_gone: Why the runtime could not be tested (any more), or empty.
         notes: Sentences that the reader should see.
         workers: Number of workers.
@@ -150,6 +174,7 @@ class RunRecord:
     exit_code: int = 0
     exit_reason: str = ""
     interrupted: bool = False
+    scope: RunScope | None = None
     runtime_gone: str = ""
     notes: list[str] = field(default_factory=list)
     workers: int = 1

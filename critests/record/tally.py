@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from critests.catalogue.words import Outcome, worst
+from critests.catalogue.words import Level, Outcome, worst
+from critests.record.blocking import VERDICTS
 from critests.record.results import RequirementVerdict, TestResult
 from critests.record.run import Counts
 
@@ -15,6 +16,20 @@ def verdicts(tests: Sequence[TestResult]) -> dict[str, RequirementVerdict]:
         if test.requirement_id:
             of_requirement.setdefault(test.requirement_id, []).append(test)
     return {requirement: _verdict(of_requirement[requirement]) for requirement in sorted(of_requirement)}
+
+
+def musts_judged(tests: Sequence[TestResult]) -> int:
+    """Return how many aspects of level MUST, that are not our judgement, have a verdict."""
+    return len(
+        {
+            test.requirement
+            for test in tests
+            if test.requirement
+            and test.level is Level.MUST
+            and not test.judgement
+            and test.outcome in VERDICTS
+        }
+    )
 
 
 def count(tests: Sequence[TestResult], requirements: Mapping[str, RequirementVerdict]) -> Counts:

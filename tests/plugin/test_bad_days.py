@@ -162,6 +162,8 @@ def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(
 
     record = record_in(tmp_path)
     assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert record["scope"]["selection"] == "--select sandboxes"
+    assert record["scope"]["musts_judged"] < record["scope"]["musts"]
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
     blocked = [
         test for test in record["tests"] if test["outcome"] == "blocked" and test["blocked_by"] == "SBX-02"

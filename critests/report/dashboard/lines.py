@@ -80,6 +80,11 @@ class Line:
         return f"{self.runtime} {self.version}"
 
     @property
+    def standing(self) -> RunEntry | None:
+        """The run that says how the runtime stands: the newest one of the whole suite, or else the newest."""
+        return next((run for run in self.runs if run.whole), self.runs[0] if self.runs else None)
+
+    @property
     def newest(self) -> float:
         """Start of the newest run of any kind, seconds since the epoch."""
         return max(entry.started for entry in [*self.runs[:1], *self.benchmarks[:1]])

@@ -37,6 +37,7 @@ END_WORDS: Final = {
     "error": "harness error",
     "blocked": "could not be tested",
     "untested": "unknown end",
+    "partial": "in part only",
 }
 
 
@@ -75,7 +76,7 @@ class Site:
     def overview(self) -> str:
         """Return the page of all runtimes and areas."""
         rows = [
-            (line, self._end(line.runs[0]) if line.runs else "untested", self._areas(line))
+            (line, self._end(line.standing) if line.standing else "untested", self._areas(line))
             for line in self.lines
         ]
         look = [(line, *found) for line in self.lines for found in line.worth_a_look(self.promises)]
@@ -206,6 +207,8 @@ class Site:
         return {}
 
     def _end(self, entry: RunEntry) -> str:
+        if entry.partial and entry.exit_code == ExitCode.CONFORMS:
+            return "partial"
         return (
             ENDS.get(ExitCode(entry.exit_code), "untested")
             if entry.exit_code in set(ExitCode)

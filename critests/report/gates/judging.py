@@ -15,6 +15,7 @@ from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.blocking import VERDICTS
 from critests.record.run import RunRecord
+from critests.record.scope import partial
 from critests.report.comparison import (
     CompareSettings,
     SideFacts,
@@ -198,4 +199,6 @@ def _sentence(
     tested = sum(verdict.outcome in VERDICTS for verdict in record.requirements.values())
     judged = [plural(tested, "requirement")] if record.requirements else []
     judged += [plural(len(operations), "operation")] if operations else []
-    return f"passes: nothing that blocks in {' and '.join(judged) or plural(len(record.tests), 'test')}"
+    part = partial(record)
+    passes = f"passes in part ({part})" if part else "passes"
+    return f"{passes}: nothing that blocks in {' and '.join(judged) or plural(len(record.tests), 'test')}"

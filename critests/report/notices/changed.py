@@ -59,7 +59,7 @@ class Notice:
 
     Attributes:
         run: The run.
-        baseline: The last complete run that it is compared with, or None.
+        baseline: The last complete run, for a run of the whole suite the last such one; or None.
         changes: The requirements whose state changed, the broken ones first.
         ended_otherwise: It could not be completed and the run before could, or the other way round.
     """
@@ -83,7 +83,8 @@ class Notice:
             or "no requirement changed"
         )
         end = f"; {self.run.exit_reason}" if self.ended_otherwise else ""
-        return one_line(f"{self.run.runtime} {self.run.version}: {what}{end}")
+        part = f" (in part only: {self.run.partial})" if self.run.partial else ""
+        return one_line(f"{self.run.runtime} {self.run.version}{part}: {what}{end}")
 
 
 def notice_of(index: Index, run: RunEntry) -> Notice:
@@ -113,7 +114,9 @@ def notice_of(index: Index, run: RunEntry) -> Notice:
             found.append(StateChange(name, state, WORDS[last], WORDS[history[0]], run.reasons.get(name, "")))
     found.sort(key=lambda change: list(Changed).index(change.state))
     ended_otherwise = bool(earlier) and _complete(earlier[0]) != _complete(run)
-    return Notice(run, complete[0] if complete else None, found, ended_otherwise)
+    alike = [entry for entry in complete if entry.whole] if run.whole else complete
+    baseline = next(iter(alike or complete), None)
+    return Notice(run, baseline, found, ended_otherwise)
 
 
 def to_json(notice: Notice) -> dict[str, Any]:

@@ -27,6 +27,7 @@ SYMBOLS: Final = {
     "error": "‼",
     "disabled": "○",
     "untested": "·",
+    "partial": "◐",
 }
 
 

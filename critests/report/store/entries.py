@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from critests.record.operations import OperationResult
+from critests.record.scope import COMPLETE
 
 LIVE_SIDES: Final = frozenset({"", "a"})
 """Sides of a benchmark whose numbers are about the runtime of the record."""
 MEDIAN: Final = "0.5"
 RUN_COLUMNS: Final = (
     "number, path, kind, run_id, runtime, version, started, finished, suite_version, catalogue_revision,"
-    " exit_code, exit_reason, interrupted, letters, areas, reasons, facts, report"
+    " exit_code, exit_reason, interrupted, partial, letters, areas, reasons, facts, report"
 )
 
 
@@ -33,6 +34,7 @@ class RunEntry:
         exit_code: Of the command.
         exit_reason: Why.
         interrupted: It was stopped.
+        partial: Why it is not a run of the whole suite; empty where it is.
         letters: A letter for each requirement of the index; shorter where the last ones were not tested.
         areas: Area to outcome to the number of tests.
         reasons: Requirement to why it is not passed.
@@ -53,11 +55,17 @@ class RunEntry:
     exit_code: int = 0
     exit_reason: str = ""
     interrupted: bool = False
+    partial: str = ""
     letters: str = ""
     areas: dict[str, dict[str, int]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     facts: int = 0
     report: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether it judged the whole suite, and so says how the runtime stands."""
+        return not self.partial and not self.interrupted and self.exit_code in COMPLETE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +152,7 @@ def run_values(entry: RunEntry) -> tuple[str | int | float, ...]:
         *(
             _utf8(entry.exit_reason),
             int(entry.interrupted),
+            _utf8(entry.partial),
             entry.letters,
             areas,
             reasons,

@@ -16,6 +16,7 @@ from critests import catalogue
 from critests.record.errors import RecordError, RecordUnreadable
 from critests.record.operations import OperationResult
 from critests.record.run import RunRecord
+from critests.record.scope import partial
 from critests.report.store.entries import (
     RUN_COLUMNS,
     Point,
@@ -141,6 +142,7 @@ class Index:
                 exit_code=record.exit_code,
                 exit_reason=record.exit_reason,
                 interrupted=record.interrupted,
+                partial=partial(record),
                 letters=letters,
                 areas=record.counts.areas,
                 reasons=reasons,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """An index of another format is thrown away and made anew."""
 
 TABLES: Final = """
@@ -26,6 +26,7 @@ CREATE TABLE runs (
     exit_code INTEGER NOT NULL,
     exit_reason TEXT NOT NULL,
     interrupted INTEGER NOT NULL,
+    partial TEXT NOT NULL,
     letters TEXT NOT NULL,
     areas TEXT NOT NULL,
     reasons TEXT NOT NULL,

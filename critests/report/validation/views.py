@@ -10,6 +10,7 @@ from critests.catalogue.words import Level, Outcome
 from critests.exit_codes import ExitCode
 from critests.record.results import RequirementVerdict, RootCause, TestResult
 from critests.record.run import CapabilityFact, RunRecord
+from critests.record.scope import partial
 from critests.report.facts.selection import AreaRow, area_rows, failures
 
 UNTESTED: Final = "untested"
@@ -115,8 +116,9 @@ class Coverage:
 
 def verdict_view(record: RunRecord) -> Verdict:
     """Return the headline of a run."""
+    part = partial(record)
     words = {
-        ExitCode.CONFORMS: ("Conforms", Outcome.PASSED),
+        ExitCode.CONFORMS: ("In part only", Outcome.UNSUPPORTED) if part else ("Conforms", Outcome.PASSED),
         ExitCode.BROKEN: ("Does not conform", Outcome.FAILED),
         ExitCode.INTERRUPTED: ("Interrupted", Outcome.DISABLED),
         ExitCode.HARNESS_ERROR: ("Harness error", Outcome.ERROR),
@@ -131,7 +133,8 @@ def verdict_view(record: RunRecord) -> Verdict:
         for outcome in BAR
         if numbers.get(outcome)
     ]
-    return Verdict(word, tone.value, record.exit_reason, tiles, total)
+    reason = f"{record.exit_reason} ({part})" if part and record.exit_reason else record.exit_reason
+    return Verdict(word, tone.value, reason, tiles, total)
 
 
 def failures_view(record: RunRecord) -> list[FailureGroup]:

@@ -172,6 +172,37 @@ def test_even_a_year_of_noise_stays_small(tmp_path: Path) -> None:
     assert "to keep this page small" in text(pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"])
 
 
+def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> None:
+    with Index(tmp_path / "index.sqlite") as index:
+        index.number_requirements(["SBX-01"])
+        for version, whole_code in (("1.0", 1), ("2.0", None)):
+            runs = [(NOW - 60, 0, "--select SBX-01; 1 of 500 MUSTs judged")]
+            runs += [] if whole_code is None else [(NOW - DAY, whole_code, "")]
+            for started, code, partial in runs:
+                index.add_entry(
+                    RunEntry(
+                        number=0,
+                        path=f"cri-o/{version}/{started}",
+                        kind="validation",
+                        run_id=str(started),
+                        runtime="cri-o",
+                        version=version,
+                        started=started,
+                        finished=started + 5,
+                        exit_code=code,
+                        partial=partial,
+                        letters="P",
+                    )
+                )
+        build(index, tmp_path / "site", Options(now=NOW))
+
+    overview = text(pages_of(tmp_path / "site")["index.html"])
+    assert "does not conform" in overview, "the whole run before the small one"
+    assert "in part only" in overview, "there is no whole run"
+    assert "1 of 500 MUSTs judged" in overview
+    assert overview.count("conforms") == 0
+
+
 def test_a_year_of_a_runtime_is_quick(tmp_path: Path) -> None:
     with Index(tmp_path / "index.sqlite") as index:
         fill(index, lines=2, nights=365, requirements=900, series=20)

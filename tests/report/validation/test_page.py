@@ -7,7 +7,7 @@ import pytest
 
 from critests.catalogue import load
 from critests.catalogue.words import Outcome
-from critests.record.run import RunRecord
+from critests.record.run import RunRecord, RunScope
 from critests.report.facts.evidence import Budget, read_evidence
 from critests.report.validation.page import validation_to_html
 from tests.report.sample_run import HOSTILE, sample_run, write_evidence
@@ -146,7 +146,16 @@ def test_the_page_forbids_what_it_does_not_use(record: RunRecord) -> None:
     ],
 )
 def test_the_headline_says_the_verdict(record: RunRecord, code: int, word: str) -> None:
-    assert f"</span>{word}</p>" in validation_to_html(dataclasses.replace(record, exit_code=code))
+    whole = dataclasses.replace(record, exit_code=code, scope=RunScope(musts_judged=9, musts=9))
+    assert f"</span>{word}</p>" in validation_to_html(whole)
+
+
+def test_a_part_of_the_suite_is_not_said_to_conform(record: RunRecord) -> None:
+    scope = RunScope(selection="--select IMG", musts_judged=3, musts=9)
+    page = validation_to_html(dataclasses.replace(record, exit_code=0, scope=scope))
+
+    assert "</span>In part only</p>" in page
+    assert "--select IMG; 3 of 9 MUSTs judged" in page
 
 
 def test_a_run_without_tests_still_is_a_page(record: RunRecord) -> None:

@@ -1,0 +1,67 @@
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from critests.record import RunRecord
+from critests.record.judgement import Circumstances
+from critests.record.merge import merge
+from critests.record.run import Counts, RunScope
+from critests.record.scope import partial
+from tests.report.sample_run import JUDGES, sample_run
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> RunRecord:
+    return sample_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"scope": RunScope(musts_judged=3, musts=9)}, ""),
+        (
+            {"scope": RunScope(selection="--select IMG", musts_judged=3, musts=9)},
+            "--select IMG; 3 of 9 MUSTs judged",
+        ),
+        (
+            {"scope": RunScope(shards=["1/3"], musts_judged=3, musts=9)},
+            "shard 1/3; 3 of 9 MUSTs judged",
+        ),
+        ({"scope": RunScope(), "interrupted": True}, "interrupted"),
+        ({"scope": None, "counts": Counts(outcomes={"disabled": 4})}, "4 tests left out"),
+        ({"scope": None, "counts": Counts(outcomes={"passed": 4})}, ""),
+    ],
+    ids=["whole", "selection", "shard", "interrupted", "older, deselected", "older, whole"],
+)
+def test_what_a_run_was_about(record: RunRecord, changes: dict[str, object], said: str) -> None:
+    changed = dataclasses.replace(record, interrupted=False)
+    assert partial(dataclasses.replace(changed, **changes)) == said  # type: ignore[arg-type]  # real fields
+
+
+@pytest.mark.parametrize(
+    ("scopes", "selection", "shards"),
+    [
+        ([RunScope(shards=["1/2"]), RunScope(shards=["2/2"])], "", []),
+        ([RunScope(shards=["1/3"]), RunScope(shards=["2/3"])], "", ["1/3", "2/3"]),
+        ([RunScope(selection="--select IMG"), RunScope()], "", []),
+        ([RunScope(selection="--select IMG"), RunScope(selection="-k x")], "--select IMG | -k x", []),
+    ],
+    ids=["all shards", "a shard is missing", "one is whole", "two selections"],
+)
+def test_what_merged_runs_are_about(
+    record: RunRecord, scopes: list[RunScope], selection: str, shards: list[str]
+) -> None:
+    parts = [dataclasses.replace(record, scope=scope) for scope in scopes]
+
+    scope = merge(parts, Circumstances(judge_of=JUDGES.get)).scope
+
+    assert scope is not None
+    assert (scope.selection, scope.shards) == (selection, shards)
+    assert scope.musts_judged > 0
+
+
+def test_merged_with_a_record_that_does_not_tell_nothing_is_told(record: RunRecord) -> None:
+    parts = [dataclasses.replace(record, scope=RunScope()), dataclasses.replace(record, scope=None)]
+
+    assert merge(parts, Circumstances(judge_of=JUDGES.get)).scope is None
