@@ -2,8 +2,7 @@
 """Write docs/catalogue.md: every requirement, its aspects and levels, and which test judges it.
 
     python tools/generate_catalogue_doc.py            write the page
-    python tools/generate_catalogue_doc.py --check    write nothing; exit 1 if the page is not what would be
-    written
+    python tools/generate_catalogue_doc.py --check    write nothing; exit 1 if the page is out of date
 
 Exits 1, and writes nothing, where a test names an id that the catalogue does not have, and the like.
 """
@@ -30,13 +29,12 @@ NOT_YET = "not yet"
 INTRODUCTION = """\
 # Catalogue of requirements
 
-Written by `tools/generate_catalogue_doc.py`; do not edit. The truth is in `critests/catalogue/data/`, one
-TOML file a group.
+What a runtime of the Container Runtime Interface promises: {requirements} requirements with {aspects}
+aspects, of which {tests} tests judge {tested} so far. A test judges one aspect and names it: `SBA-17` where a
+requirement has a single aspect, `SBX-26/error` where it has several. An id is never used again.
 
-What a runtime of the Container Runtime Interface promises, as {requirements} requirements with {aspects}
-aspects. A test judges one aspect and names it: `SBA-17` where a requirement has a single aspect,
-`SBX-26/error` where it has several. An id is never used again. {tests} tests judge {tested} of the aspects so
-far. Revision of the data: `{revision}`.
+This page is written by `tools/generate_catalogue_doc.py` from `critests/catalogue/data/`, one TOML file a
+group; do not edit it. Revision of the data: `{revision}`.
 
 ## How to read it
 
@@ -56,7 +54,7 @@ integration test. `CO:`: a CRI-O test file. `NE`: the node tests of Kubernetes. 
 `SL`: the streaming library k8s.io/cri-streaming, which containerd and CRI-O share. `owner#number`: an issue.
 *observed*: seen on containerd 2.1 or CRI-O 1.37.
 
-**critest.** Whether the critest programme asserts the same: `yes`; `partly`, weakly or in one case only;
+**critest.** Whether critest asserts the same: `yes`; `partly`, weakly or in one case only;
 `no`.
 
 ### Keys of the data files
@@ -66,23 +64,21 @@ A file has `order` (of the groups), `title` and `area`, then a table for each re
 | key | meaning | if absent |
 |---|---|---|
 | `statement` | what is promised | |
-| `fields`, `rpcs` | what it is about, for a reader and for a programme | |
+| `fields`, `rpcs` | what it is about, for people and for programs | |
 | `source` | where it comes from | |
 | `since` | `1.N`; `1.15` stands for 1.15 or older | not tied to a version |
 | `critest` | `yes`, `partly`, `no` | `no` |
 | `feature` | the optional feature it depends on, a key of `features.toml` | none |
 | `rev` | raised when the statement changes | 1 |
 | `own_test` | `false`: a rule about how the suite is run | `true` |
-| `aspects` | the aspects by `name`, where there is not just one; the keys below are then theirs | one,
-unnamed |
+| `aspects` | the aspects by `name`, where there are several; the keys below are then theirs | one, unnamed |
 | `level` | MUST, SHOULD, OPT, DIV | |
 | `judgement` | `true`: † | `false` |
 | `disruptive` | `true`: see above | `false` |
 | `scope` | which part of the statement the aspect covers | all of it |
 | `detection` | when it applies: how the feature is found, or a condition | always |
 | `since` (of an aspect) | where it differs from the requirement's | the same |
-| `declared_since` | the level holds where the user declares this version or a newer one | nothing to declare
-|
+| `declared_since` | the level holds where the user declares this version or newer | nothing to declare |
 | `undeclared_level` | the level otherwise | a breach is unsupported |
 """
 

@@ -2,9 +2,8 @@
 """Sensitivity: is a runtime whose OCI runtime takes a few milliseconds longer to start called slower, and
 nothing else?
 
-    tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd                      ten times 5 ms
-    in three minutes tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd --delay 20
-    --seconds 60
+    tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd      ten times 5 ms in three minutes
+    tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd --delay 20 --seconds 60
 
 Both sides have the same wrapper around their OCI runtime; it waits 0 ms on one and the delay on the other
 whenever a container is started, a sandbox's own included. The wrapper's own cost is measured and printed.

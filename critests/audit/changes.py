@@ -8,14 +8,13 @@
 | `toggle` | bool | the opposite |
 | `add N`, `times N`, `divide N` | number | arithmetic, within the field's range |
 | `append V`, `prepend V` | text, bytes; `append` also list | at the end, at the start |
-| `truncate N`, `upper`, `lower`, `strip` | text, bytes | the first N characters; letters; without surrounding
-space | | `reverse` | text, bytes, list | back to front |
+| `truncate N`, `upper`, `lower`, `strip` | text, bytes | the first N characters; letters; no blanks around |
+| `reverse` | text, bytes, list | back to front |
 | `drop-first`, `drop-last`, `drop-all`, `keep-first` | list, map | of a map, by the order of its keys |
 | `drop KEY` | map | one key |
 | `duplicate-first` | list | the first element once more |
-| `append-other` | list in an answer | an element that this RPC answers when asked for everything, and that is
-not in the list | | `drop-where FIELD==VALUE`, `keep-where …` | list of messages | by a field of the element,
-also `!=` |
+| `append-other` | list in an answer | another element that this RPC knows, not in the list yet |
+| `drop-where FIELD==VALUE`, `keep-where …` | list of messages | by a field of the element, also `!=` |
 """
 
 from collections.abc import Callable

@@ -2,14 +2,13 @@
 
 | condition | holds |
 |---|---|
-| `nth=N`, also `!=`, `<`, `>`, `<=`, `>=` | for the Nth call of this RPC since the fault was set, counted
-from 1 | | `message=N` | for the Nth message of a streaming answer |
+| `nth=N`, also `!=`, `<`, `>`, `<=`, `>=` | for the Nth call of this RPC since the fault was set, from 1 on |
+| `message=N` | for the Nth message of a streaming answer |
 | `repeated` | for a call whose request equals that of an earlier call since the fault was set |
 | `request.PATH` | the field is set and not empty |
-| `request.PATH==VALUE`, also `!=`, `<`, `>`, `~=` (contains) | for the field's value; with `[]`, of any
-element |
+| `request.PATH==VALUE`, also `!=`, `<`, `>`, `~=` (contains) | for its value; with `[]`, of any element |
 
-`response.PATH` likewise, for faults that act on the answer. `not` turns one round; `and` joins several.
+`response.PATH` is the same for faults that act on the answer. `not` turns one round; `and` joins several.
 """
 
 import operator

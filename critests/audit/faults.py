@@ -26,8 +26,8 @@ Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Strea
 | `stale` | the previous answer of this RPC, where there is one |
 | `lagging` | the previous answer to the same request, where there is one |
 | `frozen` | the first answer to the same request, for ever |
-| `before RPC {JSON}`, `after RPC {JSON}` | another call beside it; a text `$request.PATH` or `$response.PATH`
-stands for that field | | `cut N` | ends a stream, OK, after N messages |
+| `before RPC {JSON}`, `after RPC {JSON}` | another call beside it; `$request.PATH` stands for its field |
+| `cut N` | ends a stream, OK, after N messages |
 
 On a message as a whole: `clear`; on messages of a stream also `drop` and `duplicate`.
 """

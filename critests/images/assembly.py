@@ -14,8 +14,7 @@ Registers are named by their role, because the kernel's calling convention diffe
 * `STACK` is the stack pointer. At the start of a program it points at argc, followed by the argv pointers.
 
 A `divide` may destroy `NUMBER`, `RESULT` and `A2`, every system call `NUMBER`, `RESULT` and `A0`. Subroutines
-do not
-nest: one return address.
+do not nest: there is one return address.
 """
 
 from abc import ABC, abstractmethod

@@ -11,8 +11,8 @@ longer. First the evidence of each operation is weighed by itself (`compare_bloc
   drifts.
 - Runs: neighbouring samples are put into batches until the quantiles of the batches look independent of each
   other (batch means, Law and Kelton), which then go into the Mann-Whitney test. What differs between two
-  starts of the same runtime is not in the samples
-  of one run each: `Criteria.smallest_effect` is the place for it.
+  starts of the same runtime is not in the samples of one run each:
+  `Criteria.smallest_effect` is the place for it.
 """
 
 import math

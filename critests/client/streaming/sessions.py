@@ -1,9 +1,12 @@
 """Exec and attach sessions, over either protocol.
 
-with open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=10) as
-session:
-    finished = session.finish(10)
-finished.status.exit_code, finished.stdout
+A session is read to its end, and has the exit code then:
+
+    with open_remote_command(
+        url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=10
+    ) as session:
+        finished = session.finish(10)
+    finished.status.exit_code, finished.stdout
 """
 
 import json
