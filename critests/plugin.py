@@ -229,7 +229,7 @@ def pytest_runtest_makereport(
     if phase.raw is not None and phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}:
         _keep_evidence(item, session, progress)
     worker = (_worker_input(item.config) or {}).get("workerid", "")
-    result = results.of_item(item, progress, session.settings, level, worker)
+    result = results.of_item(item, progress, session.settings, session.context, worker)
     if phase.raw is not None:
         _speak_pytest(report, result, item)
     if call.when == "teardown":

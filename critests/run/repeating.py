@@ -1,0 +1,62 @@
+"""The command that runs one test again, with the verdict that it had."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from critests.run import selection
+from critests.run.context import RunContext
+from critests.run.options import MEASURING, RULES, RUNTIME
+from critests.run.selection import Judged
+from critests.run.settings import Settings
+
+SECTIONS: Final = (RUNTIME, RULES, MEASURING)
+OTHERS: Final = ("--profile", "--read-only", "--disruptive", "--allow-kubelet")
+"""Options of other sections without which a test is not allowed, or measures something else."""
+WORD: Final = re.compile(r"[\w:+.\[\]\\/-]+")
+"""What pytest's -k takes for one word."""
+OPERATORS: Final = frozenset({"and", "or", "not"})
+
+
+def repeat_command(item: pytest.Item, judged: Judged, settings: Settings, context: RunContext | None) -> str:
+    """Return the command that runs a test again: on the same runtime, with the same parameters, judged by the
+    same rules.
+
+    Args:
+        item: the test.
+        judged: what it judges.
+        settings: the user's options.
+        context: the run, which knows the endpoint where the user did not name it; None before it began.
+    """
+    scenario = selection.scenario_of(item)
+    ours = selection.SUITE in item.path.parents or bool(scenario)
+    command = "bench" if scenario else "run"
+    words = ["critests", command] if ours else ["pytest", item.nodeid]
+    if context is not None and not settings.node:
+        words += _endpoints(settings, context)
+    for option, value in settings.given():
+        if command not in option.commands or (option.name == "--profile" and not scenario):
+            continue
+        if option.section in SECTIONS or option.name in OTHERS:
+            words += [option.name if ours else option.pytest_name, *([value] if option.metavar else [])]
+    if scenario:
+        words += ["--select", scenario]
+    elif ours:
+        words += [*(["--select", judged.name] if judged.name else []), "-k", " and ".join(_words(item.name))]
+    return shlex.join(words)
+
+
+def _endpoints(settings: Settings, context: RunContext) -> Iterator[str]:
+    """Name the endpoints that were found without an option."""
+    if not settings.runtime_endpoint:
+        yield from ("--runtime-endpoint", context.endpoint.text)
+    if not settings.image_endpoint and context.image_endpoint != context.endpoint:
+        yield from ("--image-endpoint", context.image_endpoint.text)
+
+
+def _words(name: str) -> Iterator[str]:
+    """Split a test's name into words of which -k demands each; the first and the last have its brackets."""
+    return (word for word in WORD.findall(name) if word not in OPERATORS)
