@@ -25,7 +25,8 @@ def token() -> str:
 @pytest.fixture
 def container(own_runtime: OwnRuntime, token: str) -> Container:
     """A container of the runtime of the test's own."""
-    return own_runtime.container(first=f": {token}")
+    # ready, so that its first process is the shell with the word, and no longer the OCI runtime
+    return own_runtime.container(first=f": {token}", on_term="exit 0")
 
 
 @pytest.fixture
