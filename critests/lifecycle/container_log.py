@@ -4,14 +4,32 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
 _TIME = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
 
 
-class MalformedLog(AssertionError):
-    """A line of a container's log is not a record. It is an assertion: the form of the file is a promise of
+class LogUnreadable(AssertionError):
+    """What a container printed cannot be read. It is an assertion: place and form of the file are promises of
     the runtime.
+
+    Attributes:
+        judge: the requirement that judges it; other tests are blocked by it.
     """
+
+    judge: ClassVar[str]
+
+
+class MalformedLog(LogUnreadable):
+    """A line of a container's log is not a record."""
+
+    judge = "LOG-02"
+
+
+class NoLog(LogUnreadable):
+    """The file of a container's log is not where the request says."""
+
+    judge = "LOG-01"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.lifecycle import container_log
-from critests.lifecycle.container_log import LogRecord
+from critests.lifecycle.container_log import LogRecord, NoLog
 from critests.lifecycle.process import ProcessStatus
 from critests.lifecycle.sandboxes import Sandbox, kill
 from critests.lifecycle.waiting import POLL_SECONDS, ConditionNotMet, eventually
@@ -106,7 +106,12 @@ class Container:
         """
         if self._log_may_lag:
             self._wait_for_log_to_settle()
+            self._must_have_log()
         return container_log.read(self.log_path)
+
+    def _must_have_log(self) -> None:
+        if self.config.log_path and not self.log_path.exists():
+            raise NoLog(f"there is no log at {self.log_path}")
 
     def _wait_for_log_to_settle(self) -> None:
         """Wait until the log stays as it is: runtimes may report an end a moment before the last output is in
@@ -130,11 +135,16 @@ class Container:
 
         Raises:
             ConditionNotMet: the line did not come in time.
+            LogUnreadable: there was no such file, or it holds no records.
         """
         scaled = seconds * self.connection.deadlines.scale
-        return eventually(
-            f"the line {line!r} in the log", self.log_lines, scaled, lambda lines: line in lines
-        )
+        try:
+            return eventually(
+                f"the line {line!r} in the log", self.log_lines, scaled, lambda lines: line in lines
+            )
+        except ConditionNotMet:
+            self._must_have_log()
+            raise
 
     def final_log_lines(self, stream: str | None = None) -> list[str]:
         """Wait for its end, and return everything it printed."""

@@ -150,6 +150,19 @@ def _not_idempotent(call: Call, _argument: str) -> Answer:
     return call.answer()
 
 
+def _log_elsewhere(call: Call, _argument: str) -> Answer:
+    if call.rpc == "CreateContainer" and call.request.config.log_path:
+        call.request.config.log_path += ".elsewhere"
+    return call.answer()
+
+
+def _never_exits(call: Call, _argument: str) -> Answer:
+    answer = call.answer()
+    if call.rpc == "ContainerStatus" and answer.status.state == cri.CONTAINER_EXITED:
+        answer.status.state = cri.CONTAINER_RUNNING
+    return answer
+
+
 def _exit_code_lost(call: Call, _argument: str) -> Answer:
     answer = call.answer()
     if call.rpc == "ContainerStatus":
@@ -204,6 +217,8 @@ WAYS: dict[str, Way] = {
     "slow": Way("every call takes longer", "SECONDS", lambda: _slow),
     "dies-after": Way("dies at the call after this many", "CALLS", _DiesAfter),
     "dies-at": Way("dies at the first call of one RPC", "RPC", lambda: _at(_die)),
+    "log-elsewhere": Way("logs are written to other files than asked for", "", lambda: _log_elsewhere),
+    "never-exits": Way("containers that have ended are said to run", "", lambda: _never_exits),
     "v1alpha2-only": Way(
         "speaks only the v1alpha2 of the API", "", lambda: lambda call, _argument: call.answer()
     ),

@@ -1,0 +1,35 @@
+"""Set-up that does not come about blocks, by what judges it, and is found once."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.criserver import CriServer, serve
+from tests.plugin.command import critests, record_in
+
+
+@pytest.mark.parametrize(
+    ("way", "judge", "selected"),
+    [("log-elsewhere", "LOG-01", "STP,EXS"), ("never-exits", "CTR-21", "EXS,STA,CTA")],
+)
+def test_what_set_ups_wait_for_in_vain_is_one_root_cause(
+    way: str, judge: str, selected: str, tmp_path: Path
+) -> None:
+    with serve(CriServer(wrong={way})) as endpoint:
+        ended = critests(
+            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
+            *("--select", f"{judge},{selected}", "--deadline-scale", "0.2"),
+        )
+
+    record = record_in(tmp_path)
+    (cause,) = [cause for cause in record["root_causes"] if cause["requirement"] == judge]
+    in_vain = [
+        test["name"]
+        for test in record["tests"]
+        if test["outcome"] in {"failed", "error"} and "in the log" in test["reason"]
+    ]
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert cause["outcome"] == "failed"
+    assert cause["blocked"]
+    assert in_vain == []
+    assert "error" not in {test["outcome"] for test in record["tests"]}
