@@ -39,7 +39,8 @@ A and B are each
   unix:///run/containerd/containerd.sock   an endpoint, or tcp://host:port
   containerd, crio=/path                   a throwaway runtime
   handler=crun                             a handler of one runtime
-  results/containerd/2.1.9/1795173190      an earlier run: its folder or its run.json
+  results/containerd/2.1.9/1795173190      an earlier run: its folder or its run.json, or
+  results/containerd/latest                the newest of a runtime, of a version, or of all
 An earlier run is compared with an earlier run; one live comparison can be given alone.
 
 \b

@@ -10,6 +10,7 @@ import click
 from critests import catalogue
 from critests.cli.refusals import NotPossible, NotWritten
 from critests.cli.shares import share
+from critests.cli.stored_runs import StoredRun
 from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.files import write_atomically
 from critests.report.comparison import CompareSettings, NotComparable, read_run
@@ -19,11 +20,11 @@ from critests.report.gates.policy import Policy
 from critests.report.gates.policy_file import read_policy
 from critests.toml_file import TomlMalformed
 
-RUN: Final = click.Path(exists=True, path_type=Path)
+RUN: Final = StoredRun()
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
 EPILOG = """\b
 Examples:
-  critests gate results/containerd/2.1.9/1795173190
+  critests gate latest
   critests gate NEW --baseline OLD --max-regression 15%
   critests gate RUN --policy gate.toml --junit gate.xml
   critests gate RUN           of a live comparison: side A is the baseline

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from critests.cli.stored_runs import StoredRun
 from critests.exit_codes import ExitCode
 from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.report.formats import FORMATS, Format, NotExported, Publishing, TextFormat, TreeFormat, load
@@ -15,8 +16,8 @@ Formats:
 
 \b
 Examples:
-  critests report results/containerd/2.1.9/1795173190
-  critests report RUN --format step-summary >> "$GITHUB_STEP_SUMMARY"
+  critests report latest
+  critests report results/containerd/2.1.9/latest --format step-summary >> "$GITHUB_STEP_SUMMARY"
   critests report RUN --format pr-comment --baseline LAST_GOOD_RUN
   critests report results/containerd/*/* --format testgrid --output bucket/"""
 
@@ -37,7 +38,7 @@ class Failed(click.ClickException):
 
 
 @click.command(cls=Teaching)
-@click.argument("runs", metavar="RUN...", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, type=StoredRun())
 @click.option(
     "--format",
     "name",
@@ -51,9 +52,7 @@ class Failed(click.ClickException):
     type=click.Path(path_type=Path),
     help="file, or folder of a tree (default: print a text)",
 )
-@click.option(
-    "--baseline", metavar="RUN", type=click.Path(exists=True, path_type=Path), help="the run to compare with"
-)
+@click.option("--baseline", metavar="RUN", type=StoredRun(), help="the run to compare with")
 @click.option(
     "--job",
     metavar="NAME",
@@ -79,8 +78,8 @@ def report(
 ) -> None:
     """Write stored runs in a format that others read.
 
-    RUN is a folder of results, or a run.json (or run.json.gz). Everything is derived from the record (and the
-    evidence and samples beside it), as often as you like; the runtime is not asked.
+    RUN is a folder of results, a run.json (or run.json.gz), or latest. Everything is derived from the record
+    (and the evidence and samples beside it), as often as you like; the runtime is not asked.
     """
     if name == "list":
         click.echo(_listed())

@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from critests.cli.stored_runs import StoredRun
 from critests.exit_codes import ExitCode
 from critests.record.errors import MergeRefused, RecordError
 from critests.report.store import Index, RunEntry, Update, merge_runs, remove, surplus
@@ -121,9 +122,7 @@ def prune(results: Path, keep: int | None, days: float | None, *, yes: bool) -> 
 
 
 @results.command("merge")
-@click.argument(
-    "runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
-)
+@click.argument("runs", nargs=-1, required=True, type=StoredRun(file_okay=False))
 @click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),

@@ -12,7 +12,7 @@ Examples:
   critests run --node containerd                        a throwaway containerd, nothing else touched
   critests run -n 2 --runtime-handler runc --runtime-handler crun
   critests run --select sandboxes,CTR-21 --deselect SHOULD
-  critests run --rerun results/containerd/2.1.9/1795173190
+  critests run --rerun latest                           what was not green the last time
   critests run --list --select SBX                      what would run; needs no runtime
 
 \b

@@ -9,6 +9,8 @@ from typing import Final, TypeAlias
 
 from critests.exit_codes import UsageError
 from critests.node.kinds import table
+from critests.record.errors import RecordUnreadable
+from critests.record.layout import run_named
 
 _SCHEMES: Final = ("unix:", "tcp:")
 _HANDLER: Final = "handler="
@@ -92,14 +94,18 @@ def parse_subject(text: str, *, option: str = "") -> Subject:
         return HandlerSubject(text.removeprefix(_HANDLER))
     if text.partition("=")[0] in table.KINDS:
         return parse_throwaway(text, option=option)
-    path = Path(text)
+    try:
+        path = run_named(Path(text))
+    except RecordUnreadable as error:
+        raise UsageError(f"{option} {error}".lstrip()) from error
     if path.is_socket() or (path.suffix == ".sock" and not path.exists()):
         return EndpointSubject(f"unix://{path.absolute()}")
     if path.exists():
         return RunSubject(path)
     raise UsageError(
         f"{option} {text!r} is none of what can be compared: an endpoint (unix:///… or tcp://…), a throwaway"
-        f" runtime ({table.forms()}), {_HANDLER}NAME, or an earlier run (its folder or its run.json)".lstrip()
+        f" runtime ({table.forms()}), {_HANDLER}NAME, or an earlier run (its folder, its run.json, or"
+        " latest)".lstrip()
     )
 
 

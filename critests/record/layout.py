@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from critests.record.errors import RecordNotWritten
-from critests.record.files import RUN_FILE, sentence
+from critests.record.errors import RecordNotWritten, RecordUnreadable
+from critests.record.files import COMPRESSED_RUN_FILE, RUN_FILE, sentence
 
+LATEST: Final = "latest"
+"""How the newest run is named: alone, or behind the folder of a runtime or of one of its versions."""
+RESULTS: Final = Path("results")
 SAFE_LENGTH: Final = 100
 ATTEMPTS: Final = 1000
 
@@ -82,6 +85,45 @@ def new_run_folder(results: Path, runtime: str, version: str, started: float) ->
         return RunFolder(folder)
     msg = f"cannot write below {parent}: no free folder name from {int(started)} on"
     raise RecordNotWritten(msg)
+
+
+def run_named(name: Path) -> Path:
+    """Return where a run is that a user names: the path itself, or what `latest` stands for.
+
+    `latest` is the newest run below `results`; `results/containerd/latest` the newest below that folder,
+    which may be written without its `results/`.
+
+    Raises:
+        RecordUnreadable: there is no run below that folder.
+    """
+    if name.name != LATEST or name.exists():
+        return name
+    folder = name.parent if name.parent != Path() and name.parent.is_dir() else RESULTS / name.parent
+    newest = newest_run(folder)
+    if newest is None:
+        msg = f"{name}: there is no run below {folder}"
+        raise RecordUnreadable(msg)
+    return newest
+
+
+def newest_run(folder: Path) -> Path | None:
+    """Return the folder of the newest run of all results, of a runtime or of a version; None where there is
+    none.
+
+    The names of runs tell which is newest; one whose name is no number counts as older than all others.
+    """
+    found = {
+        file.parent
+        for name in (RUN_FILE, COMPRESSED_RUN_FILE)
+        for below in ("*", "*/*", "*/*/*")
+        for file in folder.glob(f"{below}/{name}")
+    }
+    return max(found, key=_age, default=None)
+
+
+def _age(run: Path) -> tuple[int, str]:
+    number = int(run.name) if run.name.isascii() and run.name.isdecimal() else 0
+    return number, str(run)
 
 
 def safe_name(text: str) -> str:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from critests.record import RecordNotWritten
-from critests.record.layout import evidence_name, new_run_folder, safe_name, safe_test_id
+from critests.record import RecordNotWritten, RecordUnreadable
+from critests.record.layout import evidence_name, new_run_folder, run_named, safe_name, safe_test_id
 
 
 def test_two_runs_of_one_second_have_folders_of_their_own(tmp_path: Path) -> None:
@@ -58,3 +58,48 @@ def test_ids_that_differ_only_in_what_is_replaced_stay_apart() -> None:
     assert evidence_name("sandboxes/test_a.py::test_x[not ready]").startswith(
         "evidence/sandboxes.test_a.test_x-not-ready-"
     )
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with results of two runtimes, in which it is the working directory."""
+    for run in ("containerd/1.7/1795000003", "containerd/2.1/1795000001", "cri-o/1.36/1795000002"):
+        (tmp_path / "results" / run).mkdir(parents=True)
+        (tmp_path / "results" / run / "run.json").write_text("{}")
+    (tmp_path / "results/containerd/2.1/1795000009").mkdir()
+    (tmp_path / "results/containerd/2.1/1795000001/run.json").rename(
+        tmp_path / "results/containerd/2.1/1795000001/run.json.gz"
+    )
+    (tmp_path / "results/style/pages/css").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "results"
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("latest", "results/containerd/1.7/1795000003"),
+        ("results/latest", "results/containerd/1.7/1795000003"),
+        ("results/cri-o/latest", "results/cri-o/1.36/1795000002"),
+        ("containerd/latest", "results/containerd/1.7/1795000003"),
+        ("containerd/2.1/latest", "results/containerd/2.1/1795000001"),
+        ("results/cri-o/1.36/1795000002", "results/cri-o/1.36/1795000002"),
+        ("no/such/run", "no/such/run"),
+    ],
+)
+@pytest.mark.usefixtures("results")
+def test_latest_is_the_newest_run_with_a_record_below_what_stands_before_it(name: str, run: str) -> None:
+    assert run_named(Path(name)) == Path(run)
+
+
+def test_a_folder_of_that_name_is_that_folder(results: Path) -> None:
+    (results / "latest").mkdir()
+
+    assert run_named(results / "latest") == results / "latest"
+
+
+def test_latest_where_there_is_none_names_the_folder(results: Path) -> None:
+    with pytest.raises(RecordUnreadable, match=r"no run below .*style"):
+        run_named(results / "style" / "latest")
+    with pytest.raises(RecordUnreadable, match="no run below results/crun"):
+        run_named(Path("crun/latest"))

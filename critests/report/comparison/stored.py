@@ -7,7 +7,7 @@ from pathlib import Path
 
 from critests.record.errors import RecordUnreadable
 from critests.record.files import RUN_FILE, read, record_file
-from critests.record.layout import RunFolder
+from critests.record.layout import RunFolder, newest_run
 from critests.record.run import RunRecord
 from critests.record.samples import Series, read_samples
 
@@ -42,11 +42,8 @@ def read_run(path: Path) -> StoredRun:
             does not read.
     """
     if path.is_dir() and not record_file(path).exists():
-        runs = sorted(
-            (found.parent for found in path.glob(f"**/{RUN_FILE}*")),
-            key=lambda folder: (folder.name.isdigit(), folder.name),
-        )
-        below = f"; the newest run below it is {runs[-1]}" if runs else ""
+        newest = newest_run(path)
+        below = f"; the newest run below it is {newest}" if newest else ""
         msg = f"{path} is not the folder of a run: it has no {RUN_FILE}{below}"
         raise RecordUnreadable(msg)
     folder = path if path.is_dir() else path.parent

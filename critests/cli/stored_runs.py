@@ -1,0 +1,30 @@
+"""Arguments and options that name a stored run: its folder, its `run.json`, or `latest`."""
+
+import os
+from pathlib import Path
+
+import click
+
+from critests.record.errors import RecordUnreadable
+from critests.record.layout import run_named
+
+
+class StoredRun(click.Path):
+    """A stored run, as the path of its folder or of its record."""
+
+    name = "run"
+
+    def __init__(self, *, file_okay: bool = True) -> None:
+        super().__init__(exists=True, file_okay=file_okay, path_type=Path)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """Read it; `latest` becomes the run that it stands for."""
+        try:
+            return super().convert(run_named(Path(value)), param, ctx)
+        except RecordUnreadable as error:
+            self.fail(str(error), param, ctx)
