@@ -214,7 +214,8 @@ class ContainerProbes:
     def shared_processes(self) -> CapabilityFact:
         """A pod with one PID namespace starts, unless this machine keeps the daemon from lowering its score.
 
-        Where nothing keeps the daemon from that, the tests judge what comes of it.
+        Where nothing keeps the daemon from that, or where it starts no other pod either, the tests judge what
+        comes of it.
         """
         pid = self.daemon_pid
         if pid is None or "SYS_RESOURCE" in process_capabilities(pid).permitted:
@@ -224,6 +225,13 @@ class ContainerProbes:
         try:
             Sandbox.run(self.connection, config, self.handler).discard()
         except grpc.RpcError as error:
+            if not self._plain_pod_starts():
+                return fact(
+                    Capability.SHARED_PROCESSES,
+                    True,
+                    "pods of other kinds do not start either",
+                    "RunPodSandbox",
+                )
             return fact(
                 Capability.SHARED_PROCESSES,
                 False,
@@ -231,6 +239,13 @@ class ContainerProbes:
                 "RunPodSandbox",
             )
         return fact(Capability.SHARED_PROCESSES, True, "a pod with one PID namespace starts", "RunPodSandbox")
+
+    def _plain_pod_starts(self) -> bool:
+        try:
+            Sandbox.run(self.connection, self.requests.sandbox("probe-plain"), self.handler).discard()
+        except grpc.RpcError:
+            return False
+        return True
 
     def _same_host(self, container: Container) -> CapabilityFact:
         answer = container.exec("cat", str(BOOT_ID))

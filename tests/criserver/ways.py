@@ -197,6 +197,14 @@ def _named(call: Call, name_and_version: str) -> Answer:
     return answer
 
 
+def _no_shared_processes(call: Call, _argument: str) -> Answer:
+    if call.rpc == "RunPodSandbox":
+        namespaces = call.request.config.linux.security_context.namespace_options
+        if namespaces.pid == cri.POD:
+            refuse(grpc.StatusCode.UNKNOWN, "cannot write oom_score_adj")
+    return call.answer()
+
+
 def _registry_unreachable(call: Call, _argument: str) -> Answer:
     if call.rpc == "PullImage":
         refuse(grpc.StatusCode.UNAVAILABLE, "no connection to the registry")
@@ -238,6 +246,9 @@ WAYS: dict[str, Way] = {
         lambda: _conditions_false("RuntimeReady", "NetworkReady"),
     ),
     "named": Way("Version tells another name", "NAME[/VERSION]", lambda: _named),
+    "no-shared-processes": Way(
+        "no sandbox with one PID namespace can be run", "", lambda: _no_shared_processes
+    ),
     "registry-unreachable": Way("no image can be pulled", "", lambda: _registry_unreachable),
 }
 

@@ -31,11 +31,17 @@ def shared_processes(server: CriServer, tmp_path: Path) -> CapabilityFact:
 @pytest.mark.parametrize(
     ("held", "wrong", "present"),
     [
-        ((), ["fails=RunPodSandbox"], False),
+        ((), ["no-shared-processes"], False),
+        ((), ["fails=RunPodSandbox"], True),
         ((), [], True),
         (("SYS_RESOURCE",), ["fails=RunPodSandbox"], True),
     ],
-    ids=["root may not lower the score", "the runtime manages without", "the failure is the runtime's own"],
+    ids=[
+        "root may not lower the score",
+        "no pod starts",
+        "the runtime manages without",
+        "the failure is the runtime's own",
+    ],
 )
 def test_only_what_the_machine_withholds_blocks_pods_with_one_pid_namespace(
     held: tuple[str, ...], wrong: list[str], present: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
