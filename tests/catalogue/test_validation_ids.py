@@ -2,6 +2,8 @@
 page is up to date.
 """
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from critests import catalogue
+from critests.catalogue import Level
 from critests.catalogue.references import problems_of, references_below
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +57,41 @@ def suite_of(folder: Path, **files: str) -> Path:
 
 def test_the_suite_names_requirements_that_exist() -> None:
     assert problems_of(references_below(SUITE), catalogue.load()) == []
+
+
+BINDING = re.compile(r"\b(KL|P|CT|SL|OCI|CNI|RFC)\b")
+"""Abbreviations of sources, other than the CRI's text, that bind a runtime; see docs/catalogue.md."""
+AT_ANY_LEVEL = {"GEN-06/no-crash": "a crash", "SBX-20": "a leak"}
+"""Promises whose breach fails at any level, even where runtimes may differ."""
+
+
+def test_a_must_that_the_api_does_not_state_has_another_source_or_is_our_judgement() -> None:
+    plain = []
+    for file in sorted(SUITE.rglob("test_*.py")):
+        for function in ast.parse(file.read_bytes()).body:
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            told = " ".join((ast.get_docstring(function) or "").split()).casefold()
+            if "not stated by the cri" not in told:
+                continue
+            for name in aspects_of(function):
+                entry, aspect = catalogue.aspect(name)
+                if aspect.level is Level.MUST and not aspect.judgement and name not in AT_ANY_LEVEL:
+                    plain += [] if BINDING.search(entry.source) else [f"{name}: {entry.source}"]
+
+    assert plain == []
+
+
+def aspects_of(function: ast.FunctionDef) -> list[str]:
+    return [
+        str(node.args[0].value)
+        for decorator in function.decorator_list
+        for node in ast.walk(decorator)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "requirement"
+        and isinstance(node.args[0], ast.Constant)
+    ]
 
 
 def test_tests_are_found_in_their_source(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from critests.lifecycle.freezer import Freezer
 from critests.lifecycle.process import ProcessTree
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires, slow
-from critests.run.outcomes import blocked
+from critests.run.outcomes import blocked, setting_up
 
 
 @requirement("STP-01")
@@ -214,7 +214,8 @@ def test_a_stop_that_the_client_gives_up_may_go_on(
     given_up = runtime.stub.StopContainer.future(
         cri.StopContainerRequest(container_id=container.id, timeout=1)
     )
-    container.wait_for_log("asked")
+    with setting_up(awaits="STP-01"):
+        container.wait_for_log("asked")
     given_up.cancel()
 
     try:
