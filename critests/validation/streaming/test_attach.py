@@ -4,20 +4,17 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Stream
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
-from critests.run.marks import requirement, requires
+from critests.run.marks import requirement
 
 TICKING = "while :; do echo tick; echo tock >&2; usleep 50000; done"
 """Output that goes on: what was printed before a client was there need not be shown to it."""
 ANSWERING = 'while read line; do echo "got $line"; done'
 LAST_WORDS = f"{TICKING} & read go; kill $!; echo last words"
-
-pytestmark = requires(Capability.EXEC_WEBSOCKET)
 
 
 @requirement("ATT-01")

@@ -26,8 +26,6 @@ LARGE_BYTES = 16 << 20
 MORE_THAN_BUFFERS_HOLD = 24 << 20
 """Pipes take 64 KiB and sockets some megabytes before anybody has to wait."""
 
-pytestmark = requires(Capability.EXEC_WEBSOCKET)
-
 
 @pytest.fixture
 def ending(runtime: Runtime, streams: Streams) -> Ending:
@@ -65,7 +63,9 @@ def test_exec_keeps_output_and_errors_apart(
 
 
 @requirement("EXE-03")
-@pytest.mark.parametrize("protocol", [Protocol.WEBSOCKET, Protocol.SPDY])
+@pytest.mark.parametrize(
+    "protocol", [pytest.param(Protocol.WEBSOCKET, marks=requires(Capability.EXEC_WEBSOCKET)), Protocol.SPDY]
+)
 def test_exec_hands_over_its_input(
     runtime: Runtime, running_container: Container, streams: Streams, protocol: Protocol
 ) -> None:

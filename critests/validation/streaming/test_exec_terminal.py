@@ -5,18 +5,15 @@ the client.
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Stream
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
-from critests.run.marks import requirement, requires
+from critests.run.marks import requirement
 
 PRINT_SIZE_WHEN_IT_CHANGES = "trap 'stty size' WINCH; echo ready; while :; do usleep 20000; done"
 """A shell runs its traps between two commands, hence the short ones."""
-
-pytestmark = requires(Capability.EXEC_WEBSOCKET)
 
 
 @requirement("EXE-02")
