@@ -93,7 +93,8 @@ quietly() { # what a command says is shown only if it fails
         return 1
     }
 }
-apt=(apt-get -qq -o DPkg::Lock::Timeout=300)
+# a configuration file that somebody changed stays as it is: dpkg's question about it would have no answer here
+apt=(apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold)
 if [ -z "${CRITESTS_APT_UPDATED:-}" ]; then
     quietly "${apt[@]}" update || echo "The package lists may be old; going on with what is known." >&2
 fi

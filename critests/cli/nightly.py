@@ -74,7 +74,10 @@ failed."""
     help=f"post a notice here when a state changed (better in {WEBHOOK}; a token in {TOKEN})",
 )
 @click.option(
-    "--notify-command", metavar="COMMAND", help="give the notice to this command on its standard input"
+    "--notify-command",
+    metavar="COMMAND",
+    help="give the notice to this program on its standard input; no shell reads the words: for a pipe or a"
+    " variable write sh -c '...'",
 )
 @click.option(
     "--keep",

@@ -2,6 +2,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -187,6 +188,31 @@ def test_another_distribution_is_told_what_to_install(tmp_path: Path) -> None:
     assert asked.returncode == 1
     assert "has no apt-get" in asked.stderr
     assert "  runc  (what containerd starts containers with)" in asked.stderr.splitlines()
+
+
+def test_a_configuration_file_that_somebody_changed_stays(tmp_path: Path) -> None:
+    for name in ("bash", "sed", "tr", "rm", "mv", "chmod", "grep", "ldd"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+    for name, does in (("id", "echo 0"), ("apt-get", f'echo "$*" >>{tmp_path}/asked')):
+        (tmp_path / name).write_text(f"#!{tmp_path}/bash\n{does}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    alone = tmp_path / "install-packages.sh"
+    alone.write_text(
+        (ROOT / "tools/install-packages.sh")
+        .read_text(encoding="utf-8")
+        .replace("PATH=$PATH:/usr/sbin:/sbin", "")
+        .replace("policy=/usr/sbin/policy-rc.d", f"policy={tmp_path}/policy-rc.d"),
+        encoding="utf-8",
+    )
+
+    subprocess.run([tmp_path / "bash", alone, "runtime"], check=True, env={"PATH": str(tmp_path)})
+
+    (install,) = [
+        line for line in (tmp_path / "asked").read_text(encoding="utf-8").splitlines() if " --yes " in line
+    ]
+    assert "-o Dpkg::Options::=--force-confold" in install
+    assert "runc" in install.split()
+    assert not (tmp_path / "policy-rc.d").exists()
 
 
 def test_further_runtimes_that_are_there_are_not_fetched_again(tmp_path: Path) -> None:

@@ -52,8 +52,10 @@ def render(source: Source) -> str:
     if record.tests:
         page.add("", *parts.areas(record))
     broken, warned = failures(record), with_outcome(record, Outcome.WARNED)
-    page.add_table(f"Failures ({len(broken)})", parts.tests(broken, ROWS), folded=bool(source.baseline))
-    page.add_table(f"Warnings ({len(warned)})", parts.tests(warned, ROWS), folded=True)
+    page.add_table(
+        f"Failures ({len(broken)})", parts.tests(broken, ROWS, repeat=False), folded=bool(source.baseline)
+    )
+    page.add_table(f"Warnings ({len(warned)})", parts.tests(warned, ROWS, repeat=False), folded=True)
     headlines = [operation for operation in record.operations if operation.headline] or record.operations[
         :ROWS
     ]

@@ -47,12 +47,18 @@ def areas(record: RunRecord) -> list[str]:
     return table(["area", *(outcome.value for outcome in shown)], rows, right=len(shown))
 
 
-def tests(found: Sequence[TestResult], limit: int) -> list[str]:
+def tests(found: Sequence[TestResult], limit: int, *, repeat: bool) -> list[str]:
     """Return a row for each test (requirement, name, what was seen) up to a limit, and how many more there
     are.
+
+    Args:
+        found: the tests.
+        limit: rows.
+        repeat: add the commands that run them again.
     """
-    rows = [_row(test) for test in found[:limit]]
-    return table(["requirement", "test", "seen"], [*rows, *_more(found, limit, 3)])
+    head = ["requirement", "test", "seen", *(["run it again"] if repeat else [])]
+    rows = [[*_row(test), *([code(test.repeat_command, 600)] if repeat else [])] for test in found[:limit]]
+    return table(head, [*rows, *_more(found, limit, len(head))])
 
 
 def test_changes(found: Sequence[TestChange], limit: int) -> list[str]:

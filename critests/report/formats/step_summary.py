@@ -42,9 +42,9 @@ def render(source: Source) -> str:
         "Root causes", table(["requirement", "RPC", "blocks", "fails too", "reason"], causes[:ROWS])
     )
     broken = failures(record)
-    page.add_table(f"Failures ({len(broken)})", parts.tests(broken, ROWS))
+    page.add_table(f"Failures ({len(broken)})", parts.tests(broken, ROWS, repeat=True))
     warned = with_outcome(record, Outcome.WARNED)
-    page.add_table(f"Warnings ({len(warned)})", parts.tests(warned, ROWS))
+    page.add_table(f"Warnings ({len(warned)})", parts.tests(warned, ROWS, repeat=True))
     headlines = [operation for operation in record.operations if operation.headline]
     page.add_table("What was measured", parts.operations(headlines or record.operations))
     if headlines and len(headlines) < len(record.operations):

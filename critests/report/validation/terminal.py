@@ -40,7 +40,7 @@ def print_validation(
     _print_areas(record, out)
     _print_root_causes(record, out)
     _print_failures(record, run_dir, out, full)
-    _print_list(out, "Warned", Outcome.WARNED, [_line(test) for test in with_outcome(record, Outcome.WARNED)])
+    _print_warned(with_outcome(record, Outcome.WARNED), out)
     for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED):
         reasons = by_reason(with_outcome(record, outcome))
         lines = [Text(f"{len(reason.tests):>4}  {one_line(reason.text, 160)}") for reason in reasons]
@@ -146,12 +146,15 @@ def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Con
     if grid.row_count:
         out.print(Padding(grid, (0, 0, 0, 5), expand=False))
     evidence = str(run_dir / test.evidence) if run_dir and test.evidence else test.evidence
-    for label, text in (("evidence", evidence), ("repeat", test.repeat_command)):
-        if text:
-            out.print(
-                Text.assemble("     ", (f"{label:<9}", "dim"), visible(text, lines=False)), soft_wrap=True
-            )
+    _print_whole("evidence", evidence, out)
+    _print_whole("repeat", test.repeat_command, out)
     out.print()
+
+
+def _print_whole(label: str, text: str, out: Console) -> None:
+    """Print what is copied from the terminal: in one line, however long."""
+    if text:
+        out.print(Text.assemble("     ", (f"{label:<9}", "dim"), visible(text, lines=False)), soft_wrap=True)
 
 
 def _print_repeated(tests: Sequence[TestResult], out: Console) -> None:
@@ -162,6 +165,16 @@ def _print_repeated(tests: Sequence[TestResult], out: Console) -> None:
     print_more(len(tests) - LISTED, out)
     if tests:
         out.print()
+
+
+def _print_warned(tests: Sequence[TestResult], out: Console) -> None:
+    if not tests:
+        return
+    _print_title(out, f"Warned ({len(tests)})", STYLES[Outcome.WARNED])
+    for test in tests[:LISTED]:
+        out.print(Padding(_line(test), (0, 0, 0, 2), expand=False))
+        _print_whole("repeat", test.repeat_command, out)
+    print_more(len(tests) - LISTED, out)
 
 
 def _text(text: str) -> Text:

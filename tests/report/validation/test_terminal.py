@@ -34,6 +34,15 @@ def test_a_person_finds_everything_about_a_failure(tmp_path: Path) -> None:
     )
 
 
+def test_a_warning_can_be_repeated(tmp_path: Path) -> None:
+    record = sample_run(tmp_path)
+    (warned, *_) = [test for test in record.tests if test.outcome is Outcome.WARNED]
+    lines = summary(record).splitlines()
+    (place,) = [number for number, line in enumerate(lines) if line.startswith("Warned")]
+
+    assert f"     repeat   {warned.repeat_command}" in lines[place : place + 8]
+
+
 def test_root_causes_come_first_and_blocked_tests_are_grouped(tmp_path: Path) -> None:
     text = summary(sample_run(tmp_path))
 
