@@ -88,7 +88,7 @@ class RunScope:
         selection: The options that chose tests, `--select IMG`; empty for all of them.
         shards: Parts of that choice that the run has, `1/3`; empty for the whole of it.
         musts_judged: Number of aspects of level MUST that have a verdict.
-        musts: Number of such aspects that the catalogue has a test for.
+        musts: Number of such aspects that the suite has a test for.
     """
 
     selection: str = ""

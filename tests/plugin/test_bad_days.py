@@ -129,6 +129,17 @@ def test_a_port_that_nobody_listens_on_is_refused(tmp_path: Path) -> None:
     assert "speak gRPC" not in ended.stderr
 
 
+@pytest.mark.parametrize("chosen", [["--select", "SBA-15"], ["-k", "test_list_without_a_filter"]])
+def test_a_run_knows_how_much_of_the_suite_it_was(chosen: list[str], tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        run_on(endpoint, tmp_path, *chosen)
+
+    scope = record_in(tmp_path)["scope"]
+    assert scope["selection"] == " ".join(chosen)
+    assert scope["musts_judged"] == 1
+    assert scope["musts"] > 200
+
+
 @pytest.mark.parametrize("more", [["-k", "no_test_has_this_name"], ["--select", "SBA-01", "-k", "removal"]])
 def test_a_run_of_no_test_says_so(more: list[str], tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
