@@ -93,6 +93,9 @@ def judge_run(
         *waivers.findings,
         *conformance_findings(run.record, policy, waivers.living, baseline.record if baseline else None),
     ]
+    if baseline is not None and partial(baseline.record):
+        said = f"the baseline is no run of the whole suite: {partial(baseline.record)}"
+        findings.append(Finding(kind=Kind.SAID, fails=False, subject="baseline", sentence=said))
     findings += bound_findings(operations, rules)
     obstacles = _obstacles(run.record, operations)
     if baseline is not None or run.two_sided:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Level, Outcome
-from critests.record.run import RunRecord
+from critests.record.run import RunRecord, RunScope
 from critests.report.comparison import NotComparable, StoredRun
 from critests.report.gates.findings import Finding, Kind
 from critests.report.gates.judging import GateReport, judge_run
@@ -235,6 +235,16 @@ def test_a_verdict_of_a_should_that_is_gone_blocks_where_shoulds_do(tmp_path: Pa
 
     assert judged(after, baseline=before).exit_code == 0
     assert judged(after, Policy(levels=frozenset({"MUST", SHOULD})), before).exit_code == 1
+
+
+def test_a_part_of_the_suite_is_judged_as_a_part(tmp_path: Path) -> None:
+    part = RunScope(selection="--select IMG", musts_judged=3, musts=9)
+    whole = run_a(tmp_path, scope=RunScope(musts_judged=9, musts=9))
+
+    assert judged(whole).sentence.startswith("passes: nothing")
+    small = judged(dataclasses.replace(whole, scope=part), baseline=dataclasses.replace(whole, scope=part))
+    assert small.sentence.startswith("passes in part (--select IMG; 3 of 9 MUSTs judged): nothing")
+    assert any("the baseline is no run of the whole suite" in each.sentence for each in small.remarks)
 
 
 def test_a_should_that_newly_broke_is_said(tmp_path: Path) -> None:
