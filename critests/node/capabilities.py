@@ -18,6 +18,10 @@ from critests.record.run import CapabilityFact
 
 NO_SUCH_ID = "critests-probe-of-an-id-that-nobody-has"
 EVENTS_SECONDS = 1.0
+ANSWER_SECONDS = 5.0
+"""For calls that do nothing where the feature is missing."""
+NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+"""Codes that say nothing of a feature: a daemon that hangs or is gone does not lack it."""
 
 Probe = Callable[[], CapabilityFact]
 
@@ -122,6 +126,10 @@ class RuntimeProbes:
             Capability.CHECKPOINT: self.checkpoint,
         }
 
+    @property
+    def _seconds(self) -> float:
+        return ANSWER_SECONDS * self.connection.deadlines.scale
+
     def _status(self) -> cri.StatusResponse:
         return self.connection.runtime.Status(cri.StatusRequest())
 
@@ -200,7 +208,9 @@ class RuntimeProbes:
 
     def streaming_lists(self) -> CapabilityFact:
         """StreamPodSandboxes is implemented."""
-        stream = self.connection.runtime.StreamPodSandboxes(cri.StreamPodSandboxesRequest(), timeout=5.0)
+        stream = self.connection.runtime.StreamPodSandboxes(
+            cri.StreamPodSandboxesRequest(), timeout=self._seconds
+        )
         try:
             next(iter(stream), None)
         except grpc.RpcError as error:
@@ -232,10 +242,10 @@ class RuntimeProbes:
         """CheckpointContainer looks for the container; runtimes that have it switched off say so in words."""
         try:
             self.connection.runtime.CheckpointContainer(
-                cri.CheckpointContainerRequest(container_id=NO_SUCH_ID), timeout=5.0
+                cri.CheckpointContainerRequest(container_id=NO_SUCH_ID), timeout=self._seconds
             )
         except grpc.RpcError as error:
-            present = error.code() is grpc.StatusCode.NOT_FOUND
+            present = None if error.code() in NO_ANSWER else error.code() is grpc.StatusCode.NOT_FOUND
             return fact(
                 Capability.CHECKPOINT,
                 present,
@@ -255,7 +265,7 @@ def _absent_if_unimplemented(capability: Capability, error: grpc.RpcError, rpc: 
 def _present_unless_unimplemented(capability: Capability, error: grpc.RpcError, rpc: str) -> CapabilityFact:
     if error.code() is grpc.StatusCode.UNIMPLEMENTED:
         return fact(capability, False, _said(error), rpc)
-    if error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}:
+    if error.code() in NO_ANSWER:
         return fact(capability, None, _said(error), rpc)
     return fact(capability, True, f"it looks for the id: {_said(error)}", rpc)
 

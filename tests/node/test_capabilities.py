@@ -1,0 +1,28 @@
+"""What probes make of a runtime that does not answer."""
+
+import pytest
+
+from critests.catalogue.words import Capability
+from critests.client import Deadlines, Endpoint, connect
+from critests.node.capabilities import CapabilityMatrix, RuntimeProbes
+from tests.criserver import CriServer, serve
+
+ASKED = {
+    Capability.CHECKPOINT: "CheckpointContainer",
+    Capability.POD_STATS: "PodSandboxStats",
+    Capability.METRICS: "ListMetricDescriptors",
+    Capability.STREAMING_LISTS: "StreamPodSandboxes",
+    Capability.RUNTIME_CONFIG: "RuntimeConfig",
+    Capability.POD_NETWORK: "Status",
+}
+
+
+@pytest.mark.parametrize("capability", ASKED)
+def test_an_rpc_that_hangs_says_nothing_of_a_feature(capability: Capability) -> None:
+    with serve(CriServer(wrong={f"hangs={ASKED[capability]}"})) as endpoint:
+        connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines(0.02))
+        found = CapabilityMatrix(RuntimeProbes(connection).all()).fact(capability)
+        connection.close()
+
+    assert found.present is None
+    assert "DEADLINE_EXCEEDED" in found.evidence
