@@ -8,23 +8,26 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import LookUp, TestRegistry
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.runtime import Runtime
 from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
-from critests.lifecycle.requests import pulling
 from critests.run.marks import requirement
 
 USERNAME, PASSWORD = "critests-user", "critests:pass word"
-WRONG = "wrong"
 BASIC = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
 TOKENS_FOR_A_USER = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD)
 TOKENS_FOR_ALL = Access(scheme=Scheme.BEARER)
 CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD)
+WRONG_CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD[::-1])
 ENCODED = {
     "as it is": base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode(),
     "with zero bytes behind it": base64.b64encode(f"{USERNAME}:{PASSWORD}\0\0".encode()).decode(),
 }
-NOT_BASE64 = "c2VjcmV0*not-base64"
+
+
+def redirection(location: str) -> Fault:
+    """Return the fault by which the blob with an image's configuration is to be had elsewhere."""
+    return Fault(kind=FaultKind.REDIRECT, scope=Scope.CONFIG, location=location)
 
 
 @pytest.fixture(autouse=True)
@@ -38,17 +41,17 @@ def _one_at_a_time(runtime: Runtime) -> Iterator[None]:
 
 
 @requirement("AUT-01")
-def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull without credentials MUST get itself a token where the registry hands tokens out to everybody.
 
     Source: the distribution project's token specification, `WWW-Authenticate: Bearer`.
     """
     minted = registry.mint()
-    registry.client.set_access(minted.repository, TOKENS_FOR_ALL)
+    registry.set_access(minted, TOKENS_FOR_ALL)
 
-    runtime.images.PullImage(pulling(minted.reference))
+    runtime.images.PullImage(images.pull_request(minted.reference))
 
-    assert look_up(minted.reference) is not None
+    assert images.look_up(minted.reference) is not None
     assert {request.authorization for request in registry.requests(minted) if request.status == 200} == {
         "bearer"
     }
@@ -56,57 +59,57 @@ def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: TestRegistry, l
 
 @requirement("AUT-02")
 def test_username_and_password_are_used_for_basic_authentication(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull MUST present username and password to a registry that asks for them.
 
     Source: AuthConfig.username, AuthConfig.password.
     """
     minted = registry.mint()
-    registry.client.set_access(minted.repository, BASIC)
+    registry.set_access(minted, BASIC)
 
-    runtime.images.PullImage(pulling(minted.reference, CREDENTIALS))
+    runtime.images.PullImage(images.pull_request(minted.reference, CREDENTIALS))
 
-    assert look_up(minted.reference) is not None
-    assert {request.username for request in registry.requests(minted) if request.status == 200} == {USERNAME}
+    assert images.look_up(minted.reference) is not None
+    assert {request.username for request in registry.requests(minted) if request.status == 200} == {
+        CREDENTIALS.username
+    }
 
 
 @requirement("AUT-02")
 def test_username_and_password_are_used_for_a_token(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull MUST present username and password to the token endpoint of a registry that asks for a token.
 
     Source: AuthConfig.username, AuthConfig.password; the distribution project's token specification.
     """
     minted = registry.mint()
-    registry.client.set_access(minted.repository, TOKENS_FOR_A_USER)
+    registry.set_access(minted, TOKENS_FOR_A_USER)
 
-    runtime.images.PullImage(pulling(minted.reference, CREDENTIALS))
+    runtime.images.PullImage(images.pull_request(minted.reference, CREDENTIALS))
 
-    assert look_up(minted.reference) is not None
+    assert images.look_up(minted.reference) is not None
 
 
 @requirement("AUT-02")
-def test_wrong_password_fails_the_pull(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_wrong_password_fails_the_pull(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull MUST present the password that it was given, and so fail where the registry expects another one.
 
     Source: AuthConfig.password.
     """
     minted = registry.mint()
-    registry.client.set_access(minted.repository, BASIC)
+    registry.set_access(minted, BASIC)
 
-    refusal(
-        runtime.images.PullImage, pulling(minted.reference, cri.AuthConfig(username=USERNAME, password=WRONG))
-    )
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference, WRONG_CREDENTIALS))
 
-    assert look_up(minted.reference) is None
+    assert images.look_up(minted.reference) is None
 
 
 @requirement("AUT-03")
 @pytest.mark.parametrize("encoded", ENCODED.values(), ids=ENCODED)
 def test_encoded_credentials_are_used(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, encoded: str
+    runtime: Runtime, registry: Registry, images: Images, encoded: str
 ) -> None:
     """A pull MUST take username and password from `auth`, where they stand in base64 with a colon between
     them.
@@ -114,17 +117,19 @@ def test_encoded_credentials_are_used(
     Source: AuthConfig.auth.
     """
     minted = registry.mint()
-    registry.client.set_access(minted.repository, BASIC)
+    registry.set_access(minted, BASIC)
 
-    runtime.images.PullImage(pulling(minted.reference, cri.AuthConfig(auth=encoded)))
+    runtime.images.PullImage(images.pull_request(minted.reference, cri.AuthConfig(auth=encoded)))
 
-    assert look_up(minted.reference) is not None
-    assert {request.username for request in registry.requests(minted) if request.status == 200} == {USERNAME}
+    assert images.look_up(minted.reference) is not None
+    assert {request.username for request in registry.requests(minted) if request.status == 200} == {
+        CREDENTIALS.username
+    }
 
 
 @requirement("AUT-04")
 def test_credentials_that_are_not_base64_are_refused_in_silence(
-    runtime: Runtime, registry: TestRegistry
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull with an `auth` that is not base64 SHOULD fail where credentials are needed, without telling the
     value to anybody.
@@ -132,21 +137,25 @@ def test_credentials_that_are_not_base64_are_refused_in_silence(
     Source: AuthConfig.auth. Not stated by the CRI; errors of pulls end in events that many may read.
     """
     minted = registry.mint()
-    registry.client.set_access(minted.repository, BASIC)
+    registry.set_access(minted, BASIC)
+    # "secret" in base64, spoilt by a character that base64 does not have
+    not_base64 = "c2VjcmV0*not-base64"
 
-    pull = runtime.images.PullImage.future(pulling(minted.reference, cri.AuthConfig(auth=NOT_BASE64)))
+    pull = runtime.images.PullImage.future(
+        images.pull_request(minted.reference, cri.AuthConfig(auth=not_base64))
+    )
 
     assert pull.code() not in {
         grpc.StatusCode.OK,
         grpc.StatusCode.UNAVAILABLE,
         grpc.StatusCode.DEADLINE_EXCEEDED,
     }
-    assert NOT_BASE64 not in (pull.details() or "")
+    assert not_base64 not in (pull.details() or "")
 
 
 @requirement("AUT-08")
 def test_credentials_are_not_sent_to_where_a_redirection_leads(
-    runtime: Runtime, registry: TestRegistry
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull MUST NOT send credentials to another host that a blob is redirected to.
 
@@ -154,11 +163,12 @@ def test_credentials_are_not_sent_to_where_a_redirection_leads(
     """
     asked = registry.mint(repository="asked", salt=registry.prefix)
     elsewhere = registry.mint(repository="elsewhere", salt=registry.prefix)
-    registry.client.set_access(asked.repository, BASIC)
+    registry.set_access(asked, BASIC)
+    # the same server under another name: clients go by the name
     other_host = f"http://localhost:{asked.registry.rpartition(':')[2]}/v2/{elsewhere.repository}/blobs/{asked.config_digest}"
-    registry.fault(asked, Fault(kind=FaultKind.REDIRECT, scope=Scope.CONFIG, location=other_host))
+    registry.fault(asked, redirection(other_host))
 
-    runtime.images.PullImage(pulling(asked.reference, CREDENTIALS))
+    runtime.images.PullImage(images.pull_request(asked.reference, CREDENTIALS))
 
     assert {request.reference for request in registry.requests(elsewhere) if request.status == 200} == {
         asked.config_digest
@@ -168,26 +178,27 @@ def test_credentials_are_not_sent_to_where_a_redirection_leads(
 
 @requirement("AUT-10")
 def test_credentials_are_not_kept_for_a_later_pull(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull without credentials MUST NOT use those of an earlier pull.
 
     Source: PullImageRequest.auth; pods of several owners share a node.
     """
+    # two images in one repository, for which credentials would be remembered first of all
     first, second = registry.mint(tags=["1"]), registry.mint(tags=["2"])
-    registry.client.set_access(first.repository, BASIC)
-    runtime.images.PullImage(pulling(first.reference, CREDENTIALS))
-    registry.client.reset_requests(first.repository)
+    registry.set_access(first, BASIC)
+    runtime.images.PullImage(images.pull_request(first.reference, CREDENTIALS))
+    registry.forget_requests(first)
 
-    refusal(runtime.images.PullImage, pulling(second.reference))
+    runtime.refusal(runtime.images.PullImage, images.pull_request(second.reference))
 
-    assert look_up(second.reference) is None
+    assert images.look_up(second.reference) is None
     assert {request.username for request in registry.requests(first)} == {""}
 
 
 @requirement("AUT-13")
 def test_empty_credentials_mean_an_anonymous_pull(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull with credentials whose every field is empty SHOULD be one without credentials.
 
@@ -195,7 +206,7 @@ def test_empty_credentials_mean_an_anonymous_pull(
     """
     minted = registry.mint()
 
-    runtime.images.PullImage(pulling(minted.reference, cri.AuthConfig()))
+    runtime.images.PullImage(images.pull_request(minted.reference, cri.AuthConfig()))
 
-    assert look_up(minted.reference) is not None
+    assert images.look_up(minted.reference) is not None
     assert {request.authorization for request in registry.requests(minted)} == {""}

@@ -3,14 +3,11 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import ListedImages, LookUp, TestRegistry
+from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime
 from critests.images.repositories import MintedImage
-from critests.lifecycle.requests import pulling
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement
-
-LATEST = ["latest"]
 
 
 def reference_of(image: MintedImage, form: str) -> str:
@@ -24,65 +21,65 @@ def reference_of(image: MintedImage, form: str) -> str:
 
 
 @requirement("IMG-01")
-def test_pulled_image_is_found_by_its_tag(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_pulled_image_is_found_by_its_tag(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull by tag MUST return an image_ref, and ImageStatus MUST then find the image by that tag.
 
     Source: PullImageResponse.image_ref, ImageStatus.
     """
     minted = registry.mint()
 
-    answer = runtime.images.PullImage(pulling(minted.reference))
+    answer = runtime.images.PullImage(images.pull_request(minted.reference))
 
     assert answer.image_ref != ""
-    found = look_up(minted.reference)
+    found = images.look_up(minted.reference)
     assert found is not None
     assert minted.reference in found.repo_tags
 
 
 @requirement("IMG-02")
-def test_pull_without_a_tag_means_latest(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_pull_without_a_tag_means_latest(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull of a name without a tag MUST pull the tag `latest`.
 
     Source: PullImageRequest.image. Not stated by the CRI; every runtime does it because the names of images
     have that default.
     """
-    minted = registry.mint(tags=LATEST)
+    minted = registry.mint(tags=["latest"])
     registry.mint(tags=["1"])
 
-    runtime.images.PullImage(pulling(minted.name))
+    runtime.images.PullImage(images.pull_request(minted.name))
 
-    found = look_up(f"{minted.name}:latest")
+    found = images.look_up(f"{minted.name}:latest")
     assert found is not None
     assert list(found.repo_tags) == [f"{minted.name}:latest"]
     assert "1" not in {request.reference for request in registry.requests(minted)}
 
 
 @requirement("IMG-03")
-def test_pull_by_digest_keeps_the_digest(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_pull_by_digest_keeps_the_digest(runtime: Runtime, registry: Registry, images: Images) -> None:
     """An image pulled by digest MUST bear that digest in repo_digests.
 
     Source: PullImageRequest.image, Image.repo_digests.
     """
     minted = registry.mint(tags=[])
 
-    runtime.images.PullImage(pulling(minted.by_digest))
+    runtime.images.PullImage(images.pull_request(minted.by_digest))
 
-    found = look_up(minted.by_digest)
+    found = images.look_up(minted.by_digest)
     assert found is not None
     assert minted.by_digest in found.repo_digests
 
 
 @requirement("IMG-04")
-def test_digest_beside_a_tag_decides(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_digest_beside_a_tag_decides(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull of `name:tag@digest` SHOULD pull what the digest names, wherever the tag leads.
 
     Source: reference rules of the OCI distribution project; the kubelet hands such names on as they are.
     """
     wanted, newer = registry.mint(), registry.mint()
 
-    answer = runtime.images.PullImage(pulling(f"{wanted.reference}@{wanted.digest}"))
+    answer = runtime.images.PullImage(images.pull_request(f"{wanted.reference}@{wanted.digest}"))
 
-    found = look_up(answer.image_ref)
+    found = images.look_up(answer.image_ref)
     assert found is not None
     assert wanted.by_digest in found.repo_digests
     assert newer.by_digest not in found.repo_digests
@@ -91,7 +88,7 @@ def test_digest_beside_a_tag_decides(runtime: Runtime, registry: TestRegistry, l
 @requirement("IMG-05")
 @pytest.mark.parametrize("form", ["digest", "digest of the platform's manifest"])
 def test_multi_arch_image_is_pulled_by_digest(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, form: str
+    runtime: Runtime, registry: Registry, images: Images, form: str
 ) -> None:
     """An image in an index MUST be pulled by the digest of the index and by that of its own manifest, and
     repo_digests MUST hold it.
@@ -101,22 +98,24 @@ def test_multi_arch_image_is_pulled_by_digest(
     minted = registry.mint("index", tags=[])
     reference = reference_of(minted, form)
 
-    runtime.images.PullImage(pulling(reference))
+    runtime.images.PullImage(images.pull_request(reference))
 
-    found = look_up(reference)
+    found = images.look_up(reference)
     assert found is not None
     assert reference in found.repo_digests
 
 
 @requirement("IMG-06")
-def test_variant_of_the_node_is_picked_from_an_index(runtime: Runtime, registry: TestRegistry) -> None:
+def test_variant_of_the_node_is_picked_from_an_index(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
     """A pull of a multi-arch image MUST bring the variant for the node's platform.
 
     Source: OCI image index, `platform`. The registry tells which configuration and layers were fetched.
     """
     minted = registry.mint("index")
 
-    runtime.images.PullImage(pulling(minted.reference))
+    runtime.images.PullImage(images.pull_request(minted.reference))
 
     fetched = {request.reference for request in registry.requests(minted) if request.kind == "blob"}
     assert minted.config_digest in fetched
@@ -126,23 +125,23 @@ def test_variant_of_the_node_is_picked_from_an_index(runtime: Runtime, registry:
 @requirement("IMG-08")
 @pytest.mark.parametrize("form", ["tag", "no tag", "digest"])
 def test_image_ref_is_the_id_of_the_image(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, form: str
+    runtime: Runtime, registry: Registry, images: Images, form: str
 ) -> None:
     """The image_ref that a pull returns MUST be the id of the image, whatever form the reference had.
 
     Source: PullImageResponse.image_ref, Image.id.
     """
-    reference = reference_of(registry.mint(tags=LATEST), form)
+    reference = reference_of(registry.mint(tags=["latest"]), form)
 
-    answer = runtime.images.PullImage(pulling(reference))
+    answer = runtime.images.PullImage(images.pull_request(reference))
 
-    found = look_up(reference)
+    found = images.look_up(reference)
     assert found is not None
     assert answer.image_ref == found.id
 
 
 @requirement("IMG-09/same-ref")
-def test_repeated_pull_returns_the_same_ref(runtime: Runtime, registry: TestRegistry) -> None:
+def test_repeated_pull_returns_the_same_ref(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull of an image that is present MUST succeed and return the same image_ref as the first one.
 
     Source: PullImageResponse.image_ref.
@@ -150,22 +149,22 @@ def test_repeated_pull_returns_the_same_ref(runtime: Runtime, registry: TestRegi
     minted = registry.mint()
     first = registry.pull(minted)
 
-    again = runtime.images.PullImage(pulling(minted.reference))
+    again = runtime.images.PullImage(images.pull_request(minted.reference))
 
     assert again.image_ref == first.reference
 
 
 @requirement("IMG-09/no-download")
-def test_repeated_pull_downloads_no_layer_again(runtime: Runtime, registry: TestRegistry) -> None:
+def test_repeated_pull_downloads_no_layer_again(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull of an image that is present SHOULD NOT download its layers again.
 
     Source: the kubelet pulls at every start of a container with the policy Always.
     """
     minted = registry.mint()
     registry.pull(minted)
-    registry.client.reset_requests(minted.repository)
+    registry.forget_requests(minted)
 
-    runtime.images.PullImage(pulling(minted.reference))
+    runtime.images.PullImage(images.pull_request(minted.reference))
 
     assert [
         request for request in registry.requests(minted) if request.reference in minted.layer_digests
@@ -174,7 +173,7 @@ def test_repeated_pull_downloads_no_layer_again(runtime: Runtime, registry: Test
 
 @requirement("IMG-10")
 def test_tags_of_the_same_content_share_an_entry(
-    runtime: Runtime, registry: TestRegistry, listed_images: ListedImages
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """Two pulled tags of the same content MUST be one image in the list, with both tags.
 
@@ -183,14 +182,14 @@ def test_tags_of_the_same_content_share_an_entry(
     minted = registry.mint(tags=["1", "2"])
 
     for reference in minted.references:
-        runtime.images.PullImage(pulling(reference))
+        runtime.images.PullImage(images.pull_request(reference))
 
-    assert [set(image.repo_tags) for image in listed_images(minted)] == [set(minted.references)]
+    assert [set(image.repo_tags) for image in images.listed(minted)] == [set(minted.references)]
 
 
 @requirement("IMG-11")
 def test_repositories_with_the_same_content_share_an_image(
-    runtime: Runtime, registry: TestRegistry, listed_images: ListedImages
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """The same content from two repositories MUST be one image, with the digests of both.
 
@@ -199,18 +198,16 @@ def test_repositories_with_the_same_content_share_an_image(
     here, there = (registry.mint(repository=name, salt=registry.prefix) for name in ("here", "there"))
 
     for minted in (here, there):
-        runtime.images.PullImage(pulling(minted.reference))
+        runtime.images.PullImage(images.pull_request(minted.reference))
 
-    assert [image.id for image in listed_images(here)] == [image.id for image in listed_images(there)]
+    assert [image.id for image in images.listed(here)] == [image.id for image in images.listed(there)]
     assert [
-        {here.by_digest, there.by_digest} <= set(image.repo_digests) for image in listed_images(here)
+        {here.by_digest, there.by_digest} <= set(image.repo_digests) for image in images.listed(here)
     ] == [True]
 
 
 @requirement("IMG-12")
-def test_moved_tag_leads_to_the_new_image_only(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
-) -> None:
+def test_moved_tag_leads_to_the_new_image_only(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A tag that has moved MUST after the next pull belong to the new image alone.
 
     Source: Image.repo_tags.
@@ -219,17 +216,17 @@ def test_moved_tag_leads_to_the_new_image_only(
     registry.pull(old)
     new = registry.mint()
 
-    answer = runtime.images.PullImage(pulling(new.reference))
+    answer = runtime.images.PullImage(images.pull_request(new.reference))
 
-    found = look_up(new.reference)
+    found = images.look_up(new.reference)
     assert found is not None
     assert new.by_digest in found.repo_digests
-    assert [image.id for image in listed_images(new) if new.reference in image.repo_tags] == [found.id]
+    assert [image.id for image in images.listed(new) if new.reference in image.repo_tags] == [found.id]
     assert answer.image_ref != ""
 
 
 @requirement("IMG-12")
-def test_image_whose_tag_has_moved_remains(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_image_whose_tag_has_moved_remains(runtime: Runtime, registry: Registry, images: Images) -> None:
     """An image whose tag has moved away MUST remain with its digest, without the tag.
 
     Source: Image.repo_tags, Image.repo_digests. Not stated by the CRI; containers may still run from it.
@@ -238,9 +235,9 @@ def test_image_whose_tag_has_moved_remains(runtime: Runtime, registry: TestRegis
     held = registry.pull(old)
     new = registry.mint()
 
-    runtime.images.PullImage(pulling(new.reference))
+    runtime.images.PullImage(images.pull_request(new.reference))
 
-    found = look_up(held.reference)
+    found = images.look_up(held.reference)
     assert found is not None
     assert old.by_digest in found.repo_digests
     assert old.reference not in found.repo_tags
@@ -248,7 +245,7 @@ def test_image_whose_tag_has_moved_remains(runtime: Runtime, registry: TestRegis
 
 @requirement("IMG-35")
 def test_pull_accepts_the_configuration_of_a_sandbox(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, sandbox: Sandbox
+    runtime: Runtime, registry: Registry, images: Images, sandbox: Sandbox
 ) -> None:
     """A pull for a pod MUST take the configuration of its sandbox.
 
@@ -260,12 +257,12 @@ def test_pull_accepts_the_configuration_of_a_sandbox(
     answer = runtime.images.PullImage(cri.PullImageRequest(image=spec, sandbox_config=sandbox.config))
 
     assert answer.image_ref != ""
-    assert look_up(minted.reference) is not None
+    assert images.look_up(minted.reference) is not None
 
 
 @requirement("IMG-37")
 def test_annotations_of_an_image_do_not_change_what_is_pulled(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """Annotations on the image of a pull SHOULD have no effect on its content.
 
@@ -280,14 +277,14 @@ def test_annotations_of_an_image_do_not_change_what_is_pulled(
 
     runtime.images.PullImage(cri.PullImageRequest(image=spec))
 
-    found = look_up(minted.reference)
+    found = images.look_up(minted.reference)
     assert found is not None
     assert minted.by_digest in found.repo_digests
 
 
 @requirement("IMG-38")
 def test_name_that_the_user_wrote_is_not_what_is_pulled(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull SHOULD bring `image`; `user_specified_image` is for messages and policies only.
 
@@ -298,6 +295,6 @@ def test_name_that_the_user_wrote_is_not_what_is_pulled(
 
     runtime.images.PullImage(cri.PullImageRequest(image=spec))
 
-    assert look_up(wanted.reference) is not None
-    assert look_up(written.reference) is None
+    assert images.look_up(wanted.reference) is not None
+    assert images.look_up(written.reference) is None
     assert registry.requests(written) == []

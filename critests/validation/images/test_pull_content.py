@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.images import LookUp, TestRegistry
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime
 from critests.images.faults import Fault, FaultKind, Scope
-from critests.lifecycle.requests import ImageName, pulling
+from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
 
 LONG_PATH = (
@@ -42,26 +42,28 @@ FURTHER_CONTENTS = {
     "device node": ("archive-device", "[ -c /null ] && stat -c %t:%T /null", ["1:3"]),
 }
 MANNERS = {
-    "manifest behind a redirection": (FaultKind.REDIRECT, Scope.MANIFEST),
-    "blobs behind a redirection": (FaultKind.REDIRECT, Scope.BLOB),
-    "manifest in chunks": (FaultKind.CHUNKED, Scope.MANIFEST),
-    "blobs in chunks": (FaultKind.CHUNKED, Scope.BLOB),
-    "no digest in the headers": (FaultKind.NO_DIGEST_HEADER, Scope.MANIFEST),
+    "manifest behind a redirection": Fault(kind=FaultKind.REDIRECT, scope=Scope.MANIFEST),
+    "blobs behind a redirection": Fault(kind=FaultKind.REDIRECT, scope=Scope.BLOB),
+    "manifest in chunks": Fault(kind=FaultKind.CHUNKED, scope=Scope.MANIFEST),
+    "blobs in chunks": Fault(kind=FaultKind.CHUNKED, scope=Scope.BLOB),
+    "no digest in the headers": Fault(kind=FaultKind.NO_DIGEST_HEADER, scope=Scope.MANIFEST),
 }
 
 Printed = Callable[[str, str], list[str]]
 
 
 @pytest.fixture
-def printed(runtime: Runtime, registry: TestRegistry, exited: ContainerFactory) -> Printed:
+def printed(runtime: Runtime, registry: Registry, images: Images, containers: Containers) -> Printed:
     """Pull an image of the catalogue that is new to the runtime, run a script in a container of it, and
     return what that printed.
     """
 
     def pull_and_run(image: str, script: str) -> list[str]:
         minted = registry.mint(image)
-        answer = runtime.images.PullImage(pulling(minted.reference))
-        return exited(image=ImageName(answer.image_ref, minted.reference), script=script).log_lines()
+        answer = runtime.images.PullImage(images.pull_request(minted.reference))
+        return containers.exited(
+            image=ImageName(answer.image_ref, minted.reference), script=script
+        ).log_lines()
 
     return pull_and_run
 
@@ -91,9 +93,9 @@ def test_further_content_of_an_image_is_unpacked(
 
 
 @requirement("IMG-32/handled")
-@pytest.mark.parametrize(("kind", "scope"), MANNERS.values(), ids=MANNERS)
+@pytest.mark.parametrize("fault", MANNERS.values(), ids=MANNERS)
 def test_pull_copes_with_manners_of_registries(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind, scope: Scope
+    runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
     """A pull MUST follow redirections, with a relative Location too, take bodies in chunks and do without a
     digest in the headers.
@@ -101,11 +103,11 @@ def test_pull_copes_with_manners_of_registries(
     Source: OCI distribution specification, pulling manifests and blobs.
     """
     minted = registry.mint()
-    registry.fault(minted, Fault(kind=kind, scope=scope))
+    registry.fault(minted, fault)
 
-    runtime.images.PullImage(pulling(minted.reference))
+    runtime.images.PullImage(images.pull_request(minted.reference))
 
-    assert kind in {request.fault for request in registry.requests(minted)}
-    found = look_up(minted.reference)
+    assert fault.kind in {request.fault for request in registry.requests(minted)}
+    found = images.look_up(minted.reference)
     assert found is not None
     assert minted.by_digest in found.repo_digests

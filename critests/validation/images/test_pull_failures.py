@@ -7,10 +7,9 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import ListedImages, LookUp, TestRegistry
-from critests.fixtures.runtime import Runtime, refusal
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.runtime import Runtime
 from critests.images.faults import Fault, FaultKind, Scope
-from critests.images.repositories import MintedImage
 from critests.lifecycle.requests import pulling
 from critests.run.marks import requirement
 
@@ -25,42 +24,40 @@ ABSENT_REFERENCES = {
     "digest": "{name}@sha256:" + "0" * 64,
     "repository": "{name}-absent:1",
 }
-REFUSALS = {"401": FaultKind.UNAUTHORIZED, "403": FaultKind.FORBIDDEN}
+REFUSALS = {"401": Fault(kind=FaultKind.UNAUTHORIZED), "403": Fault(kind=FaultKind.FORBIDDEN)}
+TOO_MANY_REQUESTS = Fault(kind=FaultKind.TOO_MANY_REQUESTS, seconds=1)
+FAILING_LAYER = Fault(kind=FaultKind.SERVER_ERROR, scope=Scope.LAYER)
 SERVER_ERRORS = {
-    "500 for the manifest": (FaultKind.SERVER_ERROR, Scope.MANIFEST),
-    "503 for the manifest": (FaultKind.UNAVAILABLE, Scope.MANIFEST),
-    "500 for a layer": (FaultKind.SERVER_ERROR, Scope.LAYER),
-    "500 for the configuration": (FaultKind.SERVER_ERROR, Scope.CONFIG),
+    "500 for the manifest": Fault(kind=FaultKind.SERVER_ERROR, scope=Scope.MANIFEST),
+    "503 for the manifest": Fault(kind=FaultKind.UNAVAILABLE, scope=Scope.MANIFEST),
+    "500 for a layer": FAILING_LAYER,
+    "500 for the configuration": Fault(kind=FaultKind.SERVER_ERROR, scope=Scope.CONFIG),
 }
+CORRUPT_LAYER = Fault(kind=FaultKind.WRONG_DIGEST, scope=Scope.LAYER)
 CORRUPTIONS = {
-    "layer": (FaultKind.WRONG_DIGEST, Scope.LAYER),
-    "configuration": (FaultKind.WRONG_DIGEST, Scope.CONFIG),
-    "layer that is too short": (FaultKind.SHORT, Scope.LAYER),
+    "layer": CORRUPT_LAYER,
+    "configuration": Fault(kind=FaultKind.WRONG_DIGEST, scope=Scope.CONFIG),
+    "layer that is too short": Fault(kind=FaultKind.SHORT, scope=Scope.LAYER),
 }
+ANOTHER_MANIFEST = Fault(kind=FaultKind.WRONG_DIGEST, scope=Scope.MANIFEST)
 BAD_MANIFESTS = {
-    "not JSON": (FaultKind.MALFORMED_MANIFEST, Scope.MANIFEST),
-    "media type of a web page": (FaultKind.WRONG_MEDIA_TYPE, Scope.MANIFEST),
-    "half of it": (FaultKind.SHORT, Scope.MANIFEST),
+    "not JSON": Fault(kind=FaultKind.MALFORMED_MANIFEST, scope=Scope.MANIFEST),
+    "media type of a web page": Fault(kind=FaultKind.WRONG_MEDIA_TYPE, scope=Scope.MANIFEST),
+    "half of it": Fault(kind=FaultKind.SHORT, scope=Scope.MANIFEST),
 }
-AUTHENTICATION_CODES = {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
-RETRY_SECONDS = 10.0
-"""After so long the kubelet tries a failed pull again, for the first time."""
-
-
-def spoil(registry: TestRegistry, image: MintedImage, kind: FaultKind, scope: Scope) -> None:
-    """Let the registry misbehave for an image. Of its layers only the top one is spoilt: the others belong to
-    other tests' images, too.
-    """
-    registry.fault(
-        image,
-        Fault(kind=kind, scope=scope, reference=image.layer_digests[-1] if scope is Scope.LAYER else ""),
-    )
+INTERRUPTIONS = {
+    "connection closed half-way": Fault(kind=FaultKind.TRUNCATED, scope=Scope.LAYER),
+    "connection reset half-way": Fault(kind=FaultKind.RESET, scope=Scope.LAYER),
+}
+STALLING_LAYER = Fault(kind=FaultKind.STALL, scope=Scope.LAYER)
+LATE_LAYER = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=0.5)
 
 
 @pytest.fixture
 def deaf_address() -> Iterator[str]:
     """An address on loopback whose port is taken and refuses every connection."""
     with socket.socket() as taken:
+        # bound and not listening: nobody else gets the port, and the kernel refuses whoever connects
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
@@ -70,7 +67,7 @@ def pull_in_vain(runtime: Runtime, reference: str, timeout: float | None = None)
     runtime itself answers.
     """
     try:
-        refusal(runtime.images.PullImage, pulling(reference), timeout=timeout)
+        runtime.refusal(runtime.images.PullImage, pulling(reference), timeout=timeout)
     except grpc.RpcError as error:
         if error.code() is not grpc.StatusCode.UNAVAILABLE:
             raise
@@ -79,7 +76,7 @@ def pull_in_vain(runtime: Runtime, reference: str, timeout: float | None = None)
 
 @requirement("IMG-07")
 def test_index_without_the_node_s_platform_is_refused(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull of an index without a variant for the node MUST fail, and nothing of it MUST be listed.
 
@@ -87,16 +84,16 @@ def test_index_without_the_node_s_platform_is_refused(
     """
     minted = registry.mint("foreign-index")
 
-    refusal(runtime.images.PullImage, pulling(minted.reference))
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference))
 
-    assert look_up(minted.reference) is None
-    assert listed_images(minted) == []
+    assert images.look_up(minted.reference) is None
+    assert images.listed(minted) == []
 
 
 @requirement("IMG-17")
 @pytest.mark.parametrize("reference", INVALID_REFERENCES.values(), ids=INVALID_REFERENCES)
 def test_invalid_reference_is_refused_without_asking_a_registry(
-    runtime: Runtime, registry: TestRegistry, reference: str
+    runtime: Runtime, registry: Registry, images: Images, reference: str
 ) -> None:
     """A pull of something that is no reference MUST fail, without a request to any registry.
 
@@ -104,7 +101,10 @@ def test_invalid_reference_is_refused_without_asking_a_registry(
     """
     minted = registry.mint()
 
-    refusal(runtime.images.PullImage, pulling(reference.format(registry=minted.registry, name=minted.name)))
+    runtime.refusal(
+        runtime.images.PullImage,
+        images.pull_request(reference.format(registry=minted.registry, name=minted.name)),
+    )
 
     assert registry.requests(minted) == []
 
@@ -112,7 +112,7 @@ def test_invalid_reference_is_refused_without_asking_a_registry(
 @requirement("IMG-18")
 @pytest.mark.parametrize("reference", ABSENT_REFERENCES.values(), ids=ABSENT_REFERENCES)
 def test_pull_of_what_the_registry_does_not_have_fails(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, reference: str
+    runtime: Runtime, registry: Registry, images: Images, reference: str
 ) -> None:
     """A pull of a tag, digest or repository that the registry does not have MUST fail.
 
@@ -120,32 +120,32 @@ def test_pull_of_what_the_registry_does_not_have_fails(
     """
     absent = reference.format(name=registry.mint().name)
 
-    refusal(runtime.images.PullImage, pulling(absent))
+    runtime.refusal(runtime.images.PullImage, images.pull_request(absent))
 
-    assert look_up(absent) is None
+    assert images.look_up(absent) is None
 
 
 @requirement("IMG-19/error")
-@pytest.mark.parametrize("kind", REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.parametrize("fault", REFUSALS.values(), ids=REFUSALS)
 def test_pull_that_the_registry_refuses_fails(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind
+    runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
     """A pull that the registry answers with 401 or 403 MUST fail.
 
     Source: OCI distribution specification, error codes.
     """
     minted = registry.mint()
-    registry.fault(minted, Fault(kind=kind))
+    registry.fault(minted, fault)
 
-    refusal(runtime.images.PullImage, pulling(minted.reference))
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference))
 
-    assert look_up(minted.reference) is None
+    assert images.look_up(minted.reference) is None
 
 
 @requirement("IMG-19/code")
-@pytest.mark.parametrize("kind", REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.parametrize("fault", REFUSALS.values(), ids=REFUSALS)
 def test_pull_that_the_registry_refuses_is_told_as_such(
-    runtime: Runtime, registry: TestRegistry, kind: FaultKind
+    runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
     """A pull that the registry answers with 401 or 403 SHOULD fail with a code of authentication or
     permission.
@@ -154,62 +154,63 @@ def test_pull_that_the_registry_refuses_is_told_as_such(
     wrong name.
     """
     minted = registry.mint()
-    registry.fault(minted, Fault(kind=kind))
+    registry.fault(minted, fault)
 
-    code = refusal(runtime.images.PullImage, pulling(minted.reference))
+    code = runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference))
 
-    assert code in AUTHENTICATION_CODES
+    assert code in {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
 
 
 @requirement("IMG-20")
-def test_rate_limit_ends_in_an_error(runtime: Runtime, registry: TestRegistry, look_up: LookUp) -> None:
+def test_rate_limit_ends_in_an_error(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull that the registry keeps answering with 429 SHOULD end in an error after a bounded number of
     requests.
 
     Source: OCI distribution specification, TOOMANYREQUESTS.
     """
     minted = registry.mint()
-    registry.fault(minted, Fault(kind=FaultKind.TOO_MANY_REQUESTS, seconds=1))
+    registry.fault(minted, TOO_MANY_REQUESTS)
 
     pull_in_vain(runtime, minted.reference)
 
-    assert look_up(minted.reference) is None
+    assert images.look_up(minted.reference) is None
+    # a client that minds Retry-After asks a few times; one that does not, as fast as it can
     assert 0 < len(registry.requests(minted)) < 100
 
 
 @requirement("IMG-21")
-@pytest.mark.parametrize(("kind", "scope"), SERVER_ERRORS.values(), ids=SERVER_ERRORS)
+@pytest.mark.parametrize("fault", SERVER_ERRORS.values(), ids=SERVER_ERRORS)
 def test_server_error_fails_the_pull(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind, scope: Scope
+    runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
     """A pull MUST fail where the registry keeps answering with a server error for the manifest or for a blob.
 
     Source: OCI distribution specification.
     """
     minted = registry.mint()
-    spoil(registry, minted, kind, scope)
+    registry.fault(minted, fault)
 
     pull_in_vain(runtime, minted.reference)
 
-    assert look_up(minted.reference) is None
+    assert images.look_up(minted.reference) is None
 
 
 @requirement("IMG-21")
 def test_pull_works_once_the_server_error_is_over(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull that failed for a server error MUST leave nothing that stands in the way of a later one.
 
     Source: the kubelet pulls again after a pause.
     """
     minted = registry.mint()
-    spoil(registry, minted, FaultKind.SERVER_ERROR, Scope.LAYER)
+    registry.fault(minted, FAILING_LAYER)
     pull_in_vain(runtime, minted.reference)
     registry.clear_faults(minted)
 
-    runtime.images.PullImage(pulling(minted.reference))
+    runtime.images.PullImage(images.pull_request(minted.reference))
 
-    assert look_up(minted.reference) is not None
+    assert images.look_up(minted.reference) is not None
 
 
 @requirement("IMG-22")
@@ -220,36 +221,30 @@ def test_pull_from_nobody_fails_in_bounded_time(runtime: Runtime, deaf_address: 
     """
     reference = f"{deaf_address}/critests/nobody:1"
 
+    # a refused connection is known at once; the time is for a runtime that tries some more times
     pull_in_vain(runtime, reference, timeout=40 * runtime.scale)
 
 
 @requirement("IMG-24")
-@pytest.mark.parametrize(("kind", "scope"), CORRUPTIONS.values(), ids=CORRUPTIONS)
+@pytest.mark.parametrize("fault", CORRUPTIONS.values(), ids=CORRUPTIONS)
 def test_corrupt_blob_fails_the_pull(
-    runtime: Runtime,
-    registry: TestRegistry,
-    look_up: LookUp,
-    listed_images: ListedImages,
-    kind: FaultKind,
-    scope: Scope,
+    runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
     """A blob that is not what its digest says MUST fail the pull, and the image MUST NOT be listed.
 
     Source: OCI image specification, descriptors and digests.
     """
     minted = registry.mint()
-    spoil(registry, minted, kind, scope)
+    registry.fault(minted, fault)
 
-    refusal(runtime.images.PullImage, pulling(minted.reference))
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference))
 
-    assert look_up(minted.reference) is None
-    assert listed_images(minted) == []
+    assert images.look_up(minted.reference) is None
+    assert images.listed(minted) == []
 
 
 @requirement("IMG-24")
-def test_pull_works_once_the_corruption_is_over(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
-) -> None:
+def test_pull_works_once_the_corruption_is_over(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull that failed for a corrupt blob MUST leave nothing that stands in the way of the kubelet's next
     one.
 
@@ -257,27 +252,24 @@ def test_pull_works_once_the_corruption_is_over(
     it was sent.
     """
     minted = registry.mint()
-    spoil(registry, minted, FaultKind.WRONG_DIGEST, Scope.LAYER)
-    refusal(runtime.images.PullImage, pulling(minted.reference))
+    registry.fault(minted, CORRUPT_LAYER)
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference))
     registry.clear_faults(minted)
 
     runtime.eventually(
         "a pull that works, now that the registry does",
-        lambda: runtime.images.PullImage.future(pulling(minted.reference)).exception() is None,
-        RETRY_SECONDS,
+        lambda: runtime.images.PullImage.future(images.pull_request(minted.reference)).exception() is None,
+        # so long the kubelet waits before it tries a failed pull again, for the first time
+        seconds=10,
     )
 
-    assert look_up(minted.reference) is not None
+    assert images.look_up(minted.reference) is not None
 
 
 @requirement("IMG-25")
-@pytest.mark.parametrize(
-    "kind",
-    [FaultKind.TRUNCATED, FaultKind.RESET],
-    ids=["connection closed half-way", "connection reset half-way"],
-)
+@pytest.mark.parametrize("fault", INTERRUPTIONS.values(), ids=INTERRUPTIONS)
 def test_interrupted_download_leaves_no_image_behind(
-    runtime: Runtime, registry: TestRegistry, listed_images: ListedImages, kind: FaultKind
+    runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
     """A download that breaks off half-way every time MUST fail the pull, or be resumed; an image MUST be
     visible only if it was whole.
@@ -285,62 +277,64 @@ def test_interrupted_download_leaves_no_image_behind(
     Source: OCI distribution specification, range requests.
     """
     minted = registry.mint()
-    spoil(registry, minted, kind, Scope.LAYER)
+    registry.fault(minted, fault)
 
-    pull = runtime.images.PullImage.future(pulling(minted.reference))
+    pull = runtime.images.PullImage.future(images.pull_request(minted.reference))
 
     succeeded = pull.exception() is None
-    assert [minted.reference in image.repo_tags for image in listed_images(minted)] == [True] * succeeded
-    assert str(kind) in {request.fault for request in registry.requests(minted)}
+    assert [minted.reference in image.repo_tags for image in images.listed(minted)] == [True] * succeeded
+    assert str(fault.kind) in {request.fault for request in registry.requests(minted)}
 
 
 @requirement("IMG-26")
 def test_manifest_that_is_not_what_its_digest_says_is_refused(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull by digest MUST fail where the registry answers with another manifest.
 
     Source: OCI image specification, descriptors and digests.
     """
     minted = registry.mint(tags=[])
-    spoil(registry, minted, FaultKind.WRONG_DIGEST, Scope.MANIFEST)
+    registry.fault(minted, ANOTHER_MANIFEST)
 
-    refusal(runtime.images.PullImage, pulling(minted.by_digest))
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.by_digest))
 
-    assert look_up(minted.by_digest) is None
+    assert images.look_up(minted.by_digest) is None
 
 
 @requirement("IMG-27")
-@pytest.mark.parametrize(("kind", "scope"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS)
+@pytest.mark.parametrize("fault", BAD_MANIFESTS.values(), ids=BAD_MANIFESTS)
 def test_malformed_manifest_fails_the_pull(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, kind: FaultKind, scope: Scope
+    runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
     """A manifest that is not one MUST fail the pull.
 
     Source: OCI image specification, image manifest.
     """
     minted = registry.mint()
-    spoil(registry, minted, kind, scope)
+    registry.fault(minted, fault)
 
-    refusal(runtime.images.PullImage, pulling(minted.reference))
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference))
 
-    assert look_up(minted.reference) is None
+    assert images.look_up(minted.reference) is None
 
 
 @requirement("IMG-27")
-def test_layer_with_another_diff_id_fails_the_pull(runtime: Runtime, registry: TestRegistry) -> None:
+def test_layer_with_another_diff_id_fails_the_pull(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
     """A layer whose content is not what the image's configuration says MUST fail the pull.
 
     Source: OCI image configuration, rootfs.diff_ids.
     """
     minted = registry.mint("wrong-diff-id")
 
-    refusal(runtime.images.PullImage, pulling(minted.reference))
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference))
 
 
 @requirement("IMG-30")
 def test_pull_works_after_one_that_was_cancelled(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull that the client gives up MUST leave no image, and the kubelet's next pull MUST work.
 
@@ -348,44 +342,42 @@ def test_pull_works_after_one_that_was_cancelled(
     for.
     """
     minted = registry.mint()
-    spoil(registry, minted, FaultKind.STALL, Scope.LAYER)
-    pull = runtime.images.PullImage.future(pulling(minted.reference))
+    registry.fault(minted, STALLING_LAYER)
+    pull = runtime.images.PullImage.future(images.pull_request(minted.reference))
     runtime.eventually(
         "a layer that stalls", lambda: [each for each in registry.requests(minted) if each.fault]
     )
 
     pull.cancel()
 
-    assert look_up(minted.reference) is None
+    assert images.look_up(minted.reference) is None
     registry.clear_faults(minted)
     runtime.eventually(
         "a pull that works, now that nothing stalls",
-        lambda: runtime.images.PullImage.future(pulling(minted.reference)).exception() is None,
-        RETRY_SECONDS,
+        lambda: runtime.images.PullImage.future(images.pull_request(minted.reference)).exception() is None,
+        # so long the kubelet waits before its next pull
+        seconds=10,
     )
-    assert look_up(minted.reference) is not None
+    assert images.look_up(minted.reference) is not None
 
 
 @requirement("IMG-31")
 def test_cancelled_pull_does_not_take_another_along(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """One of two pulls of the same image that is given up SHOULD NOT fail the other.
 
     Source: two pods may start from one image at once.
     """
     minted = registry.mint()
-    registry.fault(
-        minted,
-        Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, reference=minted.layer_digests[-1], seconds=0.5),
-    )
-    first = runtime.images.PullImage.future(pulling(minted.reference))
+    registry.fault(minted, LATE_LAYER)
+    first = runtime.images.PullImage.future(images.pull_request(minted.reference))
     runtime.eventually(
         "a layer that is waited for", lambda: [each for each in registry.requests(minted) if each.fault]
     )
-    second = runtime.images.PullImage.future(pulling(minted.reference))
+    second = runtime.images.PullImage.future(images.pull_request(minted.reference))
 
     first.cancel()
 
     assert second.result().image_ref != ""
-    assert look_up(minted.reference) is not None
+    assert images.look_up(minted.reference) is not None

@@ -5,25 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import AdoptContainer, ContainerConfigFactory, ContainerFactory, creation
-from critests.fixtures.images import ListedImages, LookUp, TestRegistry
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime
-from critests.images.catalogue import Changes
-from critests.lifecycle.requests import pulling
-from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement
-
-
-def removing(reference: str) -> cri.RemoveImageRequest:
-    """Return the request that removes an image."""
-    return cri.RemoveImageRequest(image=cri.ImageSpec(image=reference))
 
 
 @requirement("IMS-14")
 @pytest.mark.parametrize("form", ["tag", "digest", "id"])
-def test_removed_image_is_gone(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages, form: str
-) -> None:
+def test_removed_image_is_gone(runtime: Runtime, registry: Registry, images: Images, form: str) -> None:
     """RemoveImage by tag, by digest or by id MUST remove the image from the answers of ImageStatus and
     ListImages.
 
@@ -33,16 +23,15 @@ def test_removed_image_is_gone(
     pulled = registry.pull(minted)
     reference = {"tag": minted.reference, "digest": minted.by_digest, "id": pulled.reference}[form]
 
-    runtime.images.RemoveImage(removing(reference))
+    runtime.images.RemoveImage(images.removal_request(reference))
 
-    assert [look_up(name) for name in (minted.reference, minted.by_digest, pulled.reference)] == [None] * 3
-    assert listed_images(minted) == []
+    names = (minted.reference, minted.by_digest, pulled.reference)
+    assert [images.look_up(name) for name in names] == [None] * 3
+    assert images.listed(minted) == []
 
 
 @requirement("IMS-15")
-def test_removal_by_one_tag_removes_all_names(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
-) -> None:
+def test_removal_by_one_tag_removes_all_names(runtime: Runtime, registry: Registry, images: Images) -> None:
     """RemoveImage by one tag MUST remove every tag and digest of an unused image, in every repository.
 
     Source: RemoveImage.
@@ -52,31 +41,29 @@ def test_removal_by_one_tag_removes_all_names(
     for reference in (*here.references, *there.references):
         registry.pull(here, reference)
 
-    runtime.images.RemoveImage(removing(here.references[0]))
+    runtime.images.RemoveImage(images.removal_request(here.references[0]))
 
-    assert [look_up(name) for name in (*here.references, *there.references)] == [None] * 3
-    assert listed_images(here) + listed_images(there) == []
+    assert [images.look_up(name) for name in (*here.references, *there.references)] == [None] * 3
+    assert images.listed(here) + images.listed(there) == []
 
 
 @requirement("IMS-16")
-def test_removal_of_an_absent_image_succeeds(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp
-) -> None:
+def test_removal_of_an_absent_image_succeeds(runtime: Runtime, registry: Registry, images: Images) -> None:
     """RemoveImage of an image that was never there MUST succeed.
 
     Source: RemoveImage.
     """
     absent = registry.mint()
 
-    runtime.images.RemoveImage(removing(absent.reference))
+    runtime.images.RemoveImage(images.removal_request(absent.reference))
 
-    assert look_up(absent.reference) is None
+    assert images.look_up(absent.reference) is None
 
 
 @requirement("IMS-16")
 @pytest.mark.parametrize("form", ["tag", "id"])
 def test_removal_of_an_image_is_idempotent(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, form: str
+    runtime: Runtime, registry: Registry, images: Images, form: str
 ) -> None:
     """RemoveImage of an image that was removed before MUST succeed.
 
@@ -85,16 +72,20 @@ def test_removal_of_an_image_is_idempotent(
     minted = registry.mint()
     pulled = registry.pull(minted)
     reference = {"tag": minted.reference, "id": pulled.reference}[form]
-    runtime.images.RemoveImage(removing(reference))
+    runtime.images.RemoveImage(images.removal_request(reference))
 
-    runtime.images.RemoveImage(removing(reference))
+    runtime.images.RemoveImage(images.removal_request(reference))
 
-    assert look_up(reference) is None
+    assert images.look_up(reference) is None
 
 
 @requirement("IMS-18")
 def test_removal_of_an_image_in_use_leaves_its_container_alone(
-    runtime: Runtime, registry: TestRegistry, running: ContainerFactory, observe: Callable[[str], None]
+    runtime: Runtime,
+    registry: Registry,
+    images: Images,
+    containers: Containers,
+    observe: Callable[[str], None],
 ) -> None:
     """RemoveImage of an image that a container runs from MAY be refused or take its names; the container runs
     on.
@@ -102,9 +93,9 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
     Source: RemoveImage.
     """
     minted = registry.mint()
-    container = running(image=registry.pull(minted))
+    container = containers.running(image=registry.pull(minted))
 
-    removal = runtime.images.RemoveImage.future(removing(minted.reference))
+    removal = runtime.images.RemoveImage.future(images.removal_request(minted.reference))
     refused = removal.exception() is not None
 
     assert container.state() == cri.CONTAINER_RUNNING
@@ -114,32 +105,31 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
 
 @requirement("IMS-21")
 def test_layers_that_another_image_needs_stay(
-    runtime: Runtime,
-    registry: TestRegistry,
-    sandbox: Sandbox,
-    container_config: ContainerConfigFactory,
-    adopt_container: AdoptContainer,
+    runtime: Runtime, registry: Registry, images: Images, containers: Containers
 ) -> None:
     """Layers that a removed image shared with another MUST remain usable for the other.
 
     Source: OCI image specification, layers are shared by digest.
     """
-    shared: Changes = {"files": [{"path": "shared", "content": registry.prefix}]}
-    removed, kept = (registry.mint(repository=name, changes=shared) for name in ("removed", "kept"))
+    # a layer that both have and no other image, below the one that makes each unique
+    removed, kept = (
+        registry.mint(repository=name, changes={"files": [{"path": "shared", "content": registry.prefix}]})
+        for name in ("removed", "kept")
+    )
     registry.pull(removed)
-    config = container_config(image=registry.pull(kept), script="cat /shared")
+    config = containers.config(image=registry.pull(kept), script="cat /shared")
 
-    runtime.images.RemoveImage(removing(removed.reference))
+    runtime.images.RemoveImage(images.removal_request(removed.reference))
 
-    answer = runtime.stub.CreateContainer(creation(sandbox, config))
-    container = adopt_container(answer.container_id, sandbox, config)
+    answer = runtime.stub.CreateContainer(containers.creation(config))
+    container = containers.adopt(answer.container_id, config)
     container.start()
     assert container.final_log_lines() == [registry.prefix]
 
 
 @requirement("IMS-23")
 def test_pull_beside_a_removal_ends_in_one_state(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """A pull and a removal of one image at once MUST leave it there or gone, for ImageStatus and ListImages
     alike.
@@ -150,21 +140,21 @@ def test_pull_beside_a_removal_ends_in_one_state(
     registry.pull(minted)
 
     calls = (
-        runtime.images.RemoveImage.future(removing(minted.reference)),
-        runtime.images.PullImage.future(pulling(minted.reference)),
+        runtime.images.RemoveImage.future(images.removal_request(minted.reference)),
+        runtime.images.PullImage.future(images.pull_request(minted.reference)),
     )
     for call in calls:
         call.exception()  # either may lose
 
-    found = look_up(minted.reference)
-    assert [image.id for image in listed_images(minted)] == ([found.id] if found else [])
-    runtime.images.PullImage(pulling(minted.reference))
-    assert look_up(minted.reference) is not None
+    found = images.look_up(minted.reference)
+    assert [image.id for image in images.listed(minted)] == ([found.id] if found else [])
+    runtime.images.PullImage(images.pull_request(minted.reference))
+    assert images.look_up(minted.reference) is not None
 
 
 @requirement("IMS-24")
 def test_removals_of_one_image_at_once_all_succeed(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
+    runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """Several RemoveImage of one unused image at once, by name and by id, MUST all succeed.
 
@@ -174,46 +164,42 @@ def test_removals_of_one_image_at_once_all_succeed(
     pulled = [registry.pull(minted, reference) for reference in minted.references]
     references = (*minted.references, minted.by_digest, pulled[0].reference) * 2
 
-    calls = [runtime.images.RemoveImage.future(removing(reference)) for reference in references]
+    calls = [runtime.images.RemoveImage.future(images.removal_request(reference)) for reference in references]
     errors = [call.exception() for call in calls]
 
     assert errors == [None] * len(references)
-    assert [look_up(reference) for reference in references] == [None] * len(references)
-    assert listed_images(minted) == []
+    assert [images.look_up(reference) for reference in references] == [None] * len(references)
+    assert images.listed(minted) == []
 
 
 @requirement("IMS-25")
-def test_pulled_image_is_there_at_once(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
-) -> None:
+def test_pulled_image_is_there_at_once(runtime: Runtime, registry: Registry, images: Images) -> None:
     """ImageStatus and ListImages MUST show an image as soon as PullImage has returned.
 
     Source: PullImage. Not stated by the CRI; the kubelet creates the container next.
     """
     minted = registry.mint()
-    before = (look_up(minted.reference), listed_images(minted))
+    before = (images.look_up(minted.reference), images.listed(minted))
 
-    runtime.images.PullImage(pulling(minted.reference))
+    runtime.images.PullImage(images.pull_request(minted.reference))
 
-    assert look_up(minted.reference) is not None
-    assert [minted.reference in image.repo_tags for image in listed_images(minted)] == [True]
+    assert images.look_up(minted.reference) is not None
+    assert [minted.reference in image.repo_tags for image in images.listed(minted)] == [True]
     assert before == (None, [])
 
 
 @requirement("IMS-25")
-def test_removed_image_is_gone_at_once(
-    runtime: Runtime, registry: TestRegistry, look_up: LookUp, listed_images: ListedImages
-) -> None:
+def test_removed_image_is_gone_at_once(runtime: Runtime, registry: Registry, images: Images) -> None:
     """ImageStatus and ListImages MUST no longer show an image as soon as RemoveImage has returned.
 
     Source: RemoveImage.
     """
     minted = registry.mint()
     registry.pull(minted)
-    assert look_up(minted.reference) is not None
-    assert listed_images(minted) != []
+    assert images.look_up(minted.reference) is not None
+    assert images.listed(minted) != []
 
-    runtime.images.RemoveImage(removing(minted.reference))
+    runtime.images.RemoveImage(images.removal_request(minted.reference))
 
-    assert look_up(minted.reference) is None
-    assert listed_images(minted) == []
+    assert images.look_up(minted.reference) is None
+    assert images.listed(minted) == []

@@ -8,13 +8,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.images import ListedImages, LookUp, TestRegistry
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
-from critests.run.pulled_images import TestImages
 
 Entry = Callable[[str], cri.Image]
 
@@ -31,7 +30,6 @@ USERS = {
     "name and group": ("user-name-group", None, "tester"),
     "none": ("plain", None, ""),
 }
-COMPARED = ("id", "repo_tags", "repo_digests", "size", "uid", "username", "pinned")
 
 
 def value_of(image: cri.Image, field: str) -> object:
@@ -86,14 +84,14 @@ def test_image_status_finds_an_image_by_its_name(runtime: Runtime, image: ImageN
 @requirement("IMS-02/found")
 @pytest.mark.parametrize("form", ["repo digest", "id", "image_ref of the pull"])
 def test_image_status_finds_an_image_by_what_the_runtime_returned(
-    runtime: Runtime, image: ImageName, look_up: LookUp, form: str
+    runtime: Runtime, image: ImageName, images: Images, form: str
 ) -> None:
     """ImageStatus MUST find an image by its digest, by its id and by the image_ref of its pull, to the
     letter.
 
     Source: ImageStatusRequest.image, Image.id, PullImageResponse.image_ref.
     """
-    by_name = look_up(image.written)
+    by_name = images.look_up(image.written)
     assert by_name is not None
     reference = {
         "repo digest": next(iter(by_name.repo_digests), ""),
@@ -108,14 +106,15 @@ def test_image_status_finds_an_image_by_what_the_runtime_returned(
 
 @requirement("IMS-02/prefix")
 def test_image_status_may_find_an_id_with_and_without_its_algorithm(
-    runtime: Runtime, image: ImageName, look_up: LookUp, observe: Callable[[str], None]
+    runtime: Runtime, image: ImageName, images: Images, observe: Callable[[str], None]
 ) -> None:
     """ImageStatus MAY find an image by its id with `sha256:` added or taken away; it then is the same image.
 
     Source: ImageStatusRequest.image.
     """
-    by_name = look_up(image.written)
+    by_name = images.look_up(image.written)
     assert by_name is not None
+    # runtimes differ in whether the ids of images begin with the name of the algorithm
     prefixed = by_name.id.startswith("sha256:")
     other_form = by_name.id.removeprefix("sha256:") if prefixed else f"sha256:{by_name.id}"
 
@@ -134,13 +133,13 @@ def test_image_status_may_find_an_id_with_and_without_its_algorithm(
 
 
 @requirement("IMS-04")
-def test_id_of_an_image_is_the_same_everywhere(image: ImageName, look_up: LookUp, entry: Entry) -> None:
+def test_id_of_an_image_is_the_same_everywhere(image: ImageName, images: Images, entry: Entry) -> None:
     """The id of an image MUST NOT be empty, and MUST be the same in the answers to a pull, to ImageStatus and
     to ListImages.
 
     Source: Image.id, PullImageResponse.image_ref.
     """
-    first, again = look_up(image.written), look_up(image.written)
+    first, again = images.look_up(image.written), images.look_up(image.written)
 
     assert first is not None
     assert again is not None
@@ -150,15 +149,15 @@ def test_id_of_an_image_is_the_same_everywhere(image: ImageName, look_up: LookUp
 
 @requirement("IMS-04")
 def test_containers_name_the_id_of_their_image(
-    runtime: Runtime, image: ImageName, look_up: LookUp, created: ContainerFactory
+    runtime: Runtime, image: ImageName, images: Images, containers: Containers
 ) -> None:
     """ContainerStatus and ListContainers MUST name the id of the container's image as ImageStatus does.
 
     Source: ContainerStatus.image_id, Container.image_id.
     """
-    found = look_up(image.written)
+    found = images.look_up(image.written)
     assert found is not None
-    container = created()
+    container = containers.created()
 
     status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
 
@@ -170,7 +169,7 @@ def test_containers_name_the_id_of_their_image(
 
 
 @requirement("IMS-05")
-def test_size_of_an_image_is_plausible(registry: TestRegistry, look_up: LookUp, entry: Entry) -> None:
+def test_size_of_an_image_is_plausible(registry: Registry, images: Images, entry: Entry) -> None:
     """The size of an image MUST lie between what was downloaded and a few times that, and MUST NOT change.
 
     Source: Image.size. Whether it counts what is packed or unpacked is the runtime's to choose.
@@ -178,9 +177,10 @@ def test_size_of_an_image_is_plausible(registry: TestRegistry, look_up: LookUp, 
     minted = registry.mint()
     registry.pull(minted)
 
-    found = look_up(minted.reference)
+    found = images.look_up(minted.reference)
 
     assert found is not None
+    # what was downloaded, or what it unpacks to, which is a few times that
     assert 0.9 * minted.size <= found.size <= 4 * minted.size
     assert entry(found.id).size == found.size
 
@@ -188,7 +188,7 @@ def test_size_of_an_image_is_plausible(registry: TestRegistry, look_up: LookUp, 
 @requirement("IMS-06")
 @pytest.mark.parametrize(("name", "uid", "username"), USERS.values(), ids=USERS)
 def test_user_of_an_image_is_told(
-    images: TestImages, look_up: LookUp, entry: Entry, name: str, uid: int | None, username: str
+    images: Images, entry: Entry, name: str, uid: int | None, username: str
 ) -> None:
     """An image MUST have uid where its user is a number, username where it is a name, and neither where it
     has none.
@@ -197,7 +197,7 @@ def test_user_of_an_image_is_told(
     """
     pulled = images.pull(name)
 
-    found = look_up(pulled.written)
+    found = images.look_up(pulled.written)
 
     assert found is not None
     for image in (found, entry(found.id)):
@@ -205,7 +205,7 @@ def test_user_of_an_image_is_told(
 
 
 @requirement("IMS-07")
-def test_names_of_an_image_are_full_and_unique(registry: TestRegistry, listed_images: ListedImages) -> None:
+def test_names_of_an_image_are_full_and_unique(registry: Registry, images: Images) -> None:
     """repo_tags and repo_digests MUST hold each name once, in full, and no placeholder.
 
     Source: Image.repo_tags, Image.repo_digests.
@@ -214,7 +214,7 @@ def test_names_of_an_image_are_full_and_unique(registry: TestRegistry, listed_im
     for reference in minted.references:
         registry.pull(minted, reference)
 
-    listed = listed_images(minted)
+    listed = images.listed(minted)
 
     tags = [tag for image in listed for tag in image.repo_tags]
     digests = [digest for image in listed for digest in image.repo_digests]
@@ -224,9 +224,7 @@ def test_names_of_an_image_are_full_and_unique(registry: TestRegistry, listed_im
 
 
 @requirement("IMS-07")
-def test_image_without_a_tag_has_no_placeholder_for_one(
-    registry: TestRegistry, listed_images: ListedImages
-) -> None:
+def test_image_without_a_tag_has_no_placeholder_for_one(registry: Registry, images: Images) -> None:
     """An image that was pulled by digest MUST have no tag, and no placeholder for one.
 
     Source: Image.repo_tags.
@@ -234,7 +232,7 @@ def test_image_without_a_tag_has_no_placeholder_for_one(
     minted = registry.mint(tags=[])
     registry.pull(minted)
 
-    listed = listed_images(minted)
+    listed = images.listed(minted)
 
     assert [list(image.repo_tags) for image in listed] == [[]]
     assert [list(image.repo_digests) for image in listed] == [[minted.by_digest]]
@@ -256,7 +254,7 @@ def test_image_of_the_sandbox_is_pinned(runtime: Runtime, sandbox: Sandbox) -> N
 
 
 @requirement("IMS-10")
-def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, registry: TestRegistry) -> None:
+def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, registry: Registry) -> None:
     """ImageStatus with verbose SHOULD hold the configuration of the image, as JSON in `imageSpec` of `info`.
 
     Source: ImageStatusResponse.info.
@@ -268,10 +266,9 @@ def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, re
         cri.ImageStatusRequest(image=cri.ImageSpec(image=minted.reference), verbose=True)
     )
 
-    told = json.loads(answer.info.get("info", "{}"))
-    assert (
-        told.get("imageSpec", {}).get("config", {}).get("Labels", {}).get("critests.example/note") == "noted"
-    )
+    # an image configuration of the OCI, with labels in `config`
+    image = json.loads(answer.info.get("info", "{}")).get("imageSpec", {})
+    assert image.get("config", {}).get("Labels", {}).get("critests.example/note") == "noted"
 
 
 @requirement("IMS-10")
@@ -289,7 +286,7 @@ def test_status_of_an_image_is_brief_unless_asked(runtime: Runtime, image: Image
 @requirement("IMS-11/no-filter")
 @pytest.mark.parametrize("selection", NO_FILTER.values(), ids=NO_FILTER)
 def test_list_images_without_a_filter_lists_all(
-    runtime: Runtime, image: ImageName, images: TestImages, selection: cri.ImageFilter | None
+    runtime: Runtime, image: ImageName, images: Images, selection: cri.ImageFilter | None
 ) -> None:
     """ListImages without a filter, or with an empty one, MUST list every image.
 
@@ -304,7 +301,7 @@ def test_list_images_without_a_filter_lists_all(
 
 @requirement("IMS-11/filter")
 def test_list_images_may_select_by_image(
-    runtime: Runtime, image: ImageName, images: TestImages, observe: Callable[[str], None]
+    runtime: Runtime, image: ImageName, images: Images, observe: Callable[[str], None]
 ) -> None:
     """ListImages with an image in the filter MAY list that image only; it lists it in any case.
 
@@ -322,9 +319,9 @@ def test_list_images_may_select_by_image(
 
 
 @requirement("IMS-12")
-@pytest.mark.parametrize("field", COMPARED)
+@pytest.mark.parametrize("field", ["id", "repo_tags", "repo_digests", "size", "uid", "username", "pinned"])
 def test_list_and_status_of_an_image_agree(
-    registry: TestRegistry, look_up: LookUp, entry: Entry, field: str
+    registry: Registry, images: Images, entry: Entry, field: str
 ) -> None:
     """ListImages and ImageStatus MUST say the same of an image.
 
@@ -333,14 +330,14 @@ def test_list_and_status_of_an_image_agree(
     minted = registry.mint("user-number")
     registry.pull(minted)
 
-    status = look_up(minted.reference)
+    status = images.look_up(minted.reference)
 
     assert status is not None
     assert value_of(entry(status.id), field) == value_of(status, field)
 
 
 @requirement("IMS-13")
-def test_list_images_lists_each_image_once(runtime: Runtime, registry: TestRegistry) -> None:
+def test_list_images_lists_each_image_once(runtime: Runtime, registry: Registry) -> None:
     """ListImages MUST have one entry for an id.
 
     Source: Image.id.
