@@ -30,6 +30,9 @@ READONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysr
 BEST_EFFORT_OOM_SCORE = 1000
 BEST_EFFORT_CPU_SHARES = 2
 
+HOST_NETWORK = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
+"""The namespaces of a pod on the node's network, whose processes are its containers' own."""
+
 
 @dataclass(frozen=True)
 class ImageName:

@@ -7,51 +7,102 @@ import ctypes
 import os
 import socket
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
+from critests.lifecycle.containers import Container
+from critests.lifecycle.waiting import eventually
+from critests.node.addresses import free_port, node_address
+
 CLONE_NEWNET = 0x40000000
+LISTEN_SECONDS = 10.0
+ANSWER_SECONDS = 10.0
+REFUSED_SECONDS = 1.0
+"""How long a connection is given that must not come about; refusals come at once, and what is thrown away
+never answers.
+"""
 
 
-def heard(address: str, port: int, seconds: float) -> str:
-    """Return what a server says to whoever connects with TCP, until it ends the connection; or why there is
-    no answer.
+def until_it_listens(container: Container, port: int) -> None:
+    """Wait until something in a container listens on a TCP port."""
+    eventually(
+        f"a listener on port {port}",
+        lambda: container.output("netstat", "-ltn"),
+        LISTEN_SECONDS * container.connection.deadlines.scale,
+        lambda seen: f":{port} " in seen,
+    )
 
-    Args:
-        address: of the server.
-        port: likewise.
-        seconds: to wait for the connection, and for every piece of the answer.
+
+@dataclass(frozen=True)
+class Node:
+    """The node's side of connections to pods.
+
+    Attributes:
+        scale: factor on every deadline.
     """
-    said = b""
-    try:
-        with socket.create_connection((address, port), timeout=seconds) as connection:
-            connection.shutdown(socket.SHUT_WR)
-            while piece := connection.recv(4096):
-                said += piece
-    except OSError as error:
-        return f"{error}, after {said!r}" if said else str(error)
-    return said.decode(errors="backslashreplace").strip()
 
+    scale: float
 
-def reached(address: str, port: int, seconds: float) -> bool:
-    """Say whether a TCP connection is taken."""
-    try:
-        socket.create_connection((address, port), timeout=seconds).close()
-    except OSError:
-        return False
-    return True
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for a connection, and for every piece of what comes over it."""
+        return ANSWER_SECONDS * self.scale
 
+    @property
+    def address(self) -> str:
+        """An address of the node that is not loopback."""
+        return node_address()
 
-def connected(address: str, port: int, seconds: float) -> socket.socket:
-    """Return a TCP connection whose calls wait for some seconds.
+    def free_port(self) -> int:
+        """Return a port of the node that nobody uses, neither with TCP nor with UDP."""
+        return free_port()
 
-    Raises:
-        AssertionError: nobody takes it.
-    """
-    try:
-        return socket.create_connection((address, port), timeout=seconds)
-    except OSError as error:
-        msg = f"no connection to port {port} of {address}: {error}"
-        raise AssertionError(msg) from error
+    def hears(self, port: int, address: str = "") -> str:
+        """Connect with TCP and return what the server says until it ends the connection; or why there is no
+        answer.
+
+        Args:
+            port: of the server.
+            address: of the server, the node's by default.
+        """
+        said = b""
+        try:
+            with socket.create_connection((address or self.address, port), self.patience) as connection:
+                connection.shutdown(socket.SHUT_WR)
+                while piece := connection.recv(4096):
+                    said += piece
+        except OSError as error:
+            return f"{error}, after {said!r}" if said else str(error)
+        return said.decode(errors="backslashreplace").strip()
+
+    def reaches(self, port: int, address: str = "") -> bool:
+        """Say whether a TCP connection is taken; by default at the node's address."""
+        try:
+            socket.create_connection((address or self.address, port), REFUSED_SECONDS).close()
+        except OSError:
+            return False
+        return True
+
+    def connected(self, address: str, port: int) -> socket.socket:
+        """Return a TCP connection whose calls do not wait for ever.
+
+        Raises:
+            AssertionError: nobody takes it.
+        """
+        try:
+            return socket.create_connection((address, port), self.patience)
+        except OSError as error:
+            msg = f"no connection to port {port} of {address}: {error}"
+            raise AssertionError(msg) from error
+
+    def datagram(self, receiver: socket.socket) -> tuple[bytes, tuple[str, int]]:
+        """Return the next datagram and where it came from; where none comes, nothing, from nowhere."""
+        receiver.settimeout(self.patience)
+        try:
+            content, (address, port) = receiver.recvfrom(65536)
+        except OSError:
+            return b"", ("", 0)
+        return content, (address, port)
 
 
 def echo(connection: socket.socket, words: bytes) -> bytes:
@@ -62,16 +113,6 @@ def echo(connection: socket.socket, words: bytes) -> bytes:
         while len(back) < len(words) and (piece := connection.recv(len(words) - len(back))):
             back += piece
     return back
-
-
-def datagram(receiver: socket.socket, seconds: float) -> tuple[bytes, tuple[str, int]]:
-    """Return the next datagram and where it came from; where none comes, nothing, from nowhere."""
-    receiver.settimeout(seconds)
-    try:
-        content, (address, port) = receiver.recvfrom(65536)
-    except OSError:
-        return b"", ("", 0)
-    return content, (address, port)
 
 
 def socket_beside(pid: int, kind: socket.SocketKind) -> socket.socket:

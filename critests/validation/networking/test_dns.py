@@ -9,60 +9,66 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.sandboxes import Sandboxes
+from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 
 Observe = Callable[[str], None]
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
-Resolver = Callable[[Sandbox], dict[str, list[str]]]
+Resolver = dict[str, list[str]]
+ResolverOf = Callable[[Sandbox], Resolver]
 
-RESOLV_CONF = Path("/etc/resolv.conf")
 ORDERED = cri.DNSConfig(
     servers=["192.0.2.53", "198.51.100.53"],
     searches=["b.example", "a.example", "c.example"],
     options=["ndots:5", "timeout:3"],
 )
+# the GNU C library took three servers and, until 2.26, six searches of 256 characters together
 MORE_THAN_RESOLVERS_TAKE = cri.DNSConfig(
     servers=[f"192.0.2.{number}" for number in range(1, 6)],
     searches=[f"{'x' * 60}.{number}.example" for number in range(1, 9)],
 )
-HOST_NETWORK = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
+# the kernel takes 64 bytes, sethostname(2); a label of DNS has 63
 HOSTNAMES = {"63 characters": "h" * 63, "64 characters": "h" * 64, "with dots": "pod.sub.example"}
 
 
-def words_of(text: str) -> dict[str, list[str]]:
+def words_of(text: str) -> Resolver:
     """Return the words behind each keyword of a resolv.conf, in order, over all its lines."""
-    found: dict[str, list[str]] = {}
+    found: Resolver = {}
     for line in text.splitlines():
         words = line.split()
+        # both begin comments, resolv.conf(5)
         if words and words[0][0] not in "#;":
             found.setdefault(words[0], []).extend(words[1:])
     return found
 
 
 @pytest.fixture
-def resolver_of(running: ContainerFactory) -> Resolver:
+def resolver_of(containers: Containers) -> ResolverOf:
     """Read the resolver's configuration in a container of a sandbox."""
 
-    def read(sandbox: Sandbox) -> dict[str, list[str]]:
-        return words_of(running(in_sandbox=sandbox).output("cat", str(RESOLV_CONF)))
+    def read(sandbox: Sandbox) -> Resolver:
+        return words_of(containers.running(in_sandbox=sandbox).output("cat", "/etc/resolv.conf"))
 
     return read
 
 
+@pytest.fixture
+def nodes_resolver(runtime: Runtime) -> Resolver:
+    """The resolver's configuration of the node, as its daemon sees it."""
+    return words_of(runtime.seen_by_daemon(Path("/etc/resolv.conf")).read_text(encoding="utf-8"))
+
+
 @requirement("NET-01")
-def test_dns_configuration_is_written_in_its_order(
-    new_sandbox: SandboxFactory, resolver_of: Resolver
-) -> None:
+def test_dns_configuration_is_written_in_its_order(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
     """Servers, searches and options MUST stand in the containers' resolv.conf in the order in which they were
     given, and no others.
 
     Source: PodSandboxConfig.dns_config.
     """
-    sandbox = new_sandbox(dns_config=ORDERED)
+    sandbox = sandboxes.ready(dns_config=ORDERED)
 
     seen = resolver_of(sandbox)
 
@@ -74,44 +80,40 @@ def test_dns_configuration_is_written_in_its_order(
 @requires(Capability.SAME_HOST)
 @requirement("NET-02")
 def test_pod_without_dns_configuration_has_the_nodes(
-    runtime: Runtime, new_sandbox: SandboxFactory, resolver_of: Resolver
+    sandboxes: Sandboxes, resolver_of: ResolverOf, nodes_resolver: Resolver
 ) -> None:
     """Without a DNS configuration, the containers' resolv.conf SHOULD say what the node's says.
 
     Source: PodSandboxConfig.dns_config.
     """
-    nodes = words_of(runtime.seen_by_daemon(RESOLV_CONF).read_text(encoding="utf-8"))
+    seen = resolver_of(sandboxes.ready())
 
-    seen = resolver_of(new_sandbox())
-
-    assert seen == nodes
+    assert seen == nodes_resolver
 
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-03")
 def test_pod_with_empty_dns_configuration(
-    runtime: Runtime, new_sandbox: SandboxFactory, resolver_of: Resolver, observe: Observe
+    sandboxes: Sandboxes, resolver_of: ResolverOf, nodes_resolver: Resolver, observe: Observe
 ) -> None:
     """An empty DNS configuration MAY give an empty resolv.conf or the node's, and nothing else.
 
     Source: PodSandboxConfig.dns_config; the CRI does not say.
     """
-    nodes = words_of(runtime.seen_by_daemon(RESOLV_CONF).read_text(encoding="utf-8"))
-
-    seen = resolver_of(new_sandbox(dns_config=cri.DNSConfig()))
+    seen = resolver_of(sandboxes.ready(dns_config=cri.DNSConfig()))
 
     observe("the node's" if seen else "empty")
-    assert seen in ({}, nodes)
+    assert seen in ({}, nodes_resolver)
 
 
 @requirement("NET-04")
-def test_dns_configuration_is_not_cut(new_sandbox: SandboxFactory, resolver_of: Resolver) -> None:
+def test_dns_configuration_is_not_cut(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
     """More servers and longer searches than old resolvers take SHOULD be written as they are, since limits
     are the kubelet's.
 
     Source: PodSandboxConfig.dns_config.
     """
-    sandbox = new_sandbox(dns_config=MORE_THAN_RESOLVERS_TAKE)
+    sandbox = sandboxes.ready(dns_config=MORE_THAN_RESOLVERS_TAKE)
 
     seen = resolver_of(sandbox)
 
@@ -120,12 +122,12 @@ def test_dns_configuration_is_not_cut(new_sandbox: SandboxFactory, resolver_of: 
 
 
 @requirement("NET-05")
-def test_resolver_is_the_same_in_all_containers(new_sandbox: SandboxFactory, resolver_of: Resolver) -> None:
+def test_resolver_is_the_same_in_all_containers(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
     """All containers of a pod SHOULD have the same resolv.conf.
 
     Source: PodSandboxConfig.dns_config, which belongs to the pod.
     """
-    sandbox = new_sandbox(dns_config=ORDERED)
+    sandbox = sandboxes.ready(dns_config=ORDERED)
 
     first, second = (resolver_of(sandbox) for _ in range(2))
 
@@ -134,31 +136,31 @@ def test_resolver_is_the_same_in_all_containers(new_sandbox: SandboxFactory, res
 
 
 @requirement("NET-06")
-def test_hostname_is_seen_in_every_way(new_sandbox: SandboxFactory, exited: ContainerFactory) -> None:
+def test_hostname_is_seen_in_every_way(sandboxes: Sandboxes, containers: Containers) -> None:
     """The hostname of a pod MUST be the kernel's in its containers, and stand in /etc/hostname and in
     HOSTNAME.
 
     Source: PodSandboxConfig.hostname.
     """
-    sandbox = new_sandbox(hostname="one-of-a-kind")
+    sandbox = sandboxes.ready(hostname="one-of-a-kind")
 
-    container = exited(script="uname -n; cat /etc/hostname; env | grep ^HOSTNAME=", in_sandbox=sandbox)
+    container = containers.exited(
+        script="uname -n; cat /etc/hostname; env | grep ^HOSTNAME=", in_sandbox=sandbox
+    )
 
     assert container.log_lines() == ["one-of-a-kind", "one-of-a-kind", "HOSTNAME=one-of-a-kind"]
 
 
 @requirement("NET-06")
-def test_hostname_is_the_same_in_all_containers(
-    new_sandbox: SandboxFactory, running: ContainerFactory
-) -> None:
+def test_hostname_is_the_same_in_all_containers(sandboxes: Sandboxes, containers: Containers) -> None:
     """Every container of a pod, and every command in it, MUST see the pod's hostname.
 
     Source: PodSandboxConfig.hostname.
     """
-    sandbox = new_sandbox(hostname="shared-by-all")
+    sandbox = sandboxes.ready(hostname="shared-by-all")
 
     names = [
-        running(in_sandbox=sandbox).output("sh", "-c", "hostname; cat /etc/hostname").splitlines()
+        containers.running(in_sandbox=sandbox).output("sh", "-c", "hostname; cat /etc/hostname").splitlines()
         for _ in range(2)
     ]
 
@@ -167,21 +169,21 @@ def test_hostname_is_the_same_in_all_containers(
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-07")
-def test_hostname_on_the_nodes_network(new_sandbox: SandboxFactory, exited: ContainerFactory) -> None:
+def test_hostname_on_the_nodes_network(sandboxes: Sandboxes, containers: Containers) -> None:
     """A pod on the node's network for which no hostname is given MUST have the node's.
 
     Source: PodSandboxConfig.hostname, NamespaceMode.NODE.
     """
-    sandbox = new_sandbox(namespaces=HOST_NETWORK, hostname="")
+    sandbox = sandboxes.ready(namespaces=HOST_NETWORK, hostname="")
 
-    container = exited(script="hostname; cat /etc/hostname", in_sandbox=sandbox)
+    container = containers.exited(script="hostname; cat /etc/hostname", in_sandbox=sandbox)
 
     assert container.log_lines() == [socket.gethostname()] * 2
 
 
 @requirement("NET-08")
 def test_form_of_a_pod_without_hostname(
-    runtime: Runtime, adopt_sandbox: Adopt, exited: ContainerFactory, observe: Observe
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, observe: Observe
 ) -> None:
     """A pod with a network of its own for which no hostname is given MAY be refused or get one of the
     runtime's choice.
@@ -191,14 +193,14 @@ def test_form_of_a_pod_without_hostname(
     config = runtime.requests.sandbox(hostname="")
 
     try:
-        answer = runtime.stub.RunPodSandbox(
-            cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
-        )
+        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
         observe(f"is refused with {refused_with(error).name}")
         return
 
-    container = exited(script="hostname", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, config))
+    container = containers.exited(
+        script="hostname", in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
+    )
     (name,) = container.log_lines()
     observe("the node's" if name == socket.gethostname() else "one that is made up")
     assert name
@@ -206,7 +208,7 @@ def test_form_of_a_pod_without_hostname(
 
 @requirement("NET-09")
 def test_form_of_a_hostname_on_the_node(
-    runtime: Runtime, adopt_sandbox: Adopt, observe: Observe, exited: ContainerFactory
+    runtime: Runtime, sandboxes: Sandboxes, observe: Observe, containers: Containers
 ) -> None:
     """A hostname for a pod on the node's network MAY be refused, ignored or used; the node keeps its own.
 
@@ -216,14 +218,12 @@ def test_form_of_a_hostname_on_the_node(
     config = runtime.requests.sandbox(hostname="not-the-nodes", namespaces=HOST_NETWORK)
 
     try:
-        answer = runtime.stub.RunPodSandbox(
-            cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
-        )
+        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
         observe(f"is refused with {refused_with(error).name}")
     else:
-        (name,) = exited(
-            script="hostname", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, config)
+        (name,) = containers.exited(
+            script="hostname", in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
         ).log_lines()
         observe("is ignored" if name == nodes else "is used")
         assert name in {nodes, "not-the-nodes"}
@@ -234,12 +234,12 @@ def test_form_of_a_hostname_on_the_node(
 @requirement("NET-10")
 @pytest.mark.parametrize("hostname", HOSTNAMES.values(), ids=HOSTNAMES)
 def test_hostname_may_be_as_long_as_the_kernel_takes(
-    new_sandbox: SandboxFactory, exited: ContainerFactory, hostname: str
+    sandboxes: Sandboxes, containers: Containers, hostname: str
 ) -> None:
     """A hostname of up to 64 characters, and one with dots, SHOULD be set as it is.
 
     Source: PodSandboxConfig.hostname; sethostname(2).
     """
-    sandbox = new_sandbox(hostname=hostname)
+    sandbox = sandboxes.ready(hostname=hostname)
 
-    assert exited(script="hostname", in_sandbox=sandbox).log_lines() == [hostname]
+    assert containers.exited(script="hostname", in_sandbox=sandbox).log_lines() == [hostname]

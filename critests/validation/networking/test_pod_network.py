@@ -1,7 +1,7 @@
 """NET: the address and the interfaces of a pod."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,38 +9,27 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import Containers, yielding
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
-from critests.validation.networking.connections import connected, echo, heard
-
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
+from critests.validation.networking.connections import Node, echo, until_it_listens
 
 PORT = 7100
-PODS_AT_ONCE = 4
-HOST_NETWORK = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
 
 pytestmark = requires(Capability.POD_NETWORK)
 
 
 @pytest.fixture
-def greeter(runtime: Runtime, running: ContainerFactory, sandbox: Sandbox) -> Container:
+def greeter(containers: Containers) -> Container:
     """A container in the shared sandbox that greets whoever connects to `PORT`."""
-    container = running(command=["nc", "-ll", "-p", str(PORT), "-e", "echo", "welcome"], in_sandbox=sandbox)
-    runtime.eventually(
-        "a listener", lambda: container.output("netstat", "-ltn"), holds=lambda seen: f":{PORT} " in seen
-    )
+    # busybox's nc: -ll takes one connection after the other, -e runs a program for each
+    container = containers.running(command=yielding("nc", "-ll", "-p", str(PORT), "-e", "echo", "welcome"))
+    until_it_listens(container, PORT)
     return container
-
-
-def address_of(runtime: Runtime, sandbox_id: str) -> str:
-    """Return the address that the runtime reports for a sandbox."""
-    return runtime.stub.PodSandboxStatus(
-        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
-    ).status.network.ip
 
 
 def objects_in(value: object) -> Iterator[dict[str, Any]]:
@@ -59,39 +48,36 @@ def test_address_of_a_pod_is_its_interfaces(
 
     Source: PodSandboxNetworkStatus.ip.
     """
-    address = address_of(runtime, sandbox.id)
+    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id))
 
     inside = running_container.output("ip", "-o", "addr")
-    assert f" {address}/" in inside
+    assert f" {answer.status.network.ip}/" in inside
 
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-11")
-def test_address_of_a_pod_is_reached_from_the_node(
-    runtime: Runtime, sandbox: Sandbox, greeter: Container, patience: float
-) -> None:
+def test_address_of_a_pod_is_reached_from_the_node(greeter: Container, node: Node) -> None:
     """What listens in a pod MUST be reached at the pod's address from the node.
 
     Source: PodSandboxNetworkStatus.ip; the network model of Kubernetes.
     """
     assert greeter.state() == cri.CONTAINER_RUNNING
-    address = address_of(runtime, sandbox.id)
 
-    assert heard(address, PORT, patience) == "welcome"
+    assert node.hears(PORT, greeter.sandbox.status().network.ip) == "welcome"
 
 
 @requirement("NET-11")
 def test_address_of_a_pod_is_reached_from_another_pod(
-    runtime: Runtime, sandbox: Sandbox, greeter: Container, own_sandbox: Sandbox, running: ContainerFactory
+    greeter: Container, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """What listens in a pod MUST be reached at the pod's address from another pod.
 
     Source: PodSandboxNetworkStatus.ip; the network model of Kubernetes.
     """
     assert greeter.state() == cri.CONTAINER_RUNNING
-    address = address_of(runtime, sandbox.id)
+    address = greeter.sandbox.status().network.ip
 
-    other = running(in_sandbox=own_sandbox)
+    other = containers.running(in_sandbox=sandboxes.ready())
     assert other.exec("nc", "-w", "5", address, str(PORT)).stdout == b"welcome\n"
 
 
@@ -105,6 +91,7 @@ def test_loopback_of_a_pod_is_up(running_container: Container) -> None:
         running_container.output("ip", "-o", what, "show", "dev", "lo") for what in ("link", "addr")
     )
 
+    # `1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 …`
     assert "UP" in link.partition("<")[2].partition(">")[0].split(",")
     assert " 127.0.0.1/8 " in addresses
 
@@ -123,65 +110,56 @@ def test_loopback_of_a_pod_has_its_ipv6_address(running_container: Container) ->
 
 @requirement("NET-13")
 def test_pods_that_are_made_at_once_have_addresses_of_their_own(
-    runtime: Runtime, adopt_sandbox: Adopt
+    runtime: Runtime, sandboxes: Sandboxes
 ) -> None:
     """Pods that are made at the same time MUST each get an address of their own.
 
     Source: PodSandboxNetworkStatus.ip.
     """
-    configs = [runtime.requests.sandbox() for _ in range(PODS_AT_ONCE)]
-    calls = [
-        runtime.stub.RunPodSandbox.future(
-            cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
-        )
-        for config in configs
-    ]
+    configs = [sandboxes.config() for _ in range(4)]
+    calls = [runtime.stub.RunPodSandbox.future(sandboxes.creation(config)) for config in configs]
 
     pods = [
-        adopt_sandbox(call.result().pod_sandbox_id, config)
+        sandboxes.adopt(call.result().pod_sandbox_id, config)
         for call, config in zip(calls, configs, strict=True)
     ]
 
-    addresses = [address_of(runtime, pod.id) for pod in pods]
+    addresses = [pod.status().network.ip for pod in pods]
     assert all(addresses)
-    assert len(set(addresses)) == PODS_AT_ONCE
+    assert len(set(addresses)) == 4
 
 
 @requires(Capability.SAME_HOST, Capability.ROOT)
 @requirement("NET-16")
-def test_pod_on_the_nodes_network_shares_its_interfaces(
-    new_sandbox: SandboxFactory, running: ContainerFactory
-) -> None:
+def test_pod_on_the_nodes_network_shares_its_interfaces(sandboxes: Sandboxes, containers: Containers) -> None:
     """The containers of a pod on the node's network MUST be in the node's network namespace.
 
     Source: NamespaceOption.network, NamespaceMode.NODE.
     """
-    pod = new_sandbox(namespaces=HOST_NETWORK)
+    pod = sandboxes.ready(namespaces=HOST_NETWORK)
 
-    container = running(in_sandbox=pod)
+    container = containers.running(in_sandbox=pod)
 
     assert container.output("readlink", "/proc/1/ns/net") == str(Path("/proc/self/ns/net").readlink())
 
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-37")
-def test_pod_network_survives_the_end_of_a_container(
-    runtime: Runtime, sandbox: Sandbox, running: ContainerFactory, exited: ContainerFactory, patience: float
-) -> None:
+def test_pod_network_survives_the_end_of_a_container(containers: Containers, node: Node) -> None:
     """A connection to one container of a pod MUST live on when another container of the pod fails and is made
     anew.
 
     Source: RunPodSandbox: the network belongs to the pod.
     """
-    server = running(command=["nc", "-ll", "-p", str(PORT + 1), "-e", "cat"], in_sandbox=sandbox)
-    runtime.eventually(
-        "a listener", lambda: server.output("netstat", "-ltn"), holds=lambda seen: f":{PORT + 1} " in seen
-    )
-    with connected(address_of(runtime, sandbox.id), PORT + 1, patience) as connection:
+    # a server that echoes
+    server = containers.running(command=yielding("nc", "-ll", "-p", "7101", "-e", "cat"))
+    until_it_listens(server, 7101)
+    with node.connected(server.sandbox.status().network.ip, 7101) as connection:
         assert echo(connection, b"before") == b"before"
 
-        exited(script="exit 139", in_sandbox=sandbox)
-        again = running(in_sandbox=sandbox)
+        # as after a segmentation fault: 128 and SIGSEGV
+        containers.exited(script="exit 139")
+        again = containers.running()
 
         assert echo(connection, b"after") == b"after"
     assert again.output("readlink", "/proc/self/ns/net") == server.output("readlink", "/proc/self/ns/net")

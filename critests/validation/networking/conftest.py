@@ -1,0 +1,12 @@
+"""Fixtures of the tests of networking."""
+
+import pytest
+
+from critests.fixtures.runtime import Runtime
+from critests.validation.networking.connections import Node
+
+
+@pytest.fixture
+def node(runtime: Runtime) -> Node:
+    """The node's side of connections to pods: its address, its ports, and calls from there."""
+    return Node(runtime.scale)
