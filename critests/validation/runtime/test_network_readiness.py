@@ -6,6 +6,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime
+from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import Blocked
@@ -53,9 +54,7 @@ def test_network_is_not_ready_without_its_configuration(
     Source: RuntimeCondition, NamespaceOption.network. Not stated by the CRI; the kubelet starts the pods that
     bring the network this way.
     """
-    config = own_runtime.requests.sandbox(
-        namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
-    )
+    config = own_runtime.requests.sandbox(namespaces=HOST_NETWORK)
 
     own_runtime.conflist.unlink()
     own_runtime.eventually(

@@ -5,7 +5,6 @@ import signal
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import WAITING, shell
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.lifecycle.containers import Container
 from critests.run.marks import disruptive, requirement
@@ -35,7 +34,7 @@ def test_running_container_survives_a_restart(own_runtime: OwnRuntime, end: sign
 
     Source: ContainerStatus. Not stated by the CRI; the kubelet relies on it whenever a runtime is upgraded.
     """
-    container = own_runtime.container(own_runtime.sandbox(), command=shell(WAITING))
+    container = own_runtime.container()
     status, born = container.status(), birth(container)
 
     own_runtime.restart(end)
@@ -50,8 +49,8 @@ def test_running_container_survives_a_restart(own_runtime: OwnRuntime, end: sign
 @disruptive
 @ends_of_the_daemon
 def test_ready_sandbox_survives_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
-    """A READY sandbox MUST stay READY over a restart of the daemon, and everything that is told of it the
-    same.
+    """A READY sandbox MUST stay READY over a restart of the daemon, and everything that is reported of it
+    the same.
 
     Source: PodSandboxStatus, ListPodSandbox. Not stated by the CRI; the kubelet makes a new pod where it
     finds another.
@@ -100,7 +99,7 @@ def test_end_of_a_container_is_remembered_over_a_restart(own_runtime: OwnRuntime
 
     Source: ContainerStatus. Not stated by the CRI; the kubelet decides by them whether to start it again.
     """
-    container = own_runtime.container(own_runtime.sandbox(), command=shell("exit 7"))
+    container = own_runtime.container(script="exit 7")
     before = container.exited()
 
     own_runtime.restart()
@@ -140,14 +139,14 @@ def test_features_are_the_same_after_a_restart(own_runtime: OwnRuntime) -> None:
     Source: StatusResponse.features, StatusResponse.runtime_handlers.
     """
 
-    def told() -> tuple[str, list[tuple[str, str]]]:
+    def features() -> tuple[str, list[tuple[str, str]]]:
         answer = own_runtime.stub.Status(cri.StatusRequest())
         return str(answer.features), sorted(
             (handler.name, str(handler.features)) for handler in answer.runtime_handlers
         )
 
-    before = told()
+    before = features()
 
     own_runtime.restart()
 
-    assert told() == before
+    assert features() == before

@@ -1,5 +1,6 @@
-"""RT: the configuration that a runtime tells, and the one that it is told."""
+"""RT: the configuration that a runtime reports, and the one that the kubelet gives it."""
 
+import contextlib
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -8,14 +9,14 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import WAITING, ContainerFactory
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
-
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 
 
 @requirement("RT-22")
@@ -33,32 +34,22 @@ def test_runtime_config_names_the_cgroup_driver(runtime: Runtime) -> None:
 
 @requirement("RT-22")
 @requires(Capability.RUNTIME_CONFIG, Capability.SAME_HOST, Capability.ROOT)
-def test_pod_lands_in_its_cgroup(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, running: ContainerFactory
-) -> None:
+def test_pod_lands_in_its_cgroup(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -> None:
     """A pod whose cgroup is written as the named driver wants it MUST have its processes there.
 
     Source: LinuxRuntimeConfiguration.cgroup_driver, LinuxPodSandboxConfig.cgroup_parent.
     """
+    config = sandboxes.config()
     driver = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()).linux.cgroup_driver
-    written = CgroupDriver.SYSTEMD if driver == cri.SYSTEMD else CgroupDriver.CGROUPFS
-    parent = CgroupParents(runtime.requests.run, written).of_pod(sandbox_config.metadata.uid)
-    sandbox_config.linux.cgroup_parent = parent
+    config.linux.cgroup_parent = cgroup_parent(runtime, driver, config)
+    # `:` does nothing with its arguments; they are there to be seen in the process table
     token = f"critests-{secrets.token_hex(8)}"
 
-    answer = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    )
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
-    running(script=f": {token}; echo ready; {WAITING}", wait_for_log="ready", in_sandbox=home)
-    cgroups = cgroups_of_processes_that_mention(token)
-    if not cgroups:
-        blocked(
-            "the processes of containers cannot be seen from here; run the suite in the PID namespace of the"
-            " machine"
-        )
-    assert f"/{Path(parent).name}/" in cgroups
+    home = sandboxes.adopt(answer.pod_sandbox_id, config)
+    containers.running(first=f": {token}; echo ready", wait_for_log="ready", in_sandbox=home)
+    assert f"/{Path(config.linux.cgroup_parent).name}/" in cgroups_of(token)
 
 
 @requirement("RT-23")
@@ -141,15 +132,23 @@ def test_invalid_pod_cidr_does_no_harm(
     assert own_sandbox.state() == cri.SANDBOX_READY
 
 
-def cgroups_of_processes_that_mention(token: str) -> str:
+def cgroup_parent(runtime: Runtime, driver: "cri.CgroupDriver", config: cri.PodSandboxConfig) -> str:
+    """Return how the cgroup of a pod is written for a driver."""
+    written = CgroupDriver.SYSTEMD if driver == cri.SYSTEMD else CgroupDriver.CGROUPFS
+    return CgroupParents(runtime.requests.run, written).of_pod(config.metadata.uid)
+
+
+def cgroups_of(token: str) -> str:
     """Return what the kernel says of the cgroups of all processes of this machine whose command line holds a
-    token, as one text.
+    token, as one text; ends the test as blocked where there are none.
     """
     texts = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if token.encode() in file.read_bytes():
-                texts.append((file.parent / "cgroup").read_text(encoding="utf-8"))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
+    for pid in host_processes(token):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            texts.append(Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8"))
+    if not texts:
+        blocked(
+            "the processes of containers cannot be seen from here; run the suite in the PID namespace of the"
+            " machine"
+        )
     return "\n".join(texts)

@@ -2,24 +2,19 @@
 
 import contextlib
 import math
-import secrets
-from collections.abc import Callable
 
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import IGNORING, ContainerFactory, shell
-from critests.fixtures.runtime import Runtime, refusal, refused_with
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import unsupported
 
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
-
-MEBIBYTE = 1024 * 1024
-THREE_MINUTES = 180.0
 FIELD_OF_THE_FUTURE = b"\xfa\xff\x7f\x08critests"
 """Field 262143 of whatever message, with a text of eight bytes: on the wire, the tag and the length before
 it.
@@ -101,20 +96,17 @@ def test_unknown_field_of_a_request_is_ignored(runtime: Runtime, sandbox: Sandbo
 
 
 @requirement("GEN-03")
-def test_unknown_field_of_a_configuration_is_ignored(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
-) -> None:
+def test_unknown_field_of_a_configuration_is_ignored(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """A field of a pod's configuration that the runtime does not know MUST be ignored: the pod comes up.
 
     Source: Protocol Buffers, unknown fields. A newer kubelet talks to an older runtime.
     """
-    newer = cri.PodSandboxConfig.FromString(sandbox_config.SerializeToString() + FIELD_OF_THE_FUTURE)
+    config = sandboxes.config()
+    newer = cri.PodSandboxConfig.FromString(config.SerializeToString() + FIELD_OF_THE_FUTURE)
 
-    answer = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=newer, runtime_handler=runtime.handler)
-    )
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(newer))
 
-    assert adopt_sandbox(answer.pod_sandbox_id, sandbox_config).state() == cri.SANDBOX_READY
+    assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
 
 
 @requirement("GEN-04")
@@ -125,37 +117,33 @@ def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_co
     Source: ExecSyncResponse.stdout. Not stated by the CRI; node-wide lists and the output of probes grow
     beyond it.
     """
-    command = shell(f"head -c {6 * MEBIBYTE} /dev/zero | tr '\\000' x")
+    # zeros made printable
+    script = f"head -c {6 << 20} /dev/zero | tr '\\000' x"
 
-    answer = runtime.stub.ExecSync(
-        cri.ExecSyncRequest(container_id=running_container.id, cmd=command, timeout=30)
-    )
+    answer = runtime.stub.ExecSync(running_container.script_request(script, timeout=30))
 
-    assert len(answer.stdout) == 6 * MEBIBYTE
+    assert len(answer.stdout) == 6 << 20
     assert answer.stdout.strip(b"x") == b""
 
 
 @requirement("GEN-08")
-def test_cancelled_run_leaves_nothing_that_cannot_be_removed(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
-) -> None:
+def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """After a RunPodSandbox that the client cancels, whatever it made MUST be removable, and so the next one
     MUST succeed.
 
     Source: RunPodSandbox.
     """
-    mark = {"critests.made-from": secrets.token_hex(8)}
-    sandbox_config.labels.update(mark)
-    wanted = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=mark))
-    request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    config = sandboxes.marked_config()
+    request = sandboxes.creation(config)
 
     call = runtime.stub.RunPodSandbox.future(request)
+    # long enough to reach the runtime, and too short for a pod
     with contextlib.suppress(grpc.FutureTimeoutError):
         call.exception(timeout=0.03)
     call.cancel()
 
     def clear_away() -> None:
-        for item in runtime.stub.ListPodSandbox(wanted).items:
+        for item in sandboxes.made_from(config):
             runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=item.id))
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
 
@@ -164,17 +152,14 @@ def test_cancelled_run_leaves_nothing_that_cannot_be_removed(
         return runtime.stub.RunPodSandbox(request)
 
     again = runtime.until_answered("RunPodSandbox after one that was cancelled", ask_again)
-    adopt_sandbox(again.pod_sandbox_id, sandbox_config)
+    sandboxes.adopt(again.pod_sandbox_id, config)
     clear_away()
-    assert list(runtime.stub.ListPodSandbox(wanted).items) == []
+    assert sandboxes.made_from(config) == []
 
 
 @requirement("GEN-07")
 def test_create_container_can_be_tried_again_after_a_deadline(
-    runtime: Runtime,
-    own_sandbox: Sandbox,
-    container_config: Callable[..., cri.ContainerConfig],
-    adopt_container: Callable[[str, Sandbox, cri.ContainerConfig], Container],
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """After a CreateContainer that the client gave up, what it made MUST be removable, and the same request
     MUST then be kept.
@@ -182,10 +167,8 @@ def test_create_container_can_be_tried_again_after_a_deadline(
     Source: CreateContainer, RemoveContainer. Not stated by the CRI; the kubelet asks again until it has its
     container.
     """
-    config = container_config()
-    request = cri.CreateContainerRequest(
-        pod_sandbox_id=own_sandbox.id, config=config, sandbox_config=own_sandbox.config
-    )
+    config = containers.config()
+    request = containers.creation(config, own_sandbox)
     inside = cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.CreateContainer(request, timeout=0.01)
@@ -195,20 +178,21 @@ def test_create_container_can_be_tried_again_after_a_deadline(
             runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=item.id))
         return runtime.stub.CreateContainer(request)
 
-    again = runtime.until_answered("CreateContainer asked again", ask_again, seconds=THREE_MINUTES)
-    made = adopt_container(again.container_id, own_sandbox, config).id
+    # what the first call began may hold the name until it ends: minutes, where the machine is busy
+    again = runtime.until_answered("CreateContainer asked again", ask_again, seconds=180)
+    made = containers.adopt(again.container_id, config, own_sandbox).id
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=made))
     listed = runtime.stub.ListContainers(inside).containers
     assert [(item.id, item.state) for item in listed] == [(made, cri.CONTAINER_RUNNING)]
 
 
 @requirement("GEN-09")
-def test_reads_are_answered_during_a_long_stop(runtime: Runtime, running: ContainerFactory) -> None:
+def test_reads_are_answered_during_a_long_stop(runtime: Runtime, containers: Containers) -> None:
     """Lists and Status MUST be answered while a slow StopContainer of another object is under way.
 
     Source: StopContainerRequest.timeout. Not stated by the CRI; the kubelet lists all the time.
     """
-    container = running(script=f"trap '' TERM; echo ready; {IGNORING}", wait_for_log="ready")
+    container = containers.running(on_term="")
 
     stop = runtime.stub.StopContainer.future(
         cri.StopContainerRequest(container_id=container.id, timeout=math.ceil(runtime.scale))
@@ -246,7 +230,7 @@ def test_empty_sandbox_id_selects_nothing(runtime: Runtime, own_sandbox: Sandbox
 
     Source: PodSandboxStatusRequest.pod_sandbox_id.
     """
-    refusal(runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=""))
+    runtime.refusal(runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=""))
 
     assert own_sandbox.state() == cri.SANDBOX_READY
 
@@ -258,33 +242,25 @@ def test_empty_container_id_selects_nothing(runtime: Runtime, container: Contain
 
     Source: ContainerStatusRequest.container_id.
     """
-    refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=""))
+    runtime.refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=""))
 
     assert container.state() == cri.CONTAINER_CREATED
 
 
 @requirement("GEN-12")
 def test_every_sandbox_and_container_has_an_id_of_its_own(
-    runtime: Runtime,
-    sandbox_config: cri.PodSandboxConfig,
-    adopt_sandbox: Adopt,
-    sandbox: Sandbox,
-    container: Container,
-    container_config: Callable[..., cri.ContainerConfig],
-    adopt_container: Callable[[str, Sandbox, cri.ContainerConfig], Container],
+    runtime: Runtime, sandboxes: Sandboxes, sandbox: Sandbox, container: Container, containers: Containers
 ) -> None:
     """RunPodSandbox and CreateContainer MUST return ids that are not empty and that no other object has.
 
     Source: RunPodSandboxResponse.pod_sandbox_id, CreateContainerResponse.container_id.
     """
-    config = container_config()
+    config, container_config = sandboxes.config(), containers.config()
 
-    pod = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    ).pod_sandbox_id
-    home = adopt_sandbox(pod, sandbox_config)
-    request = cri.CreateContainerRequest(pod_sandbox_id=pod, config=config, sandbox_config=sandbox_config)
-    inside = adopt_container(runtime.stub.CreateContainer(request).container_id, home, config).id
+    pod = runtime.stub.RunPodSandbox(sandboxes.creation(config)).pod_sandbox_id
+    home = sandboxes.adopt(pod, config)
+    inside = runtime.stub.CreateContainer(containers.creation(container_config, home)).container_id
+    containers.adopt(inside, container_config, home)
 
     ids = [sandbox.id, container.id, pod, inside]
     assert all(ids)

@@ -3,21 +3,16 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
-import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandboxes import SandboxFactory
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.sandboxes import Sandboxes
 from critests.run.marks import requirement, requires
-
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 
 SEMANTIC_VERSION = r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-~][0-9A-Za-z.~-]+)?(\+[0-9A-Za-z.~-]+)?"
 """Semantic versioning, with the tilde that distributions use where it has a hyphen."""
@@ -199,7 +194,7 @@ def test_status_names_each_handler_once(runtime: Runtime) -> None:
 
 @requirement("RT-14/accepted")
 @requires(Capability.RUNTIME_HANDLERS)
-def test_run_pod_sandbox_accepts_every_listed_handler(runtime: Runtime, adopt_sandbox: Adopt) -> None:
+def test_run_pod_sandbox_accepts_every_listed_handler(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox SHOULD accept every handler that Status lists.
 
     Source: RuntimeHandler.name, RunPodSandboxRequest.runtime_handler.
@@ -209,8 +204,8 @@ def test_run_pod_sandbox_accepts_every_listed_handler(runtime: Runtime, adopt_sa
 
     for name in names:
         config = runtime.requests.sandbox()
-        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=name))
-        states[name] = adopt_sandbox(answer.pod_sandbox_id, config).state()
+        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, name))
+        states[name] = sandboxes.adopt(answer.pod_sandbox_id, config).state()
 
     assert states == dict.fromkeys(names, cri.SANDBOX_READY)
 
@@ -233,11 +228,7 @@ def test_default_handler_is_listed_without_a_name(runtime: Runtime) -> None:
 @requirement("RT-16")
 @requires(Capability.RUNTIME_HANDLERS, Capability.SAME_HOST)
 def test_recursive_read_only_mounts_are_as_announced(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    container_config: Callable[..., cri.ContainerConfig],
-    adopt_container: Callable[[str, Sandbox, cri.ContainerConfig], Container],
-    host_folder: Path,
+    runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
     """A recursively read-only mount MUST work with a handler that announces such mounts, and be refused with
     one that does not.
@@ -252,18 +243,12 @@ def test_recursive_read_only_mounts_are_as_announced(
     mount = cri.Mount(
         container_path="/mnt/announced", host_path=str(host_folder), readonly=True, recursive_read_only=True
     )
-    config = container_config(mounts=[mount])
-    works = True
+    config = containers.config(mounts=[mount])
+    works = False
 
-    try:
-        request = cri.CreateContainerRequest(
-            pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
-        )
-        container = adopt_container(runtime.stub.CreateContainer(request).container_id, sandbox, config)
-        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
-    except grpc.RpcError as error:
-        refused_with(error)
-        works = False
+    with may_be_refused():
+        containers.attempt(config)
+        works = True
 
     assert runtime.handler in handlers
     assert works is handlers[runtime.handler].recursive_read_only_mounts
@@ -277,11 +262,11 @@ def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
     """
     answers = [runtime.stub.Status(cri.StatusRequest()) for _ in range(3)]
 
-    told = [
+    handlers = [
         sorted((handler.name, str(handler.features)) for handler in answer.runtime_handlers)
         for answer in answers
     ]
-    assert told == [told[0]] * 3
+    assert handlers == [handlers[0]] * 3
     assert [answer.features for answer in answers] == [answers[0].features] * 3
 
 
@@ -292,13 +277,13 @@ def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
     ids=["Status", "Version"],
 )
 def test_runtime_answers_for_itself_at_once(
-    runtime: Runtime, new_sandbox: SandboxFactory, rpc: str, request_message: object
+    runtime: Runtime, sandboxes: Sandboxes, rpc: str, request_message: object
 ) -> None:
     """Status and Version SHOULD answer well within a second, also while pods run.
 
     Source: Status, Version. Not stated by the CRI; the kubelet takes a slow Status for a sick node.
     """
-    new_sandbox()
+    sandboxes.ready()
     method = getattr(runtime.stub, rpc)
 
     seconds = [runtime.timed(method, request_message).seconds for _ in range(3)]
