@@ -8,14 +8,13 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import ContainerFactory
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 Listed = Callable[[Sandbox], cri.PodSandbox]
 
 LABELS = {
@@ -68,12 +67,12 @@ def test_status_of_a_sandbox_carries_its_id(runtime: Runtime, sandbox: Sandbox) 
 
 
 @requirement("SBA-02")
-def test_sandbox_keeps_its_metadata(runtime: Runtime, new_sandbox: SandboxFactory) -> None:
+def test_sandbox_keeps_its_metadata(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """PodSandboxStatus MUST return name, uid, namespace and attempt as they were given.
 
     Source: PodSandboxStatus.metadata.
     """
-    made = new_sandbox(name="one-of-four", namespace="critests-space", uid="2f1c", attempt=3)
+    made = sandboxes.ready(name="one-of-four", namespace="critests-space", uid="2f1c", attempt=3)
 
     metadata = runtime.stub.PodSandboxStatus(
         cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)
@@ -89,16 +88,17 @@ def test_sandbox_keeps_its_metadata(runtime: Runtime, new_sandbox: SandboxFactor
 
 @requirement("SBA-03")
 def test_creation_of_a_sandbox_lies_within_its_run(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, listed: Listed
+    runtime: Runtime, sandboxes: Sandboxes, listed: Listed
 ) -> None:
     """The creation time MUST be nanoseconds of the wall clock while RunPodSandbox ran, the same in status and
     list.
 
     Source: PodSandboxStatus.created_at, PodSandbox.created_at.
     """
-    request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    config = sandboxes.config()
+    request = sandboxes.creation(config)
     call = runtime.timed(runtime.stub.RunPodSandbox, request)
-    made = adopt_sandbox(call.response.pod_sandbox_id, sandbox_config)
+    made = sandboxes.adopt(call.response.pod_sandbox_id, config)
 
     created_at = runtime.stub.PodSandboxStatus(
         cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)
@@ -111,13 +111,13 @@ def test_creation_of_a_sandbox_lies_within_its_run(
 @requirement("SBA-04")
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_sandbox_keeps_its_labels(
-    runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed, labels: Mapping[str, str]
+    runtime: Runtime, sandboxes: Sandboxes, listed: Listed, labels: Mapping[str, str]
 ) -> None:
     """Every label of a sandbox MUST come back unchanged in status and list.
 
     Source: PodSandboxConfig.labels.
     """
-    made = new_sandbox(name="labelled", labels=labels)
+    made = sandboxes.ready(name="labelled", labels=labels)
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
 
@@ -128,13 +128,13 @@ def test_sandbox_keeps_its_labels(
 @requirement("SBA-05")
 @pytest.mark.parametrize("annotations", ANNOTATIONS.values(), ids=ANNOTATIONS)
 def test_sandbox_keeps_its_annotations(
-    runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed, annotations: Mapping[str, str]
+    runtime: Runtime, sandboxes: Sandboxes, listed: Listed, annotations: Mapping[str, str]
 ) -> None:
     """Annotations of a sandbox MUST come back to the byte in status and list, whatever they hold.
 
     Source: PodSandboxConfig.annotations, PodSandboxStatus.annotations.
     """
-    made = new_sandbox(annotations=annotations)
+    made = sandboxes.ready(annotations=annotations)
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
 
@@ -145,14 +145,14 @@ def test_sandbox_keeps_its_annotations(
 
 @requirement("SBA-06/annotations")
 def test_sandbox_has_no_annotations_but_those_given(
-    runtime: Runtime, new_sandbox: SandboxFactory, listed: Listed
+    runtime: Runtime, sandboxes: Sandboxes, listed: Listed
 ) -> None:
     """The annotations in status and list MUST be exactly those of the request: none more, none fewer.
 
     Source: PodSandboxStatus.annotations.
     """
     given = {"critests.example/one": "1", "critests.example/two": "2"}
-    made = new_sandbox(annotations=given)
+    made = sandboxes.ready(annotations=given)
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
 
@@ -201,13 +201,13 @@ def test_sandbox_keeps_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbo
     ],
 )
 def test_status_tells_the_namespaces_of_a_sandbox(
-    runtime: Runtime, new_sandbox: SandboxFactory, wanted: cri.NamespaceOption
+    runtime: Runtime, sandboxes: Sandboxes, wanted: cri.NamespaceOption
 ) -> None:
     """PodSandboxStatus MUST return the namespace modes for network, processes and IPC as they were requested.
 
     Source: PodSandboxStatus.linux, NamespaceOption.
     """
-    made = new_sandbox(namespaces=wanted)
+    made = sandboxes.ready(namespaces=wanted)
 
     seen = runtime.stub.PodSandboxStatus(
         cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)
@@ -248,9 +248,9 @@ def test_further_addresses_of_a_sandbox_are_of_the_other_families(
         cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)
     ).status.network
 
-    told = [network.ip, *(more.ip for more in network.additional_ips)]
-    assert [text for text in told if not is_address(text)] == []
-    first, *further = [ipaddress.ip_address(text) for text in told]
+    addresses = [network.ip, *(more.ip for more in network.additional_ips)]
+    assert [text for text in addresses if not is_address(text)] == []
+    first, *further = [ipaddress.ip_address(text) for text in addresses]
     assert first not in further
     assert {address.version for address in further} == {4, 6} - {first.version}
 
@@ -302,30 +302,30 @@ def test_verbose_status_of_a_sandbox_is_json(runtime: Runtime, sandbox: Sandbox)
 
 @requirement("SBA-13")
 def test_status_of_a_sandbox_holds_all_its_containers(
-    runtime: Runtime, own_sandbox: Sandbox, created: ContainerFactory, exited: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """A PodSandboxStatus that carries a time MAY only do so with the status of every container of the pod.
 
     Source: PodSandboxStatusResponse.containers_statuses, timestamp.
     """
-    containers = [created(in_sandbox=own_sandbox), exited(in_sandbox=own_sandbox)]
+    both = [containers.created(in_sandbox=own_sandbox), containers.exited(in_sandbox=own_sandbox)]
 
     answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
 
     if answer.timestamp <= 0:
         unsupported("statuses in PodSandboxStatus: the timestamp is 0")
-    assert {status.id for status in answer.containers_statuses} == {container.id for container in containers}
+    assert {status.id for status in answer.containers_statuses} == {container.id for container in both}
 
 
 @requirement("SBA-14")
 def test_status_of_a_sandbox_agrees_with_that_of_its_containers(
-    runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """A container's status inside PodSandboxStatus MAY only be what ContainerStatus says of it.
 
     Source: PodSandboxStatusResponse.containers_statuses.
     """
-    alone = exited(script="exit 4", in_sandbox=own_sandbox).status()
+    alone = containers.exited(script="exit 4", in_sandbox=own_sandbox).status()
 
     answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
 
@@ -344,13 +344,13 @@ def test_status_of_a_sandbox_agrees_with_that_of_its_containers(
 @requirement("SBA-23")
 @pytest.mark.parametrize("state", [cri.SANDBOX_READY, cri.SANDBOX_NOTREADY], ids=["ready", "not ready"])
 def test_list_and_status_of_a_sandbox_agree(
-    runtime: Runtime, sandbox_in: SandboxFactory, listed: Listed, state: "cri.PodSandboxState"
+    runtime: Runtime, sandboxes: Sandboxes, listed: Listed, state: "cri.PodSandboxState"
 ) -> None:
     """An entry of ListPodSandbox MUST say the same as PodSandboxStatus, in every field that both have.
 
     Source: PodSandbox, PodSandboxStatus.
     """
-    made = sandbox_in(
+    made = sandboxes.in_state(
         state,
         attempt=1,
         labels={"critests.example/role": "front"},

@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import may_change, may_join_network
+from critests.fixtures.sandboxes import Sandboxes, may_change, may_join_network
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.made_objects import MadeObjects
 from critests.run.marks import requirement
@@ -17,8 +17,6 @@ from critests.run.outcomes import setting_up
 OURS = f"critests-{secrets.token_hex(4)}.example"
 """Prefix of label keys that no other worker and no other run on the runtime uses."""
 ROLE, TIER, BARE = f"{OURS}/role", f"{OURS}/tier", f"{OURS}/bare"
-NOBODY = "0" * 64
-"""The form of an id, and no object's."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,6 @@ class Population:
     stopped: Sandbox
 
 
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 Found = Callable[..., set[str]]
 
 
@@ -207,7 +204,8 @@ def test_filter_with_an_unknown_sandbox_id_finds_nothing(runtime: Runtime) -> No
 
     Source: PodSandboxFilter.id.
     """
-    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=NOBODY)))
+    # the form of an id, and no object's
+    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id="0" * 64)))
 
     assert list(answer.items) == []
 
@@ -256,31 +254,21 @@ def test_list_names_no_sandbox_twice(runtime: Runtime, population: Population) -
 
 
 @requirement("SBA-25")
-def test_sandbox_that_is_listed_as_ready_can_be_used(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
-) -> None:
+def test_sandbox_that_is_listed_as_ready_can_be_used(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """A sandbox SHOULD NOT be listed as ready before it has what a ready one has: a status, and its address.
 
     Source: PodSandbox.state.
     """
-    config = sandbox_config
-    config.labels["critests.made-from"] = config.metadata.uid
-    wanted = cri.ListPodSandboxRequest(
-        filter=cri.PodSandboxFilter(label_selector={"critests.made-from": config.metadata.uid})
-    )
-    call = runtime.stub.RunPodSandbox.future(
-        cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
-    )
+    config = sandboxes.marked_config()
+    call = runtime.stub.RunPodSandbox.future(sandboxes.creation(config))
 
     ready = runtime.eventually(
         "the sandbox to be listed as ready",
-        lambda: [
-            item for item in runtime.stub.ListPodSandbox(wanted).items if item.state == cri.SANDBOX_READY
-        ],
+        lambda: [item for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY],
         seconds=30,
     )[0]
     early = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=ready.id)).status
 
-    made = adopt_sandbox(call.result().pod_sandbox_id, config)
+    made = sandboxes.adopt(call.result().pod_sandbox_id, config)
     assert early.state == cri.SANDBOX_READY
     assert early.network.ip == made.status().network.ip

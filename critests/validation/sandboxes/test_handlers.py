@@ -1,18 +1,13 @@
 """RCL: runtime handlers."""
 
-import secrets
-from collections.abc import Callable
-
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.runtime import Runtime, refusal
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
 from critests.run.marks import requirement
 from critests.run.outcomes import blocked, unsupported
-
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 
 
 @pytest.fixture
@@ -28,27 +23,30 @@ def handlers(runtime: Runtime) -> list[str]:
 
 @requirement("RCL-01")
 def test_empty_handler_means_the_default(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, exited: ContainerFactory
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """RunPodSandbox with an empty handler MUST use the default one, in which containers run.
 
     Source: RunPodSandboxRequest.runtime_handler.
     """
-    answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=""))
+    config = sandboxes.config()
 
-    home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, ""))
+
+    home = sandboxes.adopt(answer.pod_sandbox_id, config)
     assert home.state() == cri.SANDBOX_READY
-    assert exited(script="echo by default", in_sandbox=home).log_lines() == ["by default"]
+    assert containers.exited(script="echo by default", in_sandbox=home).log_lines() == ["by default"]
 
 
 @requirement("RCL-02")
 def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, exited: ContainerFactory
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """A sandbox that was asked for with a handler MUST run with it and name it in its status.
 
     Source: RunPodSandboxRequest.runtime_handler, PodSandboxStatus.runtime_handler.
     """
+    config = sandboxes.config()
     named = [
         handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name
     ]
@@ -56,40 +54,32 @@ def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
     if not wanted:
         blocked("no handler is known by name: Status lists none, and the run was given no --runtime-handler")
 
-    answer = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=wanted)
-    )
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, wanted))
 
-    home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
+    home = sandboxes.adopt(answer.pod_sandbox_id, config)
     assert home.status().runtime_handler == wanted
-    assert exited(script="echo by name", in_sandbox=home).log_lines() == ["by name"]
+    assert containers.exited(script="echo by name", in_sandbox=home).log_lines() == ["by name"]
 
 
 @requirement("RCL-03")
-def test_unknown_handler_is_refused_without_a_trace(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig
-) -> None:
+def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox with a handler that the runtime does not have MUST fail and leave no sandbox.
 
     Source: RunPodSandboxRequest.runtime_handler.
     """
-    mark = {"critests.made-from": secrets.token_hex(8)}
-    sandbox_config.labels.update(mark)
+    config = sandboxes.marked_config()
 
-    refusal(
+    runtime.refusal(
         runtime.stub.RunPodSandbox,
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler="critests-no-such-handler"),
+        sandboxes.creation(config, "critests-no-such-handler"),
     )
 
-    left = runtime.stub.ListPodSandbox(
-        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=mark))
-    ).items
-    assert list(left) == []
+    assert sandboxes.made_from(config) == []
 
 
 @requirement("RCL-04")
 def test_sandboxes_of_several_handlers_run_side_by_side(
-    runtime: Runtime, adopt_sandbox: Adopt, handlers: list[str]
+    runtime: Runtime, sandboxes: Sandboxes, handlers: list[str]
 ) -> None:
     """Sandboxes of different handlers SHOULD run at the same time, each with its own.
 
@@ -101,8 +91,8 @@ def test_sandboxes_of_several_handlers_run_side_by_side(
 
     for handler in handlers:
         config = runtime.requests.sandbox()
-        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=handler))
-        made[handler] = adopt_sandbox(answer.pod_sandbox_id, config)
+        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
+        made[handler] = sandboxes.adopt(answer.pod_sandbox_id, config)
 
     seen = {handler: sandbox.status() for handler, sandbox in made.items()}
     assert {handler: status.state for handler, status in seen.items()} == dict.fromkeys(
@@ -115,7 +105,7 @@ def test_sandboxes_of_several_handlers_run_side_by_side(
 
 @requirement("RCL-05")
 def test_every_listed_handler_runs_a_container(
-    runtime: Runtime, adopt_sandbox: Adopt, exited: ContainerFactory, handlers: list[str]
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, handlers: list[str]
 ) -> None:
     """Every handler that Status lists SHOULD run a sandbox and a container.
 
@@ -125,9 +115,9 @@ def test_every_listed_handler_runs_a_container(
 
     for handler in handlers:
         config = runtime.requests.sandbox()
-        answer = runtime.stub.RunPodSandbox(cri.RunPodSandboxRequest(config=config, runtime_handler=handler))
-        said[handler] = exited(
-            script=f"echo {handler}", in_sandbox=adopt_sandbox(answer.pod_sandbox_id, config)
+        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
+        said[handler] = containers.exited(
+            script=f"echo {handler}", in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
         ).log_lines()
 
     assert said == {handler: [handler] for handler in handlers}

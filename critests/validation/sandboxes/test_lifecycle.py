@@ -1,7 +1,6 @@
 """SBX: making a sandbox, making it again, and what can be made in it."""
 
 import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,14 +9,13 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import ContainerFactory
-from critests.fixtures.runtime import Runtime, may_be_refused, refusal, refused_with
-from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 IMPOSSIBLE_SYSCTLS = {"net.critests.there_is_no_such_switch": "1"}
 """A pod with these cannot come to life: the name is one that pods may set, but the kernel has no such
 switch.
@@ -41,63 +39,40 @@ def run_in_vain(runtime: Runtime, config: cri.PodSandboxConfig) -> None:
         )
 
 
-@pytest.fixture
-def marked(runtime: Runtime, sandbox_config: cri.PodSandboxConfig) -> Callable[[], list[cri.PodSandbox]]:
-    """Mark the configuration with a label of the test's own, and return what lists every sandbox that was
-    ever made from it.
-    """
-    mark = {"critests.made-from": secrets.token_hex(8)}
-    sandbox_config.labels.update(mark)
-
-    def listed() -> list[cri.PodSandbox]:
-        return list(
-            runtime.stub.ListPodSandbox(
-                cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=mark))
-            ).items
-        )
-
-    return listed
-
-
 @requirement("SBX-01")
-def test_run_pod_sandbox_returns_a_ready_sandbox(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
-) -> None:
+def test_run_pod_sandbox_returns_a_ready_sandbox(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox MUST return only when the sandbox is ready.
 
     Source: RunPodSandbox, PodSandboxStatus.state.
     """
-    answer = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    )
+    config = sandboxes.config()
 
-    assert adopt_sandbox(answer.pod_sandbox_id, sandbox_config).state() == cri.SANDBOX_READY
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+
+    assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
 
 
 @requirement("SBX-02")
 @requires(Capability.SHARED_PROCESSES)
-def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
-) -> None:
+def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox MUST work with metadata, hostname, log directory and a Linux part that names no more than
     the pod's cgroup.
 
     Source: PodSandboxConfig. The cgroup is named because no kubelet leaves it out; the label says whose pod
     it is.
     """
+    config = sandboxes.config()
     least = cri.PodSandboxConfig(
-        metadata=sandbox_config.metadata,
-        hostname=sandbox_config.hostname,
-        log_directory=sandbox_config.log_directory,
-        labels=sandbox_config.labels,
-        linux=cri.LinuxPodSandboxConfig(cgroup_parent=sandbox_config.linux.cgroup_parent),
+        metadata=config.metadata,
+        hostname=config.hostname,
+        log_directory=config.log_directory,
+        labels=config.labels,
+        linux=cri.LinuxPodSandboxConfig(cgroup_parent=config.linux.cgroup_parent),
     )
 
-    answer = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=least, runtime_handler=runtime.handler)
-    )
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(least))
 
-    adopt_sandbox(answer.pod_sandbox_id, least)
+    sandboxes.adopt(answer.pod_sandbox_id, least)
     listed = runtime.stub.ListPodSandbox(
         cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=answer.pod_sandbox_id))
     ).items
@@ -105,39 +80,33 @@ def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(
 
 
 @requirement("SBX-05/never-two")
-def test_one_identity_never_has_two_live_sandboxes(
-    runtime: Runtime,
-    sandbox_config: cri.PodSandboxConfig,
-    marked: Callable[[], list[cri.PodSandbox]],
-    adopt_sandbox: Adopt,
-) -> None:
+def test_one_identity_never_has_two_live_sandboxes(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """A second RunPodSandbox with the metadata of a live sandbox MUST NOT make a second live one.
 
     Source: PodSandboxMetadata, which identifies a sandbox.
     """
-    request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    first = adopt_sandbox(runtime.stub.RunPodSandbox(request).pod_sandbox_id, sandbox_config)
+    config = sandboxes.marked_config()
+    request = sandboxes.creation(config)
+    first = sandboxes.adopt(runtime.stub.RunPodSandbox(request).pod_sandbox_id, config)
 
     with may_be_refused():
-        adopt_sandbox(runtime.stub.RunPodSandbox(request).pod_sandbox_id, sandbox_config)
+        sandboxes.adopt(runtime.stub.RunPodSandbox(request).pod_sandbox_id, config)
 
-    assert [item.id for item in marked() if item.state == cri.SANDBOX_READY] == [first.id]
+    assert [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY] == [first.id]
 
 
 @requirement("SBX-05/form")
 def test_second_run_of_one_identity_is_answered(
-    runtime: Runtime,
-    sandbox_config: cri.PodSandboxConfig,
-    adopt_sandbox: Adopt,
-    observe: Callable[[str], None],
+    runtime: Runtime, sandboxes: Sandboxes, observe: Callable[[str], None]
 ) -> None:
     """A second RunPodSandbox with the metadata of a live sandbox MAY be refused or be answered with the id of
     the first.
 
     Source: PodSandboxMetadata; runtimes differ.
     """
-    request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    first = adopt_sandbox(runtime.stub.RunPodSandbox(request).pod_sandbox_id, sandbox_config)
+    config = sandboxes.config()
+    request = sandboxes.creation(config)
+    first = sandboxes.adopt(runtime.stub.RunPodSandbox(request).pod_sandbox_id, config)
 
     try:
         second = runtime.stub.RunPodSandbox(request).pod_sandbox_id
@@ -145,30 +114,25 @@ def test_second_run_of_one_identity_is_answered(
         observe(f"refuses with {refused_with(error).name}")
         return
 
-    adopt_sandbox(second, sandbox_config)
+    sandboxes.adopt(second, config)
     observe("answers with the id of the first")
     assert second == first.id
 
 
 @requirement("SBX-06")
-def test_next_attempt_of_a_pod_lives_beside_the_first(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt
-) -> None:
+def test_next_attempt_of_a_pod_lives_beside_the_first(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """Two sandboxes that differ in nothing but the attempt MUST coexist.
 
     Source: PodSandboxMetadata.attempt.
     """
-    first = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    )
-    one = adopt_sandbox(first.pod_sandbox_id, sandbox_config)
-    sandbox_config.metadata.attempt += 1
+    config = sandboxes.config()
+    first = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    one = sandboxes.adopt(first.pod_sandbox_id, config)
+    config.metadata.attempt += 1
 
-    second = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    )
+    second = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    other = adopt_sandbox(second.pod_sandbox_id, sandbox_config)
+    other = sandboxes.adopt(second.pod_sandbox_id, config)
     assert one.id != other.id
     assert (one.state(), other.state()) == (cri.SANDBOX_READY, cri.SANDBOX_READY)
 
@@ -176,30 +140,27 @@ def test_next_attempt_of_a_pod_lives_beside_the_first(
 @requirement("SBX-07")
 @pytest.mark.parametrize("differs", ["namespace", "uid"])
 def test_sandboxes_of_one_name_live_side_by_side(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, differs: str
+    runtime: Runtime, sandboxes: Sandboxes, differs: str
 ) -> None:
     """Two sandboxes of the same name that differ in nothing but namespace or uid MUST coexist.
 
     Source: PodSandboxMetadata.
     """
-    first = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    )
-    one = adopt_sandbox(first.pod_sandbox_id, sandbox_config)
-    setattr(sandbox_config.metadata, differs, f"{getattr(sandbox_config.metadata, differs)}-other")
+    config = sandboxes.config()
+    first = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    one = sandboxes.adopt(first.pod_sandbox_id, config)
+    setattr(config.metadata, differs, f"{getattr(config.metadata, differs)}-other")
 
-    second = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    )
+    second = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    other = adopt_sandbox(second.pod_sandbox_id, sandbox_config)
+    other = sandboxes.adopt(second.pod_sandbox_id, config)
     assert one.id != other.id
     assert (one.state(), other.state()) == (cri.SANDBOX_READY, cri.SANDBOX_READY)
 
 
 @requirement("SBX-08")
 def test_identity_of_a_removed_sandbox_can_be_used_again(
-    runtime: Runtime, own_sandbox: Sandbox, adopt_sandbox: Adopt
+    runtime: Runtime, own_sandbox: Sandbox, sandboxes: Sandboxes
 ) -> None:
     """The metadata of a removed sandbox MUST be free for a new one at once.
 
@@ -209,67 +170,59 @@ def test_identity_of_a_removed_sandbox_can_be_used_again(
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    answer = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=config, runtime_handler=runtime.handler)
-    )
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    assert adopt_sandbox(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
+    assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
     assert answer.pod_sandbox_id != own_sandbox.id
 
 
 @requirement("SBX-09")
-def test_identity_of_a_failed_sandbox_can_be_used_again(
-    runtime: Runtime,
-    sandbox_config: cri.PodSandboxConfig,
-    marked: Callable[[], list[cri.PodSandbox]],
-    adopt_sandbox: Adopt,
-) -> None:
+def test_identity_of_a_failed_sandbox_can_be_used_again(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """The metadata of a sandbox that could not be made MUST be free for the next try, once what the failure
     left is removed.
 
     Source: PodSandboxMetadata. Not stated by the CRI; a pod would be lost after one passing trouble.
     """
-    run_in_vain(runtime, sandbox_config)
-    for left in marked():
+    config = sandboxes.marked_config()
+    run_in_vain(runtime, config)
+    for left in sandboxes.made_from(config):
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))
 
-    answer = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    )
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    assert adopt_sandbox(answer.pod_sandbox_id, sandbox_config).state() == cri.SANDBOX_READY
+    assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
 
 
 @requirement("SBX-10")
-def test_failed_run_leaves_at_most_what_can_be_removed(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, marked: Callable[[], list[cri.PodSandbox]]
-) -> None:
+def test_failed_run_leaves_at_most_what_can_be_removed(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """A RunPodSandbox that fails MUST leave nothing in the list but a sandbox that is not ready and can be
     removed.
 
     Source: RunPodSandbox, ListPodSandbox.
     """
-    run_in_vain(runtime, sandbox_config)
+    config = sandboxes.marked_config()
+    run_in_vain(runtime, config)
 
-    left = marked()
+    left = sandboxes.made_from(config)
     assert [item.id for item in left if item.state != cri.SANDBOX_NOTREADY] == []
     for item in left:
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
-    assert marked() == []
+    assert sandboxes.made_from(config) == []
 
 
 @requirement("SBX-10")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandbox_config: cri.PodSandboxConfig) -> None:
+def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """A RunPodSandbox that fails MUST NOT leave a cgroup below that of the pod.
 
     Source: LinuxPodSandboxConfig.cgroup_parent. The pod's own cgroup is the kubelet's to remove.
     """
-    pod = Path(sandbox_config.linux.cgroup_parent).name
+    config = sandboxes.config()
+    pod = Path(config.linux.cgroup_parent).name
     if not pod:
         blocked("the cgroup driver is not known, so that a pod's cgroup cannot be named")
 
-    run_in_vain(runtime, sandbox_config)
+    run_in_vain(runtime, config)
 
     runtime.eventually(
         "the pod's cgroups to be empty",
@@ -284,24 +237,20 @@ def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandbox_config: cri.PodSa
 
 
 @requirement("SBX-11")
-def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(
-    runtime: Runtime,
-    sandbox_config: cri.PodSandboxConfig,
-    marked: Callable[[], list[cri.PodSandbox]],
-    adopt_sandbox: Adopt,
-) -> None:
+def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """After a RunPodSandbox that the client gave up, there MUST be one working sandbox: that one in the end,
     or the next.
 
     Source: RunPodSandbox. Not stated by the CRI; the kubelet looks, clears away what is not ready, and asks
     again until it has its pod.
     """
-    request = cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
+    config = sandboxes.marked_config()
+    request = sandboxes.creation(config)
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         runtime.stub.RunPodSandbox(request, timeout=0.03)
 
     def look_or_ask_again() -> str:
-        mine = [item for item in marked() if item.metadata == sandbox_config.metadata]
+        mine = [item for item in sandboxes.made_from(config) if item.metadata == config.metadata]
         for item in mine:
             if item.state == cri.SANDBOX_READY:
                 return item.id
@@ -309,26 +258,24 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
         return runtime.stub.RunPodSandbox(request).pod_sandbox_id
 
-    made = adopt_sandbox(
-        runtime.until_answered("RunPodSandbox asked again", look_or_ask_again), sandbox_config
-    ).id
-    assert [item.id for item in marked() if item.state == cri.SANDBOX_READY] == [made]
+    made = sandboxes.adopt(runtime.until_answered("RunPodSandbox asked again", look_or_ask_again), config).id
+    assert [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY] == [made]
 
 
 @requirement("SBX-29")
 def test_no_container_is_made_in_a_stopped_sandbox(
-    runtime: Runtime, sandbox_in: SandboxFactory, container_config: Callable[..., cri.ContainerConfig]
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """CreateContainer in a sandbox that is not ready SHOULD fail.
 
     Source: CreateContainer. Not stated by the CRI; such a container could never be started.
     """
-    stopped = sandbox_in(cri.SANDBOX_NOTREADY)
+    stopped = sandboxes.in_state(cri.SANDBOX_NOTREADY)
     request = cri.CreateContainerRequest(
-        pod_sandbox_id=stopped.id, config=container_config(), sandbox_config=stopped.config
+        pod_sandbox_id=stopped.id, config=containers.config(), sandbox_config=stopped.config
     )
 
-    refusal(runtime.stub.CreateContainer, request)
+    runtime.refusal(runtime.stub.CreateContainer, request)
 
     listed = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=stopped.id))
@@ -338,18 +285,18 @@ def test_no_container_is_made_in_a_stopped_sandbox(
 
 @requirement("SBX-30")
 def test_no_container_starts_in_a_stopped_sandbox(
-    runtime: Runtime, own_sandbox: Sandbox, created: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StartContainer in a stopped sandbox MUST fail, and the container MUST be removable.
 
     Source: StartContainer, RemoveContainer.
     """
-    container = created(in_sandbox=own_sandbox)
+    container = containers.created(in_sandbox=own_sandbox)
     stopping = cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id)
     # what waits to become the container's process may ignore SIGTERM, and be given nearly all of the deadline
     runtime.until_answered("StopPodSandbox", lambda: runtime.stub.StopPodSandbox(stopping))
 
-    refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
+    runtime.refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
     listed = runtime.stub.ListContainers(
@@ -360,14 +307,14 @@ def test_no_container_starts_in_a_stopped_sandbox(
 
 @requirement("SBX-31")
 def test_log_directory_outlives_the_sandbox(
-    runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopPodSandbox and RemovePodSandbox SHOULD leave the log directory and the logs in it alone.
 
     Source: PodSandboxConfig.log_directory. Not stated by the CRI; the kubelet made the directory and still
     reads it.
     """
-    container = exited(script="echo kept", in_sandbox=own_sandbox)
+    container = containers.exited(script="echo kept", in_sandbox=own_sandbox)
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
@@ -377,18 +324,17 @@ def test_log_directory_outlives_the_sandbox(
 
 @requirement("SBX-32")
 def test_missing_log_directory_is_no_obstacle(
-    runtime: Runtime, sandbox_config: cri.PodSandboxConfig, adopt_sandbox: Adopt, exited: ContainerFactory
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """A log directory that does not exist SHOULD be made, at the latest for the first container that logs
     there.
 
     Source: PodSandboxConfig.log_directory.
     """
-    sandbox_config.log_directory = str(Path(sandbox_config.log_directory) / "missing")
+    config = sandboxes.config()
+    config.log_directory = str(Path(config.log_directory) / "missing")
 
-    answer = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=sandbox_config, runtime_handler=runtime.handler)
-    )
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    home = adopt_sandbox(answer.pod_sandbox_id, sandbox_config)
-    assert exited(script="echo logged", in_sandbox=home).log_lines() == ["logged"]
+    home = sandboxes.adopt(answer.pod_sandbox_id, config)
+    assert containers.exited(script="echo logged", in_sandbox=home).log_lines() == ["logged"]

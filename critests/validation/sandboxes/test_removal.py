@@ -1,6 +1,5 @@
 """SBX: RemovePodSandbox, and that nothing stays behind."""
 
-import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,24 +9,20 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import IGNORING, ContainerFactory, shell
-from critests.fixtures.runtime import Runtime, may_be_refused, refusal
-from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.sandboxes import Sandboxes
+from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.remains import mount_table
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked, unsupported
 
-HONOURING = "trap 'exit 0' TERM; echo ready; while :; do sleep 3600 & wait $!; done"
-STUBBORN = f"echo ready; {IGNORING}"
-FIRST_CALL_SECONDS = 20.0
-"""Some runtimes give the processes of a pod nearly all of the client's deadline, and kill them then."""
-NOBODY = "0" * 64
-"""The form of an id, and no object's."""
+Listed = Callable[[Sandbox], list[str]]
 
 
 @pytest.fixture
-def listed(runtime: Runtime) -> Callable[[Sandbox], list[str]]:
+def listed(runtime: Runtime) -> Listed:
     """Return what names everything of a sandbox that the two lists still hold: its own id and those of its
     containers.
     """
@@ -47,27 +42,20 @@ def traces_of(sandbox: Sandbox) -> list[str]:
     """
     found = [f"mount {point}" for _, point, _ in mount_table() if sandbox.id in point]
     found += [f"cgroup {path}" for path, _, _ in os.walk("/sys/fs/cgroup") if sandbox.id in Path(path).name]
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            if sandbox.id.encode() in file.read_bytes():
-                found.append(f"process {file.parent.name}")
+    found += [f"process {pid}" for pid in host_processes(sandbox.id)]
     return found
 
 
 @requirement("SBX-21")
 def test_remove_pod_sandbox_takes_it_off_every_list(
-    runtime: Runtime,
-    own_sandbox: Sandbox,
-    exited: ContainerFactory,
-    created: ContainerFactory,
-    listed: Callable[[Sandbox], list[str]],
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
     """RemovePodSandbox MUST take the sandbox and all its containers off every list.
 
     Source: RemovePodSandbox.
     """
-    exited(in_sandbox=own_sandbox)
-    created(in_sandbox=own_sandbox)
+    containers.exited(in_sandbox=own_sandbox)
+    containers.created(in_sandbox=own_sandbox)
     own_sandbox.stop()
 
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
@@ -77,14 +65,14 @@ def test_remove_pod_sandbox_takes_it_off_every_list(
 
 @requirement("SBX-22/removed")
 def test_remove_pod_sandbox_ends_and_removes_a_living_one(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory, listed: Callable[[Sandbox], list[str]]
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
     """RemovePodSandbox of a ready sandbox MUST end and remove it with its running containers, if those honour
     SIGTERM.
 
     Source: RemovePodSandbox.
     """
-    running(script=HONOURING, wait_for_log="ready", in_sandbox=own_sandbox)
+    containers.running(on_term="exit 0", in_sandbox=own_sandbox)
 
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
@@ -93,19 +81,20 @@ def test_remove_pod_sandbox_ends_and_removes_a_living_one(
 
 @requirement("SBX-22/removed")
 def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory, listed: Callable[[Sandbox], list[str]]
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
     """RemovePodSandbox MUST remove a ready sandbox whose container ignores SIGTERM, at the latest when it is
     called again.
 
     Source: RemovePodSandbox.
     """
-    running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
+    containers.running(on_term="", in_sandbox=own_sandbox)
 
+    # some runtimes give the processes of a pod nearly all of the client's deadline, and kill them then
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         runtime.stub.RemovePodSandbox(
             cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id),
-            timeout=FIRST_CALL_SECONDS * runtime.scale,
+            timeout=20 * runtime.scale,
         )
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
@@ -114,25 +103,23 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
 
 @requirement("SBX-22/first-call")
 def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory, listed: Callable[[Sandbox], list[str]]
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
     """RemovePodSandbox SHOULD remove a ready sandbox whose container ignores SIGTERM in the first call.
 
     Source: RemovePodSandbox.
     """
-    running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
+    containers.running(on_term="", in_sandbox=own_sandbox)
 
     runtime.stub.RemovePodSandbox(
-        cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=FIRST_CALL_SECONDS * runtime.scale
+        cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=20 * runtime.scale
     )
 
     assert listed(own_sandbox) == []
 
 
 @requirement("SBX-23")
-def test_remove_pod_sandbox_is_idempotent(
-    runtime: Runtime, own_sandbox: Sandbox, listed: Callable[[Sandbox], list[str]]
-) -> None:
+def test_remove_pod_sandbox_is_idempotent(runtime: Runtime, own_sandbox: Sandbox, listed: Listed) -> None:
     """RemovePodSandbox MUST succeed for a sandbox that it has removed before.
 
     Source: RemovePodSandbox.
@@ -150,18 +137,19 @@ def test_remove_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
 
     Source: RemovePodSandbox.
     """
-    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=NOBODY))
+    # the form of an id, and no object's
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id="0" * 64))
 
 
 @requirement("SBX-25")
 def test_remove_pod_sandbox_after_its_containers_are_removed(
-    runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory, listed: Callable[[Sandbox], list[str]]
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
     """RemovePodSandbox MUST succeed for a stopped sandbox whose containers were removed one by one.
 
     Source: RemovePodSandbox, RemoveContainer.
     """
-    container = exited(in_sandbox=own_sandbox)
+    container = containers.exited(in_sandbox=own_sandbox)
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
@@ -171,30 +159,32 @@ def test_remove_pod_sandbox_after_its_containers_are_removed(
 
 
 @requirement("SBX-26/error")
-def test_removed_sandbox_is_unknown(runtime: Runtime, sandbox_in: SandboxFactory) -> None:
+def test_removed_sandbox_is_unknown(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """For a removed sandbox PodSandboxStatus MUST fail, and ListPodSandbox MUST be silent.
 
     Source: PodSandboxStatus, ListPodSandbox.
     """
-    removed = sandbox_in(cri.SANDBOX_NOTREADY)
+    removed = sandboxes.in_state(cri.SANDBOX_NOTREADY)
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=removed.id))
 
-    refusal(runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=removed.id))
+    runtime.refusal(runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=removed.id))
 
     everything = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
     assert removed.id not in [item.id for item in everything]
 
 
 @requirement("SBX-26/code")
-def test_status_of_a_removed_sandbox_is_not_found(runtime: Runtime, sandbox_in: SandboxFactory) -> None:
+def test_status_of_a_removed_sandbox_is_not_found(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """For a removed sandbox PodSandboxStatus SHOULD fail with NotFound.
 
     Source: PodSandboxStatus. Not stated by the CRI; the kubelet tells by this code that a sandbox is gone.
     """
-    removed = sandbox_in(cri.SANDBOX_NOTREADY)
+    removed = sandboxes.in_state(cri.SANDBOX_NOTREADY)
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=removed.id))
 
-    code = refusal(runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=removed.id))
+    code = runtime.refusal(
+        runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=removed.id)
+    )
 
     assert code is grpc.StatusCode.NOT_FOUND
 
@@ -202,17 +192,16 @@ def test_status_of_a_removed_sandbox_is_not_found(runtime: Runtime, sandbox_in: 
 @requirement("SBX-20")
 @requires(Capability.SAME_HOST, Capability.ROOT)
 def test_pinned_namespaces_go_with_the_sandbox(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """Mounts that keep the namespaces of a pod alive MUST be gone when it is removed.
 
     Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI; else every pod costs the machine a
     namespace for ever.
     """
-    container = running(in_sandbox=own_sandbox)
-    namespaces = container.output(
-        *shell("for kind in net ipc uts; do readlink /proc/self/ns/$kind; done")
-    ).split()
+    container = containers.running(in_sandbox=own_sandbox)
+    # a mount of a namespace has what the link leads to as its root in the mount table: `net:[4026532281]`
+    namespaces = [container.output("readlink", f"/proc/self/ns/{kind}") for kind in ("net", "ipc", "uts")]
     pins = {point for root, point, _ in mount_table() if root in namespaces}
     if not pins:
         unsupported(

@@ -3,21 +3,19 @@
 import json
 import os
 import signal
-from collections.abc import Callable
 
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 
-Adopt = Callable[[str, cri.PodSandboxConfig], Sandbox]
 
-
-def told_of(runtime: Runtime, sandbox: Sandbox, key: str) -> object:
+def verbose_value(runtime: Runtime, sandbox: Sandbox, key: str) -> object:
     """Return what the verbose status of a sandbox says under a key; None if it says nothing."""
     answer = runtime.stub.PodSandboxStatus(
         cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
@@ -36,9 +34,11 @@ def told_of(runtime: Runtime, sandbox: Sandbox, key: str) -> object:
 @pytest.fixture
 def bereft(runtime: Runtime, own_sandbox: Sandbox) -> Sandbox:
     """A sandbox of the test's own whose process has been killed behind the runtime's back."""
-    pid = told_of(runtime, own_sandbox, "pid")
+    pid = verbose_value(runtime, own_sandbox, "pid")
     if not isinstance(pid, int) or pid <= 1:
         blocked("the verbose status names no process of the sandbox")
+    # of signals to process 1 of a PID namespace the kernel drops what it does not handle, but no SIGKILL from
+    # outside
     os.kill(pid, signal.SIGKILL)
     return own_sandbox
 
@@ -79,7 +79,7 @@ def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, bereft
 @requirement("SBX-28")
 @requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
 def test_pod_whose_process_died_can_be_made_anew(
-    runtime: Runtime, bereft: Sandbox, adopt_sandbox: Adopt
+    runtime: Runtime, bereft: Sandbox, sandboxes: Sandboxes
 ) -> None:
     """A sandbox whose process has died MUST be replaceable: stopped, removed, and made again as the next
     attempt.
@@ -95,11 +95,9 @@ def test_pod_whose_process_died_can_be_made_anew(
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=bereft.id))
-    answer = runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=again, runtime_handler=runtime.handler)
-    )
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(again))
 
-    assert adopt_sandbox(answer.pod_sandbox_id, again).state() == cri.SANDBOX_READY
+    assert sandboxes.adopt(answer.pod_sandbox_id, again).state() == cri.SANDBOX_READY
 
 
 @requirement("SBX-37")
@@ -127,7 +125,7 @@ def test_image_of_the_sandbox_process_is_pinned(runtime: Runtime, own_sandbox: S
 
     Source: Image.pinned.
     """
-    name = told_of(runtime, own_sandbox, "image")
+    name = verbose_value(runtime, own_sandbox, "image")
     if not isinstance(name, str) or not name:
         blocked("the verbose status of a sandbox does not name the image of its process")
 

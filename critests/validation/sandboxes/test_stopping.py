@@ -9,32 +9,14 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import IGNORING, ContainerFactory
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import SandboxFactory
+from critests.fixtures.sandboxes import Sandboxes
+from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.remains import mount_table
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked, unsupported
-
-HONOURING = "trap 'exit 3' TERM; echo ready; while :; do sleep 3600 & wait $!; done"
-"""Ends with 3 at SIGTERM, as soon as it has said that it is ready."""
-STUBBORN = f"echo ready; {IGNORING}"
-REPORTED_SECONDS = 10.0
-NOBODY = "0" * 64
-"""The form of an id, and no object's."""
-
-
-def processes_that_mention(token: str) -> list[str]:
-    """Return the process ids of this machine whose command line holds a token."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if token.encode() in file.read_bytes():
-                found.append(file.parent.name)
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return found
 
 
 @requirement("SBX-12")
@@ -50,13 +32,13 @@ def test_stop_pod_sandbox_ends_the_sandbox(runtime: Runtime, own_sandbox: Sandbo
 
 @requirement("SBX-12")
 def test_stop_pod_sandbox_ends_its_containers(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopPodSandbox MUST end every running container of the sandbox.
 
     Source: StopPodSandbox, ListContainers.
     """
-    containers = [running(script=HONOURING, wait_for_log="ready", in_sandbox=own_sandbox) for _ in range(2)]
+    both = [containers.running(on_term="exit 3", in_sandbox=own_sandbox) for _ in range(2)]
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
@@ -64,23 +46,24 @@ def test_stop_pod_sandbox_ends_its_containers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
     ).containers
     assert {item.id: item.state for item in listed} == {
-        container.id: cri.CONTAINER_EXITED for container in containers
+        container.id: cri.CONTAINER_EXITED for container in both
     }
 
 
 @requirement("SBX-12")
 @requires(Capability.SAME_HOST, Capability.ROOT)
 def test_no_process_of_a_container_survives_stop_pod_sandbox(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """When StopPodSandbox returns, the kernel MUST NOT know the processes of the sandbox's containers any
     more.
 
     Source: StopPodSandbox.
     """
+    # `:` does nothing with its arguments; they are there to be seen in the process table
     token = f"critests-{secrets.token_hex(8)}"
-    running(script=f": {token}; {HONOURING}", wait_for_log="ready", in_sandbox=own_sandbox)
-    if not processes_that_mention(token):
+    containers.running(first=f": {token}", on_term="exit 3", in_sandbox=own_sandbox)
+    if not host_processes(token):
         blocked(
             "the processes of containers cannot be seen from here; run the suite in the PID namespace of the"
             " machine"
@@ -88,12 +71,12 @@ def test_no_process_of_a_container_survives_stop_pod_sandbox(
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    assert processes_that_mention(token) == []
+    assert host_processes(token) == {}
 
 
 @requirement("SBX-14/deadline")
 def test_stop_pod_sandbox_ends_containers_that_ignore_the_signal(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopPodSandbox MUST end a container that ignores SIGTERM before the client's deadline, and report it as
     exited.
@@ -101,38 +84,39 @@ def test_stop_pod_sandbox_ends_containers_that_ignore_the_signal(
     Source: StopPodSandbox. Some runtimes wait for nearly all of the deadline before they kill; whether the
     answer still comes is left open.
     """
-    container = running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
+    container = containers.running(on_term="", in_sandbox=own_sandbox)
 
     stop = runtime.stub.StopPodSandbox.future(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
     assert stop.code() in {grpc.StatusCode.OK, grpc.StatusCode.DEADLINE_EXCEEDED}, stop.details()
-    container.exited(REPORTED_SECONDS)
+    container.exited()
 
 
 @requirement("SBX-14/at-once")
 def test_stop_pod_sandbox_does_not_use_up_the_deadline(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopPodSandbox SHOULD kill what ignores SIGTERM at once instead of at the end of the client's deadline.
 
     Source: StopPodSandbox. Not stated by the CRI; the kubelet has waited for the grace period by then.
     """
-    running(script=STUBBORN, wait_for_log="ready", in_sandbox=own_sandbox)
+    containers.running(on_term="", in_sandbox=own_sandbox)
 
     call = runtime.timed(
         runtime.stub.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id)
     )
 
+    # the client's deadline is far longer; a kill takes as long as a busy machine needs
     assert call.seconds < 5 * runtime.scale
 
 
 @requirement("SBX-15")
-def test_stop_pod_sandbox_is_idempotent(runtime: Runtime, sandbox_in: SandboxFactory) -> None:
+def test_stop_pod_sandbox_is_idempotent(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """StopPodSandbox MUST succeed for a sandbox that is stopped already, however often.
 
     Source: StopPodSandbox.
     """
-    stopped = sandbox_in(cri.SANDBOX_NOTREADY)
+    stopped = sandboxes.in_state(cri.SANDBOX_NOTREADY)
 
     for _ in range(2):
         runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=stopped.id))
@@ -146,7 +130,8 @@ def test_stop_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
 
     Source: StopPodSandbox. Not stated by the CRI; the kubelet cannot know what became of a sandbox.
     """
-    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=NOBODY))
+    # the form of an id, and no object's
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id="0" * 64))
 
 
 @requirement("SBX-16")
@@ -163,20 +148,21 @@ def test_stop_pod_sandbox_of_a_removed_sandbox_succeeds(runtime: Runtime, own_sa
 @requirement("SBX-17")
 @requires(Capability.SAME_HOST, Capability.ROOT)
 def test_stop_pod_sandbox_succeeds_without_the_network_namespace(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopPodSandbox MUST succeed when the file that held the pod's network namespace has been taken away.
 
     Source: StopPodSandbox. Not stated by the CRI; after a crash the file may be gone, and the pod must still
     end.
     """
-    namespace = running(in_sandbox=own_sandbox).output("readlink", "/proc/self/ns/net")
+    namespace = containers.running(in_sandbox=own_sandbox).output("readlink", "/proc/self/ns/net")
     pins = [point for root, point, _ in mount_table() if root == namespace]
     if not pins:
         unsupported(
             "the runtime keeps no file for a pod's network namespace: the mount table does not name"
             f" {namespace}"
         )
+    # lazily: a mount that is in use would not go otherwise
     for point in pins:
         subprocess.run(["umount", "--lazy", point], check=True)
         Path(point).unlink(missing_ok=True)
@@ -188,14 +174,14 @@ def test_stop_pod_sandbox_succeeds_without_the_network_namespace(
 
 @requirement("SBX-35")
 def test_containers_of_a_stopped_sandbox_tell_how_they_ended(
-    runtime: Runtime, own_sandbox: Sandbox, running: ContainerFactory
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """After StopPodSandbox its containers MUST stay listed as exited, with an exit code, a reason and the
     time of their end.
 
     Source: StopPodSandbox, ContainerStatus.
     """
-    container = running(script=HONOURING, wait_for_log="ready", in_sandbox=own_sandbox)
+    container = containers.running(on_term="exit 3", in_sandbox=own_sandbox)
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
@@ -204,6 +190,7 @@ def test_containers_of_a_stopped_sandbox_tell_how_they_ended(
     ).containers
     status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
     assert [item.state for item in listed] == [cri.CONTAINER_EXITED]
+    # its own, or that of SIGKILL or SIGTERM: a stopping pod owes its processes no grace period
     assert status.exit_code in {3, 128 + 9, 128 + 15}
     assert status.reason
     assert status.finished_at > status.started_at > 0
@@ -212,14 +199,14 @@ def test_containers_of_a_stopped_sandbox_tell_how_they_ended(
 @requirement("SBX-36")
 @pytest.mark.parametrize("rpc", ["StopPodSandbox", "StopContainer"])
 def test_stopping_does_not_rewrite_how_a_container_ended(
-    runtime: Runtime, own_sandbox: Sandbox, exited: ContainerFactory, rpc: str
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, rpc: str
 ) -> None:
     """StopPodSandbox and StopContainer MUST NOT change exit code, reason or end of a container that had ended
     by itself.
 
     Source: StopContainer, StopPodSandbox, ContainerStatus.
     """
-    container = exited(script="exit 7", in_sandbox=own_sandbox)
+    container = containers.exited(script="exit 7", in_sandbox=own_sandbox)
     before = container.status()
 
     if rpc == "StopContainer":
@@ -237,13 +224,13 @@ def test_stopping_does_not_rewrite_how_a_container_ended(
 
 
 @requirement("SBX-37")
-def test_stopped_sandbox_stays_known_with_all_it_was(runtime: Runtime, new_sandbox: SandboxFactory) -> None:
+def test_stopped_sandbox_stays_known_with_all_it_was(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """A stopped sandbox MUST stay in PodSandboxStatus and ListPodSandbox with metadata, creation time and
     annotations.
 
     Source: PodSandboxStatus, PodSandbox.
     """
-    stopped = new_sandbox(attempt=2, annotations={"critests.example/kept": "as it was"})
+    stopped = sandboxes.ready(attempt=2, annotations={"critests.example/kept": "as it was"})
     before = stopped.status()
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=stopped.id))
