@@ -55,7 +55,7 @@ FORGIVABLE: Mapping[str, tuple[str, Message]] = MappingProxyType(
         "removal of no image": ("RemoveImage", cri.RemoveImageRequest()),
     }
 )
-"""Likewise; these may succeed as well, as far as this requirement goes."""
+"""Requests without what they are about, too; these may succeed as well, as far as this requirement goes."""
 SURVIVABLE: Mapping[str, tuple[str, Message]] = MappingProxyType({**POINTLESS, **FORGIVABLE})
 
 LACKING = [
@@ -104,7 +104,7 @@ def test_daemon_survives_an_incomplete_container(own_runtime: OwnRuntime, lackin
     """
     pod = own_runtime.sandbox()
     config = own_runtime.requests.container(own_runtime.pulled())
-    request = cri.CreateContainerRequest(pod_sandbox_id=pod.id, config=config, sandbox_config=pod.config)
+    request = own_runtime.containers.creation(config, pod)
     for part in lacking.split(" and "):
         holder, _, name = part.rpartition(".")
         getattr(request, holder, request).ClearField(name)
@@ -143,7 +143,7 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     answer = answer_to(
         own_runtime,
         "RunPodSandbox",
-        cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler),
+        own_runtime.sandboxes.creation(config),
     )
 
     assert answer != "OK"
@@ -165,12 +165,12 @@ def test_sandbox_with_incomplete_metadata_is_refused_or_kept_as_it_is(
     """
     config = own_runtime.requests.sandbox()
     config.metadata.ClearField(field)
-    request = cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler)
+    request = own_runtime.sandboxes.creation(config)
 
     seen: list[object] = []
     for _ in range(2):
         try:
-            pod = own_runtime.adopt_sandbox(own_runtime.stub.RunPodSandbox(request).pod_sandbox_id, config)
+            pod = own_runtime.sandboxes.adopt(own_runtime.stub.RunPodSandbox(request).pod_sandbox_id, config)
         except grpc.RpcError as error:
             seen.append(refused_with(error, grpc.StatusCode.UNAVAILABLE).name)
         else:
@@ -195,7 +195,7 @@ def test_container_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     config = own_runtime.requests.container(own_runtime.pulled())
     config.ClearField("metadata")
 
-    request = cri.CreateContainerRequest(pod_sandbox_id=pod.id, config=config, sandbox_config=pod.config)
+    request = own_runtime.containers.creation(config, pod)
     answer = answer_to(own_runtime, "CreateContainer", request)
 
     assert answer != "OK"
@@ -223,7 +223,7 @@ def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_ru
 
     assert not own_runtime.damage()
     if made:
-        container = own_runtime.adopt_container(made, pod, config)
+        container = own_runtime.containers.adopt(made, config, pod)
         assert container.status().log_path == str(container.log_path), (
             "the log directory of the sandbox's own configuration was not used"
         )

@@ -60,11 +60,9 @@ def test_network_is_not_ready_without_its_configuration(
     own_runtime.eventually(
         "NetworkReady to turn false", readiness, READINESS_SECONDS, lambda seen: not seen["NetworkReady"]
     )
-    answer = own_runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler)
-    )
+    answer = own_runtime.stub.RunPodSandbox(own_runtime.sandboxes.creation(config))
 
-    pod = own_runtime.adopt_sandbox(answer.pod_sandbox_id, config)
+    pod = own_runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
     seen = readiness()
     assert (seen["RuntimeReady"], seen["NetworkReady"]) == (True, False)
     assert pod.state() == cri.SANDBOX_READY
@@ -86,9 +84,7 @@ def test_network_is_ready_again_with_its_configuration(
     )
 
     config = own_runtime.requests.sandbox()
-    answer = own_runtime.stub.RunPodSandbox(
-        cri.RunPodSandboxRequest(config=config, runtime_handler=own_runtime.handler)
-    )
+    answer = own_runtime.stub.RunPodSandbox(own_runtime.sandboxes.creation(config))
 
-    assert own_runtime.adopt_sandbox(answer.pod_sandbox_id, config).status().network.ip
+    assert own_runtime.sandboxes.adopt(answer.pod_sandbox_id, config).status().network.ip
     assert not own_runtime.damage()
