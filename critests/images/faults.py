@@ -88,6 +88,9 @@ class Fault:
     bytes_per_second: int = 0
     location: str = ""
 
+    def __str__(self) -> str:
+        return str(self.kind) if self.scope is Scope.ANY else f"{self.kind} ({self.scope})"
+
     def to_json(self) -> dict[str, object]:
         """Return what `from_json` reads."""
         return asdict(self)

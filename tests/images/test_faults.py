@@ -238,3 +238,15 @@ def test_faults_follow_each_other_and_can_be_cleared(client: RegistryClient, ima
     assert [get(image)[0] for _ in range(3)] == [503, 429, 429]
     client.clear_faults(image.repository)
     assert get(image)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        (Fault(kind=FaultKind.SHORT, scope=Scope.LAYER), "short (layer)"),
+        (Fault(kind=FaultKind.FORBIDDEN), "403"),
+    ],
+    ids=["of a scope", "of everything"],
+)
+def test_a_fault_is_named_in_reports_by_what_it_is(fault: Fault, text: str) -> None:
+    assert str(fault) == text

@@ -161,6 +161,7 @@ def test_credentials_are_not_sent_to_where_a_redirection_leads(
 
     Source: not stated by the CRI; credentials are for the registry, and stores of blobs belong to others.
     """
+    # the same salt gives the same image, so that the other repository has the blob
     asked = registry.mint(repository="asked", salt=registry.prefix)
     elsewhere = registry.mint(repository="elsewhere", salt=registry.prefix)
     registry.set_access(asked, BASIC)

@@ -195,6 +195,7 @@ def test_repositories_with_the_same_content_share_an_image(
 
     Source: Image.id, Image.repo_digests, RemoveImage.
     """
+    # the same salt gives the same image
     here, there = (registry.mint(repository=name, salt=registry.prefix) for name in ("here", "there"))
 
     for minted in (here, there):

@@ -11,6 +11,7 @@ from critests.images.faults import Fault, FaultKind, Scope
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
 
+# longer than the 255 bytes that a tar header has for it, so that it needs a record of its own
 LONG_PATH = (
     "/archive/long/" + "/".join(["directory-with-a-name-of-forty-characters"] * 4) + "/file-" + "n" * 120
 )
@@ -39,6 +40,7 @@ CONTENTS = {
 }
 FURTHER_CONTENTS = {
     "layer packed with zstd": ("zstd", "cat /layer", ["zstd"]),
+    # 1:3 is the null device
     "device node": ("archive-device", "[ -c /null ] && stat -c %t:%T /null", ["1:3"]),
 }
 MANNERS = {

@@ -63,7 +63,7 @@ def deaf_address() -> Iterator[str]:
 
 
 def pull_in_vain(runtime: Runtime, reference: str, timeout: float | None = None) -> None:
-    """Make a pull that must fail, with any code: Unavailable may be said of the registry, as long as the
+    """Make a pull that must fail, with any code: Unavailable may mean the registry, as long as the
     runtime itself answers.
     """
     try:

@@ -36,6 +36,7 @@ def test_removal_by_one_tag_removes_all_names(runtime: Runtime, registry: Regist
 
     Source: RemoveImage.
     """
+    # the same salt gives the same image
     here = registry.mint(repository="here", tags=["1", "2"], salt=registry.prefix)
     there = registry.mint(repository="there", salt=registry.prefix)
     for reference in (*here.references, *there.references):
@@ -99,6 +100,7 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
     refused = removal.exception() is not None
 
     assert container.state() == cri.CONTAINER_RUNNING
+    # a file of the layer that is this image's alone
     assert container.output("cat", "/etc/critests-salt") != ""
     observe("refused" if refused else "the image loses its names")
 

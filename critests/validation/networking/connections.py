@@ -65,15 +65,15 @@ class Node:
             port: of the server.
             address: of the server, the node's by default.
         """
-        said = b""
+        answer = b""
         try:
             with socket.create_connection((address or self.address, port), self.patience) as connection:
                 connection.shutdown(socket.SHUT_WR)
                 while piece := connection.recv(4096):
-                    said += piece
+                    answer += piece
         except OSError as error:
-            return f"{error}, after {said!r}" if said else str(error)
-        return said.decode(errors="backslashreplace").strip()
+            return f"{error}, after {answer!r}" if answer else str(error)
+        return answer.decode(errors="backslashreplace").strip()
 
     def reaches(self, port: int, address: str = "") -> bool:
         """Say whether a TCP connection is taken; by default at the node's address."""

@@ -45,8 +45,8 @@ def udp_server(containers: Containers) -> UdpServer:
     """Bind a port inside a sandbox, and return the socket: what answers there is the test itself."""
 
     def bind(sandbox: Sandbox, port: int) -> socket.socket:
-        # busybox's nc answers one peer only, so a socket of ours goes beside a process of the pod; the shell
-        # has the id in its command line as a word that it never comes to
+        # a socket of the test's own goes beside a process of the pod: what listens for datagrams in busybox
+        # does not answer them; the last command is there to be seen in the process table, and never runs
         containers.running(
             script=f"echo begun; sleep 300; echo {sandbox.id}", in_sandbox=sandbox, wait_for_log="begun"
         )
@@ -89,9 +89,9 @@ def test_host_ports_lead_each_to_their_own(sandboxes: Sandboxes, greet: Greet, n
     for inner in ports.values():
         greet(pod, f"this is {inner}", inner)
 
-    said = {inner: node.hears(host_port) for host_port, inner in ports.items()}
+    answers = {inner: node.hears(host_port) for host_port, inner in ports.items()}
 
-    assert said == {inner: f"this is {inner}" for inner in ports.values()}
+    assert answers == {inner: f"this is {inner}" for inner in ports.values()}
 
 
 @requires(Capability.ROOT)

@@ -179,10 +179,11 @@ def test_verbose_status_names_the_network_namespace(
         cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
     ).info
 
-    known = [
+    objects = [
         entry for text in info.values() if text.startswith("{") for entry in objects_in(json.loads(text))
     ]
-    paths = [entry["path"] for entry in known if entry.get("type") == "network" and entry.get("path")]
+    paths = [entry["path"] for entry in objects if entry.get("type") == "network" and entry.get("path")]
     assert paths, "no path of a network namespace in the verbose status"
     inside = running_container.output("readlink", "/proc/1/ns/net")
+    # a namespace is the same where its file has the same inode
     assert {f"net:[{runtime.seen_by_daemon(Path(path)).stat().st_ino}]" for path in paths} == {inside}

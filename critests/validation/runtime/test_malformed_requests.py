@@ -70,7 +70,7 @@ LACKING = [
 
 
 def answer_to(runtime: OwnRuntime, rpc: str, message: Message) -> str:
-    """Return what a call comes to: the name of the code, `OK` where it succeeds."""
+    """Return the name of the code with which a call ends, `OK` where it succeeds."""
     method = getattr(runtime.stub, rpc, None) or getattr(runtime.images, rpc)
     try:
         method(message)
@@ -105,6 +105,7 @@ def test_daemon_survives_an_incomplete_container(own_runtime: OwnRuntime, lackin
     pod = own_runtime.sandbox()
     config = own_runtime.requests.container(own_runtime.pulled())
     request = own_runtime.containers.creation(config, pod)
+    # `config.image` is a field of the request's `config`; without a dot it is one of the request itself
     for part in lacking.split(" and "):
         holder, _, name = part.rpartition(".")
         getattr(request, holder, request).ClearField(name)

@@ -194,6 +194,7 @@ def test_reads_are_answered_during_a_long_stop(runtime: Runtime, containers: Con
     """
     container = containers.running(on_term="")
 
+    # the grace period, in whole seconds, which the process uses up: the lists must come within it
     stop = runtime.stub.StopContainer.future(
         cri.StopContainerRequest(container_id=container.id, timeout=math.ceil(runtime.scale))
     )

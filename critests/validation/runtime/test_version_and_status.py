@@ -94,7 +94,9 @@ def test_version_of_the_runtimes_api_looks_like_one(runtime: Runtime) -> None:
 
 @requirement("RT-05")
 @pytest.mark.parametrize(
-    "said", ["", "v1", "99.99.99", "no version at all"], ids=["empty", "of the API", "of the future", "words"]
+    "said",
+    ["", "v1", "99.99.99", "no version at all"],
+    ids=["empty", "of the API", "of the future", "words"],
 )
 def test_version_answers_whatever_the_client_says(runtime: Runtime, said: str) -> None:
     """Version SHOULD answer as ever to a client that names no version or an unexpected one.

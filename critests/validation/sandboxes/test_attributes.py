@@ -17,6 +17,7 @@ from critests.run.outcomes import unsupported
 
 Listed = Callable[[Sandbox], cri.PodSandbox]
 
+# keys as Kubernetes allows them: a DNS name of up to 253 characters, a slash and 63 more; 63 for a value
 LABELS = {
     "key with a domain": {"critests.example/role": "front"},
     "longest key and value": {f"{'a' * 61}.{'b' * 63}.{'c' * 63}.{'d' * 63}/{'k' * 63}": "v" * 63},
@@ -138,6 +139,7 @@ def test_sandbox_keeps_its_annotations(
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
 
+    # that one alone: what a runtime adds is another requirement's
     (key,) = annotations
     assert status.annotations.get(key) == annotations[key]
     assert listed(made).annotations.get(key) == annotations[key]

@@ -111,13 +111,13 @@ def test_every_listed_handler_runs_a_container(
 
     Source: RuntimeHandler.
     """
-    said = {}
+    printed = {}
 
     for handler in handlers:
         config = runtime.requests.sandbox()
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
-        said[handler] = containers.exited(
+        printed[handler] = containers.exited(
             script=f"echo {handler}", in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
         ).log_lines()
 
-    assert said == {handler: [handler] for handler in handlers}
+    assert printed == {handler: [handler] for handler in handlers}

@@ -224,6 +224,7 @@ def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandboxes: Sandboxes) -> 
 
     run_in_vain(runtime, config)
 
+    # with cgroup v1 it has a directory in every hierarchy
     runtime.eventually(
         "the pod's cgroups to be empty",
         lambda: [
@@ -247,6 +248,7 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, s
     config = sandboxes.marked_config()
     request = sandboxes.creation(config)
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+        # long enough to reach the runtime, and too short for a pod
         runtime.stub.RunPodSandbox(request, timeout=0.03)
 
     def look_or_ask_again() -> str:

@@ -32,7 +32,7 @@ def verbose_value(runtime: Runtime, sandbox: Sandbox, key: str) -> object:
 
 
 @pytest.fixture
-def bereft(runtime: Runtime, own_sandbox: Sandbox) -> Sandbox:
+def orphaned(runtime: Runtime, own_sandbox: Sandbox) -> Sandbox:
     """A sandbox of the test's own whose process has been killed behind the runtime's back."""
     pid = verbose_value(runtime, own_sandbox, "pid")
     if not isinstance(pid, int) or pid <= 1:
@@ -45,28 +45,31 @@ def bereft(runtime: Runtime, own_sandbox: Sandbox) -> Sandbox:
 
 @requirement("SBX-18")
 @requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
-def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(runtime: Runtime, bereft: Sandbox) -> None:
+def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(runtime: Runtime, orphaned: Sandbox) -> None:
     """StopPodSandbox MUST succeed for a sandbox whose process was killed from outside.
 
     Source: StopPodSandbox.
     """
     runtime.eventually(
-        "the death to be noticed", bereft.state, seconds=10, holds=lambda state: state == cri.SANDBOX_NOTREADY
+        "the death to be noticed",
+        orphaned.state,
+        seconds=10,
+        holds=lambda state: state == cri.SANDBOX_NOTREADY,
     )
 
-    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=orphaned.id))
 
-    assert bereft.state() == cri.SANDBOX_NOTREADY
+    assert orphaned.state() == cri.SANDBOX_NOTREADY
 
 
 @requirement("SBX-28")
 @requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
-def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, bereft: Sandbox) -> None:
+def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, orphaned: Sandbox) -> None:
     """A sandbox whose process has died MUST be listed as not ready within seconds.
 
     Source: PodSandbox.state.
     """
-    wanted = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=bereft.id))
+    wanted = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=orphaned.id))
 
     runtime.eventually(
         "the sandbox to be listed as not ready",
@@ -79,7 +82,7 @@ def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, bereft
 @requirement("SBX-28")
 @requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
 def test_pod_whose_process_died_can_be_made_anew(
-    runtime: Runtime, bereft: Sandbox, sandboxes: Sandboxes
+    runtime: Runtime, orphaned: Sandbox, sandboxes: Sandboxes
 ) -> None:
     """A sandbox whose process has died MUST be replaceable: stopped, removed, and made again as the next
     attempt.
@@ -87,14 +90,17 @@ def test_pod_whose_process_died_can_be_made_anew(
     Source: PodSandboxMetadata.attempt.
     """
     again = cri.PodSandboxConfig()
-    again.CopyFrom(bereft.config)
+    again.CopyFrom(orphaned.config)
     again.metadata.attempt += 1
     runtime.eventually(
-        "the death to be noticed", bereft.state, seconds=10, holds=lambda state: state == cri.SANDBOX_NOTREADY
+        "the death to be noticed",
+        orphaned.state,
+        seconds=10,
+        holds=lambda state: state == cri.SANDBOX_NOTREADY,
     )
 
-    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=bereft.id))
-    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=bereft.id))
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=orphaned.id))
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=orphaned.id))
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(again))
 
     assert sandboxes.adopt(answer.pod_sandbox_id, again).state() == cri.SANDBOX_READY
@@ -102,19 +108,19 @@ def test_pod_whose_process_died_can_be_made_anew(
 
 @requirement("SBX-37")
 @requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
-def test_sandbox_whose_process_died_stays_known(runtime: Runtime, bereft: Sandbox) -> None:
+def test_sandbox_whose_process_died_stays_known(runtime: Runtime, orphaned: Sandbox) -> None:
     """A sandbox whose process has died MUST stay in PodSandboxStatus with its metadata and creation time.
 
     Source: PodSandboxStatus.
     """
     status = runtime.eventually(
         "the sandbox to be not ready",
-        bereft.status,
+        orphaned.status,
         seconds=10,
         holds=lambda status: status.state == cri.SANDBOX_NOTREADY,
     )
 
-    assert status.metadata == bereft.config.metadata
+    assert status.metadata == orphaned.config.metadata
     assert status.created_at > 0
 
 
