@@ -1,13 +1,12 @@
 """IMS: images that are removed, and what goes with them."""
 
-from collections.abc import Callable
-
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
 from critests.run.marks import requirement
 
 
@@ -86,7 +85,7 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
     registry: Registry,
     images: Images,
     containers: Containers,
-    observe: Callable[[str], None],
+    observe: Observe,
 ) -> None:
     """RemoveImage of an image that a container runs from MAY be refused or take its names; the container runs
     on.

@@ -11,6 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -106,7 +107,7 @@ def test_image_status_finds_an_image_by_what_the_runtime_returned(
 
 @requirement("IMS-02/prefix")
 def test_image_status_may_find_an_id_with_and_without_its_algorithm(
-    runtime: Runtime, image: ImageName, images: Images, observe: Callable[[str], None]
+    runtime: Runtime, image: ImageName, images: Images, observe: Observe
 ) -> None:
     """ImageStatus MAY find an image by its id with `sha256:` added or taken away; it then is the same image.
 
@@ -301,7 +302,7 @@ def test_list_images_without_a_filter_lists_all(
 
 @requirement("IMS-11/filter")
 def test_list_images_may_select_by_image(
-    runtime: Runtime, image: ImageName, images: Images, observe: Callable[[str], None]
+    runtime: Runtime, image: ImageName, images: Images, observe: Observe
 ) -> None:
     """ListImages with an image in the filter MAY list that image only; it lists it in any case.
 

@@ -12,11 +12,11 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 
-Observe = Callable[[str], None]
 Resolver = dict[str, list[str]]
 ResolverOf = Callable[[Sandbox], Resolver]
 

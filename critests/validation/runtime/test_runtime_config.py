@@ -2,7 +2,6 @@
 
 import contextlib
 import secrets
-from collections.abc import Callable
 from pathlib import Path
 
 import grpc
@@ -12,6 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
@@ -112,9 +112,7 @@ def test_empty_pod_cidr_changes_nothing(runtime: Runtime) -> None:
 
 
 @requirement("RT-28")
-def test_invalid_pod_cidr_does_no_harm(
-    runtime: Runtime, own_sandbox: Sandbox, observe: Callable[[str], None]
-) -> None:
+def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, observe: Observe) -> None:
     """UpdateRuntimeConfig with a range that is none MAY be refused or ignored; existing pods are not touched.
 
     Source: NetworkConfig.pod_cidr; runtimes differ.

@@ -45,13 +45,13 @@ def test_image_service_answers(runtime: Runtime, image: object) -> None:
 
 
 @requirement("GEN-17")
-def test_daemon_outlives_a_pod(runtime: Runtime, new_sandbox: Callable[..., Sandbox]) -> None:
+def test_daemon_outlives_a_pod(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """The daemon MUST live on after the requests that make a pod and remove it.
 
     Source: a call of gRPC ends with an answer or a status of the server, which one that ends gives to nobody.
     After every other test the suite looks too, and holds an end against this requirement.
     """
-    pod = new_sandbox()
+    pod = sandboxes.ready()
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
 

@@ -11,6 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
@@ -164,7 +165,7 @@ def test_sandbox_has_no_annotations_but_those_given(
 
 @requirement("SBA-06/labels")
 def test_labels_that_a_runtime_adds_are_seen_everywhere(
-    runtime: Runtime, own_sandbox: Sandbox, listed: Listed, observe: Callable[[str], None]
+    runtime: Runtime, own_sandbox: Sandbox, listed: Listed, observe: Observe
 ) -> None:
     """A runtime MAY add labels of its own to a sandbox, the same in status and list.
 

@@ -1,7 +1,6 @@
 """SBX: making a sandbox, making it again, and what can be made in it."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import grpc
@@ -12,6 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
@@ -97,7 +97,7 @@ def test_one_identity_never_has_two_live_sandboxes(runtime: Runtime, sandboxes: 
 
 @requirement("SBX-05/form")
 def test_second_run_of_one_identity_is_answered(
-    runtime: Runtime, sandboxes: Sandboxes, observe: Callable[[str], None]
+    runtime: Runtime, sandboxes: Sandboxes, observe: Observe
 ) -> None:
     """A second RunPodSandbox with the metadata of a live sandbox MAY be refused or be answered with the id of
     the first.
