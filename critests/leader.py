@@ -4,6 +4,7 @@ record and cleans up.
 
 import contextlib
 import dataclasses
+import json
 import os
 import signal
 import sys
@@ -19,7 +20,7 @@ from critests.exit_codes import CannotTest, ExitCode
 from critests.node.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain
 from critests.record.errors import RecordError
-from critests.record.files import write
+from critests.record.files import write, write_atomically
 from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
@@ -31,6 +32,7 @@ from critests.run import conclusion, results, selection, suspects
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
 from critests.run.handover import WorkerReport
+from critests.run.options import STANDARD_OUTPUT
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.session import SESSION
@@ -117,13 +119,22 @@ class Leader:
         """Print what was chosen, a test a line, where the user wants the list; after an option that makes no
         sense, nothing was.
         """
-        if self.config.getoption("cri_list") and self.chosen:
-            for item in session.items:
-                judged = selection.judged_by(item)
-                level = (
-                    f"{judged.aspect.level}{'†' if judged.aspect.judgement else ''}" if judged.aspect else "-"
-                )
-                sys.stdout.write(f"{judged.name or '-':<24} {level:<8} {item.name}\n")
+        if not self.config.getoption("cri_list") or not self.chosen:
+            return
+        if self.settings.json is not None:
+            listed = [results.listed(item, self.settings) for item in session.items]
+            text = json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
+            if self.settings.json == STANDARD_OUTPUT:
+                sys.stdout.write(text)
+                return
+            try:
+                write_atomically(self.settings.json, text)
+            except RecordError as error:
+                pytest.exit(str(error), returncode=ExitCode.HARNESS_ERROR)
+        for item in session.items:
+            judged = selection.judged_by(item)
+            level = f"{judged.aspect.level}{'†' if judged.aspect.judgement else ''}" if judged.aspect else "-"
+            sys.stdout.write(f"{judged.name or '-':<24} {level:<8} {item.name}\n")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Say why a module could not be read, where pytest's display does not."""

@@ -6,6 +6,7 @@ import click
 
 from critests.cli.pytest_command import VALIDATION, become_pytest
 from critests.cli.run_options import Sectioned, run_options, settings_from
+from critests.run.options import STANDARD_OUTPUT
 
 EPILOG = """\b
 Examples:
@@ -14,6 +15,7 @@ Examples:
   critests run --select sandboxes,CTR-21 --deselect SHOULD
   critests run --rerun latest                           what was not green the last time
   critests run --list --select SBX                      what would run; needs no runtime
+  critests run --list --json -                          the same with titles, as JSON
 
 \b
 The same with plain pytest:
@@ -39,6 +41,9 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
     workers, list_only = values["workers"], values["list_only"]
     if workers is not None and workers != "auto" and not workers.isdigit():
         msg = f"-n {workers}: expected a number of processes, or auto"
+        raise click.UsageError(msg)
+    if settings.json == STANDARD_OUTPUT and not list_only:
+        msg = "--json -: only a list goes to standard output (--list); name the file of the record"
         raise click.UsageError(msg)
     arguments: list[str] = []
     if workers not in {None, "0", "1"} and not list_only:

@@ -48,7 +48,7 @@ def _click_option(option: Option, *, hidden: bool) -> Callable[[F], F]:
     kind = click.Choice(option.choices) if option.choices else None
     metavar = None if option.choices else option.metavar
     return click.option(
-        option.name,
+        *filter(None, (option.short, option.name)),
         option.dest,
         multiple=option.many,
         type=kind,

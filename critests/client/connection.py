@@ -55,25 +55,27 @@ class Connection:
         if self.image_channel is not self.channel:
             self.image_channel.close()
 
-    def greet(self) -> cri.VersionResponse:
+    def greet(self, seconds: float | None = None) -> cri.VersionResponse:
         """Ask for the version, and turn silence or nonsense into a sentence that says what to do.
+
+        Args:
+            seconds: to wait for a connection, and then for the answer; by default 5, the answer's scaled.
 
         Raises:
             EndpointError: nobody there, nobody we may talk to, nobody who speaks CRI v1, or nobody who
                 answers.
         """
-        _look_there(self.endpoint)
+        _look_there(self.endpoint, seconds or GREETING_SECONDS)
         if self.image_endpoint != self.endpoint:
-            _look_there(self.image_endpoint)
+            _look_there(self.image_endpoint, seconds or GREETING_SECONDS)
+        waited = seconds or GREETING_SECONDS * self.deadlines.scale
         try:
             return self.runtime.Version(
                 cri.VersionRequest(version=KUBELET_API_VERSION),
-                timeout=GREETING_SECONDS * self.deadlines.scale,
+                timeout=waited,
             )
         except grpc.RpcError as error:
-            raise EndpointError(
-                _why_no_greeting(self.endpoint, error, GREETING_SECONDS * self.deadlines.scale)
-            ) from error
+            raise EndpointError(_why_no_greeting(self.endpoint, error, waited)) from error
 
 
 def connect(
@@ -158,18 +160,18 @@ def open_channel(
     return grpc.secure_channel(endpoint.target, credentials, options)
 
 
-def _look_there(endpoint: Endpoint) -> None:
+def _look_there(endpoint: Endpoint, seconds: float) -> None:
     """Look whether anybody listens, before gRPC does, whose errors do not tell the one from the other."""
     if endpoint.socket is None:
-        _look_at_address(endpoint)
+        _look_at_address(endpoint, seconds)
     else:
-        _look_at_socket(endpoint, endpoint.socket)
+        _look_at_socket(endpoint, endpoint.socket, seconds)
 
 
-def _look_at_address(endpoint: Endpoint) -> None:
+def _look_at_address(endpoint: Endpoint, seconds: float) -> None:
     host, _, port = endpoint.target.rpartition("/")[2].rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=GREETING_SECONDS).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
     except ConnectionRefusedError as error:
         msg = f"{endpoint.text}: connection refused, nobody listens on that port; start the runtime"
         raise EndpointError(msg) from error
@@ -178,7 +180,7 @@ def _look_at_address(endpoint: Endpoint) -> None:
         raise EndpointError(msg) from error
 
 
-def _look_at_socket(endpoint: Endpoint, path: Path) -> None:
+def _look_at_socket(endpoint: Endpoint, path: Path, seconds: float) -> None:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
@@ -193,7 +195,7 @@ def _look_at_socket(endpoint: Endpoint, path: Path) -> None:
         msg = f"{endpoint.text}: this is not a socket"
         raise EndpointError(msg)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(GREETING_SECONDS)
+        probe.settimeout(seconds)
         try:
             probe.connect(str(path))
         except OSError as error:

@@ -14,6 +14,8 @@ from critests.client.endpoint import Endpoint, EndpointError
 from critests.kinds.table import well_known_sockets
 
 CRICTL_CONFIG = Path("/etc/crictl.yaml")
+CRICTL_CONFIG_VARIABLE = "CRI_CONFIG_FILE"
+"""Names another one, to crictl and to us."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ def find(
     runtime: str | None,
     image: str | None,
     environment: Mapping[str, str] = os.environ,
-    crictl_config: Path = CRICTL_CONFIG,
+    crictl_config: Path | None = None,
     well_known: tuple[Path, ...] | None = None,
 ) -> Found:
     """Return the endpoint to test.
@@ -38,13 +40,20 @@ def find(
         runtime: what the user gave with --runtime-endpoint, if anything.
         image: what the user gave with --image-endpoint, if anything; the runtime endpoint otherwise.
         environment: where CONTAINER_RUNTIME_ENDPOINT and IMAGE_SERVICE_ENDPOINT are looked up.
-        crictl_config: crictl's configuration file.
+        crictl_config: crictl's configuration file; None for the one that CRI_CONFIG_FILE names, or else
+            /etc/crictl.yaml.
         well_known: sockets that are tried last, used only if exactly one of them answers; None for those of
             all kinds that are known.
 
     Raises:
         EndpointError: none was found, or more than one answers.
     """
+    named = environment.get(CRICTL_CONFIG_VARIABLE)
+    if crictl_config is None:
+        crictl_config = Path(named) if named else CRICTL_CONFIG
+    if named and not crictl_config.exists():
+        msg = f"{CRICTL_CONFIG_VARIABLE} names {crictl_config}, and there is no such file"
+        raise EndpointError(msg)
     config = _read(crictl_config)
     image = (
         image

@@ -17,6 +17,7 @@ class Settings:
 
     Attributes:
         runtime_handler: empty for the default one; `handlers` says so with an empty name.
+        timeout: seconds to wait for a runtime to connect to; None for the default.
         registry_port: None for the default, or the next that is free.
         budget: seconds of sampling; None for what the profile gives.
         seed: None for a fresh one.
@@ -25,6 +26,7 @@ class Settings:
 
     runtime_endpoint: str = ""
     image_endpoint: str = ""
+    timeout: float | None = None
     runtime_handler: tuple[str, ...] = ()
     node: str = ""
     tls_ca: Path | None = None

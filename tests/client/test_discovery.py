@@ -58,6 +58,20 @@ def test_the_configuration_of_crictl_comes_third(tmp_path: Path) -> None:
     assert find(None, None, {}, config, ()).endpoint.text == "unix:///config.sock"
 
 
+def test_the_environment_names_another_configuration_of_crictl(tmp_path: Path) -> None:
+    config = tmp_path / "mine.yaml"
+    config.write_text("runtime-endpoint: unix:///mine.sock\n", encoding="utf-8")
+
+    found = find(None, None, {"CRI_CONFIG_FILE": str(config)}, well_known=())
+
+    assert (found.endpoint.text, found.source) == ("unix:///mine.sock", str(config))
+
+
+def test_a_configuration_that_the_environment_names_must_be_there() -> None:
+    with pytest.raises(EndpointError, match=f"CRI_CONFIG_FILE names {NOWHERE}"):
+        find(None, None, {"CRI_CONFIG_FILE": str(NOWHERE)}, well_known=())
+
+
 def test_the_only_socket_that_answers_comes_last(tmp_path: Path) -> None:
     one, other = tmp_path / "one.sock", tmp_path / "other.sock"
     with listening(one):

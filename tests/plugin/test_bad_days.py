@@ -2,6 +2,7 @@
 the right exit code.
 """
 
+import json
 import os
 import signal
 import socket
@@ -77,6 +78,17 @@ def test_an_endpoint_that_is_no_runtime(
 
     assert ended.returncode == 5
     assert sentence in ended.stderr
+
+
+def test_endpoints_and_patience_are_given_as_to_crictl(tmp_path: Path) -> None:
+    with silent() as endpoint:
+        ended = critests(
+            *("run", "-r", endpoint, "-i", endpoint, "--timeout", "0.2s", "--results", str(tmp_path))
+        )
+
+    assert ended.returncode == 5
+    assert f"{endpoint}: somebody accepts the connection" in ended.stderr
+    assert "did not answer Version within 0.2 s" in ended.stderr
 
 
 def test_a_server_of_the_old_api_only(tmp_path: Path) -> None:
@@ -335,6 +347,19 @@ def test_list_needs_no_endpoint(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert lines
     assert all(line.split()[0].startswith("SBX-") for line in lines)
+
+
+def test_a_list_is_json_too_with_titles_and_levels(tmp_path: Path) -> None:
+    ended = critests("run", "--list", "--select", "SBX-01,CTR-36", "--json", "-", cwd=tmp_path)
+
+    listed = json.loads(ended.stdout)
+    assert ended.returncode == 0, ended.stderr
+    assert {test["requirement"].partition("/")[0] for test in listed} == {"SBX-01", "CTR-36"}
+    for test in listed:
+        assert test["level"] in {"MUST", "SHOULD", "MAY"}
+        assert test["title"]
+        assert test["id"].endswith(f"::{test['name']}")
+    assert critests("run", "--json", "-").returncode == 4
     assert not list(tmp_path.iterdir())
 
 

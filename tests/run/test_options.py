@@ -14,6 +14,7 @@ from critests.run.settings import Settings
 GIVEN: dict[str, Any] = {
     "runtime_endpoint": "unix:///x",
     "image_endpoint": "unix:///y",
+    "timeout": "2s",
     "runtime_handler": ["runc, crun", "kata"],
     "node": None,
     "tls_ca": "ca.pem",
