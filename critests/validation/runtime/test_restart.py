@@ -49,8 +49,7 @@ def test_running_container_survives_a_restart(own_runtime: OwnRuntime, end: sign
 @disruptive
 @ends_of_the_daemon
 def test_ready_sandbox_survives_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
-    """A READY sandbox MUST stay READY over a restart of the daemon, and everything that is reported of it
-    the same.
+    """A READY sandbox MUST stay READY over a restart of the daemon, and all that is reported of it the same.
 
     Source: PodSandboxStatus, ListPodSandbox. Not stated by the CRI; the kubelet makes a new pod where it
     finds another.
