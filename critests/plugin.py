@@ -25,11 +25,12 @@ from critests.record.codec import from_plain, to_plain
 from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
-from critests.run.classification import RawOutcome, after_a_hang, classify, message_of
+from critests.run.classification import RawOutcome, after_a_hang, classify
 from critests.run.context import RunContext
 from critests.run.daemon_watch import Death, found_nobody
 from critests.run.handover import HandedToWorker
 from critests.run.results import Phase, TestProgress
+from critests.run.seen import message_of
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
 from critests.run.settings import Settings
 from critests.run.time_limit import TimeLimit

@@ -29,8 +29,8 @@ def skip_message(test: TestResult) -> str:
 def description(test: TestResult) -> str:
     """Return all that is known of a breach, harmless and bounded to 64 KiB characters."""
     parts = (
-        ("", test.title),
-        ("", test.reason),
+        ("", test.title if test.title != test.expected else ""),
+        ("", "" if test.seen.startswith(test.reason) else test.reason),
         ("expected: ", test.expected),
         ("seen: ", test.seen),
         ("evidence: ", test.evidence),

@@ -1,0 +1,155 @@
+"""What a test saw, for a reader of the verdict and not of the test: from an exception to its sentence.
+
+pytest's own words, with every value and where it came from, stay in the traceback beside it.
+"""
+
+import ast
+import operator
+import re
+from collections.abc import Callable
+from typing import Final
+
+import grpc
+import pytest
+
+from critests.client.recording import in_words
+
+ASSERT: Final = "assert "
+"""What pytest begins the values of an assertion with."""
+NOT_SAID: Final = "AssertionError"
+LIMIT: Final = 300
+"""Characters that are shown of what was asserted."""
+EXPECTED: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
+    ast.Eq: ("==", ""),
+    ast.NotEq: ("!=", "anything but "),
+    ast.Lt: ("<", "less than "),
+    ast.LtE: ("<=", "at most "),
+    ast.Gt: (">", "more than "),
+    ast.GtE: (">=", "at least "),
+    ast.In: ("in", "one of "),
+    ast.NotIn: ("not in", "none of "),
+    ast.Is: ("is", ""),
+    ast.IsNot: ("is not", "anything but "),
+}
+ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+EPOCH: Final = ((10**18, 4 * 10**18, 1e9), (10**9, 4 * 10**9, 1.0))
+"""From and to which numbers are points in time (nanoseconds, seconds), and how many are a second."""
+STATUS_CODE: Final = re.compile(r"<?StatusCode\.([A-Z_]+)(?:: \(\d+, '[^']*'\)>)?")
+NEXT_FIELD, LAST_FIELD = re.compile(r"\\n(?=[a-z_]+(?:: | \{))"), re.compile(r"\\n(?=\}|\.|$)")
+"""What stands behind a field of a message of the CRI, as a representation shows it."""
+
+
+def message_of(error: BaseException) -> str:
+    """Return what an exception says: a test's own words, or what it expected and what it saw instead."""
+    if isinstance(error, grpc.RpcError):
+        return in_words(error)
+    text = str(error).strip()
+    if not isinstance(error, AssertionError):
+        return text
+    words, values = _parted(text)
+    if words:
+        return _plain(words)
+    asserted = _asserted(error)
+    if not values:
+        return f"expected {asserted[:LIMIT]}, which is not so" if asserted else NOT_SAID
+    if not asserted:
+        return _plain(values)
+    first, *more = values.splitlines()
+    differences = [
+        line.strip().replace("Left contains", "seen has").replace("Right contains", "expected has")
+        for line in more
+        if line.strip() and not line.lstrip().startswith(("+", "-", "Use -v"))
+    ]
+    return "\n".join([_plain(_compared(asserted, first)), *(_plain(line) for line in differences)])
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Part a test's own words from pytest's values."""
+    if text.startswith(ASSERT):
+        return "", text.removeprefix(ASSERT)
+    words, _, values = text.partition(f"\n{ASSERT}")
+    return words, values
+
+
+def _asserted(error: AssertionError) -> str:
+    if error.__traceback__ is None:
+        return ""
+    statement = " ".join(str(pytest.ExceptionInfo.from_exception(error).traceback[-1].statement).split())
+    return statement.removeprefix(ASSERT) if statement.startswith(ASSERT) else ""
+
+
+def _compared(asserted: str, values: str) -> str:
+    """Say what was expected of what, and what was seen, of an assertion and the values that pytest gives."""
+    try:
+        tree = ast.parse(asserted, mode="eval").body
+    except SyntaxError:
+        tree = ast.Constant(None)
+    if isinstance(tree, ast.Compare):
+        operands = [tree.left, *tree.comparators]
+        for left, comparison, right in zip(operands, tree.ops, operands[1:], strict=False):
+            sign, words = EXPECTED[type(comparison)]
+            seen, found, wanted = values.partition(f" {sign} ")
+            name = ast.unparse(left)
+            if not found or (isinstance(left, ast.Constant) and len(tree.ops) > 1 and seen != name):
+                continue
+            apart = _apart(seen, wanted)
+            if apart:
+                other = ast.unparse(right)
+                return f"expected {name} {sign} {other}, seen {name} {apart} {other}"
+            if isinstance(left, ast.Constant):
+                return f"expected {asserted[:LIMIT]}, seen {_number(wanted, asserted)}"
+            return (
+                f"{name[:LIMIT]}: expected {words}{_number(wanted, asserted)}, seen {_number(seen, asserted)}"
+            )
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return f"expected {asserted[:LIMIT]}, seen {values.removeprefix('not ')}"
+    if values.startswith(asserted):
+        return f"expected {asserted[:LIMIT]}, which is not so"
+    return f"expected {asserted[:LIMIT]}, seen {values}"
+
+
+def _apart(seen: str, wanted: str) -> str:
+    """Say how far two points in time lie apart; empty where they are none."""
+    try:
+        one, other = float(seen), float(wanted)
+    except ValueError:
+        return ""
+    for low, high, second in EPOCH:
+        if all(low <= point <= high for point in (one, other)):
+            # integers of nanoseconds are larger than what a float holds exactly
+            whole = int(seen) - int(wanted) if seen.isdecimal() and wanted.isdecimal() else one - other
+            return f"{abs(whole) / second:.6g} s {'after' if whole > 0 else 'before'}"
+    return ""
+
+
+def _number(text: str, asserted: str) -> str:
+    """Return a number, or a sum of numbers as pytest shows it, rounded and with its unit; other text as it
+    is.
+    """
+    try:
+        number = _value(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError):
+        return text
+    if text in {"True", "False"}:
+        return text
+    unit = " s" if re.search(r"seconds", asserted, re.IGNORECASE) else ""
+    return str(number) if not unit and number % 1 == 0 else f"{number:.4g}{unit}"
+
+
+def _value(node: ast.expr) -> float:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        return ARITHMETIC[type(node.op)](_value(node.left), _value(node.right))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand)
+    raise ValueError
+
+
+def _plain(text: str) -> str:
+    """Take out what only Python writes so."""
+    return LAST_FIELD.sub("", NEXT_FIELD.sub(", ", STATUS_CODE.sub(r"\1", text))).strip()

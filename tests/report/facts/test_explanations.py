@@ -1,0 +1,39 @@
+"""The promise, and why it is not kept, stand once in what is said of a failure."""
+
+import dataclasses
+from pathlib import Path
+
+from critests.catalogue.words import Outcome
+from critests.record.results import TestResult
+from critests.record.run import RunRecord
+from critests.report.facts.explanations import description
+from critests.report.validation.page import validation_to_html
+from tests.report.sample_run import sample_run
+
+PROMISE = "A container that is stopped MUST be exited."
+
+
+def failing(folder: Path) -> tuple[RunRecord, TestResult]:
+    """Return a record with one failure, as the suite writes it: what was expected is the promise."""
+    record = sample_run(folder)
+    broken = next(test for test in record.tests if test.outcome is Outcome.FAILED)
+    told = dataclasses.replace(
+        broken, title=PROMISE, expected=PROMISE, reason="it runs still", seen="it runs still\nfor 5 s"
+    )
+    return dataclasses.replace(record, tests=[told], root_causes=[], notes=[]), told
+
+
+def test_in_a_text(tmp_path: Path) -> None:
+    text = description(failing(tmp_path)[1])
+
+    assert text.count(PROMISE) == 1
+    assert text.count("it runs still") == 1
+
+
+def test_in_a_card_of_the_page(tmp_path: Path) -> None:
+    page = validation_to_html(failing(tmp_path)[0])
+    card = page[page.index('class="pair failed"') - 400 : page.index('class="pair failed"') + 400]
+
+    assert card.count(f">{PROMISE}<") == 1
+    assert "<pre>it runs still\nfor 5 s</pre>" in card
+    assert card.count("it runs still") == 1

@@ -1,0 +1,137 @@
+"""What was seen is said to a reader who does not know the test: no Python, numbers with units, times as
+differences.
+"""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import grpc
+import pytest
+
+from critests.client.recording import name_the_rpc
+from critests.run.seen import message_of
+
+CALL = SimpleNamespace(seconds=5.03)
+STATUS = SimpleNamespace(created_at=1795348013_500000000, started_at=1795348012_000000000, pinned=False)
+LIMIT_SECONDS, SCALE = 3.0, 1.0
+CODES = {"PERMISSION_DENIED"}
+WORDS = "ended after 6 s, with a time-out of 1 s"
+
+
+def too_slow() -> None:
+    assert 0.95 <= CALL.seconds < 1 + LIMIT_SECONDS * SCALE
+
+
+def too_early() -> None:
+    assert STATUS.created_at <= STATUS.started_at
+
+
+def another_value() -> None:
+    assert sorted(CODES) == ["a"]
+
+
+def another_code() -> None:
+    code = grpc.StatusCode.UNKNOWN
+    assert code in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAVAILABLE)
+
+
+def own_words() -> None:
+    assert CALL.seconds < 4, WORDS
+
+
+def not_true() -> None:
+    assert STATUS.pinned
+
+
+def not_false() -> None:
+    assert not CALL.seconds
+
+
+@pytest.mark.parametrize(
+    ("check", "values", "said"),
+    [
+        (
+            too_slow,
+            "assert 5.03 < (1 + (3.0 * 1.0))\n +  where 5.03 = namespace(seconds=5.03).seconds",
+            "CALL.seconds: expected less than 4 s, seen 5.03 s",
+        ),
+        (
+            too_slow,
+            "assert 0.95 <= 0.1\n +  where 0.1 = namespace(seconds=0.1).seconds",
+            "expected 0.95 <= CALL.seconds < 1 + LIMIT_SECONDS * SCALE, seen 0.1 s",
+        ),
+        (
+            too_early,
+            "assert 1795348013500000000 <= 1795348012000000000\n +  where 1 = x.created_at",
+            (
+                "expected STATUS.created_at <= STATUS.started_at,"
+                " seen STATUS.created_at 1.5 s after STATUS.started_at"
+            ),
+        ),
+        (
+            another_value,
+            "assert ['a', 'b'] == ['a']\n  \n  Left contains one more item: 'b'\n  Use -v to get more diff",
+            "sorted(CODES): expected ['a'], seen ['a', 'b']\nseen has one more item: 'b'",
+        ),
+        (
+            another_code,
+            "assert <StatusCode.UNKNOWN: (2, 'unknown')> in {<StatusCode.NOT_FOUND: (5, 'not found')>}",
+            "code: expected one of {NOT_FOUND}, seen UNKNOWN",
+        ),
+        (own_words, f"{WORDS}\nassert 6.0 < 4\n +  where 6.0 = namespace(seconds=6).seconds", WORDS),
+        (
+            not_true,
+            "assert False\n +  where False = namespace(pinned=False).pinned",
+            "expected STATUS.pinned, seen False",
+        ),
+        (
+            not_false,
+            "assert not 5.03\n +  where 5.03 = namespace().seconds",
+            "expected not CALL.seconds, seen 5.03",
+        ),
+        (not_true, "", "expected STATUS.pinned, which is not so"),
+    ],
+)
+def test_an_assertion_is_what_was_expected_and_what_was_seen(
+    check: Callable[[], None], values: str, said: str
+) -> None:
+    with pytest.raises(AssertionError) as found:
+        check()
+    found.value.args = (values,)
+
+    assert message_of(found.value) == said
+
+
+def test_fields_of_a_message_are_not_parted_by_escapes() -> None:
+    error = AssertionError('the call succeeded with id: "a"\\nrepo_tags: "b"\\nsize: 1008\\n')
+
+    assert message_of(error) == 'the call succeeded with id: "a", repo_tags: "b", size: 1008'
+
+
+def test_what_is_true_has_no_unit() -> None:
+    def check() -> None:
+        assert (CALL.seconds > 1) == CODES
+
+    with pytest.raises(AssertionError) as found:
+        check()
+    found.value.args = ("assert True == False",)
+
+    assert message_of(found.value) == "CALL.seconds > 1: expected False, seen True"
+
+
+def test_bytes_keep_their_escapes() -> None:
+    assert message_of(AssertionError("the output is b'one\\ntwo'")) == "the output is b'one\\ntwo'"
+
+
+def test_an_rpc_that_failed_is_its_name_its_code_and_the_words_of_the_runtime() -> None:
+    class Refused(grpc.RpcError):
+        def code(self) -> grpc.StatusCode:
+            return grpc.StatusCode.NOT_FOUND
+
+        def details(self) -> str:
+            return "no such container"
+
+    error = Refused()
+    name_the_rpc(error, "StopContainer")
+
+    assert message_of(error) == "StopContainer failed with NOT_FOUND: no such container"
