@@ -1,7 +1,9 @@
 """`critests doctor`: what can be tested here, what is missing, and how to get it."""
 
+import json
 import sys
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeAlias
 
 import click
 import grpc
@@ -15,67 +17,118 @@ from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.client import Connection
 from critests.exit_codes import CannotTest, ExitCode
 from critests.lifecycle.run_label import RUN_LABEL
-from critests.node.cgroups import cgroup_facts
 from critests.node.kubelet import live_kubelet
 from critests.node.listeners import binary_of_process
 from critests.node.machine import fingerprint
 from critests.node.privileges import process_capabilities
-from critests.record.run import CapabilityFact
+from critests.node.remedies import REMEDIES
 from critests.report.terminal.console import new_console
+from critests.report.wording.quantities import quantity
 from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
+from critests.run.settings import Settings
+
+Rows: TypeAlias = list[tuple[str, str]]
+
+
+@dataclass
+class Findings:
+    """What was found; as plain data it is what `--json` writes.
+
+    Attributes:
+        ready: whether a run could begin.
+        exit_code: what `critests doctor` ends with.
+        reason: why it could not begin; empty where it could.
+        runtime: what is known of the runtime, by name.
+        images: where the test images come from, by name.
+        capabilities: each with whether it is there, why, and where it is not, how to get it.
+        machine: facts of this machine; sizes are in bytes.
+        left_behind: what could not be removed.
+    """
+
+    ready: bool = False
+    exit_code: int = int(ExitCode.NOT_TESTED)
+    reason: str = ""
+    runtime: dict[str, str] = field(default_factory=dict)
+    images: dict[str, str] = field(default_factory=dict)
+    capabilities: list[dict[str, str | bool | None]] = field(default_factory=list)
+    machine: dict[str, object] = field(default_factory=fingerprint)
+    left_behind: list[str] = field(default_factory=list)
 
 
 @click.command(cls=Sectioned)
 @run_options("doctor")
-def doctor(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
+@click.option("--json", "as_json", is_flag=True, help="print what was found as one JSON object")
+def doctor(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Say what can be tested here, what is missing, and how to get it.
 
     Makes a pod, a container and an image of its own and removes them again; with --read-only it only looks.
     Ends with 0 if a run could begin and with 5 if not.
     """
-    settings = settings_from(values)
-    out = new_console()
+    found = _examined(settings_from(values))
+    if as_json:
+        click.echo(json.dumps(asdict(found), ensure_ascii=False, indent=1))
+    else:
+        _print(found, new_console())
+    sys.exit(found.exit_code)
+
+
+def _examined(settings: Settings) -> Findings:
+    found = Findings()
     try:
         context = RunContext.begin(settings, keep_results=False)
     except CannotTest as error:
-        _title(out, "Runtime")
-        out.print(Text.assemble(("  cannot be tested: ", "bold red"), str(error)))
-        _machine(out)
-        sys.exit(error.exit_code)
+        found.exit_code, found.reason = int(error.exit_code), str(error)
+        return found
     try:
         connection = context.connect()
         try:
-            ready = _examine(out, context, connection)
+            _examine(context, connection, found)
         finally:
             connection.close()
     finally:
-        problems = context.end()
-    for problem in problems:
-        out.print(Text(f"left behind: {problem}", style="yellow"))
-    sys.exit(ExitCode.CONFORMS if ready else ExitCode.NOT_TESTED)
+        found.left_behind = context.end()
+    found.ready, found.exit_code = True, int(ExitCode.CONFORMS)
+    return found
 
 
-def _examine(out: Console, context: RunContext, connection: Connection) -> bool:
-    _runtime(out, context, connection)
+def _examine(context: RunContext, connection: Connection, found: Findings) -> None:
+    found.runtime = dict(_runtime(context, connection))
     images = TestImages(connection, context)
-    pulled = _images(out, context, images)
+    rows, pulled = _images(context, images)
+    found.images = dict(rows)
     matrix = context.matrix(connection, context.settings.handlers[0], images.pull if pulled else None)
-    facts = matrix.probe_all()
+    for fact in matrix.probe_all():
+        if not pulled and fact.evidence == "there is no probe for it":
+            continue
+        remedy = "" if fact.present else REMEDIES.get(Capability(fact.name), "")
+        found.capabilities.append(
+            {"name": fact.name, "present": fact.present, "evidence": fact.evidence, "remedy": remedy}
+        )
     if not pulled:
-        facts = [fact for fact in facts if fact.evidence != "there is no probe for it"]
-    _capabilities(out, facts)
-    _machine(out)
-    if not pulled:
-        out.print(Text("\nOnly what needs no image can be tested.", style="yellow"))
-    else:
-        out.print(Text("\nReady: critests run with the same options.", style="green"))
-    return True
+        found.reason = "only what needs no image can be tested"
 
 
-def _runtime(out: Console, context: RunContext, connection: Connection) -> None:
+def _print(found: Findings, out: Console) -> None:
     _title(out, "Runtime")
+    if not found.ready:
+        out.print(Text.assemble(("  cannot be tested: ", "bold red"), found.reason))
+    else:
+        _rows(out, list(found.runtime.items()))
+        _title(out, "Images")
+        _rows(out, list(found.images.items()))
+        _capabilities(out, found)
+    _machine(out, found.machine)
+    if found.ready and found.reason:
+        out.print(Text(f"\n{found.reason.capitalize()}.", style="yellow"))
+    elif found.ready:
+        out.print(Text("\nReady: critests run with the same options.", style="green"))
+    for problem in found.left_behind:
+        out.print(Text(f"left behind: {problem}", style="yellow"))
+
+
+def _runtime(context: RunContext, connection: Connection) -> Rows:
     version = context.version
     rows = [
         ("endpoint", f"{context.endpoint.text}, from {context.found_by}"),
@@ -114,56 +167,59 @@ def _runtime(out: Console, context: RunContext, connection: Connection) -> None:
     signs = live_kubelet(context.endpoint.text, [dict(pod.labels) for pod in pods])
     rows.append(("kubelet", "; ".join(sign.evidence for sign in signs) or "none is at work on this endpoint"))
     rows.append(("other pods", str(foreign)))
-    _rows(out, rows)
+    return rows
 
 
-def _images(out: Console, context: RunContext, images: TestImages) -> bool:
-    _title(out, "Images")
+def _images(context: RunContext, images: TestImages) -> tuple[Rows, bool]:
     where = context.settings.image_prefix or (context.registry.address if context.registry else "")
     if not where:
-        _rows(out, [("source", "none: the run is --read-only")])
-        return False
+        return [("source", "none: the run is --read-only")], False
     try:
         image = images.pull()
     except (Blocked, SetUpFailed, grpc.RpcError) as error:
-        _rows(out, [("source", where), ("pull", f"does not work: {error}")])
-        return False
-    _rows(out, [("source", where), ("pull", f"works: {image.written}")])
-    return True
+        return [("source", where), ("pull", f"does not work: {error}")], False
+    return [("source", where), ("pull", f"works: {image.written}")], True
 
 
-def _capabilities(out: Console, facts: list[CapabilityFact]) -> None:
+def _capabilities(out: Console, found: Findings) -> None:
     _title(out, "Capabilities")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     marks = {True: ("yes", "green"), False: ("no", "yellow"), None: ("?", "dim")}
-    for fact in facts:
-        word, style = marks[fact.present]
-        table.add_row(
-            Text(f"  {word}", style=style),
-            Text(Capability(fact.name).value),
-            Text(fact.evidence, style="dim"),
-        )
+    for fact in found.capabilities:
+        present = fact["present"]
+        word, style = marks[present if isinstance(present, bool) else None]
+        said = Text(str(fact["evidence"]), style="dim")
+        if fact["remedy"]:
+            said.append(f"\nto get it: {fact['remedy']}", style="default")
+        table.add_row(Text(f"  {word}", style=style), Text(str(fact["name"])), said)
     out.print(table)
 
 
-def _machine(out: Console) -> None:
+def _machine(out: Console, facts: dict[str, object]) -> None:
     _title(out, "This machine")
-    facts, cgroups, own = fingerprint(), cgroup_facts(), process_capabilities()
+    own = process_capabilities()
     rows = [
-        (str(name).replace("_", " "), _shown(value))
+        (name.removesuffix("_bytes").replace("_", " "), _shown(name, value))
         for name, value in facts.items()
-        if value not in ("", None, [], {})
+        if value not in ("", None, [], {}) and name != "capabilities"
     ]
-    rows.append(("cgroups", f"version {cgroups.version}: {', '.join(cgroups.controllers)}"))
     rows.append(("this process", f"{len(own.permitted)} capabilities"))
     _rows(out, rows)
 
 
-def _shown(value: object) -> str:
+def _shown(name: str, value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {inner}" for name, inner in value.items() if inner not in ("", None))
+        return ", ".join(
+            f"{inner.removesuffix('_bytes').replace('_', ' ')} {_shown(inner, each)}"
+            for inner, each in value.items()
+            if each not in ("", None, [], {})
+        )
     if isinstance(value, list | tuple):
         return ", ".join(str(inner) for inner in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_bytes") and isinstance(value, int):
+        return quantity(value, "B")
     return str(value)
 
 
@@ -171,7 +227,7 @@ def _title(out: Console, text: str) -> None:
     out.print(Text(f"\n{text}", style="bold"))
 
 
-def _rows(out: Console, rows: list[tuple[str, str]]) -> None:
+def _rows(out: Console, rows: Rows) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

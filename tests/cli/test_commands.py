@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -144,6 +145,21 @@ def test_a_fault_that_is_none_says_why(tmp_path: Path) -> None:
     assert "NoSuchCall" in ended.stderr
 
 
+def test_doctor_says_it_in_json_too(tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        found = critests("doctor", "--json", "--runtime-endpoint", endpoint, "--allow-kubelet", cwd=tmp_path)
+    missing = critests("doctor", "--json", "--runtime-endpoint", "/no/such.sock", cwd=tmp_path)
+
+    said, not_there = json.loads(found.stdout), json.loads(missing.stdout)
+    lacking = {fact["name"]: fact["remedy"] for fact in said["capabilities"] if fact["present"] is False}
+    assert (found.returncode, said["exit_code"], said["ready"]) == (0, 0, True)
+    assert said["runtime"]["version"].startswith("criserver 1.0.0")
+    assert lacking["disruption allowed"].startswith("give --disruptive")
+    assert said["machine"]["memory_bytes"] > 0
+    assert (missing.returncode, not_there["exit_code"], not_there["ready"]) == (5, 5, False)
+    assert "no such socket" in not_there["reason"]
+
+
 def test_doctor_says_what_it_found_and_what_is_missing(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         found = critests("doctor", "--runtime-endpoint", endpoint, "--allow-kubelet", cwd=tmp_path)
@@ -155,6 +171,8 @@ def test_doctor_says_what_it_found_and_what_is_missing(tmp_path: Path) -> None:
     assert "no such socket" in missing.stdout
     assert "This machine" in missing.stdout
     assert not list(tmp_path.iterdir())
+    assert re.search(r"memory +[\d.]+ [MG]B", found.stdout)
+    assert "to get it: give --disruptive" in found.stdout
 
 
 def test_clean_without_a_runtime_is_fine() -> None:

@@ -1,0 +1,27 @@
+"""How to get a capability that is not there, where somebody at the machine can do anything about it."""
+
+from typing import Final
+
+from critests.catalogue.words import Capability
+
+REMEDIES: Final = {
+    Capability.POD_NETWORK: "install the CNI plugins, and a network of theirs in /etc/cni/net.d",
+    Capability.HOST_PORTS: "install CNI's portmap and iptables, and name portmap in the network of the pods",
+    Capability.DUAL_STACK: "give the network of the pods a range of each family",
+    Capability.RECURSIVE_READ_ONLY_MOUNTS: "Linux 5.12, and a runtime whose OCI runtime knows them",
+    Capability.USER_NAMESPACES: "Linux 6.3, runc 1.2 or crun 1.9, and containerd 2.0 or CRI-O 1.25",
+    Capability.EVENTS: "containerd 1.7; for CRI-O enable_pod_events in its configuration",
+    Capability.CHECKPOINT: "install criu; for CRI-O enable_criu_support in its configuration",
+    Capability.SUITE_REGISTRY: "let the runtime reach that address over plain HTTP, or copy the images to a"
+    " registry that it may use (critests images) and give --image-prefix",
+    Capability.SAME_HOST: "run critests on the machine of the runtime, in its PID namespace",
+    Capability.ROOT: "run critests as root",
+    Capability.CGROUP_V2: "boot with systemd.unified_cgroup_hierarchy=1",
+    Capability.APPARMOR: "boot with apparmor=1 security=apparmor, with the package apparmor installed",
+    Capability.SELINUX: "a kernel with SELinux on, and a runtime that is told to use it",
+    Capability.IPV6: "boot without ipv6.disable=1",
+    Capability.DAEMON_SYS_RESOURCE: "start the daemon with CAP_SYS_RESOURCE (in a container: --cap-add"
+    " SYS_RESOURCE)",
+    Capability.MUTATING: "leave out --read-only",
+    Capability.DISRUPTIVE: "give --disruptive, or test a throwaway runtime with --node",
+}
