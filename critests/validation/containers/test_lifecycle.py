@@ -260,12 +260,13 @@ def test_a_create_that_the_client_gave_up_can_be_tried_again(
 
     def tried_again() -> str:
         try:
-            return runtime.stub.CreateContainer(request).container_id
+            return runtime.stub.CreateContainer(request, timeout=runtime.one_try).container_id
         except grpc.RpcError as error:
-            refused_with(error)
+            refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
         return "".join(item.id for item in of_the_name(runtime, sandbox, config.metadata.name))
 
-    container = containers.adopt(runtime.eventually("a CreateContainer that succeeds", tried_again), config)
+    made = runtime.eventually("a CreateContainer that succeeds", tried_again, seconds=60)
+    container = containers.adopt(made, config)
 
     assert [item.id for item in of_the_name(runtime, sandbox, config.metadata.name)] == [container.id]
     container.start()

@@ -149,9 +149,9 @@ def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, s
 
     def ask_again() -> cri.RunPodSandboxResponse:
         clear_away()
-        return runtime.stub.RunPodSandbox(request)
+        return runtime.stub.RunPodSandbox(request, timeout=runtime.one_try)
 
-    again = runtime.until_answered("RunPodSandbox after one that was cancelled", ask_again)
+    again = runtime.until_answered("RunPodSandbox after one that was cancelled", ask_again, seconds=60)
     sandboxes.adopt(again.pod_sandbox_id, config)
     clear_away()
     assert sandboxes.made_from(config) == []
@@ -176,7 +176,7 @@ def test_create_container_can_be_tried_again_after_a_deadline(
     def ask_again() -> cri.CreateContainerResponse:
         for item in runtime.stub.ListContainers(inside).containers:
             runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=item.id))
-        return runtime.stub.CreateContainer(request)
+        return runtime.stub.CreateContainer(request, timeout=runtime.one_try)
 
     # what the first call began may hold the name until it ends: minutes, where the machine is busy
     again = runtime.until_answered("CreateContainer asked again", ask_again, seconds=180)

@@ -258,9 +258,10 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, s
                 return item.id
             runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=item.id))
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
-        return runtime.stub.RunPodSandbox(request).pod_sandbox_id
+        return runtime.stub.RunPodSandbox(request, timeout=runtime.one_try).pod_sandbox_id
 
-    made = sandboxes.adopt(runtime.until_answered("RunPodSandbox asked again", look_or_ask_again), config).id
+    answered = runtime.until_answered("RunPodSandbox asked again", look_or_ask_again, seconds=60)
+    made = sandboxes.adopt(answered, config).id
     assert [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY] == [made]
 
 
