@@ -5,6 +5,7 @@ the answer. `NAME=ARGUMENT` gives a way its argument, for example `fails=RunPodS
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -112,6 +113,21 @@ class _DiesAfter:
         return call.answer()
 
 
+class _KeepsUntilThird:
+    """Keeps the first two of equal requests until their client gives them up, and answers the next."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: Counter[bytes] = Counter()
+
+    def __call__(self, call: Call, _rpc: str) -> Answer:
+        key = call.request.SerializeToString(deterministic=True)
+        with self._lock:
+            self._seen[key] += 1
+            kept = self._seen[key] <= 2
+        return _never(call, "") if kept else call.answer()
+
+
 def _filters_ignored(call: Call, _argument: str) -> Answer:
     if "filter" in call.request.DESCRIPTOR.fields_by_name:
         call.request.ClearField("filter")
@@ -214,6 +230,11 @@ def _registry_unreachable(call: Call, _argument: str) -> Answer:
 WAYS: dict[str, Way] = {
     "never-answers": Way("every call hangs", "", lambda: _never),
     "hangs": Way("one RPC hangs", "RPC", lambda: _at(_never)),
+    "keeps-until-third": Way(
+        "equal requests of one RPC are kept until given up, and the third is answered",
+        "RPC",
+        lambda: _at(_KeepsUntilThird()),
+    ),
     "fails": Way("one RPC always fails with UNKNOWN", "RPC", lambda: _at(_fail)),
     "unimplemented": Way("one RPC is not implemented", "RPC", lambda: _at(_unimplemented)),
     "huge": Way("one RPC's answer is larger than 16 MiB", "RPC", lambda: _at(_huge)),

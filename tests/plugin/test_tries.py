@@ -1,0 +1,26 @@
+"""A runtime that keeps a repeated request until its client gives it up, and answers the next, as it may."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.criserver import CriServer, serve
+from tests.plugin.command import critests, record_in
+
+SCALE = "0.1"
+
+
+@pytest.mark.parametrize(
+    ("rpc", "requirements"), [("CreateContainer", "CTR-12,GEN-07"), ("RunPodSandbox", "SBX-11,GEN-08")]
+)
+def test_what_was_given_up_is_asked_for_in_short_tries(rpc: str, requirements: str, tmp_path: Path) -> None:
+    with serve(CriServer(wrong={f"keeps-until-third={rpc}"})) as endpoint:
+        ended = critests(
+            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
+            *("--select", requirements, "--deadline-scale", SCALE),
+        )
+
+    ran = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    assert {test["requirement_id"]: test["outcome"] for test in ran} == dict.fromkeys(
+        requirements.split(","), "passed"
+    ), ended.stdout + ended.stderr
