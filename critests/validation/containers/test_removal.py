@@ -74,18 +74,23 @@ def test_a_container_that_ignores_sigterm_can_be_removed(
 def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
-    """RemoveContainer SHOULD remove a container that ignores SIGTERM on its first call.
+    """RemoveContainer SHOULD remove a container that ignores SIGTERM on its first call, without using up the
+    client's deadline.
 
     Source: RemoveContainer.
     """
     container = stubborn(containers, state)
 
     # some runtimes give a process nearly all of the client's deadline, and kill it then
-    runtime.stub.RemoveContainer(
-        cri.RemoveContainerRequest(container_id=container.id), timeout=20 * runtime.scale
+    call = runtime.timed(
+        runtime.stub.RemoveContainer,
+        cri.RemoveContainerRequest(container_id=container.id),
+        timeout=20 * runtime.scale,
     )
 
     assert container.entries() == []
+    # a deadline that is nearly used up is missed as soon as the machine is busy
+    assert call.seconds < 10 * runtime.scale
 
 
 @requirement("CTR-29")

@@ -96,7 +96,11 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
             cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id),
             timeout=20 * runtime.scale,
         )
-    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+    runtime.until_answered(
+        # the first call may be at work still, and be in the way of the next
+        "RemovePodSandbox asked again",
+        lambda: runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id)),
+    )
 
     assert listed(own_sandbox) == []
 
@@ -105,17 +109,22 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
 def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
-    """RemovePodSandbox SHOULD remove a ready sandbox whose container ignores SIGTERM in the first call.
+    """RemovePodSandbox SHOULD remove a ready sandbox whose container ignores SIGTERM in the first call,
+    without using up the client's deadline.
 
     Source: RemovePodSandbox.
     """
     containers.running(on_term="", in_sandbox=own_sandbox)
 
-    runtime.stub.RemovePodSandbox(
-        cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=20 * runtime.scale
+    call = runtime.timed(
+        runtime.stub.RemovePodSandbox,
+        cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id),
+        timeout=20 * runtime.scale,
     )
 
     assert listed(own_sandbox) == []
+    # a deadline that is nearly used up is missed as soon as the machine is busy
+    assert call.seconds < 10 * runtime.scale
 
 
 @requirement("SBX-23")
