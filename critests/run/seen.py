@@ -12,6 +12,7 @@ from typing import Final
 import grpc
 import pytest
 
+from critests.api import api_pb2 as cri
 from critests.client.recording import in_words
 
 ASSERT: Final = "assert "
@@ -39,7 +40,7 @@ ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
 EPOCH: Final = ((10**18, 4 * 10**18, 1e9), (10**9, 4 * 10**9, 1.0))
 """From and to which numbers are points in time (nanoseconds, seconds), and how many are a second."""
 STATUS_CODE: Final = re.compile(r"<?StatusCode\.([A-Z_]+)(?:: \(\d+, '[^']*'\)>)?")
-NEXT_FIELD, LAST_FIELD = re.compile(r"\\n(?=[a-z_]+(?:: | \{))"), re.compile(r"\\n(?=\}|\.|$)")
+NEXT_FIELD, LAST_FIELD = re.compile(r"\\n *(?=[a-z_]+(?:: | \{))"), re.compile(r"\\n *(?=[}\].,]|$)")
 """What stands behind a field of a message of the CRI, as a representation shows it."""
 
 
@@ -93,6 +94,7 @@ def _compared(asserted: str, values: str) -> str:
         for left, comparison, right in zip(operands, tree.ops, operands[1:], strict=False):
             sign, words = EXPECTED[type(comparison)]
             seen, found, wanted = values.partition(f" {sign} ")
+            seen, wanted = _constant(seen, right), _constant(wanted, right)
             name = ast.unparse(left)
             if not found or (isinstance(left, ast.Constant) and len(tree.ops) > 1 and seen != name):
                 continue
@@ -124,6 +126,16 @@ def _apart(seen: str, wanted: str) -> str:
             whole = int(seen) - int(wanted) if seen.isdecimal() and wanted.isdecimal() else one - other
             return f"{abs(whole) / second:.6g} s {'after' if whole > 0 else 'before'}"
     return ""
+
+
+def _constant(number: str, beside: ast.expr) -> str:
+    """Return the API's name of a number that is compared with one of the API's constants, such as a state."""
+    if not isinstance(beside, ast.Attribute) or not number.isdecimal():
+        return number
+    for kind in cri.DESCRIPTOR.enum_types_by_name.values():
+        if beside.attr in kind.values_by_name and int(number) in kind.values_by_number:
+            return str(kind.values_by_number[int(number)].name)
+    return number
 
 
 def _number(text: str, asserted: str) -> str:

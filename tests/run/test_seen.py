@@ -8,11 +8,14 @@ from types import SimpleNamespace
 import grpc
 import pytest
 
+from critests.api import api_pb2 as cri
 from critests.client.recording import name_the_rpc
 from critests.run.seen import message_of
 
 CALL = SimpleNamespace(seconds=5.03)
-STATUS = SimpleNamespace(created_at=1795348013_500000000, started_at=1795348012_000000000, pinned=False)
+STATUS = SimpleNamespace(
+    created_at=1795348013_500000000, started_at=1795348012_000000000, pinned=False, state=1
+)
 LIMIT_SECONDS, SCALE = 3.0, 1.0
 CODES = {"PERMISSION_DENIED"}
 WORDS = "ended after 6 s, with a time-out of 1 s"
@@ -33,6 +36,10 @@ def another_value() -> None:
 def another_code() -> None:
     code = grpc.StatusCode.UNKNOWN
     assert code in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAVAILABLE)
+
+
+def another_state() -> None:
+    assert STATUS.state == cri.CONTAINER_EXITED
 
 
 def own_words() -> None:
@@ -89,6 +96,11 @@ def not_false() -> None:
             "assert not 5.03\n +  where 5.03 = namespace().seconds",
             "expected not CALL.seconds, seen 5.03",
         ),
+        (
+            another_state,
+            "assert 1 == 2\n +  where 1 = x.state",
+            "STATUS.state: expected CONTAINER_EXITED, seen CONTAINER_RUNNING",
+        ),
         (not_true, "", "expected STATUS.pinned, which is not so"),
     ],
 )
@@ -117,6 +129,12 @@ def test_what_is_true_has_no_unit() -> None:
     found.value.args = ("assert True == False",)
 
     assert message_of(found.value) == "CALL.seconds > 1: expected False, seen True"
+
+
+def test_fields_at_the_end_of_a_list_are_not_parted_by_escapes_either() -> None:
+    error = AssertionError('there are [id: "a"\\n, id: "b"\\n  value: "c"\\n]')
+
+    assert message_of(error) == 'there are [id: "a", id: "b", value: "c"]'
 
 
 def test_bytes_keep_their_escapes() -> None:
