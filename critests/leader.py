@@ -51,6 +51,7 @@ class Leader:
         self.begun = time.time()
         self.workers = 0
         self.interrupted = False
+        self.ended_early = False
         self.record: RunRecord | None = None
         self.context: RunContext | None = None
         self.progress: Progress | None = None
@@ -218,6 +219,7 @@ class Leader:
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the user stopped the run; `pytest.exit` has reasons of its own."""
+        self.ended_early = True
         self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
         if self.interrupted:
             # from here on everything is clean-up, which a second Ctrl-C must not tear apart
@@ -240,7 +242,8 @@ class Leader:
         if self.progress is not None and self.gathered.first_test:
             self.progress.finished()
         if self.context is None:
-            if self.alone and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            nothing_chosen = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not self.ended_early
+            if self.alone and nothing_chosen:
                 sys.stderr.write("critests: no test is left by the options that choose tests; see --list\n")
             return
         self.gathered.take(self.config.stash[SESSION].report())

@@ -21,24 +21,27 @@ A first look:
   critests run --select SBX           only the life of sandboxes"""
 
 
-COMMANDS = (
-    "run",
-    "bench",
-    "load",
-    "compare",
-    "gate",
-    "nightly",
-    "doctor",
-    "report",
-    "results",
-    "dashboard",
-    "import",
-    "clean",
-    "images",
-    "proxy",
-    "sonobuoy",
-    "completion",
-)
+COMMANDS = {
+    "run": "Validate a CRI runtime and report what it keeps and what it breaks.",
+    "bench": "Measure a CRI runtime: latency and throughput of the hot path and what surrounds it.",
+    "load": "Put load on a runtime and report latencies, errors and throughput.",
+    "compare": "Compare speed and conformance of A and B.",
+    "gate": "Decide whether RUN may pass: conformance and speed, one exit code, and ten lines that explain"
+    " it.",
+    "nightly": "Run everything that a night needs.",
+    "doctor": "Say what can be tested here, what is missing, and how to get it.",
+    "report": "Write stored runs in a format that others read.",
+    "results": "List, index, prune and merge stored runs.",
+    "dashboard": "Build a static site from all runs below RESULTS (default ./results).",
+    "import": "Keep what critest measured (`critest -benchmark -benchmarking-output-dir`) as a benchmark"
+    " run.",
+    "clean": "Remove what interrupted runs left behind, and nothing else.",
+    "images": "The test images: list them, write them to disk, or serve them.",
+    "proxy": "Stand in front of a runtime and break one promise at a time.",
+    "sonobuoy": "Run on one node of a cluster and hand the results to Sonobuoy.",
+    "completion": 'Print what makes SHELL complete critests: eval "$(critests completion bash)".',
+}
+"""What each does, in the first sentence of its own help: no command is imported to list them."""
 
 
 class Lazy(click.Group):
@@ -57,6 +60,17 @@ class Lazy(click.Group):
         place = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
         command: click.Command = getattr(importlib.import_module(f"critests.cli.{place}"), place)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, from what is known of them without importing any."""
+        del ctx
+        longest = formatter.width - 6 - max(map(len, COMMANDS))
+        rows = [
+            (name, click.Command(name, help=sentence).get_short_help_str(longest))
+            for name, sentence in COMMANDS.items()
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 @click.group(

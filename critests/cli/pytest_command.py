@@ -37,6 +37,21 @@ def pytest_environment(package: str) -> dict[str, str]:
     return environment(os.environ) if package == BENCHMARK else dict(os.environ)
 
 
+def look_for_runtime(settings: Settings) -> None:
+    """Look whether anybody listens where the runtime should be, before pytest is started to find it out.
+
+    Raises:
+        EndpointError: no runtime is named or found, or nobody listens there.
+    """
+    # here, for `--help` and `--list`, which need no runtime
+    from critests.client.discovery import find  # noqa: PLC0415 - see above
+    from critests.client.listening import GREETING_SECONDS, look_there  # noqa: PLC0415 - see above
+
+    found = find(settings.runtime_endpoint or None, settings.image_endpoint or None)
+    for endpoint in dict.fromkeys((found.endpoint, found.image_endpoint)):
+        look_there(endpoint, settings.timeout or GREETING_SECONDS)
+
+
 def become_pytest(package: str, settings: Settings, more: Iterable[str] = ()) -> None:
     """Go on as pytest; does not return.
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from critests.cli.pytest_command import VALIDATION, become_pytest
+from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.run.options import STANDARD_OUTPUT
 
@@ -54,4 +54,7 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
         arguments.append("-x")
     arguments += values["pytest_args"]
     arguments.append("--cri-list" if list_only else "--cri-progress")
+    # pytest's own arguments may ask for something that needs no runtime, such as --collect-only
+    if not (list_only or settings.node or values["pytest_args"]):
+        look_for_runtime(settings)
     become_pytest(VALIDATION, settings, arguments)

@@ -2,12 +2,7 @@
 there.
 """
 
-import errno
-import os
-import socket
-import stat
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import grpc
 
@@ -16,11 +11,11 @@ from critests.api import api_pb2_grpc as cri_grpc
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
 from critests.client.hangs import Hangs
+from critests.client.listening import GREETING_SECONDS, look_there
 from critests.client.recording import Recorder, RecordingChannel
 
 RECEIVE_LIMIT_BYTES = 16 * 1024 * 1024
 """What the kubelet accepts, and so the largest answer that a runtime can count on being heard."""
-GREETING_SECONDS = 5.0
 KUBELET_API_VERSION = "0.1.0"
 
 
@@ -65,9 +60,9 @@ class Connection:
             EndpointError: nobody there, nobody we may talk to, nobody who speaks CRI v1, or nobody who
                 answers.
         """
-        _look_there(self.endpoint, seconds or GREETING_SECONDS)
+        look_there(self.endpoint, seconds or GREETING_SECONDS)
         if self.image_endpoint != self.endpoint:
-            _look_there(self.image_endpoint, seconds or GREETING_SECONDS)
+            look_there(self.image_endpoint, seconds or GREETING_SECONDS)
         waited = seconds or GREETING_SECONDS * self.deadlines.scale
         try:
             return self.runtime.Version(
@@ -158,60 +153,6 @@ def open_channel(
         certificate_chain=tls.certificate.read_bytes() if tls.certificate else None,
     )
     return grpc.secure_channel(endpoint.target, credentials, options)
-
-
-def _look_there(endpoint: Endpoint, seconds: float) -> None:
-    """Look whether anybody listens, before gRPC does, whose errors do not tell the one from the other."""
-    if endpoint.socket is None:
-        _look_at_address(endpoint, seconds)
-    else:
-        _look_at_socket(endpoint, endpoint.socket, seconds)
-
-
-def _look_at_address(endpoint: Endpoint, seconds: float) -> None:
-    host, _, port = endpoint.target.rpartition("/")[2].rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
-    except ConnectionRefusedError as error:
-        msg = f"{endpoint.text}: connection refused, nobody listens on that port; start the runtime"
-        raise EndpointError(msg) from error
-    except OSError as error:
-        msg = f"{endpoint.text}: cannot connect: {error.strerror or error}"
-        raise EndpointError(msg) from error
-
-
-def _look_at_socket(endpoint: Endpoint, path: Path, seconds: float) -> None:
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError as error:
-        msg = (
-            f"{endpoint.text}: no such socket; is the runtime running? (critests run --node containerd starts"
-            " a throwaway one)"
-        )
-        raise EndpointError(msg) from error
-    except PermissionError as error:
-        raise EndpointError(_no_permission(endpoint)) from error
-    if not stat.S_ISSOCK(mode):
-        msg = f"{endpoint.text}: this is not a socket"
-        raise EndpointError(msg)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(seconds)
-        try:
-            probe.connect(str(path))
-        except OSError as error:
-            if error.errno in {errno.EACCES, errno.EPERM}:
-                raise EndpointError(_no_permission(endpoint)) from error
-            if error.errno == errno.ECONNREFUSED:
-                msg = f"{endpoint.text}: the socket is there, but nobody listens on it; start the runtime"
-                raise EndpointError(msg) from error
-            msg = f"{endpoint.text}: cannot connect: {os.strerror(error.errno) if error.errno else error}"
-            raise EndpointError(msg) from error
-
-
-def _no_permission(endpoint: Endpoint) -> str:
-    return (
-        f"{endpoint.text}: permission denied; run as root, or as a member of the group that owns the socket"
-    )
 
 
 def _why_no_greeting(endpoint: Endpoint, error: grpc.RpcError, waited: float) -> str:

@@ -4,8 +4,6 @@ import http.client
 import json
 import socket
 
-import psutil
-
 from critests.exit_codes import CannotTest
 
 DEFAULT_PORT = 5010
@@ -58,6 +56,8 @@ def _listen(port: int) -> socket.socket:
 
 def holder(port: int) -> str:
     """Say who listens on a port, as far as can be seen."""
+    import psutil  # noqa: PLC0415 - every command reads the port's number, and hardly any asks who holds it
+
     if greeting := _registry_at(port):
         return f"the registry of another critests run holds it (process {greeting.get('pid')})"
     try:

@@ -9,9 +9,11 @@ import sys
 import urllib.request
 from pathlib import Path
 
+import click
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.cli.command import COMMANDS, Lazy
 from critests.client import Endpoint, connect
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, begin, critests
@@ -24,6 +26,31 @@ def test_help_teaches() -> None:
     assert "critests run --node containerd" in ended.stdout
     listed = ended.stdout.split("Commands:")[1].split("\n\n")[0].strip().splitlines()
     assert [line.split()[0] for line in listed][:3] == ["run", "bench", "load"]
+
+
+def test_the_list_of_commands_says_what_their_own_help_says() -> None:
+    for name, sentence in COMMANDS.items():
+        command = Lazy().get_command(click.Context(Lazy()), name)
+        assert command is not None
+        assert command.get_short_help_str(1000) == sentence
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("run", "--help"), ("run", "--runtime-endpoint", "unix:///nowhere")],
+    ids=["help", "help of run", "wrong socket"],
+)
+def test_what_needs_no_runtime_does_not_wait_for_grpc_and_pytest(arguments: tuple[str, ...]) -> None:
+    """A machine's speed says nothing here; what is imported does."""
+    code = (
+        "import atexit, sys; from critests.cli import main;"
+        "atexit.register(lambda: print('imported:', sorted({'grpc', 'pytest', 'rich'} & set(sys.modules))));"
+        f"sys.argv = ['critests', *{arguments!r}]; main()"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert "imported: []" in ended.stdout, ended.stderr
 
 
 def test_version() -> None:

@@ -78,6 +78,7 @@ def test_an_endpoint_that_is_no_runtime(
 
     assert ended.returncode == 5
     assert sentence in ended.stderr
+    assert "no test is left" not in ended.stderr
 
 
 def test_endpoints_and_patience_are_given_as_to_crictl(tmp_path: Path) -> None:
