@@ -225,8 +225,10 @@ def pytest_runtest_makereport(
     if call.when == "call":
         phase.raw = after_a_hang(phase.raw, session.hangs_since(progress.met))
     progress.met = session.hangs_met
-    if session.context is not None and not selection.scenario_of(item):
-        phase.raw = _look_after(session, progress, phase.raw, call.when)
+    if session.context is not None:
+        measures = bool(selection.scenario_of(item))
+        look_after = _look_after_a_scenario if measures else _look_after
+        phase.raw = look_after(session, progress, phase.raw, call.when)
     if phase.raw is not None and phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}:
         _keep_evidence(item, session, progress)
     worker = (_worker_input(item.config) or {}).get("workerid", "")
@@ -281,6 +283,20 @@ def _look_after(
     phase = progress.phases[when]
     phase.error, phase.text = death.reason, f"{phase.text}\n\n{death.last_words}".strip()
     return RawOutcome(Outcome.FAILED, death.reason, under=death.aspect)
+
+
+def _look_after_a_scenario(
+    session: SuiteSession, progress: TestProgress, raw: RawOutcome | None, when: str
+) -> RawOutcome | None:
+    """Look whether the daemon lives where a scenario has met nobody. What a scenario does to a daemon is no
+    promise, so that neither it nor what follows is judged.
+    """
+    del progress, when
+    if session.gone or raw is None or not raw.lost:
+        return raw
+    end = session.watch.ended(suspicious=True)
+    session.gone = end.how if end else ""
+    return RawOutcome(Outcome.BLOCKED, end.how) if end else raw
 
 
 def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:

@@ -106,7 +106,7 @@ def test_the_usual_summary_knows_benchmarks_and_mixed_runs(tmp_path: Path) -> No
     out = io.StringIO()
     kind_of(mixed.kind).print_summary(mixed, new_console(out), None)
     text = out.getvalue()
-    assert text.index("Failures (6)") < text.index("ListContainers containers=100") < text.index("exit 3")
+    assert text.index("Failures (6, ") < text.index("ListContainers containers=100") < text.index("exit 3")
 
 
 def test_a_long_table_has_what_the_scenarios_are_about_and_what_failed() -> None:
