@@ -150,8 +150,8 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
 def write_atomically(target: Path, content: str | bytes, *, durable: bool = True) -> None:
     """Write a file whole or not at all; make the folders that are missing.
 
-    What is there and is no regular file (`/dev/null`, `/dev/stdout`, a pipe) is written into: renaming a file
-    over it would replace it.
+    What is there and is no regular file (`/dev/null`, a pipe), and a link (`/dev/stdout`, which leads to a
+    regular file where the shell redirects it), is written into: renaming a file over it would replace it.
 
     Args:
         target: The file.
@@ -164,7 +164,7 @@ def write_atomically(target: Path, content: str | bytes, *, durable: bool = True
     data = content.encode() if isinstance(content, str) else content
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        if target.exists() and not target.is_file():
+        if target.is_symlink() or (target.exists() and not target.is_file()):
             target.write_bytes(data)
             return
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -133,6 +133,8 @@ class Services:
             ),
             "ExecSync": cons.exec_sync,
             "Exec": self._exec,
+            "Attach": self._attach,
+            "PortForward": self._port_forward,
             "ContainerStats": lambda request: cri.ContainerStatsResponse(
                 stats=container_stats(cons.running(request.container_id))
             ),
@@ -211,6 +213,14 @@ class Services:
         if not (request.stdin or request.stdout or request.stderr):
             refuse(grpc.StatusCode.INVALID_ARGUMENT, "one of stdin, stdout and stderr is needed")
         return cri.ExecResponse(url=self.streaming.offer_exec(request, container.process.environment))
+
+    def _attach(self, request: cri.AttachRequest) -> cri.AttachResponse:
+        self.containers.running(request.container_id)
+        return cri.AttachResponse(url=self.streaming.offer_nothing("attach"))
+
+    def _port_forward(self, request: cri.PortForwardRequest) -> cri.PortForwardResponse:
+        self.sandboxes.get(request.pod_sandbox_id)
+        return cri.PortForwardResponse(url=self.streaming.offer_nothing("portforward"))
 
 
 def _done(act: Callable[[Any], object], answer: type[Message]) -> Function:

@@ -25,7 +25,9 @@ TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
 class StreamingServer:
-    """Serves the URLs that Exec gives out; listens once the first is asked for."""
+    """Serves the URLs that Exec gives out; listens once the first is asked for. Attach and PortForward get
+    one at which there is nothing.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,14 +38,22 @@ class StreamingServer:
         """Return a URL at which the command can be run once."""
         token = secrets.token_urlsafe(8)
         with self._lock:
-            if self._server is None:
-                self._server = _HttpServer(("127.0.0.1", 0), _Handler)
-                self._server.owner = self
-                threading.Thread(
-                    target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-                ).start()
             self.offers[token] = (request, environment)
-            return f"http://127.0.0.1:{self._server.server_address[1]}/exec/{token}"
+            return f"{self._listening()}/exec/{token}"
+
+    def offer_nothing(self, kind: str) -> str:
+        """Return a URL of a session that this server does not have: it answers 404 there."""
+        with self._lock:
+            return f"{self._listening()}/{kind}/{secrets.token_urlsafe(8)}"
+
+    def _listening(self) -> str:
+        if self._server is None:
+            self._server = _HttpServer(("127.0.0.1", 0), _Handler)
+            self._server.owner = self
+            threading.Thread(
+                target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+            ).start()
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def take(self, token: str) -> tuple[cri.ExecRequest, dict[str, str]] | None:
         """Return what a token stands for, once."""

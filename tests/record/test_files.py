@@ -205,3 +205,14 @@ def test_what_is_no_regular_file_is_written_into_and_not_replaced(tmp_path: Path
     assert pipe.is_fifo()
     assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
     os.close(reader)
+
+
+def test_a_link_is_written_into_and_stays(tmp_path: Path) -> None:
+    behind, link = tmp_path / "behind", tmp_path / "stdout"
+    behind.write_text("old and longer", encoding="utf-8")
+    link.symlink_to(behind)
+
+    write_atomically(link, "new")
+
+    assert link.is_symlink()
+    assert behind.read_text(encoding="utf-8") == "new"
