@@ -3,6 +3,7 @@ import os
 import re
 import runpy
 import shutil
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -262,3 +263,13 @@ def test_the_names_of_a_test_are_those_that_its_reader_must_know(tmp_path: Path)
     [reading] = readings(tmp_path, "critests")
 
     assert reading.names == {"runtime", "opened", "Factory", "CODES"}
+
+
+def test_a_test_of_the_suite_asks_its_reader_to_know_few_names() -> None:
+    readings = script("count_names.py")["readings"]
+    assert callable(readings)
+
+    counts = sorted(len(reading.names) for reading in readings(ROOT / "critests" / "validation", "critests"))
+
+    assert statistics.median(counts) <= 4
+    assert counts[int(0.9 * len(counts))] <= 6
