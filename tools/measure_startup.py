@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""How long a person waits before anything happens, as multiples of what importing gRPC and pytest takes in
+the same round. The second table in docs/speed.md is made with this.
+
+usage: tools/measure_startup.py [--node containerd=/path/to/containerd] [--rounds 5]
+
+Starts one throwaway runtime for the rows about a first test. Python's cache of compiled modules is used, as
+it is by whoever runs an installed critests; the first round fills it and is not counted.
+"""
+
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from critests.client.listening import GREETING_SECONDS
+from critests.images.registry import RegistryServer
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.subjects import parse_throwaway
+from critests.node.throwaway import start_throwaway
+
+BASE = "import grpc, pytest"
+FIRST = "GEN-01"
+"""What the rows about a first test select: a single call."""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--node", default="containerd")
+    parser.add_argument("--rounds", type=int, default=5)
+    chosen = parser.parse_args()
+    node = parse_throwaway(chosen.node)
+    with RegistryServer() as registry, tempfile.TemporaryDirectory() as folder:
+        runtime = start_throwaway(
+            node.kind,
+            binary=node.binary,
+            run_id=RunIdentity.new().id,
+            pause_image=registry.client().mint_pause().reference,
+            registry_addresses=[registry.address],
+        )
+        with runtime, socket.socket(socket.AF_UNIX) as mute:
+            mute.bind(f"{folder}/mute.sock")
+            mute.listen()
+            print(f"{runtime.runtime_name} {runtime.version}, {chosen.rounds} rounds")
+            _print(_measured(_rows(runtime.endpoint, f"{folder}/mute.sock", Path(folder)), chosen.rounds))
+
+
+def _rows(endpoint: str, mute: str, folder: Path) -> dict[str, Callable[[], float]]:
+    def on(where: str, *more: str) -> list[str]:
+        return ["run", "--runtime-endpoint", where, "--results", str(folder / "results"), *more]
+
+    return {
+        BASE: lambda: _seconds(["-c", BASE], 0),
+        "--help": lambda: _seconds(_critests("--help"), 0),
+        "run --help": lambda: _seconds(_critests("run", "--help"), 0),
+        "wrong socket": lambda: _seconds(_critests(*on(f"{folder}/nobody.sock")), 5),
+        f"mute socket, beyond its {GREETING_SECONDS:g} s": (
+            lambda: _seconds(_critests(*on(mute)), 5) - GREETING_SECONDS
+        ),
+        "run --list": lambda: _seconds(_critests("run", "--list"), 0),
+        "first test, alone": lambda: _until_first_test(on(endpoint, "--select", FIRST), folder),
+        "first test, -n 2": lambda: _until_first_test(on(endpoint, "--select", FIRST, "-n", "2"), folder),
+    }
+
+
+def _measured(rows: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of every row, measured in turns, so that a busy moment is everybody's."""
+    seconds: dict[str, list[float]] = {name: [] for name in rows}
+    for number in range(rounds + 1):
+        for name, measure in rows.items():
+            taken = measure()
+            if number:
+                seconds[name].append(taken)
+    return seconds
+
+
+def _print(seconds: dict[str, list[float]]) -> None:
+    print(f"{'':<28} {'median s':>9} {'times base':>11} {'lowest':>7} {'highest':>8}")
+    for name, taken in seconds.items():
+        ratios = [own / base for own, base in zip(taken, seconds[BASE], strict=True)]
+        median = statistics.median(ratios)
+        print(
+            f"{name:<28} {statistics.median(taken):>9.2f} {median:>11.1f} {min(ratios):>7.1f}"
+            f" {max(ratios):>8.1f}"
+        )
+
+
+def _critests(*arguments: str) -> list[str]:
+    return ["-P", "-m", "critests.cli", *arguments]
+
+
+def _seconds(arguments: list[str], ends_with: int) -> float:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    begun = time.perf_counter()
+    ended = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False
+    )
+    taken = time.perf_counter() - begun
+    if ended.returncode != ends_with:
+        sys.exit(
+            f"{arguments} ended with {ended.returncode}:\n{ended.stdout[-2000:]}\n{ended.stderr[-2000:]}"
+        )
+    return taken
+
+
+def _until_first_test(arguments: list[str], folder: Path) -> float:
+    begun = time.time()
+    _seconds(_critests(*arguments, "--json", str(folder / "run.json")), 0)
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    return float(record["started"]) + float(record["timing"]["startup_seconds"]) - begun
+
+
+if __name__ == "__main__":
+    main()
