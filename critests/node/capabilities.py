@@ -13,7 +13,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client import Connection
-from critests.client.recording import CallNotAllowed
+from critests.client.recording import CallNotAllowed, failed_rpc
 from critests.record.run import CapabilityFact
 
 NO_SUCH_ID = "critests-probe-of-an-id-that-nobody-has"
@@ -50,7 +50,7 @@ class CapabilityMatrix:
         except CallNotAllowed as error:
             return fact(capability, None, str(error), "not probed")
         except grpc.RpcError as error:
-            return fact(capability, None, f"the probe failed: {_said(error)}", "probe")
+            return fact(capability, None, f"the probe failed: {_said(error)}", failed_rpc(error) or "probe")
 
     def has(self, capability: Capability) -> bool:
         """Whether a capability was found."""
@@ -253,7 +253,10 @@ class RuntimeProbes:
                 "CheckpointContainer, its own words",
             )
         return fact(
-            Capability.CHECKPOINT, None, "it succeeded for an id that nobody has", "CheckpointContainer"
+            Capability.CHECKPOINT,
+            None,
+            "it succeeded for an id that nobody has",
+            "answer of CheckpointContainer",
         )
 
 

@@ -70,6 +70,10 @@ def _unimplemented(call: Call, _argument: str) -> Answer:
     refuse(grpc.StatusCode.UNIMPLEMENTED, f"unknown method {call.rpc}")
 
 
+def _unavailable(call: Call, _argument: str) -> Answer:
+    refuse(grpc.StatusCode.UNAVAILABLE, f"{call.rpc} is not available")
+
+
 def _huge(call: Call, _argument: str) -> Answer:
     answer = call.answer()
     for field in answer.DESCRIPTOR.fields:
@@ -237,6 +241,9 @@ WAYS: dict[str, Way] = {
     ),
     "fails": Way("one RPC always fails with UNKNOWN", "RPC", lambda: _at(_fail)),
     "unimplemented": Way("one RPC is not implemented", "RPC", lambda: _at(_unimplemented)),
+    "unavailable": Way(
+        "one RPC always fails with UNAVAILABLE, and the server lives", "RPC", lambda: _at(_unavailable)
+    ),
     "huge": Way("one RPC's answer is larger than 16 MiB", "RPC", lambda: _at(_huge)),
     "garbage": Way(
         "one RPC's answer is no message",

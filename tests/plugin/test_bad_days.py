@@ -31,6 +31,7 @@ def test_no_such_socket(tmp_path: Path) -> None:
 
     assert ended.returncode == 5
     assert "no such socket" in ended.stderr
+    assert "no test is left" not in ended.stderr
     assert not list(tmp_path.rglob("run.json"))
 
 

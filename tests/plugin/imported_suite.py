@@ -1,0 +1,12 @@
+"""Imports what a run imports: the process that runs are forked from has it at hand."""
+
+import importlib
+import pkgutil
+
+import critests.leader
+import critests.plugin
+import critests.validation
+
+importlib.import_module("tests.plugin.broken_rpcs")
+for module in pkgutil.walk_packages(critests.validation.__path__, "critests.validation."):
+    importlib.import_module(module.name)

@@ -1,0 +1,132 @@
+"""Every RPC that the suite calls, broken in each way that an RPC can be: what a run makes of it.
+
+`rpc_matrix.toml` has a row for each RPC and a cell for each way. A few cells run always; all of them with
+`CRITESTS_MATRIX=all`, and a sample in front of a containerd where the marker `runtime` is chosen.
+"""
+
+import ast
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import critests
+from critests.audit.proxy import FaultProxy
+from critests.images.registry import RegistryServer
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from tests.criserver.server import METHODS
+from tests.plugin.broken_rpcs import FAULTS, Ended, broken_server, run_on
+
+TABLE: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("rpc_matrix.toml").read_text(encoding="utf-8")
+)
+ROOMS = ("fixtures", "lifecycle", "node", "run", "validation")
+"""Whose calls a run of the validation tests can make."""
+SECONDS = {"unimplemented": 30.0, "unavailable": 30.0, "hangs": 60.0, "dies": 30.0}
+"""Within which a run ends, by column, also on a machine with other work; on an idle one it takes a tenth of
+that, and the longest deadline for a hang.
+"""
+IN_CI = {
+    *(("ListImages", "unimplemented"), ("GetContainerEvents", "unimplemented")),
+    *(("Version", "unimplemented"), ("RuntimeConfig", "unavailable")),
+    *(("ExecSync", "hangs"), ("CreateContainer", "dies")),
+}
+ON_CONTAINERD = [
+    ("ReopenContainerLog", "unimplemented", "error UNIMPLEMENTED"),
+    ("ImageStatus", "unavailable", "error UNAVAILABLE"),
+    ("StartContainer", "hangs", "hang"),
+]
+FAILING = {"failed", "error"}
+IN_A_PROBE = "the daemon ends in a probe, whose failure is taken for the harness's or not seen at all"
+TWO_CAUSES = "of a daemon that ended in a probe the RPC's judge is accused beside GEN-17"
+WRONG = {
+    **dict.fromkeys(
+        [
+            *("StreamPodSandboxes", "UpdatePodSandboxResources", "PodSandboxStats"),
+            *("ListMetricDescriptors", "GetContainerEvents", "CheckpointContainer"),
+        ],
+        IN_A_PROBE,
+    ),
+    "RuntimeConfig": TWO_CAUSES,
+}
+"""RPCs at which the end of the daemon is not yet judged as the table says."""
+CELLS = [
+    pytest.param(
+        rpc,
+        column,
+        id=f"{rpc}-{column}",
+        marks=[pytest.mark.xfail(reason=WRONG[rpc], strict=True)]
+        if column == "dies" and rpc in WRONG
+        else [],
+    )
+    for rpc in TABLE
+    for column in FAULTS
+    if os.environ.get("CRITESTS_MATRIX") == "all" or (rpc, column) in IN_CI
+]
+
+
+def called() -> Iterator[str]:
+    """Return every RPC that those rooms name, as an attribute or in a string."""
+    root = Path(critests.__file__).parent
+    for file in (file for room in ROOMS for file in (root / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            name = getattr(node, "attr", None) or getattr(node, "value", None)
+            if isinstance(name, str) and name in METHODS:
+                yield name
+
+
+def check(seen: Ended, row: dict[str, Any], column: str) -> None:
+    """Compare how a run ended with the cell of the table."""
+    expected = row[column]
+    assert seen.exit == expected["exit"], seen.words
+    assert seen.failed == set(expected.get("failed", [])), seen.words
+    counted = {outcome: number for outcome, number in expected.items() if outcome not in {"exit", "failed"}}
+    assert {each: n for each, n in seen.outcomes.items() if each not in FAILING} == counted, seen.words
+    assert "error" not in seen.outcomes, seen.words
+    roots = {requirement.partition("/")[0] for requirement in seen.failed}
+    assert seen.blocked_by <= (roots if column != "dies" else {*roots, ""}), seen.words
+    assert seen.seconds < SECONDS[column]
+
+
+def test_every_rpc_that_the_suite_calls_has_a_row() -> None:
+    assert set(called()) <= set(TABLE)
+    assert set(TABLE) <= set(METHODS)
+    assert all(set(row) == {"select", *FAULTS} for row in TABLE.values())
+
+
+@pytest.mark.parametrize(("rpc", "column"), CELLS)
+def test_a_broken_rpc_is_one_root_cause(rpc: str, column: str, tmp_path: Path) -> None:
+    row = TABLE[rpc]
+    with broken_server(rpc, column, tmp_path) as endpoint:
+        seen = run_on(endpoint, column, row["select"], tmp_path)
+
+    check(seen, row, column)
+
+
+@pytest.fixture(scope="module")
+def containerd() -> Iterator[ThrowawayRuntime]:
+    run = RunIdentity.new()
+    with RegistryServer(0) as registry:
+        pause = registry.client().mint_pause().reference
+        with start_throwaway(
+            "containerd", run_id=run.id, pause_image=pause, registry_addresses=[registry.address]
+        ) as started:
+            yield started
+
+
+@pytest.mark.runtime
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize(("rpc", "column", "action"), ON_CONTAINERD)
+def test_a_broken_rpc_of_containerd_is_one_root_cause(
+    rpc: str, column: str, action: str, containerd: ThrowawayRuntime, tmp_path: Path
+) -> None:
+    row = TABLE[rpc]
+    with FaultProxy(containerd.endpoint) as proxy:
+        proxy.faults = [f"{rpc}: {action}"]
+        seen = run_on(proxy.endpoint, column, row["select"], tmp_path)
+
+    check(seen, row, column)
