@@ -87,9 +87,9 @@ from critests.api import api_pb2 as cri
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_harmless(runtime, running, number):
+def test_harmless(containers, number):
     \"\"\"It runs.\"\"\"
-    assert running(script="sleep 60").state() == cri.CONTAINER_RUNNING
+    assert containers.running(script="sleep 60").state() == cri.CONTAINER_RUNNING
 
 
 def test_kills(runtime):
@@ -100,9 +100,9 @@ def test_kills(runtime):
 
 
 @pytest.mark.parametrize("number", range(3, 6))
-def test_harmless_too(runtime, running, number):
+def test_harmless_too(containers, number):
     \"\"\"It runs.\"\"\"
-    assert running(script="sleep 60").state() == cri.CONTAINER_RUNNING
+    assert containers.running(script="sleep 60").state() == cri.CONTAINER_RUNNING
 """
 
 
