@@ -1,0 +1,43 @@
+"""Ctrl-C while other people's plugins wait for ours: the run ends as interrupted, and not as broken."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import critests
+
+SUITE = Path(critests.__file__).parent
+CONFTEST = """
+import pytest
+
+
+class Old:
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self):
+        (yield).get_result()
+
+
+class Interrupted:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, call):
+        if call.when == "call":
+            raise KeyboardInterrupt
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Old())
+    config.pluginmanager.register(Interrupted())
+"""
+
+
+@pytest.mark.parametrize("kind", ["validation", "benchmark"])
+def test_ctrl_c_below_a_wrapper_of_another_plugin_interrupts(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    (tmp_path / "test_one.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
+    command = [sys.executable, "-P", "-m", "pytest", "-c", str(SUITE / kind / "pytest.ini"), "test_one.py"]
+
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+
+    assert ended.returncode == pytest.ExitCode.INTERRUPTED, ended.stdout + ended.stderr
