@@ -2,7 +2,8 @@
 
 The file lives outside the tests and says, for each known failure, in which versions it is there, why, who
 looks after it and until when the entry may stand. A known failure that does not fail any more is a failure of
-the run: the entry must go.
+the run: the entry must go. Only what an `intermittent` entry covers may pass as well as fail, and a note says
+which it did.
 """
 
 import dataclasses
@@ -22,6 +23,8 @@ from critests.toml_file import Table
 
 REQUIRED_KEYS: Final = ("requirement", "test", "versions", "outcome", "reason", "owner", "expires")
 REFERENCES: Final = ("link", "api")
+NOW_AND_THEN: Final = "known to fail now and then"
+"""How the reason of a result begins that an intermittent entry covers, whether it failed or passed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,7 @@ class KnownFailure:
         api: The promise that is broken, in our words, where there is no link.
         owner: Who looks after the entry.
         expires: Last day on which it applies.
+        intermittent: The defect is there in all these versions, but shows only now and then.
         line: Line of the entry in its file.
     """
 
@@ -52,6 +56,7 @@ class KnownFailure:
     api: str
     owner: str
     expires: dt.date
+    intermittent: bool
     line: int
 
     @property
@@ -86,7 +91,8 @@ class Expectations:
     source: str = ""
 
     def apply(self, tests: Sequence[TestResult], version: str, today: dt.date | None = None) -> "Applied":
-        """Turn expected failures into `known` and unexpected passes into `failed`.
+        """Turn expected failures into `known` and unexpected passes into `failed`; what an intermittent entry
+        covers may pass as well.
 
         Args:
             tests: Results; those that no entry covers are returned as they are.
@@ -102,7 +108,8 @@ class Expectations:
             for entry in relevant
             if entry.expires < today
         ]
-        return Applied([_expected(test, living, self.source) for test in tests], notes)
+        judged = [_expected(test, living, self.source) for test in tests]
+        return Applied(judged, notes + [_said(test) for test in judged if _is_intermittent(test)])
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,7 @@ def load(path: Path, *, known_requirement: Callable[[str], bool] | None = None) 
 
 
 def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None) -> KnownFailure:
-    table.expect(needs=REQUIRED_KEYS, may=("handlers", *REFERENCES))
+    table.expect(needs=REQUIRED_KEYS, may=("handlers", "intermittent", *REFERENCES))
     if sum(key in table.values for key in REFERENCES) != 1:
         what = 'an entry has either "link" (where it is reported) or "api" (the promise that is broken)'
         raise table.wrong("link", what)
@@ -170,6 +177,7 @@ def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None
         api=table.take("api", toml_file.text, ""),
         owner=table.need("owner", toml_file.text),
         expires=table.need("expires", toml_file.day),
+        intermittent=table.take("intermittent", toml_file.switch, default=False),
         line=table.line,
     )
 
@@ -191,13 +199,28 @@ def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str) ->
         return test
     if test.outcome is Outcome.PASSED:
         entry = covering[0]
+        if entry.intermittent:
+            reason = f"{NOW_AND_THEN}: {entry.reason}"
+            return dataclasses.replace(test, reason=reason, expectation=entry.reference)
         reason = f"unexpected pass: {source}:{entry.line} expects it to be {entry.outcome}; remove the entry"
         return dataclasses.replace(test, outcome=Outcome.FAILED, reason=reason, expectation=entry.reference)
     for entry in covering:
         if test.outcome is entry.outcome or (
             test.outcome is Outcome.WARNED and entry.outcome is Outcome.FAILED
         ):
+            reason = test.reason or entry.reason
+            if entry.intermittent:
+                reason = f"{NOW_AND_THEN}: {entry.reason}"
             return dataclasses.replace(
-                test, outcome=Outcome.KNOWN, expectation=entry.reference, reason=test.reason or entry.reason
+                test, outcome=Outcome.KNOWN, expectation=entry.reference, reason=reason
             )
     return test
+
+
+def _is_intermittent(test: TestResult) -> bool:
+    return test.reason.startswith(NOW_AND_THEN)
+
+
+def _said(test: TestResult) -> str:
+    this_time = "passed" if test.outcome is Outcome.PASSED else "failed"
+    return f"{test.requirement} ({test.name}) {this_time} this time; {test.reason}"

@@ -52,8 +52,8 @@ class TestResult:
         phase_of_failure: `setup`, `call`, `teardown` or empty.
         unproven_since: Kubernetes minor (`1.34`) that the field under test is from, where the runtime is not
             proven to know it; or empty.
-        expectation: Link or text of the expectations entry that made it `known` (or that passed
-            unexpectedly), or empty.
+        expectation: Link or text of the expectations entry that made it `known`, or that covers a test which
+            passed, unexpectedly or because it fails only now and then; or empty.
     """
 
     __test__ = False  # the name is no invitation for pytest

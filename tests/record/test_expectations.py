@@ -54,6 +54,37 @@ def test_an_unexpected_pass_fails_and_says_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("found", "outcome", "this_time"),
+    [
+        (Outcome.WARNED, Outcome.KNOWN, "failed"),
+        (Outcome.PASSED, Outcome.PASSED, "passed"),
+    ],
+)
+def test_what_fails_only_now_and_then_may_pass_and_either_is_said(
+    tmp_path: Path, found: Outcome, outcome: Outcome, this_time: str
+) -> None:
+    (tmp_path / "x.toml").write_text(f"{ENTRY}intermittent = true\n")
+    known = load(tmp_path / "x.toml")
+
+    applied = known.apply([result(found)], "1.6", TODAY)
+    again = known.apply(applied.tests, "1.6", TODAY)
+
+    assert applied.tests[0].outcome is outcome
+    assert applied.tests[0].expectation == "https://example.org/1"
+    why = "known to fail now and then: answers NotFound"
+    assert applied.tests[0].reason == why
+    assert applied.notes == [f"STP-09/error (test_stop) {this_time} this time; {why}"]
+    assert again == applied
+
+
+def test_what_fails_only_now_and_then_is_not_excused_beyond_its_entry(tmp_path: Path) -> None:
+    text = f"{ENTRY}intermittent = true\n"
+
+    assert outcome_of(tmp_path, text, result(Outcome.FAILED)).outcome is Outcome.FAILED
+    assert outcome_of(tmp_path, text, result(Outcome.PASSED), "2.0").reason == ""
+
+
+@pytest.mark.parametrize(
     ("old", "new", "test"),
     [
         ("<2.0", ">=2.0", result(Outcome.WARNED)),
@@ -108,6 +139,7 @@ def test_a_runtime_without_a_file_has_no_known_failures(tmp_path: Path) -> None:
         ('link = "https://example.org/1"', "", 2, '"link"'),
         ('["*"]', '"*"', 5, "handlers: must be a list"),
         ('"STP-09"', '"STP-09', 3, "not TOML"),
+        ('owner = "runtime"', 'owner = "runtime"\nintermittent = "yes"', 11, "intermittent: must be"),
         ("[[known]]", "[known]", 2, "must be written as [[known]]"),
         ("[[known]]", "[[knwon]]", 2, '"knwon" is not a key here; there are [[known]]'),
         ("# known failures\n", ENTRY, 12, "the same entry as on line 2"),

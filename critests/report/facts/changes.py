@@ -65,7 +65,7 @@ class Changes:
     Attributes:
         broken: Bad now and not before: worse than it was, or new and bad.
         lost: Passed before and cannot be judged now, or is not there any more.
-        fixed: Bad before, or a known failure, and passed now.
+        fixed: Bad before, or a known failure, and passed now; not what is known to fail now and then.
         other: Any other change of outcome.
         unselected: Judged before and deselected by the user now: this run says nothing about them.
         capabilities: Name, before, now, of capabilities that came or went; lost ones first.
@@ -110,7 +110,7 @@ def _sort_in(found: Changes, change: TestChange) -> None:
         found.unselected.append(change)
     elif before in GOOD and (now is None or now in NEITHER):
         found.lost.append(change)
-    elif (before in BAD or before is Outcome.KNOWN) and now in GOOD:
+    elif (before in BAD or before is Outcome.KNOWN) and now in GOOD and not change.result.expectation:
         found.fixed.append(change)
     elif before is not None and now is not None:
         found.other.append(change)

@@ -55,6 +55,17 @@ def test_a_change_of_outcome(before: Outcome | None, now: Outcome | None, kind: 
     assert {name for name, each in lists.items() if each} == ({kind} if kind else set())
 
 
+def test_a_pass_of_what_fails_now_and_then_fixes_nothing(tmp_path: Path) -> None:
+    base = samples.validation(tmp_path).record
+    passed = with_outcome(base, PASSED)
+    covered = [dataclasses.replace(test, expectation="a link") for test in passed.tests]
+
+    found = changes(with_outcome(base, KNOWN), samples.with_tests(passed, covered))
+
+    assert found.fixed == []
+    assert len(found.other) == 1
+
+
 def test_capabilities_that_were_lost_come_first(tmp_path: Path) -> None:
     base = samples.validation(tmp_path).record
 
