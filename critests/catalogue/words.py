@@ -80,6 +80,10 @@ class Area(StrEnum):
     IMAGES = "images"
     STREAMING = "streaming"
     NETWORKING = "networking"
+    SECURITY = "security"
+    MOUNTS = "mounts"
+    RESOURCES = "resources"
+    KUBELET = "kubelet"
 
 
 @unique
