@@ -111,9 +111,18 @@ def test_areas_are_those_of_the_groups() -> None:
     }
     assert {prefix for prefix, area in areas.items() if area is Area.SANDBOXES} == {"SBX", "SBA", "RCL"}
     assert {prefix for prefix, area in areas.items() if area is Area.NETWORKING} == {"NET"}
-    assert {prefix for prefix, area in areas.items() if area is Area.SECURITY} == set(
-        ["USR", "CAP", "PRV", "SEC", "SCP", "AAR", "SEL", "NS", "UNS", "SYS"]
-    )
+    assert {prefix for prefix, area in areas.items() if area is Area.SECURITY} == {
+        "USR",
+        "CAP",
+        "PRV",
+        "SEC",
+        "SCP",
+        "AAR",
+        "SEL",
+        "NS",
+        "UNS",
+        "SYS",
+    }
     assert {prefix for prefix, area in areas.items() if area is Area.MOUNTS} == {"MNT", "VOL"}
     assert {prefix for prefix, area in areas.items() if area is Area.RESOURCES} == {"RES", "UPD", "DEV"}
     assert {prefix for prefix, area in areas.items() if area is Area.KUBELET} == {"K8S"}
