@@ -45,7 +45,7 @@ class StreamEffect:
     def on_response(self, rpc: str, request: Any, response: Any) -> bool:  # noqa: ANN401, ARG002 - see above
         """Put the relay's address into the URL."""
         url = urlsplit(response.url)
-        if url.scheme not in {"http", "ws"} or not url.hostname:
+        if url.scheme not in {"", "http", "ws"} or not url.hostname:
             return False
         host, port = self._address()
         target = urlunsplit(("", "", url.path, url.query, ""))

@@ -117,7 +117,8 @@ def connect(url: str, tls: ssl.SSLContext | None, until: float) -> Wire:
     """Connect to the address in a session's URL.
 
     Args:
-        url: an `http:`, `https:`, `ws:` or `wss:` URL.
+        url: an `http:`, `https:`, `ws:` or `wss:` URL; one without a scheme is taken for `http:`, as crictl
+            and the kubelet take it.
         tls: how to check an encrypted server; None accepts every certificate, since streaming servers sign
             their own.
         until: the monotonic time at which to give up.
@@ -127,7 +128,7 @@ def connect(url: str, tls: ssl.SSLContext | None, until: float) -> Wire:
     """
     parts = urlsplit(url)
     secure = parts.scheme in {"https", "wss"}
-    if parts.scheme not in {"http", "https", "ws", "wss"} or not parts.hostname:
+    if parts.scheme not in {"", "http", "https", "ws", "wss"} or not parts.hostname:
         raise CannotConnect(f"{url!r} is no fully qualified URL of a streaming server")
     try:
         address = (parts.hostname, parts.port or (443 if secure else 80))

@@ -363,6 +363,16 @@ def test_a_server_that_never_answers_costs_the_deadline_only() -> None:
         open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=0.1)
 
 
+def test_a_url_without_a_scheme_is_taken_for_http() -> None:
+    def play(peer: Peer) -> None:
+        peer.accept_websocket(extra=websocket_frame(b"\x01"))
+        peer.frame(b"\x03" + json.dumps({"status": "Success"}).encode())
+        peer.frame(struct.pack("!H", 1000), opcode=8)
+
+    with serving(play) as url, opened(url.removeprefix("http:")) as session:
+        assert session.finish(5).failure == ""
+
+
 @pytest.mark.parametrize("url", ["/exec/abc", "exec/abc", "ftp://127.0.0.1/exec", "http://127.0.0.1:99999/x"])
 def test_what_is_no_url_is_refused(url: str) -> None:
     with pytest.raises(CannotConnect):
