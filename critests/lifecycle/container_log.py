@@ -1,5 +1,10 @@
-"""Reading the log file of a container: one record a line, as the kubelet reads it."""
+"""Reading the log file of a container: one record a line, as the kubelet reads it.
 
+The kubelet knows two forms and takes a file for that of its first line: the CRI's own, and the JSON objects
+that Docker writes. Both are read here, so that the form is held against the one test that is about it.
+"""
+
+import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,14 +46,14 @@ class LogRecord:
         stream: `stdout` or `stderr`.
         tags: the tags as written, joined by `:`; the first is `F` for a full line or `P` for a part of one.
         payload: the bytes after the third space, without the newline.
-        raw: the whole line, without the newline.
+        stamp: the time as it is written.
     """
 
     time_ns: int
     stream: str
     tags: str
     payload: bytes
-    raw: bytes
+    stamp: bytes
 
     @property
     def partial(self) -> bool:
@@ -63,7 +68,8 @@ def parse(content: bytes) -> list[LogRecord]:
         MalformedLog: a line is not a record; the message holds its number and beginning.
     """
     lines = content.split(b"\n")[:-1]
-    return [_record(number, line) for number, line in enumerate(lines, 1)]
+    read_line = _docker_record if content.startswith(b"{") else _record
+    return [read_line(number, line) for number, line in enumerate(lines, 1)]
 
 
 def _record(number: int, line: bytes) -> LogRecord:
@@ -81,7 +87,23 @@ def _record(number: int, line: bytes) -> LogRecord:
     if tags.split(b":")[0] not in {b"F", b"P"}:
         msg = f"line {number} of the log has the tag {tags[:40]!r} instead of F or P: {line[:200]!r}"
         raise MalformedLog(msg)
-    return LogRecord(time_ns(stamp), stream.decode(), tags.decode(), payload, line)
+    return LogRecord(time_ns(stamp), stream.decode(), tags.decode(), payload, stamp)
+
+
+def _docker_record(number: int, line: bytes) -> LogRecord:
+    """Read an object of `log`, `stream` and `time`; of a line's pieces the last has the newline in `log`."""
+    try:
+        found = json.loads(line)
+        text, stream, stamp = found["log"], found["stream"], found["time"]
+        payload, written = text.encode(), stamp.encode()
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        msg = f"line {number} of the log is none of Docker's objects, as the first is: {line[:200]!r}"
+        raise MalformedLog(msg) from error
+    if stream not in {"stdout", "stderr"}:
+        msg = f"line {number} of the log names the stream {stream!r:.40}: {line[:200]!r}"
+        raise MalformedLog(msg)
+    tag = "F" if payload.endswith(b"\n") else "P"
+    return LogRecord(time_ns(written), stream, tag, payload.removesuffix(b"\n"), written)
 
 
 def time_ns(stamp: bytes) -> int:

@@ -22,6 +22,42 @@ def test_parts_are_joined_per_stream() -> None:
     assert [record.partial for record in records] == [True, False, False, True]
 
 
+def test_docker_s_objects_are_read_as_the_kubelet_reads_them() -> None:
+    content = (
+        b'{"log":"a ","stream":"stdout","time":"2026-11-20T10:00:00.5Z"}\n'
+        b'{"log":"b\\u003c\\n","stream":"stdout","time":"2026-11-20T10:00:00.6Z"}\n'
+        b'{"log":"\\n","stream":"stderr","time":"2026-11-20T10:00:00.7Z"}\n'
+        b'{"log":"rest","stream":"stderr","time":"2026-11-20T10:00:00.8Z"}\n'
+        b'{"log":"still being'
+    )
+
+    records = parse(content)
+
+    assert lines(records) == [b"a b<", b"", b"rest"]
+    assert [record.partial for record in records] == [True, False, False, True]
+    assert records[0].time_ns == time_ns(b"2026-11-20T10:00:00.5Z")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"log":"x","stream":"stdout"}',
+        b'{"log":"x","stream":"stdin","time":"2026-11-20T10:00:00Z"}',
+        b'{"log":1,"stream":"stdout","time":"2026-11-20T10:00:00Z"}',
+        b'{"log":"x","stream":"stdout","time":"today"}',
+        b"2026-11-20T10:00:00Z stdout F x",
+        b"[]",
+        b"{",
+    ],
+    ids=["no time", "stream", "no text", "time", "the other form", "no object", "no JSON"],
+)
+def test_what_is_none_of_docker_s_objects_is_shown(line: bytes) -> None:
+    first = b'{"log":"a\\n","stream":"stdout","time":"2026-11-20T10:00:00Z"}\n'
+
+    with pytest.raises(MalformedLog):
+        parse(first + line + b"\n")
+
+
 def test_an_unfinished_line_is_still_being_written() -> None:
     assert parse(b"2026-11-20T10:00:00Z stdout F whole\n2026-11-20T10:00:0") == parse(
         b"2026-11-20T10:00:00Z stdout F whole\n"

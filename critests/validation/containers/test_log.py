@@ -122,7 +122,7 @@ def test_time_of_a_record_is_rfc_3339(printed: Printed) -> None:
     """
     records = printed("seq 1 20", 20)
 
-    stamps = [record.raw.split(b" ")[0] for record in records]
+    stamps = [record.stamp for record in records]
     assert [stamp for stamp in stamps if not TIME.fullmatch(stamp)] == []
 
 
