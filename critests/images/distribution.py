@@ -162,7 +162,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
         )
         match = _ROUTE.fullmatch(path)
         if path in {"/v2/", "/v2"}:
-            self._json(HTTPStatus.OK, {}, self._challenges_of_any())
+            self._base()
         elif path == "/v2/_catalog":
             self._json(HTTPStatus.OK, {"repositories": self.contents.repositories.names()})
         elif path == "/token":
@@ -294,12 +294,16 @@ class DistributionHandler(BaseHTTPRequestHandler):
         scope = f',scope="repository:{name}:pull"' if name else ""
         return f'Bearer realm="http://{self.contents.address}/token",service="{self.contents.address}"{scope}'
 
-    def _challenges_of_any(self) -> dict[str, str]:
-        """Headers for `/v2/`: some clients (containers/image) learn only there by which scheme they may be
-        asked, others never look.
+    def _base(self) -> None:
+        """Answer a request for `/v2/`. Some clients (containers/image) learn only there by which scheme they
+        may be asked, some (Docker Engine) only if they are asked there; others never look.
         """
         schemes = self.contents.repositories.schemes()
-        return {"WWW-Authenticate": self._challenge(Scheme(schemes[0]), "")} if schemes else {}
+        if not schemes or self.headers.get("Authorization"):
+            self._json(HTTPStatus.OK, {})
+        else:
+            challenge = {"WWW-Authenticate": self._challenge(Scheme(schemes[0]), "")}
+            self._error(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "credentials are needed", challenge)
 
     def _token(self, asked: Mapping[str, str]) -> None:
         """Hand a token out: to who proves to be the user of the repository, or to everybody where it has

@@ -73,6 +73,19 @@ def test_the_base_of_the_api_answers(client: RegistryClient) -> None:
     assert answer.headers["Docker-Distribution-API-Version"] == "registry/2.0"
 
 
+def test_the_base_of_the_api_asks_for_credentials_while_a_repository_does(
+    client: RegistryClient, image: MintedImage
+) -> None:
+    client.set_access(image.repository, Access(scheme=Scheme.BASIC, username="u", password="p"))
+
+    asked = ask(client.address, "/v2/")
+    assert (asked.status, asked.headers["WWW-Authenticate"]) == (401, 'Basic realm="critests"')
+    assert ask(client.address, "/v2/", Authorization="Basic dTpw").status == 200
+
+    client.remove_repository(image.repository)
+    assert ask(client.address, "/v2/").status == 200
+
+
 @pytest.mark.parametrize("kind", ["manifest by tag", "manifest by digest", "blob"])
 def test_head_is_get_without_the_content(image: MintedImage, kind: str) -> None:
     paths = {

@@ -194,7 +194,8 @@ def test_credentials_are_not_kept_for_a_later_pull(
     runtime.refusal(runtime.images.PullImage, images.pull_request(second.reference))
 
     assert images.look_up(second.reference) is None
-    assert {request.username for request in registry.requests(first)} == {""}
+    # none at all, where a client that has no credentials does not even ask
+    assert {request.username for request in registry.requests(first)} <= {""}
 
 
 @requirement("AUT-13")
