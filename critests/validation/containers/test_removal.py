@@ -60,11 +60,12 @@ def test_a_container_that_ignores_sigterm_can_be_removed(
             cri.RemoveContainerRequest(container_id=container.id), timeout=20 * runtime.scale
         )
 
-    runtime.until_answered(
-        # the first call may be at work still, and be in the way of the next
-        "RemoveContainer asked again",
-        lambda: runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id)),
-    )
+    if container.entries():
+        runtime.until_answered(
+            # the first call may be at work still, and be in the way of the next
+            "RemoveContainer asked again",
+            lambda: runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id)),
+        )
 
     assert container.entries() == []
 

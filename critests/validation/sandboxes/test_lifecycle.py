@@ -340,4 +340,6 @@ def test_missing_log_directory_is_no_obstacle(
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
     home = sandboxes.adopt(answer.pod_sandbox_id, config)
-    assert containers.exited(script="echo logged", in_sandbox=home).log_lines() == ["logged"]
+    container = containers.created(first="echo logged", in_sandbox=home)
+    runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+    assert container.wait_for_log("logged") == ["logged"]
