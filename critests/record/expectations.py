@@ -1,9 +1,10 @@
 """Known failures of a runtime: `critests/expectations/<runtime_name>.toml`.
 
 The file lives outside the tests and says, for each known failure, in which versions it is there, why, who
-looks after it and until when the entry may stand. A known failure that does not fail any more is a failure of
-the run: the entry must go. Only what an `intermittent` entry covers may pass as well as fail, and a note says
-which it did.
+looks after it and until when the entry may stand. Where runs have shown it, a known failure that does not
+fail any more is a failure of the run: the entry must go. Where the source alone says so, or nobody knows
+(a version that came out later), the test has passed, and a note says that the entry may end there. What an
+`intermittent` entry covers may pass as well as fail anywhere, and a note says which it did.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ from critests import toml_file
 from critests.catalogue.words import Outcome
 from critests.record.layout import safe_name
 from critests.record.results import TestResult
-from critests.record.versions import VersionCondition, parse_condition
+from critests.record.versions import VersionRanges, parse_ranges
 from critests.toml_file import Table
 
 REQUIRED_KEYS: Final = ("requirement", "test", "versions", "outcome", "reason", "owner", "expires")
@@ -35,7 +36,8 @@ class KnownFailure:
         requirement: The requirement or the aspect that is broken, `STP-09` or `SBX-26/error`.
         test: Name of the test function, with `[param]` where only one case is known.
         handlers: Patterns of the runtime handlers that it holds for.
-        versions: Versions that it holds for.
+        versions: Ranges of versions that it holds for.
+        proven: The part of them in which runs have shown it; all of them where the entry does not say.
         outcome: `failed` or `warned`.
         reason: What the runtime does instead.
         link: Where it is reported, or empty.
@@ -49,7 +51,8 @@ class KnownFailure:
     requirement: str
     test: str
     handlers: tuple[str, ...]
-    versions: VersionCondition
+    versions: VersionRanges
+    proven: VersionRanges
     outcome: Outcome
     reason: str
     link: str
@@ -91,8 +94,8 @@ class Expectations:
     source: str = ""
 
     def apply(self, tests: Sequence[TestResult], version: str, today: dt.date | None = None) -> "Applied":
-        """Turn expected failures into `known` and unexpected passes into `failed`; what an intermittent entry
-        covers may pass as well.
+        """Turn expected failures into `known`, and unexpected passes into `failed` where runs have shown the
+        failure; elsewhere they stay, with a note, and so does a pass that an intermittent entry covers.
 
         Args:
             tests: Results; those that no entry covers are returned as they are.
@@ -108,7 +111,13 @@ class Expectations:
             for entry in relevant
             if entry.expires < today
         ]
-        judged = [_expected(test, living, self.source) for test in tests]
+        judged = [_expected(test, living, self.source, version) for test in tests]
+        notes += [
+            f"{self.source}:{entry.line}: no longer needed from {version}: {entry.requirement} ({entry.test})"
+            f" passed; runs have shown it to be {entry.outcome} only in {entry.proven}"
+            for entry in living
+            if not (entry.intermittent or entry.proven.holds(version)) and _has_passed(entry, judged)
+        ]
         return Applied(judged, notes + [_said(test) for test in judged if _is_intermittent(test)])
 
 
@@ -161,16 +170,18 @@ def load(path: Path, *, known_requirement: Callable[[str], bool] | None = None) 
 
 
 def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None) -> KnownFailure:
-    table.expect(needs=REQUIRED_KEYS, may=("handlers", "intermittent", *REFERENCES))
+    table.expect(needs=REQUIRED_KEYS, may=("proven", "handlers", "intermittent", *REFERENCES))
     if sum(key in table.values for key in REFERENCES) != 1:
         what = 'an entry has either "link" (where it is reported) or "api" (the promise that is broken)'
         raise table.wrong("link", what)
     requirement = toml_file.text_that(known_requirement, "the catalogue has no requirement")
+    versions = table.need("versions", _ranges)
     return KnownFailure(
         requirement=table.need("requirement", requirement),
         test=table.need("test", toml_file.text),
         handlers=table.take("handlers", toml_file.texts, ("*",)),
-        versions=table.need("versions", lambda value: parse_condition(toml_file.text(value))),
+        versions=versions,
+        proven=table.take("proven", _ranges, versions),
         outcome=table.need("outcome", _outcome),
         reason=table.need("reason", toml_file.text),
         link=table.take("link", toml_file.text, ""),
@@ -182,6 +193,10 @@ def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None
     )
 
 
+def _ranges(value: object) -> VersionRanges:
+    return parse_ranges([value] if isinstance(value, str) else toml_file.texts(value))
+
+
 def _outcome(value: object) -> Outcome:
     for outcome in (Outcome.FAILED, Outcome.WARNED):
         if value == outcome:
@@ -190,7 +205,13 @@ def _outcome(value: object) -> Outcome:
     raise ValueError(msg)
 
 
-def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str) -> TestResult:
+def _has_passed(entry: KnownFailure, tests: Sequence[TestResult]) -> bool:
+    """Say whether all tests of the entry that came to an end passed."""
+    outcomes = {test.outcome for test in tests if not test.synthesized and entry.covers(test)}
+    return Outcome.PASSED in outcomes and not outcomes & {Outcome.KNOWN, Outcome.FAILED, Outcome.WARNED}
+
+
+def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str, version: str) -> TestResult:
     """Return one result as the entries make it. An entry that expects a failure covers a warning too, not the
     other way round.
     """
@@ -198,11 +219,17 @@ def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str) ->
     if not covering or test.synthesized:
         return test
     if test.outcome is Outcome.PASSED:
-        entry = covering[0]
+        binding = [entry for entry in covering if entry.intermittent or entry.proven.holds(version)]
+        if not binding:
+            return test
+        entry = binding[0]
         if entry.intermittent:
             reason = f"{NOW_AND_THEN}: {entry.reason}"
             return dataclasses.replace(test, reason=reason, expectation=entry.reference)
-        reason = f"unexpected pass: {source}:{entry.line} expects it to be {entry.outcome}; remove the entry"
+        reason = (
+            f"unexpected pass: {source}:{entry.line} expects it to be {entry.outcome};"
+            " end its versions there, or remove it"
+        )
         return dataclasses.replace(test, outcome=Outcome.FAILED, reason=reason, expectation=entry.reference)
     for entry in covering:
         if test.outcome is entry.outcome or (

@@ -1,7 +1,9 @@
-"""Versions of runtimes, as they report them, and conditions on them: `<2.0`, `>=1.6,<1.7`, `*`."""
+"""Versions of runtimes, as they report them, conditions on them (`<2.0`, `>=1.6,<1.7`, `*`), and ranges of
+which one must hold: a fix comes to each maintained series in a version of its own.
+"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -86,6 +88,34 @@ def parse_condition(text: str) -> VersionCondition:
             raise ValueError(msg)
         clauses.append((match["sign"], version))
     return VersionCondition(text, tuple(clauses))
+
+
+@dataclass(frozen=True)
+class VersionRanges:
+    """Conditions of which one must hold.
+
+    Attributes:
+        conditions: At least one.
+    """
+
+    conditions: tuple[VersionCondition, ...]
+
+    def __str__(self) -> str:
+        """Return them as they were written."""
+        return " or ".join(condition.text for condition in self.conditions)
+
+    def holds(self, version: str) -> bool:
+        """Say whether the version is in one of them."""
+        return any(condition.holds(version) for condition in self.conditions)
+
+
+def parse_ranges(texts: Iterable[str]) -> VersionRanges:
+    """Read conditions of which one must hold.
+
+    Raises:
+        ValueError: one of them is no condition.
+    """
+    return VersionRanges(tuple(map(parse_condition, texts)))
 
 
 _Key = tuple[tuple[int, ...], tuple[int, int]]

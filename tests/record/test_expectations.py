@@ -50,7 +50,63 @@ def test_an_unexpected_pass_fails_and_says_what_to_do(tmp_path: Path) -> None:
     test = outcome_of(tmp_path, ENTRY, result(Outcome.PASSED))
 
     assert test.outcome is Outcome.FAILED
-    assert test.reason == "unexpected pass: x.toml:2 expects it to be warned; remove the entry"
+    assert test.reason == (
+        "unexpected pass: x.toml:2 expects it to be warned; end its versions there, or remove it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "outcome"),
+    [
+        ("1.6.34", Outcome.KNOWN),
+        ("1.6.35", Outcome.WARNED),
+        ("1.7.0", Outcome.KNOWN),
+        ("1.7.20", Outcome.KNOWN),
+        ("1.7.21", Outcome.WARNED),
+        ("2.0", Outcome.WARNED),
+    ],
+)
+def test_a_fix_may_end_an_entry_in_each_series(tmp_path: Path, version: str, outcome: Outcome) -> None:
+    text = ENTRY.replace('"<2.0"', '["<1.6.35", ">=1.7,<1.7.21"]')
+
+    assert outcome_of(tmp_path, text, result(Outcome.WARNED), version).outcome is outcome
+
+
+PROVEN = ENTRY.replace('"<2.0"', '"*"\nproven = ["==1.6.20", ">=1.7.24,<=2.1.9"]')
+
+
+@pytest.mark.parametrize(
+    ("version", "outcome"),
+    [
+        ("1.6.19", Outcome.PASSED),
+        ("1.6.20~ds1", Outcome.FAILED),
+        ("1.6.21", Outcome.PASSED),
+        ("2.0.5", Outcome.FAILED),
+        ("2.2", Outcome.PASSED),
+        ("devel", Outcome.PASSED),
+    ],
+)
+def test_an_unexpected_pass_fails_only_where_runs_have_shown_the_failure(
+    tmp_path: Path, version: str, outcome: Outcome
+) -> None:
+    assert outcome_of(tmp_path, PROVEN, result(Outcome.PASSED), version).outcome is outcome
+    assert outcome_of(tmp_path, PROVEN, result(Outcome.WARNED), version).outcome is Outcome.KNOWN
+
+
+def test_a_pass_beyond_what_runs_have_shown_is_noted_once(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(PROVEN)
+    known = load(tmp_path / "x.toml")
+    cases = [result(Outcome.PASSED, name=f"test_stop[{case}]") for case in "ab"]
+
+    applied = known.apply(cases, "2.2.0", TODAY)
+
+    assert applied.tests == cases
+    (note,) = applied.notes
+    assert note.startswith("x.toml:2: no longer needed from 2.2.0: STP-09 (test_stop) passed")
+    assert note.endswith("runs have shown it to be warned only in ==1.6.20 or >=1.7.24,<=2.1.9")
+    broken = result(Outcome.WARNED, name="test_stop[c]")
+    assert known.apply([*cases, broken], "2.2.0", TODAY).notes == []
+    assert known.apply([result(Outcome.BLOCKED)], "2.2.0", TODAY).notes == []
 
 
 @pytest.mark.parametrize(
@@ -132,6 +188,9 @@ def test_a_runtime_without_a_file_has_no_known_failures(tmp_path: Path) -> None:
         ('"STP-09"', '"STP-99"', 3, 'no requirement "STP-99"'),
         ('outcome = "warned"', 'outcome = "known"', 7, 'outcome: must be "failed" or "warned"'),
         ('"<2.0"', '"about 2"', 6, "no condition on versions"),
+        ('"<2.0"', "[]", 6, "versions: must be a list of texts"),
+        ('"<2.0"', '["<2.0", "about 2"]', 6, '"about 2" is no condition'),
+        ('"<2.0"', '"<2.0"\nproven = "1.6"', 7, '"1.6" is no condition'),
         ("2027-06-30", '"2027-06-30"', 11, "a day without quotes"),
         ('owner = "runtime"', "", 2, 'no "owner"'),
         ('owner = "runtime"', 'owners = "runtime"', 10, '"owners" is not a key'),
