@@ -66,7 +66,7 @@ class AllureDir:
         """Complete the result of the test that is just ending.
 
         Args:
-            result: what it came to, judged as far as that can be done before the end of the run.
+            result: its outcome, judged as far as that can be done before the end of the run.
             calls: that it made, in order.
             context: of the run.
         """

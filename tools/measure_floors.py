@@ -25,7 +25,7 @@ from critests.benchmark.floors.noise import StealMeter, noise_probes
 from critests.benchmark.floors.oci_reference import OciReferenceFailed, measure
 from critests.benchmark.measuring.accounting_cgroup import accounted
 from critests.benchmark.measuring.client_process import EXPERIMENTS, environment
-from critests.benchmark.measuring.resources import Spent, memory, snapshot
+from critests.benchmark.measuring.resources import UsedResources, memory, snapshot
 from critests.client.endpoint import Endpoint
 from critests.client.plain import PlainConnection, plain_stubs
 from critests.images.registry import RegistryServer
@@ -131,10 +131,10 @@ class _Pods:
 def _account(runtime: ThrowawayRuntime, pods: _Pods, cycles: int, run: RunIdentity) -> None:
     print(f"{runtime.runtime_name} {runtime.version}, a pod run, stopped and removed {cycles} times, each")
     pods.remove(pods.run())
-    _print_spent(_cycles(runtime, pods, cycles), cycles)
+    _print_used(_cycles(runtime, pods, cycles), cycles)
     with accounted(runtime.pid, run.id) as cgroup:
         if cgroup is not None:
-            _print_spent(_cycles(runtime, pods, cycles), cycles)
+            _print_used(_cycles(runtime, pods, cycles), cycles)
     empty = memory(runtime.pid)
     identities = [pods.run() for _ in range(PODS)]
     full = memory(runtime.pid)
@@ -149,20 +149,20 @@ def _account(runtime: ThrowawayRuntime, pods: _Pods, cycles: int, run: RunIdenti
         pods.remove(identity)
 
 
-def _cycles(runtime: ThrowawayRuntime, pods: _Pods, cycles: int) -> Spent:
+def _cycles(runtime: ThrowawayRuntime, pods: _Pods, cycles: int) -> UsedResources:
     before = snapshot(runtime.pid)
     for _ in range(cycles):
         pods.remove(pods.run())
     return snapshot(runtime.pid).since(before)
 
 
-def _print_spent(spent: Spent, cycles: int) -> None:
+def _print_used(used: UsedResources, cycles: int) -> None:
     cpu = (
-        f"processor {spent.cpu_seconds / cycles * 1e3:.0f} ms, of these"
-        f" {spent.daemon_cpu_seconds / cycles * 1e3:.0f} ms the daemon"
+        f"processor {used.cpu_seconds / cycles * 1e3:.0f} ms, of these"
+        f" {used.daemon_cpu_seconds / cycles * 1e3:.0f} ms the daemon"
     )
-    switches = f"{(spent.voluntary + spent.involuntary) / cycles:.0f} context switches"
-    print(f"  by {spent.source}: {cpu}; {spent.write_bytes / cycles / 1e3:.0f} kB written; {switches}")
+    switches = f"{(used.voluntary + used.involuntary) / cycles:.0f} context switches"
+    print(f"  by {used.source}: {cpu}; {used.write_bytes / cycles / 1e3:.0f} kB written; {switches}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ def make_effect(fault: LogFault | StreamFault, hit: Callable[[str], None]) -> Ef
 
     Args:
         fault: in the log or in streaming sessions.
-        hit: is told the fault's text for every change that the effect makes.
+        hit: called with the fault's text for every change that the effect makes.
     """
     if isinstance(fault, LogFault):
         return LogEffect(fault, lambda: hit(fault.text))

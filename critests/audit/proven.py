@@ -40,24 +40,24 @@ def lines(tests: set[str], reports: Iterable[tuple[str, dict[str, Any]]]) -> tup
         tests: all names, without parameters.
         reports: each with its name.
     """
-    told, left = [], set(tests)
+    summary, left = [], set(tests)
     for name, report in reports:
         red = turned_red(report) & tests
-        told.append(
+        summary.append(
             f"{name}: {len(red)} tests turned red, {len(red & left)} of them not before;"
             f" {len(report['unnoticed'])} went unnoticed"
         )
         left -= red
-    told += [f"never turned red: {test}" for test in sorted(left)]
-    told.append(f"{len(tests) - len(left)} of {len(tests)} tests were turned red by a fault")
-    return told, left
+    summary += [f"never turned red: {test}" for test in sorted(left)]
+    summary.append(f"{len(tests) - len(left)} of {len(tests)} tests were turned red by a fault")
+    return summary, left
 
 
 def main(files: list[str]) -> int:
     """Print it; return the exit code."""
     reports = [(file, json.loads(Path(file).read_text(encoding="utf-8"))) for file in files]
-    told, left = lines(written_tests(), reports)
-    print("\n".join(told))
+    summary, left = lines(written_tests(), reports)
+    print("\n".join(summary))
     return 1 if left else 0
 
 

@@ -119,7 +119,7 @@ def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
 
 
 class Auditor:
-    """Stands between the suite and the runtime, sets each fault for its case, and keeps what came of it."""
+    """Stands between the suite and the runtime, sets each fault for its case, and keeps the verdicts."""
 
     def __init__(self, config: pytest.Config, matrix: Matrix | None, tried: Entry | None) -> None:
         self.config = config
@@ -251,7 +251,7 @@ class Auditor:
             # one object is made honest, not its class
             made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]  # see above
         elif isinstance(made, TestImages):
-            made.pull = self._honestly(made.pull)  # type: ignore[method-assign]  # likewise
+            made.pull = self._honestly(made.pull)  # type: ignore[method-assign]  # see above
         return made
 
     @contextlib.contextmanager
@@ -295,8 +295,8 @@ class Auditor:
         report.__dict__.pop("critests", None)  # a case under a fault is no result of the runtime
         if call.when == "teardown" or (call.when == "setup" and call.excinfo is None):
             return report
-        course = item.stash.get(PROGRESS, None)
-        raw = course.phases[call.when].raw if course is not None else None
+        progress = item.stash.get(PROGRESS, None)
+        raw = progress.phases[call.when].raw if progress is not None else None
         verdict = verdict_of(entry, item.name.partition(MARK)[0], raw, hits)
         setattr(report, _REPORTED, verdict.to_json())
         self._speak(report, item, entry, verdict)
@@ -316,7 +316,7 @@ class Auditor:
     # all of it
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Gather what the cases came to, from whatever process ran them."""
+        """Gather the verdicts on the cases, from whatever process ran them."""
         reported = getattr(report, _REPORTED, None)
         if reported is not None:
             self.audit.verdicts.append(Verdict.from_json(reported))

@@ -1,4 +1,4 @@
-"""What came of an audit: which fault was noticed by which test."""
+"""The result of an audit: which fault was noticed by which test."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -32,8 +32,8 @@ class Verdict:
 
     @property
     def tried(self) -> bool:
-        """Whether the test came to look: not where it is unsupported or blocked and the fault had no part in
-        that.
+        """Whether the fault was put to the test: not where it is unsupported or blocked and the fault had no
+        part in that.
         """
         return self.hits > 0 or self.outcome not in {Outcome.UNSUPPORTED.value, Outcome.BLOCKED.value}
 
@@ -61,7 +61,7 @@ def verdict_of(entry: Entry, test: str, raw: RawOutcome | None, hits: int) -> Ve
     Args:
         entry: the fault.
         test: the test's name with its parameters.
-        raw: what its set-up or call came to; None where nothing was raised.
+        raw: outcome of its set-up or call; None where nothing was raised.
         hits: how often the fault had changed something.
     """
     outcome = raw.outcome if raw is not None else Outcome.PASSED
@@ -107,8 +107,8 @@ class Audit:
         ]
 
     def not_tried(self) -> list[str]:
-        """Return the tests, without their parameters, none of whose cases came to look under any fault: this
-        runtime cannot prove them.
+        """Return the tests, without their parameters, that no fault was put to: this runtime cannot prove
+        them.
         """
         tried = {base_name(verdict.test) for verdict in self.verdicts if verdict.tried}
         return sorted({base_name(verdict.test) for verdict in self.verdicts} - tried)

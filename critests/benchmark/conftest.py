@@ -16,7 +16,7 @@ from critests.benchmark.floors.preflight import look_at_machine
 from critests.benchmark.measuring.bench import Bench, Floors
 from critests.benchmark.measuring.headline import carry
 from critests.benchmark.measuring.sampling import in_words
-from critests.benchmark.measuring.sides import accounts_of, opened, other_side
+from critests.benchmark.measuring.sides import account_of, opened, other_side
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.profiles import SCENARIOS, seconds_each
 from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
@@ -152,7 +152,7 @@ def bench(
         order=benchmark_run.order,
         origin=benchmark_run.origin,
         floors=benchmark_run.floors,
-        spent=accounts_of,
+        account=account_of,
         on_progress=suite_session.on_progress,
     )
     request.node.stash[BENCH] = (made, benchmark)

@@ -89,5 +89,5 @@ def bench(*sides: str, seconds: float = 0.1) -> Bench:
         order=random.Random(1),  # noqa: S311 - chance, not secrets
         origin=time.perf_counter(),
         floors=Floors({"Version": 1e-4}, {"create": 0.01, "start": 0.02}),
-        spent=lambda _target: lambda: {"cpu_seconds": 1.0},
+        account=lambda _target: lambda: {"cpu_seconds": 1.0},
     )

@@ -124,8 +124,8 @@ def _table(operations: list[OperationResult]) -> Table:
         from_start = operation.dimensions.get(MEASURED) == INTENDED
         name = f"{operation.operation}, from the intended start" if from_start else operation.operation
         table.add_row(name, *_numbers(operation), style="bold" if operation.headline else "")
-        told = not operation.headline and operation.operation == operations[0].operation
-        for code, number in sorted(({} if told else operation.errors).items()):
+        repeats = not operation.headline and operation.operation == operations[0].operation
+        for code, number in sorted(({} if repeats else operation.errors).items()):
             table.add_row(Text(f"  {code}", "red"), "", str(number))
     return table
 

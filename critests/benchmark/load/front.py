@@ -35,7 +35,7 @@ from critests.run.pulled_images import TestImages
 from critests.run.settings import Settings
 
 STOP_SECONDS = 30.0
-"""How long the master may take to end after it was told to."""
+"""How long the master may take to end after it was asked to."""
 LEAVE_SECONDS = 20.0
 POLL_SECONDS = 0.2
 LATE_COMERS_SECONDS = 2.0
@@ -92,7 +92,7 @@ def run_load(settings: Settings, load: Load, role: Role, say: Say, arguments: li
         settings: which runtime.
         load: what load.
         role: this machine's part.
-        say: is told what goes on, about once a second.
+        say: called with a line of progress, about once a second.
         arguments: of the command, for the record.
 
     Raises:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import gevent  # type: ignore[import-untyped]  # the package ships no types
-import gevent.event  # type: ignore[import-untyped]  # likewise
+import gevent.event  # type: ignore[import-untyped]  # the package ships no types
 from locust.env import Environment
 
 from critests.benchmark.load.capacity import Decision, Search, decide
@@ -74,14 +74,14 @@ class Master:
         self.runner.register_message(DONE, self._done)
         # Locust leaves its events untyped
         self.environment.events.worker_report.add_listener(self._reported)  # type: ignore[no-untyped-call]  # see above
-        # likewise
+        # Locust leaves its events untyped
         self.environment.events.test_stopping.add_listener(lambda **_: self.stop.set())  # type: ignore[no-untyped-call]  # see above
         self._can_hear: set[str] = set()
         self._ready: dict[str, str] = {}
         self._over: set[str] = set()
         self._total: Total | None = None
         self._parts: list[str] = []
-        self._told = 0.0
+        self._last_line_at = 0.0
 
     def run(self) -> None:
         """Lead the run; whatever happens, the result is written."""
@@ -243,7 +243,7 @@ class Master:
             self._total.add(client_id, data[PARCEL])
 
     def _tell_progress(self, total: Total, elapsed: float) -> None:
-        if time.monotonic() - self._told < TELL_SECONDS:
+        if time.monotonic() - self._last_line_at < TELL_SECONDS:
             return
         headline = total.load.mix.headline
         latencies = total.histogram(headline)
@@ -263,8 +263,8 @@ class Master:
 
     def _tell(self, what: str, **facts: object) -> None:
         now = time.monotonic()
-        if now - self._told >= TELL_SECONDS:
-            self._told = now
+        if now - self._last_line_at >= TELL_SECONDS:
+            self._last_line_at = now
             sys.stdout.write(json.dumps({"now": what, **facts}) + "\n")
             sys.stdout.flush()
 

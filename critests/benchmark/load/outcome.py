@@ -18,7 +18,7 @@ from critests.statistics.quantiles import STANDARD_QUANTILES, interval_of_sorted
 
 CAPACITY = "capacity"
 MEASURED, SERVICE, INTENDED = "measured", "service", "from intended start"
-LATE_SHARE_TOLD = 0.01
+LATE_SHARE_WORTH_A_NOTE = 0.01
 _DECISIONS = {
     Decision.HELD: "the bound was kept",
     Decision.EXCEEDED: "the bound was not kept",
@@ -226,7 +226,7 @@ def _notes(step: StepResult) -> list[str]:
     notes = []
     which = f"at {step.load.rate:.3g} per second: " if step.load.open else ""
     late = max(0, step.late - step.held_back)
-    if step.started and late > step.started * LATE_SHARE_TOLD:
+    if step.started and late > step.started * LATE_SHARE_WORTH_A_NOTE:
         notes.append(
             f"{which}{late} of {step.started} cycles began more than 10 ms late because the client was slow"
             " or the machine busy; latencies from the intended start include that"

@@ -191,7 +191,7 @@ class OperationTally:
     Attributes:
         latency: from the intended start, encoded histogram of the steady successes; empty where there were
             none.
-        service: from the real start, likewise.
+        service: the same from the real start.
         errors: code to number of steady failures.
         samples: every single one, warm-up included; empty where there were too many.
         cut: whether there were too many to keep them.

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import gevent  # type: ignore[import-untyped]  # the package ships no types
-import gevent.event  # type: ignore[import-untyped]  # likewise
-import gevent.pool  # type: ignore[import-untyped]  # likewise
-import gevent.threadpool  # type: ignore[import-untyped]  # likewise
+import gevent.event  # type: ignore[import-untyped]  # the package ships no types
+import gevent.pool  # type: ignore[import-untyped]  # the package ships no types
+import gevent.threadpool  # type: ignore[import-untyped]  # the package ships no types
 import grpc
 import locust.runners
 from grpc.experimental import gevent as grpc_gevent

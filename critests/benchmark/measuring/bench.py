@@ -69,11 +69,11 @@ class Bench:
         order: source of random order.
         origin: of the run's clock, on that of `time.perf_counter`.
         floors: client and OCI runtime alone.
-        spent: begins an account of what a side's runtime uses; calling what it returns gives the totals so
+        account: begins an account of what a side's runtime uses; calling what it returns gives the totals so
             far.
         series: everything measured so far.
         operations: what it says.
-        on_progress: hears a line about what goes on.
+        on_progress: called with a line of progress.
         empty: why operations that the scenario is about have no samples, to their names.
         broken: why sampling had to end early, or what was not done as it was said to be.
     """
@@ -85,7 +85,7 @@ class Bench:
     order: random.Random
     origin: float
     floors: Floors
-    spent: Callable[[Target], Callable[[], dict[str, float]]]
+    account: Callable[[Target], Callable[[], dict[str, float]]]
     on_progress: Callable[[str], None] = lambda _: None
     series: list[Series] = field(default_factory=list)
     operations: list[OperationResult] = field(default_factory=list)
@@ -168,12 +168,12 @@ class Bench:
                     )
 
     def _accounts(self, sides: Sequence[Target]) -> list[Callable[[], dict[str, float]]]:
-        """Begin an account for each side; two sides of one daemon cannot be told apart, so neither has
+        """Begin an account for each side; two sides of one daemon cannot be distinguished, so neither has
         one.
         """
         pids = [target.context.daemon_pid for target in sides]
         return [
-            self.spent(target) if pids.count(pid) == 1 else dict
+            self.account(target) if pids.count(pid) == 1 else dict
             for target, pid in zip(sides, pids, strict=True)
         ]
 

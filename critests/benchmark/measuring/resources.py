@@ -37,7 +37,7 @@ class ProcessUsage:
         process: whose it is.
         in_cgroup: whether its processor time is in that of the daemon's cgroup.
         read_bytes: from storage, with reaped children.
-        write_bytes: to storage, likewise.
+        write_bytes: to storage, with reaped children.
         switches: living thread to its context switches, because it waited and because its time was up.
     """
 
@@ -49,7 +49,7 @@ class ProcessUsage:
 
 
 @dataclass(frozen=True)
-class Spent:
+class UsedResources:
     """What a runtime used between two snapshots; see the module for what is not counted.
 
     Attributes:
@@ -86,7 +86,7 @@ class Usage:
     processes: dict[tuple[int, int], ProcessUsage]
     cgroup_cpu_seconds: float | None
 
-    def since(self, earlier: "Usage") -> Spent:
+    def since(self, earlier: "Usage") -> UsedResources:
         """Return what was used since an earlier snapshot of the same runtime."""
         by_cgroup = self.cgroup_cpu_seconds is not None and earlier.cgroup_cpu_seconds is not None
         cpu = self._difference(earlier, _cpu, leave_out=lambda usage: by_cgroup and usage.in_cgroup)
@@ -98,7 +98,7 @@ class Usage:
             - (earlier.processes[key].process.own_cpu_seconds if key in earlier.processes else 0)
             for key, usage in daemons
         )
-        return Spent(
+        return UsedResources(
             cpu_seconds=max(0.0, cpu),
             daemon_cpu_seconds=own,
             read_bytes=max(0, int(self._difference(earlier, lambda usage: usage.read_bytes))),

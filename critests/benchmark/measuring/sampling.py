@@ -132,7 +132,7 @@ def sample(
     headline: str,
     plan: Plan,
     order: random.Random,
-    told: Callable[[int], None] = lambda _: None,
+    on_progress: Callable[[int], None] = lambda _: None,
 ) -> str:
     """Sample until the plan is fulfilled, and mark the warm-up of every series, also where an exception ends
     it.
@@ -145,7 +145,7 @@ def sample(
         headline: the operation whose quantile decides when the answer is sharp.
         plan: how sharp, and what it may cost.
         order: source of the random order.
-        told: hears the number of cycles of the first lane now and then, for a progress display.
+        on_progress: called with the number of cycles of the first lane now and then, for a display.
 
     Returns:
         Why sampling ended, in words.
@@ -163,12 +163,12 @@ def sample(
                 block += 1
                 elapsed = time.monotonic() - begin
                 if elapsed >= tell_at:
-                    told(block)
+                    on_progress(block)
                     tell_at = elapsed + TELL_SECONDS
                 _between(lanes, block)
                 reason = next((lane.tally.hopeless for lane in lanes if lane.tally.hopeless), "")
                 if not reason and len(lanes) > 1:
-                    reason = _spent(elapsed, block, plan)
+                    reason = _ended_budget(elapsed, block, plan)
                 elif not reason and (block >= check_at or elapsed >= plan.seconds):
                     reason, check_at = _look(lanes[0].meter.series.get(headline), elapsed, plan, block)
                 if reason:
@@ -199,7 +199,7 @@ def mark_warm_up(series: Series) -> Steadiness:
     return found.steadiness
 
 
-def _spent(elapsed: float, cycles: int, plan: Plan) -> str:
+def _ended_budget(elapsed: float, cycles: int, plan: Plan) -> str:
     """Say which budget ended; empty where none did."""
     if elapsed >= plan.seconds:
         return Stop.OUT_OF_TIME.value
@@ -211,7 +211,7 @@ def _look(series: Series | None, elapsed: float, plan: Plan, cycles: int) -> tup
     cycle to look again.
     """
     if series is None:
-        return _spent(elapsed, cycles, plan), cycles + 1
+        return _ended_budget(elapsed, cycles, plan), cycles + 1
     mark_warm_up(series)
     steady = series.steady()
     decision = decide(steady, elapsed, plan)

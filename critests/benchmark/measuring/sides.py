@@ -97,7 +97,7 @@ def _refuse_unknown_handler(context: RunContext, subject: HandlerSubject) -> Non
         raise CannotTest(f"{subject}: {why or f'the throwaway runtime has {known} only'}")
 
 
-def accounts_of(target: Target) -> Callable[[], dict[str, float]]:
+def account_of(target: Target) -> Callable[[], dict[str, float]]:
     """Begin an account of what a side's runtime uses; what is returned gives the totals so far, and nothing
     where it cannot be seen.
     """
@@ -109,17 +109,17 @@ def accounts_of(target: Target) -> Callable[[], dict[str, float]]:
     except (OSError, RuntimeHidden):
         return dict
 
-    def used() -> dict[str, float]:
+    def so_far() -> dict[str, float]:
         try:
-            spent = snapshot(pid).since(before)
+            used = snapshot(pid).since(before)
         except (OSError, RuntimeHidden):
             return {}
         return {
-            "cpu_seconds": spent.cpu_seconds,
-            "daemon_cpu_seconds": spent.daemon_cpu_seconds,
-            "read_bytes": float(spent.read_bytes),
-            "written_bytes": float(spent.write_bytes),
-            "context_switches": float(spent.voluntary + spent.involuntary),
+            "cpu_seconds": used.cpu_seconds,
+            "daemon_cpu_seconds": used.daemon_cpu_seconds,
+            "read_bytes": float(used.read_bytes),
+            "written_bytes": float(used.write_bytes),
+            "context_switches": float(used.voluntary + used.involuntary),
         }
 
-    return used
+    return so_far

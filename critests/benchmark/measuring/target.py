@@ -33,11 +33,10 @@ WAITING = (
     "-c",
     "trap 'exit 0' TERM; mkfifo /waiting; echo ready; while :; do read -r -t 1 line <>/waiting; done",
 )
-"""Waits without a child and ends at once when it is told to, so that what is measured is the runtime and not
-the workload. It says when
-it is ready: a first process to which SIGTERM comes earlier loses it, and would be stopped by force after its
-grace period. A shell that is told between two commands notices when `read` returns, and so after a second at
-most.
+"""Waits without a child and ends at once at SIGTERM, so that what is measured is the runtime and not the
+workload. It says when it is ready: a first process to which SIGTERM comes earlier loses it, and would be
+stopped by force after its grace period. A shell that gets the signal between two commands notices when `read`
+returns, and so after a second at most.
 """
 OUTPUT_SECONDS = 20.0
 OUTPUT_POLL_SECONDS = 0.001
@@ -268,7 +267,9 @@ class Target:
         self._remove(self.runtime.RemovePodSandbox, cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id))
 
     def discard_container(self, container_id: str) -> None:
-        """Kill and remove a container, likewise."""
+        """Kill and remove a container, outside every timed window; one that will not go is left to the end of
+        the run.
+        """
         self._remove(
             self.runtime.StopContainer, cri.StopContainerRequest(container_id=container_id, timeout=0)
         )

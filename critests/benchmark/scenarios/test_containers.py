@@ -190,14 +190,14 @@ def _updating(target: Target) -> Iterator[Cycle]:
             request = cri.UpdateContainerResourcesRequest(container_id=container.id, linux=resources)
             meter.call("UpdateContainerResources", target.runtime.UpdateContainerResources, request)
             status = target.container_status(container.id)
-            told = status.resources.linux.cpu_shares if status is not None else 0
-            if told not in {
+            shown = status.resources.linux.cpu_shares if status is not None else 0
+            if shown not in {
                 0,
                 resources.cpu_shares,
             }:  # runtimes before resources were part of the status tell nothing
                 msg = (
                     f"UpdateContainerResources set cpu_shares to {resources.cpu_shares}, and ContainerStatus"
-                    f" tells {told}"
+                    f" says {shown}"
                 )
                 raise NotDone(msg)
 

@@ -84,7 +84,7 @@ class Crowd:
         self._daemon = daemon
         self._sandboxes: list[str] = []
         self._full = False
-        self._spent = 0.0
+        self._seconds_used = 0.0
         self._seen = memory(daemon)
 
     def grow_to(self, goal: int, seconds: float) -> None:
@@ -94,18 +94,18 @@ class Crowd:
 
         Args:
             goal: of pods.
-            seconds: that may be spent on all goals.
+            seconds: that all goals together may take.
         """
         before, begin = self.pods, time.monotonic()
         while not self._full and self.pods < goal:
             why = _scarce(self.target)
-            if not why and self._spent + time.monotonic() - begin > seconds:
+            if not why and self._seconds_used + time.monotonic() - begin > seconds:
                 why = "the time budget ended"
             if not why:
                 why = self._add()
             if why:
                 self.why, self._full = why, True
-        self._spent += time.monotonic() - begin
+        self._seconds_used += time.monotonic() - begin
         if self.pods > before:
             self._look(self.pods - before)
 
@@ -213,7 +213,7 @@ def _daemons(bench: Bench) -> list[int]:
     """Return the daemon of each side; two sides of the same one hold their memory together."""
     found = [_daemon(target) for target in bench.targets]
     if len(set(found)) < len(found):
-        blocked("both sides are one daemon, and what it holds for either cannot be told apart")
+        blocked("both sides are one daemon, and what it holds for either cannot be distinguished")
     return found
 
 

@@ -75,7 +75,7 @@ class Subscriber:
             if heard == container_id and kind == cri.CONTAINER_STOPPED_EVENT:
                 return when
         raise CallFailed(
-            "end to event", self.refused or "DEADLINE_EXCEEDED", "no event told of the container's end"
+            "end to event", self.refused or "DEADLINE_EXCEEDED", "no event said that the container had ended"
         )
 
     def close(self) -> None:

@@ -60,10 +60,10 @@ def usage(*processes: ProcessUsage, cgroup: float | None = None) -> Usage:
 def test_what_lives_is_subtracted() -> None:
     before = usage(used(DAEMON, Role.DAEMON, 5.0, 1.0, written=100), used(SHIM, Role.SHIM, 1.0))
     after = usage(used(DAEMON, Role.DAEMON, 6.0, 1.5, written=300), used(SHIM, Role.SHIM, 1.25))
-    spent = after.since(before)
-    assert spent.cpu_seconds == pytest.approx(1.75)
-    assert spent.daemon_cpu_seconds == pytest.approx(1.0)
-    assert (spent.write_bytes, spent.source, spent.shims_ended) == (200, PROCESSES, 0)
+    between = after.since(before)
+    assert between.cpu_seconds == pytest.approx(1.75)
+    assert between.daemon_cpu_seconds == pytest.approx(1.0)
+    assert (between.write_bytes, between.source, between.shims_ended) == (200, PROCESSES, 0)
 
 
 def test_a_child_that_was_waited_for_is_counted_once() -> None:
@@ -79,9 +79,9 @@ def test_a_shim_that_ended_takes_nothing_away() -> None:
     before = usage(
         used(DAEMON, Role.DAEMON, 5.0), used(SHIM, Role.SHIM, 3.0), used(PAUSE, Role.PAUSE, 1.0, parent=SHIM)
     )
-    spent = usage(used(DAEMON, Role.DAEMON, 6.0)).since(before)
-    assert spent.cpu_seconds == pytest.approx(1.0)
-    assert spent.shims_ended == 1
+    between = usage(used(DAEMON, Role.DAEMON, 6.0)).since(before)
+    assert between.cpu_seconds == pytest.approx(1.0)
+    assert between.shims_ended == 1
 
 
 def test_containers_do_not_count_and_a_reaped_one_only_since_the_snapshot() -> None:
@@ -103,18 +103,18 @@ def test_containers_do_not_count_and_a_reaped_one_only_since_the_snapshot() -> N
 def test_the_cgroup_counts_what_is_in_it_and_the_processes_the_rest() -> None:
     before = usage(used(DAEMON, Role.DAEMON, 5.0, in_cgroup=True), used(SHIM, Role.SHIM, 1.0), cgroup=50.0)
     after = usage(used(DAEMON, Role.DAEMON, 6.0, in_cgroup=True), used(SHIM, Role.SHIM, 1.5), cgroup=53.0)
-    spent = after.since(before)
-    assert spent.cpu_seconds == pytest.approx(3.5)
-    assert spent.daemon_cpu_seconds == pytest.approx(1.0)
-    assert spent.source == CGROUP
+    between = after.since(before)
+    assert between.cpu_seconds == pytest.approx(3.5)
+    assert between.daemon_cpu_seconds == pytest.approx(1.0)
+    assert between.source == CGROUP
     assert usage(*after.processes.values()).since(before).cpu_seconds == pytest.approx(1.5)
 
 
 def test_threads_that_end_take_their_switches_with_them() -> None:
     before = usage(used(DAEMON, Role.DAEMON, 0, switches={10: (100, 10), 12: (5000, 50)}))
     after = usage(used(DAEMON, Role.DAEMON, 0, switches={10: (130, 11), 13: (7, 0)}))
-    spent = after.since(before)
-    assert (spent.voluntary, spent.involuntary) == (37, 1)
+    between = after.since(before)
+    assert (between.voluntary, between.involuntary) == (37, 1)
 
 
 def test_a_process_and_its_children_are_a_runtime_too() -> None:
@@ -125,9 +125,9 @@ def test_a_process_and_its_children_are_a_runtime_too() -> None:
         found = {process.pid: process.role for process in runtime_processes(os.getpid(), ["/none"])}
         assert found[os.getpid()] is Role.DAEMON
         assert found[child.pid] is Role.DAEMON_HELPER
-        spent = snapshot(os.getpid(), marks=["/none"]).since(before)
-        assert 0.25 < spent.cpu_seconds < 10
-        assert spent.daemon_cpu_seconds < spent.cpu_seconds
+        between = snapshot(os.getpid(), marks=["/none"]).since(before)
+        assert 0.25 < between.cpu_seconds < 10
+        assert between.daemon_cpu_seconds < between.cpu_seconds
         held = memory(os.getpid(), marks=["/none"])
         assert held.daemon > 1_000_000
         assert held.total == held.daemon
