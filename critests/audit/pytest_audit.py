@@ -8,7 +8,8 @@ unsupported, or fails in the harness has not noticed;
 where the fault had no part in that, the case counts as not tried: another runtime has to prove the test.
 
 The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several
-tests is made honestly, whenever it is made. A runtime that a test has for itself gets a proxy for itself.
+tests is made honestly, whenever it is made. The containers that tests share to look at them are made anew
+under a fault, for that case alone. A runtime that a test has for itself gets a proxy for itself.
 """
 
 import contextlib
@@ -28,6 +29,7 @@ from critests.audit.verdicts import Audit, Verdict, verdict_of
 from critests.client.endpoint import Endpoint
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.shared_containers import SharedContainers
 from critests.run.context import RunContext
 from critests.run.pulled_images import TestImages
 from critests.run.selection import SUITE, is_ours
@@ -243,6 +245,8 @@ class Auditor:
             made = yield
             if isinstance(made, OwnRuntime) and made.throwaway is not None and self.proxy is not None:
                 self._stand_before(made, fixturedef, request.node)
+            elif isinstance(made, SharedContainers) and ENTRY in request.node.stash:
+                made.keep_apart()
             return made
         with self._honest():
             made = yield

@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.lifecycle import container_log
 from critests.lifecycle.container_log import LogRecord, NoLog
-from critests.lifecycle.process import ProcessStatus
+from critests.lifecycle.process import EXEC, FIRST_PROCESS, ProcessStatus
 from critests.lifecycle.sandboxes import Sandbox, kill
 from critests.lifecycle.waiting import POLL_SECONDS, ConditionNotMet, eventually
 
@@ -23,8 +23,6 @@ is not waited for longer.
 """
 SETTLED_LOOKS = 2
 COMMAND_SECONDS = 1.0
-FIRST_PROCESS = "first process"
-EXEC = "exec"
 
 
 @dataclass

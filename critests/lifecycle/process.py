@@ -5,6 +5,16 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
+FIRST_PROCESS = "first process"
+EXEC = "exec"
+STREAMING_EXEC = "streaming exec"
+VIEWS = (FIRST_PROCESS, EXEC, STREAMING_EXEC)
+"""Which process of a container is looked at: its own first one, one that ExecSync starts, or one of a
+streaming session. Runtimes configure each of them separately.
+"""
+HOST = "host"
+"""The first process once more, as this machine sees it."""
+
 _IN_ORDER = (
     "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE"
     " NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT"

@@ -9,7 +9,8 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
-from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
+from critests.lifecycle.containers import Container
+from critests.lifecycle.process import EXEC, FIRST_PROCESS
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, slow
 

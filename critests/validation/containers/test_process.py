@@ -10,7 +10,8 @@ from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.containers import EXEC, FIRST_PROCESS, Container
+from critests.lifecycle.containers import Container
+from critests.lifecycle.process import EXEC, FIRST_PROCESS
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 

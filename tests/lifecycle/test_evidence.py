@@ -1,0 +1,73 @@
+"""What a process shows of itself, read from a shell of this machine."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from critests.lifecycle.evidence import COMPLETE, Evidence, MountPoint, NotShown, of_process, script
+
+
+def shown(**questions: str) -> Evidence:
+    printed = subprocess.run(
+        ["/bin/sh", "-c", script(questions)], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.endswith(f"{COMPLETE}\n")
+    return Evidence.parse(printed.splitlines())
+
+
+def test_a_shell_shows_what_the_kernel_says_of_it() -> None:
+    evidence = shown()
+
+    assert evidence.status.uids[0] == os.getuid()
+    assert evidence.namespaces["mnt"].startswith("mnt:[")
+    assert -1000 <= evidence.oom_score_adj <= 1000
+    assert evidence.uid_map[0][0] == 0
+    assert evidence.cgroups
+    assert evidence.mounts[-1].place.startswith("/")
+    assert len(evidence.limits["Max open files"]) == 2
+
+
+def test_answers_are_whole_and_keep_their_exit_codes() -> None:
+    evidence = shown(
+        nothing="true", unended="printf 'no newline'", blank="echo one; echo", fails="echo why >&2; exit 3"
+    )
+
+    assert (evidence.answer("nothing"), evidence.answer("unended")) == ("", "no newline")
+    assert evidence.answers["blank"].lines == ["one"]
+    assert (evidence.exit_code("fails"), evidence.answers["fails"].text) == (3, "why")
+    with pytest.raises(NotShown, match="cannot show fails: why"):
+        evidence.answer("fails")
+
+
+def test_what_was_not_shown_is_named() -> None:
+    with pytest.raises(NotShown, match="did not show status; it showed nothing"):
+        _ = Evidence.parse(["cut off"]).status
+
+
+def test_lines_of_a_terminal_are_read_too() -> None:
+    assert (
+        Evidence.parse(["@critests asks a\r", "text\r", "\r", "@critests answered 0\r"]).answer("a") == "text"
+    )
+
+
+def test_a_line_of_a_mount_table() -> None:
+    mount = MountPoint.parse(
+        r"36 35 98:0 /a\040b /mnt\0402 ro,noexec shared:1 master:2 - ext4 /dev/root rw,x"
+    )
+
+    assert (mount.root, mount.place, mount.kind, mount.source) == ("/a b", "/mnt 2", "ext4", "/dev/r")
+    assert mount.options == {"ro", "noexec"}
+    assert mount.propagation == {"shared:1", "master:2"}
+    assert mount.read_only
+    assert mount.super_options == {"rw", "x"}
+
+
+def test_this_machine_sees_the_same() -> None:
+    seen = of_process(os.getpid())
+
+    assert seen.status.uids[0] == os.getuid()
+    assert seen.namespaces["pid"] == str(Path("/proc/self/ns/pid").readlink())
+    with pytest.raises(NotShown, match="cannot show status"):
+        _ = of_process(2**31 - 1).status
