@@ -57,7 +57,7 @@ def test_a_line_of_a_mount_table() -> None:
         r"36 35 98:0 /a\040b /mnt\0402 ro,noexec shared:1 master:2 - ext4 /dev/root rw,x"
     )
 
-    assert (mount.root, mount.place, mount.kind, mount.source) == ("/a b", "/mnt 2", "ext4", "/dev/r")
+    assert (mount.root, mount.place, mount.kind, mount.source) == ("/a b", "/mnt 2", "ext4", "/dev/root")
     assert mount.options == {"ro", "noexec"}
     assert mount.propagation == {"shared:1", "master:2"}
     assert mount.read_only
