@@ -78,7 +78,7 @@ class Leader:
             try:
                 conclusion.required(self.settings)
                 conclusion.known_failures(self.settings, "")
-                self.context = RunContext.begin(self.settings)
+                self.context = RunContext.begin(self.config.stash[SESSION].settings)
                 self._probe_what_is_required()
                 self.rules = conclusion.circumstances(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version

@@ -7,12 +7,16 @@
     Version: error UNAVAILABLE
     log: strip-spaces
     Exec.stream: swap-channels
+    bundle.process.user.uid: set 0
 
 A line is `TARGET: ACTION [ARGUMENT] [when CONDITION [and CONDITION …]]`. A target is an RPC
 (`StopContainer`), a field of its request or answer (`StopContainer.request.timeout`; the name of a message,
 `StopContainerRequest.timeout`, means the same), its message as a whole (`ListImages.response`), the log of
-containers (`log`), or streaming sessions (`stream`, `Exec.stream`, `Attach.stream`, `PortForward.stream`).
-Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`.
+containers (`log`), streaming sessions (`stream`, `Exec.stream`, `Attach.stream`, `PortForward.stream`), or
+what the OCI runtime of a throwaway runtime reads: the bundle of a container (`bundle.PATH`) or of a sandbox
+(`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`).
+Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`. OCI
+runtime: `oci_document.py`.
 
 | action on an RPC | effect |
 |---|---|
@@ -45,6 +49,7 @@ from critests.audit.changes import FIELD_ACTIONS, Surroundings, parse_field_acti
 from critests.audit.conditions import Condition, Moment, parse_conditions
 from critests.audit.descriptors import FaultError, Rpc, descriptor_of, message_sides, near, rpcs
 from critests.audit.log_changes import LOG_CHANGES, parse_log_change
+from critests.audit.oci_document import ChangeMalformed, OciChange, parse_change
 from critests.audit.paths import Step, check_path, parse_path, places
 from critests.audit.stream_changes import STREAM_CHANGES, parse_stream_change
 from critests.audit.values import unquote
@@ -67,6 +72,12 @@ CALL_ACTIONS = {
 }
 MESSAGE_ACTIONS = ("clear", "drop", "duplicate")
 STREAMING_RPCS = ("Exec", "Attach", "PortForward")
+OCI_DOCUMENTS = {
+    "bundle": ("create", "container"),
+    "sandbox-bundle": ("create", "sandbox"),
+    "exec": ("exec", ""),
+}
+"""What an OCI runtime reads: at which operation, and whose, as the document itself says."""
 _WHEN = re.compile(r'((?:[^"]|"(?:[^"\\]|\\.)*")*?)\s+when\s+(.*)', re.DOTALL)
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m)")
 
@@ -165,6 +176,15 @@ class StreamFault:
 
 
 @dataclass(frozen=True)
+class OciFault:
+    """A fault in what the OCI runtime reads: at which operation, and the change."""
+
+    text: str
+    operation: str
+    change: OciChange
+
+
+@dataclass(frozen=True)
 class UnknownMethodFault:
     """A fault in how a method is answered that the CRI does not have: with which code and words."""
 
@@ -173,7 +193,7 @@ class UnknownMethodFault:
     details: str
 
 
-AnyFault = Fault | LogFault | StreamFault | UnknownMethodFault
+AnyFault = Fault | LogFault | StreamFault | OciFault | UnknownMethodFault
 
 
 def parse_fault(text: str) -> AnyFault:
@@ -191,15 +211,26 @@ def parse_fault(text: str) -> AnyFault:
 
 def _parse(text: str) -> AnyFault:
     target, action, argument, when = _split(text)
+    document, _, place = target.partition(".")
+    if document in OCI_DOCUMENTS:
+        return _oci_fault(text, document, place, action, argument, when)
     if target == "unknown-method":
         return _unknown_method_fault(text, action, argument, when)
     if target in {"log", "stream"} or target.endswith(".stream"):
-        if when:
-            msg = "faults in logs and streams take no conditions"
-            raise FaultError(msg)
-        if target == "log":
-            return LogFault(text, action, parse_log_change(action, argument))
-        return _stream_fault(text, target, action, argument)
+        return _effect_fault(text, target, action, argument, when)
+    return _message_fault(text, target, action, argument, when)
+
+
+def _effect_fault(text: str, target: str, action: str, argument: str, when: str) -> LogFault | StreamFault:
+    if when:
+        msg = "faults in logs and streams take no conditions"
+        raise FaultError(msg)
+    if target == "log":
+        return LogFault(text, action, parse_log_change(action, argument))
+    return _stream_fault(text, target, action, argument)
+
+
+def _message_fault(text: str, target: str, action: str, argument: str, when: str) -> Fault:
     rpc, side, path = _target(target)
     conditions = parse_conditions(when, rpc) if when else ()
     if side != "response" and action not in {"fail-after", "delay-answer", "after", "empty"}:
@@ -330,6 +361,17 @@ def _unknown_method_fault(text: str, action: str, argument: str, when: str) -> U
     return UnknownMethodFault(text, *_code(argument))
 
 
+def _oci_fault(text: str, document: str, place: str, action: str, argument: str, when: str) -> OciFault:
+    if when:
+        msg = "faults in what the OCI runtime reads take no conditions"
+        raise FaultError(msg)
+    operation, of = OCI_DOCUMENTS[document]
+    try:
+        return OciFault(text, operation, parse_change(place, action, argument, of))
+    except ChangeMalformed as error:
+        raise FaultError(str(error)) from error
+
+
 def _stream_fault(text: str, target: str, action: str, argument: str) -> StreamFault:
     name = target.removesuffix("stream").removesuffix(".")
     if name and name not in STREAMING_RPCS:
@@ -347,6 +389,7 @@ __all__ = [
     "Fault",
     "FaultError",
     "LogFault",
+    "OciFault",
     "StreamFault",
     "UnknownMethodFault",
     "parse_fault",

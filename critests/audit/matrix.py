@@ -12,6 +12,10 @@ The faults for the tests of `test_stop.py` are in `test_stop.faults.toml` beside
     spoils = true       # optional; shared fixtures are made anew afterwards
 
 A test without its parameters is turned red if any of its cases is.
+
+Where nobody wrote down which test must notice, as with what is derived from a specification, a fault has
+`breaks = ["USR-01", "CAP-02/added"]` instead of `turns_red`: one of the tests that judge these must notice.
+They are tried until one has, with everything that tests share made under the fault.
 """
 
 import re
@@ -37,7 +41,8 @@ class Entry:
         id: words joined by dashes; unique.
         faults: what is set, all together.
         promise: what is broken, in one line.
-        turns_red: names of tests.
+        turns_red: names of tests, each of which must notice.
+        breaks: ids of requirements or aspects; any of the tests that judge them must notice.
         during: `all` of the test, its own set-up included, its `call` only, or from the first `restart` of a
             runtime of its own on.
         spoils: whether shared fixtures are no good afterwards.
@@ -47,14 +52,25 @@ class Entry:
     id: str
     faults: tuple[AnyFault, ...]
     promise: str
-    turns_red: tuple[str, ...]
+    turns_red: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
     during: str = "all"
     spoils: bool = False
     where: str = ""
 
-    def concerns(self, test: str) -> bool:
-        """Say whether a test, named with its parameters, is among those that must notice."""
-        return test in self.turns_red or base_name(test) in self.turns_red
+    def concerns(self, test: str, aspect: str = "") -> bool:
+        """Say whether a test, named with its parameters, is among those that must or may notice.
+
+        Args:
+            test: its name.
+            aspect: the id of what it judges.
+        """
+        return (
+            test in self.turns_red
+            or base_name(test) in self.turns_red
+            or aspect in self.breaks
+            or aspect.partition("/")[0] in self.breaks
+        )
 
 
 @dataclass(frozen=True)
@@ -63,14 +79,21 @@ class Matrix:
 
     entries: tuple[Entry, ...]
 
-    def for_test(self, test: str) -> list[Entry]:
-        """Return the faults that a test, named with its parameters, must notice."""
-        return [entry for entry in self.entries if entry.concerns(test)]
+    def for_test(self, test: str, aspect: str = "") -> list[Entry]:
+        """Return the faults that a test, named with its parameters, must notice, and those that break the
+        aspect it judges.
+        """
+        return [entry for entry in self.entries if entry.concerns(test, aspect)]
 
     def coverage(self, tests: Iterable[str]) -> list[str]:
         """Return the tests, named with or without parameters, that no fault is known for."""
         covered = {base_name(name) for entry in self.entries for name in entry.turns_red}
         return sorted({base_name(test) for test in tests} - covered)
+
+    @property
+    def broad(self) -> dict[str, Entry]:
+        """The faults that any test may notice which judges what they break, by their ids."""
+        return {entry.id: entry for entry in self.entries if entry.breaks}
 
     def unknown(self, tests: Collection[str]) -> list[tuple[Entry, str]]:
         """Return the names in `turns_red` that are no test's; of a name with parameters only the function is
@@ -124,12 +147,18 @@ def _read(file: Path) -> Iterator[Entry]:
     document = toml_file.read(file)
     document.expect(entries=["fault"])
     for table in document.entries("fault"):
-        table.expect(needs=["id", "break", "promise", "turns_red"], may=["during", "spoils"])
+        table.expect(needs=["id", "break", "promise"], may=["turns_red", "breaks", "during", "spoils"])
+        nothing: tuple[str, ...] = ()
+        turns_red, breaks = (table.take(key, _texts, nothing) for key in ("turns_red", "breaks"))
+        if bool(turns_red) == bool(breaks):
+            msg = "either the tests that it turns red, or what it breaks"
+            raise table.wrong("id", msg)
         yield Entry(
             id=table.need("id", _id),
             faults=tuple(_fault(table, text) for text in table.need("break", _texts)),
             promise=table.need("promise", toml_file.text),
-            turns_red=table.need("turns_red", _texts),
+            turns_red=turns_red,
+            breaks=breaks,
             during=table.take("during", _during, "all"),
             spoils=table.take("spoils", toml_file.switch, default=False),
             where=table.where,

@@ -15,7 +15,7 @@ from typing import Any, Self, cast
 
 import grpc
 
-from critests.audit.descriptors import Rpc, rpcs
+from critests.audit.descriptors import FaultError, Rpc, rpcs
 from critests.audit.effects import make_effect
 from critests.audit.exchange import (
     EVERYTHING_SECONDS,
@@ -26,8 +26,10 @@ from critests.audit.exchange import (
     Way,
     deadline_of,
 )
-from critests.audit.faults import AnyFault, Fault, UnknownMethodFault, parse_fault
+from critests.audit.faults import AnyFault, Fault, OciFault, UnknownMethodFault, parse_fault
+from critests.audit.oci_faults import OciFaults
 from critests.client.endpoint import Endpoint
+from critests.node.wrappers.stand_in import OciWrapper
 
 _OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_receive_message_length", -1),
@@ -65,7 +67,7 @@ class _Armed:
         for fault in faults:
             if isinstance(fault, Fault):
                 self.by_rpc.setdefault(fault.rpc.name, []).append(ArmedFault(fault))
-            elif not isinstance(fault, UnknownMethodFault):
+            elif not isinstance(fault, UnknownMethodFault | OciFault):
                 self.effects.append(make_effect(fault, self.effect_hit))
 
     def effect_hit(self, text: str) -> None:
@@ -96,18 +98,26 @@ class FaultProxy:
         upstream: the runtime's endpoint.
         listen: path of the proxy's own unix socket; None makes one in a new directory.
         image_upstream: endpoint of the image service, where it is another.
+        oci_wrapper: before the OCI runtime of a throwaway runtime; without one, faults in what that reads
+            change nothing.
 
     Use it as a context manager, or call `start` and `close`.
     """
 
     def __init__(
-        self, upstream: str, listen: Path | None = None, *, image_upstream: str | None = None
+        self,
+        upstream: str,
+        listen: Path | None = None,
+        *,
+        image_upstream: str | None = None,
+        oci_wrapper: OciWrapper | None = None,
     ) -> None:
         self.upstream = Endpoint.parse(upstream)
         self.image_upstream = Endpoint.parse(image_upstream) if image_upstream else self.upstream
         self._listen = listen
         self._directory: Path | None = None
         self._armed = _Armed(())
+        self._oci = OciFaults(oci_wrapper) if oci_wrapper else None
         self._setting = threading.Lock()
         self._bypassed = 0
         self._previous: dict[str, bytes] = {}
@@ -135,6 +145,8 @@ class FaultProxy:
             old, self._armed = self._armed, armed
         for effect in old.effects:
             effect.close()
+        if self._oci is not None:
+            self._oci.set(tuple(fault for fault in armed.faults if isinstance(fault, OciFault)))
 
     @contextlib.contextmanager
     def honest(self) -> Iterator[None]:
@@ -144,7 +156,8 @@ class FaultProxy:
         with self._setting:
             self._bypassed += 1
         try:
-            yield
+            with self._oci.honest() if self._oci is not None else contextlib.nullcontext():
+                yield
         finally:
             with self._setting:
                 self._bypassed -= 1
@@ -154,8 +167,15 @@ class FaultProxy:
 
     @property
     def hits(self) -> dict[str, int]:
-        """How often each fault that is set has changed something since it was set, by its text."""
-        return self._armed.hits()
+        """How often each fault that is set has changed something since it was set, by its text; what several
+        in the OCI runtime's documents did together is counted for the first of them.
+        """
+        counted = self._armed.hits()
+        for fault in self._armed.faults:
+            if isinstance(fault, OciFault) and self._oci is not None:
+                counted[fault.text] = self._oci.hits()
+                break
+        return counted
 
     def __enter__(self) -> Self:
         self.start()
@@ -366,12 +386,16 @@ def run_proxy(
         How often each fault changed something.
 
     Raises:
-        FaultError: a fault cannot be read.
+        FaultError: a fault cannot be read, or not be set on a runtime of others.
         OSError: the socket cannot be made.
     """
     over = until or threading.Event()
     proxy = FaultProxy(endpoint, listen)
     proxy.faults = fault_texts
+    for fault in proxy.faults:
+        if isinstance(fault, OciFault):
+            msg = f"{fault.text}: only where the suite starts the runtime can its OCI runtime be disturbed"
+            raise FaultError(msg)
     with proxy:
         say(f"proxy for {proxy.upstream.text} at {proxy.endpoint}")
         for fault in proxy.faults:

@@ -10,6 +10,9 @@ where the fault had no part in that, the case counts as not tried: another runti
 The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several
 tests is made honestly, whenever it is made. The containers that tests share to look at them are made anew
 under a fault, for that case alone. A runtime that a test has for itself gets a proxy for itself.
+
+Of a fault that names requirements instead of tests (`breaks`) the first test that notices is enough; there
+whatever tests share is made anew under the fault.
 """
 
 import contextlib
@@ -22,7 +25,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from critests.audit.faults import FaultError, parse_fault
+from critests.audit.faults import FaultError, OciFault, parse_fault
 from critests.audit.matrix import SUFFIX, Entry, Matrix, base_name, beside, load
 from critests.audit.proxy import FaultProxy
 from critests.audit.verdicts import Audit, Verdict, verdict_of
@@ -32,11 +35,13 @@ from critests.fixtures.runtime import Runtime
 from critests.fixtures.shared_containers import SharedContainers
 from critests.run.context import RunContext
 from critests.run.pulled_images import TestImages
-from critests.run.selection import SUITE, is_ours
+from critests.run.selection import SUITE, is_ours, judged_by
 from critests.run.session import PROGRESS, SESSION
 from critests.toml_file import TomlMalformed
 
 MARK = "!"
+OCI_FAULTS = Path(__file__).with_name("oci.faults.toml")
+"""The faults in what an OCI runtime reads."""
 ENTRY = pytest.StashKey[Entry]()
 T = TypeVar("T")
 _REPORTED = "cri_audit"
@@ -52,6 +57,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--cri-audit-matrix",
         metavar="FILE",
         help="faults and the tests that must notice (default: *.faults.toml beside the tests)",
+    )
+    group.addoption(
+        "--cri-audit-oci",
+        action="store_true",
+        help=(
+            "instead of those faults, the ones in what an OCI runtime reads, derived from its specification;"
+            " needs --cri-node, and no -n"
+        ),
     )
     group.addoption(
         "--cri-audit-fault",
@@ -98,6 +111,9 @@ def _matrix(config: pytest.Config) -> Matrix | None:
     if config.getoption("cri_audit_try"):
         return None
     given = config.getoption("cri_audit_matrix")
+    if config.getoption("cri_audit_oci"):
+        _refuse_where_no_wrapper_is(config)
+        given = given or OCI_FAULTS
     matrix = load(Path(given)) if given else load(SUITE, *_faults_of_others(config))
     wanted = config.getoption("cri_audit_fault")
     unknown = set(wanted) - {entry.id for entry in matrix.entries}
@@ -105,6 +121,12 @@ def _matrix(config: pytest.Config) -> Matrix | None:
         msg = f"--cri-audit-fault {min(unknown)}: no fault has this id"
         raise pytest.UsageError(msg)
     return Matrix(tuple(entry for entry in matrix.entries if not wanted or entry.id in wanted))
+
+
+def _refuse_where_no_wrapper_is(config: pytest.Config) -> None:
+    if not config.getoption("cri_node") or getattr(config.option, "numprocesses", None):
+        msg = "--cri-audit-oci needs --cri-node, whose OCI runtime it can disturb, and one process (no -n)"
+        raise pytest.UsageError(msg)
 
 
 def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
@@ -131,6 +153,8 @@ class Auditor:
         self.own: FaultProxy | None = None
         self.upstream: tuple[Endpoint, Endpoint] | None = None
         self.audit = Audit()
+        self.noticed: set[str] = set()
+        self.current: Entry | None = None
 
     # what runs
 
@@ -144,14 +168,26 @@ class Auditor:
                 continue
             if not self.config.getoption("cri_audit_only"):
                 wanted.append(item)
-            wanted += [_case(item, entry) for entry in self._entries(item.name)]
+            wanted += [_case(item, entry) for entry in self._entries(item)]
             self.audit.tests.add(item.name)
         items[:] = wanted
 
-    def _entries(self, test: str) -> Iterable[Entry]:
+    def _entries(self, item: pytest.Item) -> Iterable[Entry]:
         if self.tried is not None:
             return [self.tried]
-        return self.matrix.for_test(test) if self.matrix else ()
+        return self.matrix.for_test(item.name, judged_by(item).name) if self.matrix else ()
+
+    @property
+    def _wraps(self) -> bool:
+        """Whether a fault in what the OCI runtime reads may be set."""
+        entries = [self.tried] if self.tried is not None else self.matrix.entries if self.matrix else ()
+        return any(isinstance(fault, OciFault) for entry in entries for fault in entry.faults)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Pass over a case where another test has noticed the fault already, and one is enough."""
+        entry = item.stash.get(ENTRY, None)
+        return True if entry is not None and entry.breaks and entry.id in self.noticed else None
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Forget the tests that the user left out."""
@@ -160,8 +196,9 @@ class Auditor:
     # the proxy
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Let the run begin through the proxy."""
+        """Let the run begin through the proxy, and wrap the OCI runtime where a fault needs that."""
         suite = session.config.stash[SESSION]
+        suite.settings = replace(suite.settings, oci_wrapper=self._wraps)
         begin = suite.begin
 
         def begin_through_the_proxy() -> RunContext:
@@ -175,7 +212,12 @@ class Auditor:
         if self.proxy is not None:
             return
         self.upstream = (context.endpoint, context.image_endpoint)
-        self.proxy = FaultProxy(context.endpoint.text, image_upstream=context.image_endpoint.text)
+        runtime = context.owned.runtime if context.owned is not None else None
+        self.proxy = FaultProxy(
+            context.endpoint.text,
+            image_upstream=context.image_endpoint.text,
+            oci_wrapper=runtime.oci_wrapper if runtime is not None else None,
+        )
         context.endpoint = context.image_endpoint = Endpoint.parse(self.proxy.start())
 
     def _stand_before(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any], item: pytest.Item) -> None:
@@ -183,7 +225,8 @@ class Auditor:
         long as it has it.
         """
         assert self.proxy is not None
-        proxy = self.own = FaultProxy(own.context.endpoint.text)
+        assert own.throwaway is not None
+        proxy = self.own = FaultProxy(own.context.endpoint.text, oci_wrapper=own.throwaway.oci_wrapper)
         endpoint = Endpoint.parse(proxy.start())
         fixture.addfinalizer(proxy.close)
         proxy.faults = self.proxy.faults
@@ -217,7 +260,9 @@ class Auditor:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Set the fault for the whole test."""
-        entry = item.stash.get(ENTRY, None)
+        entry = self.current = item.stash.get(ENTRY, None)
+        if entry is not None and entry.breaks:
+            _take_down_what_is_shared(item)
         if entry is not None and entry.during == "all":
             self._set(item, entry)
 
@@ -248,7 +293,7 @@ class Auditor:
             elif isinstance(made, SharedContainers) and ENTRY in request.node.stash:
                 made.keep_apart()
             return made
-        with self._honest():
+        with self._honest() if self.current is None or not self.current.breaks else contextlib.nullcontext():
             made = yield
         # what these remember is for the whole session, whichever test asks first
         if isinstance(made, Runtime):
@@ -279,11 +324,11 @@ class Auditor:
         for proxy in self._proxies():
             proxy.faults = ()
         self.own = None  # its fixture closes it
+        self.current = None
         if entry is None:
             return
-        if entry.spoils:
-            # pytest has no public way to take down all fixtures early
-            item.session._setupstate.teardown_exact(None)  # noqa: SLF001 - see above
+        if entry.spoils or entry.breaks:
+            _take_down_what_is_shared(item)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -303,6 +348,8 @@ class Auditor:
         raw = progress.phases[call.when].raw if progress is not None else None
         verdict = verdict_of(entry, item.name.partition(MARK)[0], raw, hits)
         setattr(report, _REPORTED, verdict.to_json())
+        if verdict.noticed:
+            self.noticed.add(entry.id)
         self._speak(report, item, entry, verdict)
         report.__dict__.pop("wasxfail", None)
         return report
@@ -311,7 +358,9 @@ class Auditor:
         """Give the report of a case the outcome of the audit."""
         if verdict.noticed or self.tried is not None:
             report.outcome, report.longrepr = "passed", None
-        elif not verdict.tried or ("[" in verdict.test and verdict.test not in entry.turns_red):
+        elif (
+            entry.breaks or not verdict.tried or ("[" in verdict.test and verdict.test not in entry.turns_red)
+        ):
             # another runtime, or some other case of this test, may notice; the summary knows in the end
             report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, str(verdict))
         else:
@@ -364,6 +413,11 @@ class Auditor:
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
         self._step_aside()
+
+
+def _take_down_what_is_shared(item: pytest.Item) -> None:
+    # pytest has no public way to take down all fixtures early
+    item.session._setupstate.teardown_exact(None)  # noqa: SLF001 - see above
 
 
 def _name(nodeid: str) -> str:

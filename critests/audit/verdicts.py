@@ -89,8 +89,11 @@ class Audit:
     def unnoticed(self, matrix: Matrix | None = None) -> list[Verdict]:
         """Return what should have been noticed and was not.
 
-        A test that is named without its parameters need notice in one of its cases only.
+        A test that is named without its parameters need notice in one of its cases only, and of the tests
+        that judge what a fault breaks only one.
         """
+        broad = matrix.broad if matrix else {}
+        noticed = {verdict.fault for verdict in self.verdicts if verdict.noticed}
         exact = (
             {(entry.id, name) for entry in matrix.entries for name in entry.turns_red} if matrix else set()
         )
@@ -100,6 +103,7 @@ class Audit:
             for verdict in self.verdicts
             if not verdict.noticed
             and verdict.tried
+            and not (verdict.fault in broad and verdict.fault in noticed)
             and (
                 ((verdict.fault, verdict.test) in exact and "[" in verdict.test)
                 or (verdict.fault, base_name(verdict.test)) not in seen
@@ -127,6 +131,8 @@ class Audit:
 
     def lines(self, matrix: Matrix | None) -> list[str]:
         """Return what a person wants to read."""
+        if matrix is not None and matrix.broad:
+            return self._broad_lines(matrix.broad)
         unnoticed = self.unnoticed(matrix)
         lines = [str(verdict) for verdict in (self.verdicts if matrix is None else unnoticed)]
         lines += [f"not judged: {test} did not pass without a fault" for test in self.not_honest()]
@@ -145,6 +151,35 @@ class Audit:
         )
         return lines
 
+    def _broad_lines(self, entries: dict[str, Entry]) -> list[str]:
+        """Return the survivors first, then what no test reached, then the count."""
+        noticed = {verdict.fault for verdict in self.verdicts if verdict.noticed}
+        reached = {verdict.fault for verdict in self.verdicts if verdict.hits}
+        judged = {verdict.fault for verdict in self.verdicts}
+        survivors = [entry for name, entry in entries.items() if name in reached - noticed]
+        lines = [f"unnoticed: {_described(entry)}, by {self._looked(entry.id)}" for entry in survivors]
+        lines += [
+            f"not reached: {_described(entry)} changed nothing in {self._looked(name)}"
+            for name, entry in entries.items()
+            if name in judged - reached
+        ]
+        lines += [
+            f"no test: {_described(entry)} breaks {', '.join(entry.breaks)}"
+            for name, entry in entries.items()
+            if name not in judged
+        ]
+        count = (
+            f"{len(noticed)} of {len(entries)} faults were noticed;"
+            f" {len(survivors)} were reached and not noticed, {len(judged - reached)} not reached,"
+            f" {len(entries) - len(judged)} concern no test here"
+        )
+        return [*lines, count]
+
+    def _looked(self, fault: str) -> str:
+        return ", ".join(
+            f"{verdict.test} ({verdict.outcome})" for verdict in self.verdicts if verdict.fault == fault
+        )
+
     def to_json(self, matrix: Matrix | None) -> dict[str, Any]:
         """Return everything as plain data."""
         return {
@@ -154,3 +189,7 @@ class Audit:
             "not_tried": self.not_tried(),
             "unnoticed": [[verdict.fault, verdict.test] for verdict in self.unnoticed(matrix)],
         }
+
+
+def _described(entry: Entry) -> str:
+    return f"{entry.id} ({'; '.join(fault.text for fault in entry.faults)})"

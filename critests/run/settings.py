@@ -22,6 +22,8 @@ class Settings:
         budget: seconds of sampling; None for what the profile gives.
         seed: None for a fresh one.
         any_given: whether the user gave any of our options.
+        oci_wrapper: whether a wrapper stands before the OCI runtime of what `node` starts; no option of the
+            user's, but what an audit needs.
     """
 
     runtime_endpoint: str = ""
@@ -57,6 +59,7 @@ class Settings:
     html: Path | None = None
     json: Path | None = None
     any_given: bool = field(default=False, compare=False)
+    oci_wrapper: bool = field(default=False, compare=False)
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> "Settings":

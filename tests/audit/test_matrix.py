@@ -142,3 +142,58 @@ def test_one_case_of_a_test_is_enough_unless_the_matrix_names_the_case(tmp_path:
     assert "not judged: test_a did not pass without a fault" in lines
     assert "no fault is known for: test_c" in lines
     assert lines[-1] == "1 of 3 tests were turned red by a fault; 2 faults went unnoticed"
+
+
+def test_of_what_a_fault_breaks_one_test_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "broad.toml").write_text(
+        """
+        [[fault]]
+        id = "seen"
+        break = "StopContainer: swallow"
+        promise = "a"
+        breaks = ["STP-02"]
+        [[fault]]
+        id = "survived"
+        break = "StopContainer: twice"
+        promise = "b"
+        breaks = ["STP-02/x", "STP-03"]
+        [[fault]]
+        id = "unreached"
+        break = "StopContainer: hang"
+        promise = "c"
+        breaks = ["STP-02"]
+        [[fault]]
+        id = "nobody"
+        break = "StopContainer: empty"
+        promise = "d"
+        breaks = ["STP-04"]
+        """,
+        encoding="utf-8",
+    )
+    read = load(tmp_path / "broad.toml")
+    assert [entry.id for entry in read.for_test("test_a", "STP-02/y")] == ["seen", "unreached"]
+    assert [entry.id for entry in read.for_test("test_a", "STP-03")] == ["survived"]
+    seen, survived, unreached, _ = read.entries
+    red = RawOutcome(Outcome.FAILED, "no")
+    audit = Audit(
+        verdicts=[
+            verdict_of(seen, "test_a", None, 1),
+            verdict_of(seen, "test_b", red, 1),
+            verdict_of(survived, "test_a", None, 2),
+            verdict_of(unreached, "test_a", None, 0),
+        ]
+    )
+    assert [verdict.fault for verdict in audit.unnoticed(read)] == ["survived", "unreached"]
+    assert audit.lines(read) == [
+        "unnoticed: survived (StopContainer: twice), by test_a (passed)",
+        "not reached: unreached (StopContainer: hang) changed nothing in test_a (passed)",
+        "no test: nobody (StopContainer: empty) breaks STP-04",
+        "1 of 4 faults were noticed; 1 were reached and not noticed, 1 not reached, 1 concern no test here",
+    ]
+
+
+def test_a_fault_names_tests_or_requirements(tmp_path: Path) -> None:
+    file = tmp_path / "neither.toml"
+    file.write_text('[[fault]]\nid = "a"\nbreak = "StopContainer: hang"\npromise = "a"\n', encoding="utf-8")
+    with pytest.raises(TomlMalformed, match="either the tests that it turns red, or what it breaks"):
+        load(file)

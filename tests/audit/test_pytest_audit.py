@@ -115,8 +115,10 @@ def endpoint() -> Iterator[str]:
         yield endpoint
 
 
-def audit(directory: Path, endpoint: str, *arguments: str) -> tuple[int, str, dict[str, Any]]:
-    (directory / "test_small.py").write_text(SUITE, encoding="utf-8")
+def audit(
+    directory: Path, endpoint: str, *arguments: str, suite: str = SUITE
+) -> tuple[int, str, dict[str, Any]]:
+    (directory / "test_small.py").write_text(suite, encoding="utf-8")
     (directory / "test_small.faults.toml").write_text(MATRIX, encoding="utf-8")
     (directory / "pytest.ini").write_text(
         "[pytest]\naddopts = -p no:cacheprovider -p no:locust\n", encoding="utf-8"
@@ -187,6 +189,42 @@ def test_what_is_noticed(tmp_path: Path, endpoint: str, workers: list[str]) -> N
     assert "not tried: test_of_what_is_not_offered is unsupported or blocked here" in output
     assert "4 of 9 tests were turned red by a fault; 4 faults went unnoticed" in output
     assert status == 1
+
+
+def test_what_is_broken_is_tried_until_a_test_notices(tmp_path: Path, endpoint: str) -> None:
+    """What tests share is made under such a fault, and no test is tried after the first that noticed."""
+    marked = SUITE.replace("def test_", '@requirement("RT-01")\ndef test_').replace(
+        "import pytest\n", "import pytest\nfrom critests.run.marks import requirement\n", 1
+    )
+    faults = """
+        [[fault]]
+        id = "other-name"
+        break = "Version.response.runtime_name: set other"
+        promise = "Version tells the name"
+        breaks = ["RT-01"]
+    """
+    (tmp_path / "own.toml").write_text(faults, encoding="utf-8")
+    arguments = ["--cri-audit-matrix", "own.toml", "--cri-audit-only"]
+    status, output, report = audit(
+        tmp_path, endpoint, *arguments, "-k", "looks or shared or call", suite=marked
+    )
+    assert [(verdict["test"], verdict["noticed"]) for verdict in report["verdicts"]] == [
+        ("test_in_the_call", True)
+    ]
+    assert status == 0, output
+    status, output, report = audit(tmp_path, endpoint, *arguments, "-k", "looks or shared", suite=marked)
+    assert [(verdict["test"], verdict["noticed"]) for verdict in report["verdicts"]] == [
+        ("test_shared", True)
+    ]
+    status, output, _ = audit(tmp_path, endpoint, *arguments, "-k", "looks", suite=marked)
+    assert status == 1
+    assert "unnoticed: other-name" in output
+
+
+def test_faults_below_the_runtime_need_one_that_the_suite_starts(tmp_path: Path, endpoint: str) -> None:
+    status, output, _ = audit(tmp_path, endpoint, "--cri-audit-oci")
+    assert status == 4
+    assert "--cri-audit-oci needs --cri-node" in output
 
 
 def test_one_fault_only(tmp_path: Path, endpoint: str) -> None:

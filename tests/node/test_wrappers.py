@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from critests.node.wrappers import stand_in
-from critests.node.wrappers.actions import ALL, Action, Delay, Edit, Fail, Record
+from critests.node.wrappers.actions import ALL, Action, Change, Delay, Edit, Fail, Record
 from critests.node.wrappers.cost import own_cost
 from critests.node.wrappers.stand_in import CniWrapper, Invocation, OciWrapper, timer_list_tells_the_time
 
@@ -333,3 +333,19 @@ def test_the_own_cost_is_measured(tmp_path: Path, kind: str) -> None:
     assert abs(cost.record) < 1  # of three calls on a busy machine it may be less than nothing
     assert cost.calls == 3
     assert not list(tmp_path.iterdir())
+
+
+def test_a_program_changes_what_is_handed_over(oci: OciWrapper, tmp_path: Path) -> None:
+    bundle = tmp_path / "a bundle"
+    bundle.mkdir()
+    (bundle / "config.json").write_text("old")
+    doubles = executable(tmp_path / "doubles", '#!/bin/sh\ntext=$(cat "$1")\necho "$text$text" >"$1"\n')
+    fails = executable(tmp_path / "fails", "#!/bin/sh\nexit 1\n")
+    plan: dict[str, list[Action]] = {"create": [Record(), Change(doubles), Change(fails)]}
+    invocation = invoked(oci, "create", "--bundle", str(bundle), "abc", plan=plan)
+    assert ((bundle / "config.json").read_text(), invocation.edits) == ("oldold\n", 1)
+
+
+def test_a_program_whose_path_cannot_stand_in_a_plan() -> None:
+    with pytest.raises(ValueError, match="white space"):
+        Change(Path("/a b"))

@@ -1,8 +1,8 @@
 """What a wrapper can be told to do at an operation, and the plan file that tells it.
 
 The plan is text, one action per line: `OPERATION ACTION ARGUMENTS`. `*` stands for every operation,
-`bridge/ADD` for one of one CNI plugin. Within an operation the order is always: edit, delay, fail; what is
-recorded includes all of them.
+`bridge/ADD` for one of one CNI plugin. Within an operation the order is always: edit, change, delay, fail;
+what is recorded includes all of them.
 """
 
 import hashlib
@@ -101,8 +101,26 @@ class Edit:
         _write_whole(directory / f"{self.name}.sed", f"s/{old}/{new}/g\n")
 
 
-Action = Record | Delay | Fail | Edit
-"""Any of the four."""
+@dataclass(frozen=True)
+class Change:
+    """Let a program change what is handed over: for what a replaced text cannot express.
+
+    Of an OCI runtime only, where `Edit` says; the program gets the file's path as its last argument, and ends
+    with 0 if it changed something, which `Invocation.edits` counts.
+
+    Raises:
+        ValueError: the program's path has white space in it.
+    """
+
+    program: Path
+
+    def __post_init__(self) -> None:
+        if not _OPERATION.fullmatch(str(self.program)):
+            raise ValueError(f"{self.program} cannot stand in a plan: its path has white space in it")
+
+
+Action = Record | Delay | Fail | Edit | Change
+"""Any of the five."""
 
 ALL = "*"
 """The operation that stands for every operation."""
@@ -133,6 +151,8 @@ def _words(action: Action) -> str:
             return f"fail {every} {code} {message}"
         case Edit():
             return f"edit {action.name}"
+        case Change(program):
+            return f"change {program}"
 
 
 def _write_whole(path: Path, text: str) -> None:

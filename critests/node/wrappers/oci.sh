@@ -45,13 +45,17 @@ critests_operands() {
     critests_id=${1-}
 }
 
-# Edit the bundle's config.json, or the file of the process or resources. A process to look and one to write, per edit.
+# Edit the bundle's config.json, or the file of the process or resources. A process to look and one to write, per edit;
+# for a change its own program.
 critests_before() {
     for critests_edit in $critests_edits; do
         if grep -qF -f "$critests_edit_files/$critests_edit.old" "$critests_edited" &&
             sed -i -f "$critests_edit_files/$critests_edit.sed" "$critests_edited"; then
             critests_made=$((critests_made + 1))
         fi
+    done
+    for critests_change in $critests_changes; do
+        [ -z "$critests_edited" ] || ! "$critests_change" "$critests_edited" || critests_made=$((critests_made + 1))
     done
 }
 

@@ -9,7 +9,7 @@
 
 # Read the actions planned for $critests_operation of $critests_program. The plan is opened at each invocation, once.
 critests_read_plan() {
-    critests_record='' critests_delays='' critests_edits='' critests_code='' critests_message=''
+    critests_record='' critests_delays='' critests_edits='' critests_changes='' critests_code='' critests_message=''
     [ -r "$critests_plan" ] || return 0
     while read -r critests_for critests_action critests_with; do
         case $critests_for in
@@ -20,6 +20,7 @@ critests_read_plan() {
         record) critests_record=yes ;;
         delay) critests_delays="$critests_delays $critests_with" ;;
         edit) critests_edits="$critests_edits $critests_with" ;;
+        change) critests_changes="$critests_changes $critests_with" ;;
         fail)
             critests_every=${critests_with%% *} critests_with=${critests_with#* }
             critests_is_due "$critests_every" || continue
