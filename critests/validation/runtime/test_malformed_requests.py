@@ -244,6 +244,7 @@ def test_removal_of_an_image_without_a_name_is_refused(
 
     answer = answer_to(own_runtime, "RemoveImage", cri.RemoveImageRequest(image=spec))
 
-    assert answer not in {"OK", "UNAVAILABLE", "DEADLINE_EXCEEDED"}, f"RemoveImage was answered with {answer}"
     assert not own_runtime.damage()
-    assert own_runtime.images.ImageStatus(cri.ImageStatusRequest(image=held.spec())).HasField("image")
+    kept = own_runtime.images.ImageStatus(cri.ImageStatusRequest(image=held.spec())).HasField("image")
+    assert kept, f"the only image is gone; RemoveImage was answered with {answer}"
+    assert answer not in {"OK", "UNAVAILABLE", "DEADLINE_EXCEEDED"}, f"RemoveImage was answered with {answer}"

@@ -1,0 +1,34 @@
+"""The expectations that come with critests say honestly what runs have shown."""
+
+import tomllib
+
+from critests.record.expectations import load, path_for
+
+
+def test_every_known_failure_names_the_runs_that_have_shown_it() -> None:
+    """One that shows only now and then needs none: a pass is no surprise anywhere."""
+    files = sorted(path_for("any").parent.glob("*.toml"))
+    assert files
+
+    silent = [
+        f"{path.name}:{entry.line}"
+        for path in files
+        for entry, table in zip(load(path).known, tomllib.loads(path.read_text())["known"], strict=True)
+        if "proven" not in table and not entry.intermittent
+    ]
+
+    assert not silent, 'add `proven`, such as ["==1.6.20", ">=1.7.24,<=1.7.34"]'
+
+
+def test_those_runs_lie_within_the_versions_of_the_entry() -> None:
+    for path in sorted(path_for("any").parent.glob("*.toml")):
+        for entry in load(path).known:
+            if entry.intermittent:
+                continue
+            for condition in entry.proven.conditions:
+                where = f"{path.name}:{entry.line}: {condition.text}"
+                assert condition.clauses, f"{where}: nobody has run every version"
+                for sign, run in condition.clauses:
+                    assert sign in {"==", ">=", "<="}, f"{where} does not name versions that were run"
+                    version = ".".join(map(str, run.numbers))
+                    assert entry.versions.holds(version), f"{where} is not in {entry.versions}"
