@@ -30,7 +30,8 @@ INTRODUCTION = """\
 # Catalogue of requirements
 
 What a runtime of the Container Runtime Interface promises: {requirements} requirements with {aspects}
-aspects, of which {tests} tests judge {tested} so far. A test judges one aspect and names it: `SBA-17` where a
+aspects, of which {tests} tests judge {tested} so far, and {untestable} cannot be decided by a test on a single
+Linux machine; the reason stands in the place of their tests. A test judges one aspect and names it: `SBA-17` where a
 requirement has a single aspect, `SBX-26/error` where it has several. An id is never used again.
 
 This page is written by `tools/generate_catalogue_doc.py` from `critests/catalogue/data/`, one TOML file a
@@ -80,6 +81,7 @@ A file has `order` (of the groups), `title` and `area`, then a table for each re
 | `since` (of an aspect) | where it differs from the requirement's | the same |
 | `declared_since` | the level holds where the user declares this version or newer | nothing to declare |
 | `undeclared_level` | the level otherwise | a breach is unsupported |
+| `untestable` | the sentence why no test on a single Linux machine can decide it; before the first table of a file for all of its aspects | a test can |
 """
 
 
@@ -94,6 +96,7 @@ def document(entries: Catalogue, references: tuple[Reference, ...]) -> str:
         aspects=len(entries.aspects),
         tests=len(references),
         tested=len(tests),
+        untestable=sum(bool(aspect.untestable) for _, aspect in entries.aspects.values()),
         revision=entries.revision,
     )
     parts = [introduction, "\n".join(_index(entries, tests)), "\n".join(_features(entries))]
@@ -104,14 +107,16 @@ def document(entries: Catalogue, references: tuple[Reference, ...]) -> str:
 def _index(entries: Catalogue, tests: dict[str, list[Reference]]) -> Iterator[str]:
     yield "## Groups"
     yield ""
-    yield "| group | area | requirements | aspects | MUST | SHOULD | OPT | DIV | aspects tested |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| group | area | requirements | aspects | MUST | SHOULD | OPT | DIV | aspects tested | untestable |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for group in entries.groups:
         aspects = [aspect for entry in group.requirements for aspect in entry.aspects]
         levels = " | ".join(str(sum(aspect.level is level for aspect in aspects)) for level in Level)
         tested = sum(aspect.id in tests for aspect in aspects)
+        untestable = sum(bool(aspect.untestable) for aspect in aspects)
         link = f"[{group.prefix}: {_text(group.title)}](#{group.prefix.lower()})"
-        yield f"| {link} | {group.area} | {len(group.requirements)} | {len(aspects)} | {levels} | {tested} |"
+        counted = f"{len(group.requirements)} | {len(aspects)} | {levels} | {tested} | {untestable}"
+        yield f"| {link} | {group.area} | {counted} |"
 
 
 def _features(entries: Catalogue) -> Iterator[str]:
@@ -174,6 +179,8 @@ def _conditions(scope: str, detection: str) -> str:
 def _tested(entry: Requirement, aspect: Aspect, tests: dict[str, list[Reference]]) -> str:
     if not entry.own_test:
         return "rule of the suite"
+    if aspect.untestable:
+        return f"no test: {_text(aspect.untestable)}"
     found = tests.get(aspect.id)
     if not found:
         return NOT_YET

@@ -14,7 +14,16 @@ _REVISION_LENGTH = 12
 _CRITEST = frozenset({"yes", "partly", "no"})
 _GROUP_KEYS = ("order", "title", "area")
 _ASPECT_KEYS = frozenset(
-    {"level", "judgement", "scope", "detection", "declared_since", "undeclared_level", "disruptive"}
+    {
+        "level",
+        "judgement",
+        "scope",
+        "detection",
+        "declared_since",
+        "undeclared_level",
+        "disruptive",
+        "untestable",
+    }
 )
 _NAMED_ASPECT_KEYS = _ASPECT_KEYS | {"name", "since"}
 _REQUIREMENT_KEYS = frozenset(
@@ -57,10 +66,13 @@ def read(folder: Path) -> Catalogue:
 
 def _group(prefix: str, table: dict[str, Any], features: dict[str, str]) -> tuple[int, Group]:
     order, title, area = (table.pop(key) for key in _GROUP_KEYS)
+    untestable: str = table.pop("untestable", "")
     entries: list[Requirement] = []
     for requirement_id, entry in table.items():
         try:
-            requirement = _requirement(requirement_id, entry, Group(prefix, title, Area(area), ()))
+            requirement = _requirement(
+                requirement_id, entry, Group(prefix, title, Area(area), ()), untestable
+            )
             _check(requirement, features)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             msg = f"{requirement_id}: {_sentence(error)}"
@@ -69,12 +81,14 @@ def _group(prefix: str, table: dict[str, Any], features: dict[str, str]) -> tupl
     return order, Group(prefix, title, Area(area), tuple(entries))
 
 
-def _requirement(requirement_id: str, table: dict[str, Any], group: Group) -> Requirement:
+def _requirement(requirement_id: str, table: dict[str, Any], group: Group, untestable: str) -> Requirement:
     several = table.pop("aspects", None)
     since = table.get("since", "")
     if several is None:
         several = [{key: table.pop(key) for key in list(table) if key in _ASPECT_KEYS}]
-    aspects = tuple(_aspect(requirement_id, since, aspect) for aspect in several)
+    aspects = tuple(
+        _aspect(requirement_id, since, {"untestable": untestable, **aspect}) for aspect in several
+    )
     _refuse_unknown(table.keys() - _REQUIREMENT_KEYS)
     table["rpcs"] = tuple(table["rpcs"])
     return Requirement(id=requirement_id, group=group.prefix, area=group.area, aspects=aspects, **table)
@@ -109,6 +123,10 @@ def _check(entry: Requirement, features: dict[str, str]) -> None:
         *(version for aspect in entry.aspects for version in (aspect.since, aspect.declared_since)),
     ):
         minor_of(version)
+    for reason in (aspect.untestable for aspect in entry.aspects if aspect.untestable):
+        if not reason.endswith("."):
+            msg = f"untestable is {reason!r}, not a sentence"
+            raise ValueError(msg)
     if entry.critest not in _CRITEST:
         msg = f"critest is {entry.critest!r}, not yes, partly or no"
         raise ValueError(msg)

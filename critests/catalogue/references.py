@@ -61,12 +61,14 @@ def problems_of(references: Iterable[Reference], catalogue: Catalogue) -> list[s
             wrong.append("names no requirement")
         for aspect in reference.aspects:
             try:
-                entry, _ = catalogue.aspect(aspect)
+                entry, named = catalogue.aspect(aspect)
             except UnknownRequirement as error:
                 wrong.append(str(error))
             else:
                 if not entry.own_test:
                     wrong.append(f"{entry.id} is a rule of the suite that no test carries")
+                if named.untestable:
+                    wrong.append(f"no test can decide {named.id}, says its `untestable`")
         if not reference.title:
             wrong.append("has no docstring")
         if names[reference.name] > 1:

@@ -74,6 +74,8 @@ class Aspect:
     """
     disruptive: bool = False
     """Its test restarts, starves or attacks the daemon."""
+    untestable: str = ""
+    """The sentence why no test on a single Linux machine can decide it; "" where one can."""
 
     @property
     def since_minor(self) -> int | None:

@@ -137,6 +137,15 @@ def test_areas_are_those_of_the_groups() -> None:
     assert all(entry.area is areas[entry.group] for entry in ENTRIES.requirements)
 
 
+def test_what_no_test_can_decide_says_why_for_one_aspect_or_a_whole_group(tmp_path: Path) -> None:
+    second = ENTRY.split("\n\n", 1)[1].replace("EXA-01", "EXA-02") + 'untestable = "Own reason."\n'
+    head = ENTRY.replace('area = "images"', 'area = "images"\nuntestable = "Of the group."')
+
+    entries = catalogue_of(tmp_path, f"{head}\n{second}")
+
+    assert [aspect.untestable for _, aspect in entries.aspects.values()] == ["Of the group.", "Own reason."]
+
+
 def test_everything_about_a_restart_is_disruptive() -> None:
     restart = [aspect for entry, aspect in ENTRIES.aspects.values() if entry.group == "RST"]
     assert restart
@@ -214,6 +223,11 @@ def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
         ("[EXA-01]", "[EXB-01]", "EXA.toml: EXB-01: an id of this group begins with EXA-"),
         ("order = 1", "", "EXA.toml: the key 'order' is missing"),
         ('"images"', '"pictures"', "EXA.toml: EXA-01: 'pictures' is not a valid Area"),
+        (
+            'level = "MUST"',
+            'level = "MUST"\nuntestable = "hard"',
+            "EXA.toml: EXA-01: untestable is 'hard', not a sentence",
+        ),
         (
             "[EXA-01]",
             "[EXA-01",

@@ -132,8 +132,12 @@ def test_no_tests_are_no_problem(tmp_path: Path) -> None:
             '@requirement("SBX-34")\ndef test_a():\n    """A."""',
             "SBX-34 is a rule of the suite that no test carries",
         ),
+        (
+            '@requirement("SEC-11")\ndef test_a():\n    """A."""',
+            "no test can decide SEC-11, says its `untestable`",
+        ),
     ],
-    ids=["no aspect", "unknown id", "no id", "no plain text", "no docstring", "a rule"],
+    ids=["no aspect", "unknown id", "no id", "no plain text", "no docstring", "a rule", "untestable"],
 )
 def test_a_wrong_test_is_named(tmp_path: Path, source: str, told: str) -> None:
     (problem,) = problems_of(references_below(suite_of(tmp_path, test_one=source)), catalogue.load())
@@ -179,7 +183,9 @@ def test_the_page_says_which_test_judges_what(tmp_path: Path) -> None:
     (row,) = [line for line in lines if line.startswith("| SBA-18 |")]
     assert row.endswith("| not yet |")
     (row,) = [line for line in lines if line.startswith("| [SBX: Sandbox lifecycle](#sbx) | sandboxes |")]
-    assert row.endswith("| 2 |")
+    assert row.endswith("| 2 | 0 |")
+    (row,) = [line for line in lines if line.startswith("| SEC-11 |")]
+    assert row.endswith("| no test: The API has no such field yet, so nobody can ask for it. |")
 
 
 @NEEDS_CHECKOUT
