@@ -30,9 +30,9 @@ INTRODUCTION = """\
 # Catalogue of requirements
 
 What a runtime of the Container Runtime Interface promises: {requirements} requirements with {aspects}
-aspects, of which {tests} tests judge {tested} so far, and {untestable} cannot be decided by a test on a single
-Linux machine; the reason stands in the place of their tests. A test judges one aspect and names it: `SBA-17` where a
-requirement has a single aspect, `SBX-26/error` where it has several. An id is never used again.
+aspects, of which {tests} tests judge {tested} so far, and no test on a single Linux machine can decide
+{untestable}; the reason stands in the place of their tests. A test judges one aspect and names it: `SBA-17`
+where a requirement has a single aspect, `SBX-26/error` where it has several. An id is never used again.
 
 This page is written by `tools/generate_catalogue_doc.py` from `critests/catalogue/data/`, one TOML file a
 group; do not edit it. Revision of the data: `{revision}`.
@@ -81,7 +81,7 @@ A file has `order` (of the groups), `title` and `area`, then a table for each re
 | `since` (of an aspect) | where it differs from the requirement's | the same |
 | `declared_since` | the level holds where the user declares this version or newer | nothing to declare |
 | `undeclared_level` | the level otherwise | a breach is unsupported |
-| `untestable` | the sentence why no test on a single Linux machine can decide it; before the first table of a file for all of its aspects | a test can |
+| `untestable` | why no test on a single Linux machine can decide it; above all tables: for each | one can |
 """
 
 
@@ -107,7 +107,7 @@ def document(entries: Catalogue, references: tuple[Reference, ...]) -> str:
 def _index(entries: Catalogue, tests: dict[str, list[Reference]]) -> Iterator[str]:
     yield "## Groups"
     yield ""
-    yield "| group | area | requirements | aspects | MUST | SHOULD | OPT | DIV | aspects tested | untestable |"
+    yield "| group | area | requirements | aspects | MUST | SHOULD | OPT | DIV | tested | untestable |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for group in entries.groups:
         aspects = [aspect for entry in group.requirements for aspect in entry.aspects]

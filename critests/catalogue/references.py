@@ -60,21 +60,25 @@ def problems_of(references: Iterable[Reference], catalogue: Catalogue) -> list[s
         elif not reference.aspects:
             wrong.append("names no requirement")
         for aspect in reference.aspects:
-            try:
-                entry, named = catalogue.aspect(aspect)
-            except UnknownRequirement as error:
-                wrong.append(str(error))
-            else:
-                if not entry.own_test:
-                    wrong.append(f"{entry.id} is a rule of the suite that no test carries")
-                if named.untestable:
-                    wrong.append(f"no test can decide {named.id}, says its `untestable`")
+            wrong += _wrong_with(aspect, catalogue)
         if not reference.title:
             wrong.append("has no docstring")
         if names[reference.name] > 1:
             wrong.append("another test has the same name")
         found += [f"{reference.file}:{reference.line}: {reference.name}: {sentence}" for sentence in wrong]
     return found
+
+
+def _wrong_with(aspect: str, catalogue: Catalogue) -> Iterator[str]:
+    try:
+        entry, named = catalogue.aspect(aspect)
+    except UnknownRequirement as error:
+        yield str(error)
+        return
+    if not entry.own_test:
+        yield f"{entry.id} is a rule of the suite that no test carries"
+    if named.untestable:
+        yield f"no test can decide {named.id}, says its `untestable`"
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
