@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -10,15 +11,19 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.remains import mount_table
-from critests.run.marks import requirement, requires
+from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked, unsupported
 
 Listed = Callable[[Sandbox], list[str]]
+
+PLACES_TO_GIVE_UP = 8
+"""Evenly over the time that a removal takes, so that each of its longer steps is given up in one of them."""
 
 
 @pytest.fixture
@@ -125,6 +130,31 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
     assert listed(own_sandbox) == []
     # a deadline that is nearly used up is missed as soon as the machine is busy
     assert call.seconds < 10 * runtime.scale
+
+
+@requirement("SBX-39")
+@disruptive
+def test_remove_pod_sandbox_that_was_given_up_can_be_repeated(own_runtime: OwnRuntime) -> None:
+    """RemovePodSandbox of a ready sandbox MUST succeed in the end when it is repeated, wherever in its work
+    the client gave up the first call.
+
+    Source: RemovePodSandbox.
+    """
+    measured, *others = (own_runtime.sandbox() for _ in range(PLACES_TO_GIVE_UP + 1))
+    whole = own_runtime.timed(
+        own_runtime.stub.RemovePodSandbox, cri.RemovePodSandboxRequest(pod_sandbox_id=measured.id)
+    )
+
+    for place, sandbox in enumerate(others, start=1):
+        request = cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox.id)
+        with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+            own_runtime.stub.RemovePodSandbox(request, timeout=whole.seconds * place / PLACES_TO_GIVE_UP)
+        # the first call may be at work still, and be in the way of the next
+        again = partial(own_runtime.stub.RemovePodSandbox, request, timeout=own_runtime.one_try)
+        own_runtime.until_answered(f"RemovePodSandbox again, given up at place {place}", again)
+
+    listed = own_runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    assert {item.id for item in listed} & {sandbox.id for sandbox in others} == set()
 
 
 @requirement("SBX-23")
