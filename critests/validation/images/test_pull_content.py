@@ -63,6 +63,8 @@ def printed(runtime: Runtime, registry: Registry, images: Images, containers: Co
     def pull_and_run(image: str, script: str) -> list[str]:
         minted = registry.mint(image)
         answer = runtime.images.PullImage(images.pull_request(minted.reference))
+        # its layers stay when the test is over: a pull of the next test beside it may count on them (CNC-15)
+        images.pull(image)
         return containers.exited(
             image=ImageName(answer.image_ref, minted.reference), script=script
         ).log_lines()
