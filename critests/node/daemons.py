@@ -23,6 +23,15 @@ _KEPT = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 @dataclass(frozen=True)
+class Command:
+    """How one process is started, and the socket that it will listen on."""
+
+    program: Path
+    arguments: Sequence[str]
+    socket: Path
+
+
+@dataclass(frozen=True)
 class Daemon:
     """A daemon that can be started, and the OCI runtimes that it will use."""
 
@@ -48,13 +57,9 @@ class Daemon:
             )
         )
 
-    def socket(self, traces: Traces) -> Path:
-        """Return the path of the socket that the daemon will listen on."""
-        return self.kind.socket(traces)
-
     def environment(self, traces: Traces, extra: Mapping[str, str]) -> dict[str, str]:
-        """Return the daemon's whole environment: nothing of ours that could change its behaviour, and the
-        mark to find it by.
+        """Return the whole environment of the daemon and its companions: nothing of ours that could change
+        their behaviour, and the mark to find them by.
         """
         kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("GO")}
         path = search_path(self.binary.parent)
@@ -69,8 +74,10 @@ class Daemon:
 
     def configure(
         self, traces: Traces, *, pause_image: str, registry_addresses: Sequence[str], systemd_cgroup: bool
-    ) -> list[str]:
-        """Write the daemon's configuration; return the command to start it with."""
+    ) -> list[Command]:
+        """Write the configuration of the daemon and its companions; return what to start, in this order: the
+        daemon is the last.
+        """
         settings = DaemonSettings(
             version=self.version,
             handlers=self.handlers,
@@ -83,7 +90,17 @@ class Daemon:
             overlays=not _on_overlay(traces.root),
             helpers=self.helpers,
         )
-        return [str(self.binary), *self.kind.write_configuration(traces, settings)]
+        return [
+            *(
+                Command(
+                    self.helpers[companion.program],
+                    companion.write_configuration(traces, settings),
+                    companion.socket(traces),
+                )
+                for companion in self.kind.companions
+            ),
+            Command(self.binary, self.kind.write_configuration(traces, settings), self.kind.socket(traces)),
+        ]
 
 
 def find_daemon(

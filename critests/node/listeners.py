@@ -30,8 +30,9 @@ class Listener:
     """What the binary prints for `--version`; empty where it is gone or prints nothing."""
 
 
-def binary_of_socket(path: Path) -> Listener | None:
-    """Return who listens on a unix socket; None where the kernel does not tell (another PID namespace).
+def pid_of_socket(path: Path) -> int | None:
+    """Return the process that listens on a unix socket; None where the kernel does not tell (another PID
+    namespace).
 
     With socket activation it is the process that opened the socket, so systemd.
 
@@ -44,7 +45,7 @@ def binary_of_socket(path: Path) -> Listener | None:
         pid, _, _ = _CREDENTIALS.unpack(
             connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         )
-    return binary_of_process(pid) if pid else None
+    return pid or None
 
 
 def binary_of_process(pid: int) -> Listener:

@@ -19,27 +19,40 @@ class NotReady(Exception):
     """The runtime did not become ready in time; says what it last said."""
 
 
-def wait_until_ready(
-    path: Path, *, seconds: float, network: bool, alive: Callable[[], bool]
-) -> cri.VersionResponse:
-    """Wait until the runtime behind a unix socket answers Version and its conditions are true.
+def wait_until_listening(path: Path, *, until: float, ended: Callable[[], str]) -> None:
+    """Wait until a process accepts connections on a unix socket.
 
     Args:
         path: the socket.
-        seconds: how long to wait.
+        until: when to give up, on the clock of `time.monotonic`.
+        ended: name of a process of the runtime that has ended, empty while all run; asked before every
+            attempt.
+
+    Raises:
+        NotReady: the time is over or a process has ended.
+    """
+    while not _accepts(path):
+        why = "refuses connections" if path.exists() else "does not exist"
+        _go_on(until, f"the socket {path.name} {why}", ended)
+
+
+def wait_until_ready(
+    path: Path, *, until: float, network: bool, ended: Callable[[], str]
+) -> cri.VersionResponse:
+    """Wait until the runtime that listens on a unix socket answers Version and its conditions are true.
+
+    Args:
+        path: the socket.
+        until: as for `wait_until_listening`.
         network: wait for NetworkReady too.
-        alive: whether the daemon still runs; asked before every attempt.
+        ended: as for `wait_until_listening`.
 
     Returns:
         What Version answered.
 
     Raises:
-        NotReady: the time is over or the daemon has ended.
+        NotReady: the time is over or a process has ended.
     """
-    end = time.monotonic() + seconds
-    last = "its socket does not exist"
-    while not _accepts(path):
-        _go_on(end, last if not path.exists() else "its socket refuses connections", alive)
     with grpc.insecure_channel(f"unix:{path}") as channel:
         runtime = cri_grpc.RuntimeServiceStub(channel)
         while True:
@@ -53,7 +66,7 @@ def wait_until_ready(
                 if not unmet:
                     return version
                 last = f"its Status says {unmet}"
-            _go_on(end, last, alive)
+            _go_on(until, last, ended)
 
 
 def _unmet(status: cri.RuntimeStatus, *, network: bool) -> str:
@@ -76,9 +89,9 @@ def _accepts(path: Path) -> bool:
     return True
 
 
-def _go_on(end: float, last: str, alive: Callable[[], bool]) -> None:
-    if not alive():
-        raise NotReady(f"it ended ({last})")
-    if time.monotonic() > end:
+def _go_on(until: float, last: str, ended: Callable[[], str]) -> None:
+    if name := ended():
+        raise NotReady(f"{name} ended ({last})")
+    if time.monotonic() > until:
         raise NotReady(f"it was not ready in time: {last}")
     time.sleep(_POLL_SECONDS)

@@ -11,7 +11,9 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Self
@@ -19,6 +21,7 @@ from typing import Self
 from critests.exit_codes import CannotTest
 from critests.node import cni, readiness, removal
 from critests.node.claims import claim
+from critests.node.daemon_process import DaemonProcess, log_tail
 from critests.node.daemons import Daemon, find_daemon
 from critests.node.kinds.table import KINDS
 from critests.node.locks import FileLock, LockHeld
@@ -30,10 +33,6 @@ from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 
 START_SECONDS = 20.0
 """How long a runtime may take to become ready; a healthy one takes well under a second."""
-
-_STOP_SECONDS = 3.0
-_LOG_TAIL_LINES = 20
-_LOG_TAIL_BYTES = 16384
 
 
 class RuntimeStartFailed(CannotTest):
@@ -55,17 +54,14 @@ class ThrowawayRuntime:
         self,
         traces: Traces,
         daemon: Daemon,
-        command: Sequence[str],
-        environment: Mapping[str, str],
+        processes: Sequence[DaemonProcess],
         log_file: Path,
         lock: FileLock,
     ) -> None:
         self._traces = traces
         self._daemon = daemon
-        self._command = list(command)
-        self._environment = dict(environment)
+        self._processes = list(processes)
         self._lock = lock
-        self._process: subprocess.Popen[bytes] | None = None
         self._watcher: subprocess.Popen[bytes] | None = None
         self._stopping = threading.RLock()
         self._stopped = False
@@ -75,6 +71,10 @@ class ThrowawayRuntime:
         self.cni_wrapper: CniWrapper | None = None
         self.version = ""
         self.runtime_name = ""
+
+    @property
+    def _daemon_process(self) -> DaemonProcess:
+        return self._processes[-1]
 
     @property
     def kind(self) -> str:
@@ -94,7 +94,7 @@ class ThrowawayRuntime:
     @property
     def endpoint(self) -> str:
         """Return the CRI endpoint, `unix:///…`; it stays the same over restarts."""
-        return f"unix://{self._daemon.socket(self._traces)}"
+        return f"unix://{self._daemon_process.command.socket}"
 
     @property
     def pid(self) -> int:
@@ -103,9 +103,15 @@ class ThrowawayRuntime:
         Raises:
             ProcessLookupError: it has been killed or stopped.
         """
-        if self._process is None or self._process.poll() is not None:
+        pid = self._daemon_process.pid
+        if pid is None:
             raise ProcessLookupError(f"the throwaway runtime {self._traces.name} is not running")
-        return self._process.pid
+        return pid
+
+    @property
+    def companions(self) -> tuple[Path, ...]:
+        """Return the sockets of the daemons that it does its work with; each stays the same over restarts."""
+        return tuple(process.command.socket for process in self._processes[:-1])
 
     @property
     def handlers(self) -> tuple[str, ...]:
@@ -150,51 +156,40 @@ class ThrowawayRuntime:
         return f"/{self._traces.cgroup}"
 
     def start_daemon(self, *, network: bool, seconds: float = START_SECONDS) -> None:
-        """Start the daemon and wait until it is ready. For `start_throwaway` and `restart`.
+        """Start the companions that do not run, then the daemon, and wait until it is ready. For
+        `start_throwaway` and `restart`.
 
         Raises:
             NotReady: it was not ready within `seconds`.
             OSError: the binary cannot be executed.
         """
         self._network = network
-        with self.log_file.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command,
-                cwd="/",
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                umask=0o022,
+        until = time.monotonic() + seconds
+        for number, process in enumerate(self._processes, 1):
+            if process.pid is None:
+                process.start()
+            if self._watcher is None:
+                self._watcher = start_watcher(self._traces)
+            readiness.wait_until_listening(
+                process.command.socket, until=until, ended=partial(_ended, self._processes[:number])
             )
-        if self._watcher is None:
-            self._watcher = start_watcher(self._traces)
-        process = self._process
         answer = readiness.wait_until_ready(
-            self._daemon.socket(self._traces),
-            seconds=seconds,
+            self._daemon_process.command.socket,
+            until=until,
             network=network,
-            alive=lambda: process.poll() is None,
+            ended=partial(_ended, self._processes),
         )
         self.version, self.runtime_name = answer.runtime_version, answer.runtime_name
 
     def kill(self, signal_number: int = signal.SIGKILL) -> None:
-        """End the daemon by a signal and wait until it is dead. Its containers and shims live on; `restart`
-        brings it back.
+        """End the daemon by a signal and wait until it is dead. Its companions, containers and shims live on;
+        `restart` brings it back.
         """
-        process = self._process
-        if process is None or process.poll() is not None:
-            return
-        process.send_signal(signal_number)
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        self._daemon_process.end(signal_number)
 
     def restart(self, signal_number: int = signal.SIGTERM) -> None:
         """End the daemon by a signal, start it again with the same configuration, and wait until it is ready.
+        A companion that has ended is started again too.
 
         Raises:
             RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
@@ -216,7 +211,8 @@ class ThrowawayRuntime:
         with self._stopping:
             if self._stopped:
                 return
-            self.kill(signal.SIGTERM)
+            for process in reversed(self._processes):
+                process.end(signal.SIGTERM)
             removal.remove(self._traces)
             self._lock.release()
             if self._watcher is not None:
@@ -346,18 +342,6 @@ def signals_cleaned_up() -> Iterator[None]:
             signal.signal(number, before[number] or signal.SIG_DFL)
 
 
-def log_tail(path: Path) -> str:
-    """Return the last lines of a log: at most 20, and at most 16 KiB."""
-    try:
-        with path.open("rb") as log:
-            size = log.seek(0, os.SEEK_END)
-            log.seek(max(0, size - _LOG_TAIL_BYTES))
-            text = log.read().decode(errors="replace")
-    except OSError:
-        return ""
-    return "\n".join(text.splitlines()[-_LOG_TAIL_LINES:])
-
-
 def _prepare(
     traces: Traces,
     daemon: Daemon,
@@ -378,13 +362,20 @@ def _prepare(
     if network:
         (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")
     daemon, oci, cnis = attach(daemon, traces, oci=oci_wrapper, cni=cni_wrapper)
-    command = daemon.configure(
+    commands = daemon.configure(
         traces, pause_image=pause_image, registry_addresses=registry_addresses, systemd_cgroup=systemd_cgroup
     )
     log = log_file or traces.state / "daemon.log"
-    runtime = ThrowawayRuntime(traces, daemon, command, daemon.environment(traces, environment), log, lock)
+    variables = daemon.environment(traces, environment)
+    processes = [DaemonProcess(command, variables, log) for command in commands]
+    runtime = ThrowawayRuntime(traces, daemon, processes, log, lock)
     runtime.oci_wrapper, runtime.cni_wrapper = oci, cnis
     return runtime
+
+
+def _ended(processes: Iterable[DaemonProcess]) -> str:
+    """Return the name of the first process that has ended; empty while all run."""
+    return next((process.command.program.name for process in processes if process.pid is None), "")
 
 
 def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) -> None:

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from critests.client import Call, Connection, EndpointError
 from critests.node.locks import start_time
-from critests.run.context import RunContext, daemon_of
+from critests.run.context import RunContext, companions_of, daemon_of
 
 OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED = "GEN-06/no-crash", "GEN-17"
 """The aspects that judge the end of a daemon, by the request at which it ended."""
@@ -47,9 +47,15 @@ class DaemonWatch:
 
     context: RunContext
     given_up: bool = False
+    _companions: list[int | None] = field(default_factory=list, init=False)
     _known: object = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        self._meet()
+
+    def _meet(self) -> None:
+        """Note which processes are watched from now on."""
+        self._companions = companions_of(self.context)
         self._known = self._identity()
 
     @property
@@ -57,9 +63,9 @@ class DaemonWatch:
         return self.context.daemon_pid not in {None, INIT}
 
     def _identity(self) -> object:
-        """Return what another process does not share: when it started, or else the file of its socket."""
+        """Return what other processes do not share: when they started, or else the file of the socket."""
         if self._sees_the_process:
-            return start_time(int(self.context.daemon_pid or 0))
+            return [start_time(pid) for pid in (self.context.daemon_pid, *self._companions) if pid]
         try:
             seen = self.context.endpoint.socket.stat() if self.context.endpoint.socket else None
         except OSError:
@@ -90,7 +96,14 @@ class DaemonWatch:
         return silent
 
     def _gone(self) -> End:
-        which = f"process {self.context.daemon_pid}" if self._sees_the_process else self.context.endpoint.text
+        dead = next((pid for pid in self._companions if pid and start_time(pid) is None), None)
+        which = (
+            f"process {dead}, which the runtime works with"
+            if dead
+            else f"process {self.context.daemon_pid}"
+            if self._sees_the_process
+            else self.context.endpoint.text
+        )
         return End(f"the daemon ({which}) ended", died=True)
 
     def _silent(self) -> End | None:
@@ -117,7 +130,7 @@ class DaemonWatch:
             while not self.given_up and time.monotonic() < deadline:
                 if _answers(opened):
                     self.context.daemon_pid = daemon_of(self.context.endpoint)
-                    self._known = self._identity()
+                    self._meet()
                     return True
                 time.sleep(0.05)
         finally:

@@ -6,6 +6,7 @@ Both travel as plain data, which xdist can carry: `critests.record.codec` writes
 
 import dataclasses
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from critests.client import Endpoint
 from critests.images.registry_client import RegistryClient
@@ -34,6 +35,7 @@ class HandedToWorker:
         folder: where results go.
         runtime_log: the runtime's log file or systemd unit; empty where none is known.
         daemon_pid: the process that listens on the endpoint; None where it cannot be seen.
+        companions: sockets of further processes that the daemon does its work with.
         facts: what was probed at the start.
         throwaway: whether the runtime was started for this run.
     """
@@ -49,6 +51,7 @@ class HandedToWorker:
     folder: RunFolder
     runtime_log: str
     daemon_pid: int | None
+    companions: list[Path] = field(default_factory=list)
     facts: list[CapabilityFact]
     throwaway: bool
 

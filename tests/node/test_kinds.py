@@ -3,9 +3,13 @@ table: one that is added here is found, named, started, recognised and removed l
 """
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -18,12 +22,16 @@ from critests.node.binaries import MissingProgram, find_program
 from critests.node.borrowed_programs import wanted
 from critests.node.claims import PathTooLong, refuse_long_paths
 from critests.node.kinds import table as startable
-from critests.node.kinds.kind import ThrowawayKind
+from critests.node.kinds.kind import Companion, ThrowawayKind
 from critests.node.kinds.settings import DaemonSettings
-from critests.node.locks import ProcessIdentity, run_is_live
+from critests.node.listeners import pid_of_socket
+from critests.node.locks import ProcessIdentity, run_is_live, start_time
 from critests.node.subjects import ThrowawaySubject, parse_subject
-from critests.node.throwaway import RuntimeStartFailed, start_throwaway
+from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, start_throwaway
 from critests.node.traces import Traces
+from critests.node.watcher import wait_for_end
+from critests.run.context import RunContext
+from critests.run.daemon_watch import DaemonWatch
 
 ROOT = Path(__file__).parents[2]
 FACTS = RuntimeKind(
@@ -128,6 +136,85 @@ def test_it_is_started_and_goes_without_a_trace(binary: Path) -> None:
     assert not run_is_live(run_id)
     assert not places.run_dir(run_id).exists()
     assert not places.socket_dir(runtime.state.name.removeprefix("third-")).exists()
+
+
+COMPANION = Companion(
+    program="third-helper",
+    socket=lambda traces: traces.state / "store.sock",
+    write_configuration=lambda traces, _: ["--socket", str(traces.state / "store.sock")],
+)
+
+
+@pytest.fixture
+def pair(binary: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThrowawayRuntime]:
+    """The third kind with a companion, without which its daemon does not start."""
+    binary.with_name("third-helper").write_text(
+        f"#!/bin/sh\ncd {ROOT} && exec {sys.executable} -m tests.criserver $*"
+    )
+    daemon = binary.read_text().replace("cd ", '[ -S "$STORE" ] || exit 9\ncd ', 1)
+    binary.write_text(daemon)
+    kind = replace(
+        THIRD,
+        companions=[COMPANION],
+        environment=lambda traces: {"STORE": str(COMPANION.socket(traces))},
+        sockets=lambda traces: (THIRD.socket(traces), COMPANION.socket(traces)),
+    )
+    monkeypatch.setitem(startable.KINDS, "third", kind)
+    log = binary.with_name("runtime.log")
+    with start_throwaway(
+        "third",
+        run_id=f"{os.getpid()}-abcde1",
+        binary=binary,
+        pause_image="x",
+        cni_plugins=binary.parent,
+        log_file=log,
+    ) as runtime:
+        yield runtime
+    said = log.read_text(encoding="utf-8")
+    assert str(runtime.companions[0]) in said, "its log is kept"
+    assert runtime.endpoint in said
+    assert not places.run_dir(f"{os.getpid()}-abcde1").exists()
+
+
+def companion_of(runtime: ThrowawayRuntime) -> int:
+    """The process that listens on the companion's socket."""
+    pid = pid_of_socket(runtime.companions[0])
+    assert pid is not None
+    return pid
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
+@pytest.mark.usefixtures("third")
+def test_a_companion_is_started_first_and_ended_last(pair: ThrowawayRuntime) -> None:
+    companion, daemon = companion_of(pair), pair.pid
+    started = [start_time(companion), start_time(daemon)]
+    assert sorted(started, key=lambda ticks: ticks or 0) == started
+
+    pair.restart()
+
+    assert companion_of(pair) == companion, "a restart of the daemon leaves it alone"
+    assert pair.pid != daemon
+    pair.stop()
+    assert start_time(companion) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
+@pytest.mark.usefixtures("third")
+def test_the_death_of_a_companion_is_the_end_of_the_runtime(pair: ThrowawayRuntime) -> None:
+    context = SimpleNamespace(daemon_pid=pair.pid, companions=list(pair.companions))
+    watch = DaemonWatch(cast("RunContext", context))
+    companion = companion_of(pair)
+    identity = ProcessIdentity.of(companion)
+    assert watch.ended(suspicious=False) is None
+
+    os.kill(companion, signal.SIGKILL)
+    wait_for_end(identity)
+
+    end = watch.ended(suspicious=False)
+    assert end is not None
+    assert end.how == f"the daemon (process {companion}, which the runtime works with) ended"
+    pair.restart()
+    assert companion_of(pair) != companion, "it is started again with the daemon"
 
 
 @pytest.mark.parametrize("name", startable.KINDS)

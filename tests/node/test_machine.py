@@ -12,7 +12,7 @@ import pytest
 from critests.node import kubelet
 from critests.node.cgroups import cgroup_facts
 from critests.node.kubelet import endpoint_of, live_kubelet, same_endpoint
-from critests.node.listeners import binary_of_process, binary_of_socket
+from critests.node.listeners import binary_of_process, pid_of_socket
 from critests.node.machine import fingerprint
 from critests.node.privileges import CAPABILITY_NAMES, capability_names, process_capabilities
 from critests.node.snapshot import Change, MachineSnapshot, difference, mentioning
@@ -55,10 +55,10 @@ def test_the_binary_behind_a_socket_is_found(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "s"))
         server.listen()
-        listener = binary_of_socket(tmp_path / "s")
+        pid = pid_of_socket(tmp_path / "s")
     executable = Path(sys.executable).resolve()
-    assert listener is not None
-    assert listener.pid == os.getpid()
+    assert pid == os.getpid()
+    listener = binary_of_process(pid)
     assert Path(listener.binary) == executable
     assert listener.sha256 == hashlib.sha256(executable.read_bytes()).hexdigest()
     assert listener.version == f"Python {platform.python_version()}"
@@ -68,7 +68,7 @@ def test_a_socket_that_is_not_there_is_an_error_and_a_process_that_is_not_there_
     tmp_path: Path,
 ) -> None:
     with pytest.raises(FileNotFoundError):
-        binary_of_socket(tmp_path / "none")
+        pid_of_socket(tmp_path / "none")
     assert binary_of_process(2**22 + 1).binary == ""
 
 

@@ -15,8 +15,9 @@ from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.images.registry import RegistryServer
 from critests.node import locks, places, removal, throwaway
+from critests.node.daemon_process import log_tail
 from critests.node.locks import ProcessIdentity
-from critests.node.throwaway import RuntimeStartFailed, log_tail, signals_cleaned_up, start_throwaway
+from critests.node.throwaway import RuntimeStartFailed, signals_cleaned_up, start_throwaway
 from critests.node.traces import Traces
 from tests.node.test_leaves_nothing import BINARIES
 

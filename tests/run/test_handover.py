@@ -37,6 +37,7 @@ CONTEXT = RunContext(
     folder=RunFolder(Path("/results/x")),
     runtime_log="/run/x.log",
     daemon_pid=7,
+    companions=[Path("/run/beside.sock")],
     facts=[CapabilityFact(name="seccomp", present=None, evidence="not said", source="Status")],
     throwaway=True,
 )

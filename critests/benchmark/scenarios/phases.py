@@ -50,6 +50,7 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
             endpoint=endpoint,
             image_endpoint=endpoint,
             daemon_pid=runtime.pid,
+            companions=list(runtime.companions),
             owned=None,
             hangs=Hangs(context.hangs.deadlines),
         )

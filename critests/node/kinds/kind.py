@@ -1,6 +1,6 @@
 """What has to be said of a kind of runtime so that one can be started privately and leaves nothing behind."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,27 +10,45 @@ from critests.node.traces import Traces
 
 
 @dataclass(frozen=True, kw_only=True)
+class Companion:
+    """A daemon that another one does its work with, as cri-dockerd does with dockerd.
+
+    It is ready when it accepts connections, ends on SIGTERM, and writes to the log of the runtime.
+    """
+
+    program: str
+    """Its binary, one of `helpers` in the facts of the kind."""
+    socket: Callable[[Traces], Path]
+    """Where it listens."""
+    write_configuration: Callable[[Traces, DaemonSettings], list[str]]
+    """Writes all files of its configuration; returns the arguments to start it with."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ThrowawayKind:
     """How one kind of runtime is started privately, and what it leaves.
 
-    All of them are started by one command, are ready when their Status says so, and end on SIGTERM; each
-    callable says what differs. All that an instance makes lies in the two directories of its `Traces`, but
-    for `files_elsewhere`.
+    All of them are ready when their Status says so, and end on SIGTERM; each callable says what differs. All
+    that an instance makes lies in the two directories of its `Traces`, but for `files_elsewhere`.
     """
 
     facts: RuntimeKind
     socket: Callable[[Traces], Path]
     """Where an instance listens."""
     sockets: Callable[[Traces], tuple[Path, ...]]
-    """All sockets that are made below its directories, that of `socket` among them; of those that are named
-    after a container, one.
+    """All sockets that are made below its directories, those of the daemon and its companions among them; of
+    those that are named after a container, one.
     """
     write_configuration: Callable[[Traces, DaemonSettings], list[str]]
     """Writes all files of its configuration; returns the arguments to start the daemon with."""
     container_folders: Callable[[Traces], tuple[Path, ...]]
     """Directories whose entries are called as its sandboxes and containers."""
+    companions: Sequence[Companion] = ()
+    """Started before the daemon, in this order, and ended after it; a restart of the daemon leaves them
+    alone.
+    """
     environment: Callable[[Traces], Mapping[str, str]] = lambda _: {}
-    """Further variables of the daemon."""
+    """Further variables of the daemon and its companions."""
     files_elsewhere: Callable[[Traces], list[Path]] = lambda _: []
     """Files of an instance in directories that it shares with others; asked before anything is removed."""
     oldest: tuple[int, int] = (0, 0)
