@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from pathlib import Path
 
+from critests.lifecycle.process_cgroups import MOUNT
 from critests.lifecycle.run_label import RUN_ID, RunIdentity
-
-CGROUP_MOUNT = Path("/sys/fs/cgroup")
 
 
 @unique
@@ -64,7 +63,7 @@ class CgroupParents:
             if self.driver is not CgroupDriver.SYSTEMD
             else f"critests.slice/{self._slice}.slice"
         )
-        return [path for path in (CGROUP_MOUNT / name, *CGROUP_MOUNT.glob(f"*/{name}")) if path.is_dir()]
+        return [path for path in (MOUNT / name, *MOUNT.glob(f"*/{name}")) if path.is_dir()]
 
 
 def runs_with_cgroups() -> set[str]:
@@ -72,13 +71,11 @@ def runs_with_cgroups() -> set[str]:
     plain = [
         path.name
         for pattern in ("critests/*", "*/critests/*")
-        for path in CGROUP_MOUNT.glob(pattern)
+        for path in MOUNT.glob(pattern)
         if path.is_dir()
     ]
     slices = [
-        path.name
-        for pattern in ("critests.slice/*", "*/critests.slice/*")
-        for path in CGROUP_MOUNT.glob(pattern)
+        path.name for pattern in ("critests.slice/*", "*/critests.slice/*") for path in MOUNT.glob(pattern)
     ]
     named = [name.removeprefix("critests-").removesuffix(".slice").replace("_", "-") for name in slices]
     return {name for name in (*plain, *named) if RUN_ID.fullmatch(name)}

@@ -5,9 +5,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from critests.lifecycle.process_cgroups import MOUNT, memberships
 from critests.lifecycle.waiting import eventually
-
-MOUNT = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -33,16 +32,15 @@ class Freezer:
         """Return the freezer of the cgroup of a process; None where there is none, or where it would freeze
         this process as well.
         """
-        own = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-        for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
-            _, controllers, path = line.split(":", 2)
-            if path == "/" or line in own:
+        own = memberships()
+        for cgroup in memberships(pid):
+            if cgroup.path == "/" or cgroup in own:
                 continue
-            if controllers == "freezer":
-                state = MOUNT / "freezer" / path.lstrip("/") / "freezer.state"
+            if cgroup.controllers == ("freezer",):
+                state = cgroup.below(MOUNT / "freezer") / "freezer.state"
                 return cls(state, "FROZEN", "THAWED", state, "FROZEN") if state.exists() else None
-            folder = MOUNT / path.lstrip("/")
-            if not controllers and (folder / "cgroup.freeze").exists():
+            folder = cgroup.below(MOUNT)
+            if not cgroup.controllers and (folder / "cgroup.freeze").exists():
                 return cls(folder / "cgroup.freeze", "1", "0", folder / "cgroup.events", "frozen 1")
         return None
 

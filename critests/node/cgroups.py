@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from critests.lifecycle.process_cgroups import MOUNT
 from critests.node.remains import mount_table
-
-MOUNT = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from critests.kinds.table import monitors, programs
+from critests.lifecycle.process_cgroups import memberships
 from critests.node.kinds.table import KINDS
 from critests.node.locks import POLL_SECONDS, start_time
 from critests.node.traces import MARK, Traces
@@ -247,11 +248,10 @@ def _thaw(pid: int) -> None:
     """Let a process of a frozen cgroup (version 1) take its signal: it sleeps through even SIGKILL until
     thawed.
     """
-    for line in _read(pid, "cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if "freezer" in controllers.split(",") and path != "/":
+    for cgroup in memberships(pid):
+        if "freezer" in cgroup.controllers and cgroup.path != "/":
             for hierarchy in cgroup_hierarchies():
-                state = hierarchy / path.lstrip("/") / "freezer.state"
+                state = cgroup.below(hierarchy) / "freezer.state"
                 with contextlib.suppress(OSError):
                     if state.read_text(encoding="ascii").strip() != "THAWED":
                         state.write_text("THAWED", encoding="ascii")

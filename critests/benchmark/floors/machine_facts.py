@@ -8,6 +8,7 @@ missing.
 import os
 from pathlib import Path
 
+from critests.lifecycle.process_cgroups import Membership, memberships
 from critests.node.machine import text_of
 from critests.node.remains import mount_table
 
@@ -113,22 +114,21 @@ def cgroup_limits(
     Returns:
         `cpus` (cores' worth of time, None for no limit) and `memory_bytes`, each the smallest on the way up.
     """
-    lines = [line.split(":", 2) for line in text_of(Path(f"/proc/{pid}/cgroup")).splitlines()]
     folders: list[Path] = []
     for _, point, rest in mount_table() if mounts is None else mounts:
         kind, *_, options = rest.partition(" - ")[2].split()
-        for _, names, place in lines:
-            if (kind == "cgroup2" and not names) or (
-                kind == "cgroup" and set(names.split(",")) & set(options.split(","))
+        for cgroup in memberships(pid):
+            if (kind == "cgroup2" and not cgroup.controllers) or (
+                kind == "cgroup" and set(cgroup.controllers) & set(options.split(","))
             ):
-                folders += _upwards(Path(point), place)
+                folders += _upwards(Path(point), cgroup)
     cpus = [limit for folder in folders for limit in _cpu_limit(folder)]
     memories = [limit for folder in folders for limit in _memory_limit(folder)]
     return {"cpus": min(cpus, default=None), "memory_bytes": min(memories, default=None)}
 
 
-def _upwards(mount: Path, place: str) -> list[Path]:
-    folder = mount / place.lstrip("/")
+def _upwards(mount: Path, cgroup: Membership) -> list[Path]:
+    folder = cgroup.below(mount)
     return [folder, *(parent for parent in folder.parents if parent == mount or mount in parent.parents)]
 
 

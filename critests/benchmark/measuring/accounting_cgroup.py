@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.lifecycle.process import stat_of
+from critests.lifecycle.process_cgroups import Membership, memberships
 from critests.node.remains import mount_table
 
 _FOLDER: Final = "daemon"
@@ -27,9 +28,9 @@ def of_runtime(daemon_pid: int, ours: Collection[int]) -> Path | None:
         A directory, or None where the daemon shares its cgroup with others.
     """
     place = _place(daemon_pid)
-    if place is None or place[1] in {"/", ""}:
+    if place is None or place[1].path in {"/", ""}:
         return None
-    directory = place[0] / place[1].lstrip("/")
+    directory = place[1].below(place[0])
     if not directory.is_dir() or any(
         pid not in ours and not _descends(pid, ours) for pid in members(directory)
     ):
@@ -59,7 +60,7 @@ def accounted(daemon_pid: int, run_id: str) -> Iterator[Path | None]:
         yield directory
     finally:
         for pid in members(directory):
-            _enter(place[0] / place[1].lstrip("/"), pid)
+            _enter(place[1].below(place[0]), pid)
         for path in (directory, directory.parent, directory.parent.parent):
             with contextlib.suppress(OSError):  # others of the run still use it
                 path.rmdir()
@@ -85,24 +86,18 @@ def cpu_seconds(directory: Path) -> float | None:
     return None
 
 
-def _place(pid: int) -> tuple[Path, str] | None:
-    """Return the mount point of the hierarchy that counts processor time and the path of a process in it,
-    cgroups(7).
+def _place(pid: int) -> tuple[Path, Membership] | None:
+    """Return the mount point of the hierarchy that counts processor time and the cgroup of a process in
+    it.
     """
-    try:
-        lines = [
-            line.split(":", 2)
-            for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
-        ]
-    except (FileNotFoundError, ProcessLookupError):
-        return None
+    own = memberships(pid)
     mounts = [(Path(point), rest.partition(" - ")[2].split()) for _, point, rest in mount_table()]
     for point, fields in mounts:
         if fields[0] == "cgroup" and "cpuacct" in fields[-1].split(","):
-            return next(((point, path) for _, names, path in lines if "cpuacct" in names.split(",")), None)
+            return next(((point, cgroup) for cgroup in own if "cpuacct" in cgroup.controllers), None)
     for point, fields in mounts:
         if fields[0] == "cgroup2" and (point / "cgroup.procs").exists():
-            return next(((point, path) for number, _, path in lines if number == "0"), None)
+            return next(((point, cgroup) for cgroup in own if not cgroup.controllers), None)
     return None
 
 

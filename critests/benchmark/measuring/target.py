@@ -18,8 +18,8 @@ from critests.catalogue.words import Capability
 from critests.client import Connection
 from critests.client.plain import PlainConnection, plain_stubs
 from critests.client.recording import failed_rpc
-from critests.lifecycle.cgroup_parents import CGROUP_MOUNT
 from critests.lifecycle.containers import Container
+from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import CapabilityMatrix

@@ -17,7 +17,7 @@ from critests.benchmark.measuring.resources import gauges, memory
 from critests.benchmark.measuring.sampling import Cycle, Tally
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.workloads import pod_cycle
-from critests.lifecycle.cgroup_parents import CGROUP_MOUNT
+from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
 from critests.record.samples import BYTES, COUNT, LOWER, NEITHER
 from critests.run.outcomes import blocked
 from critests.statistics import trend
