@@ -2,14 +2,11 @@
 record and cleans up.
 """
 
-import contextlib
 import dataclasses
 import json
-import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -37,6 +34,7 @@ from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.session import SESSION
 from critests.run.settings import Settings
+from critests.run.stop_signals import STOP_SIGNALS, handled_by, say_that_it_goes_on
 
 
 class Leader:
@@ -223,8 +221,8 @@ class Leader:
         self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
         if self.interrupted:
             # from here on everything is clean-up, which a second Ctrl-C must not tear apart
-            signal.signal(signal.SIGINT, _say_that_it_goes_on)
-            signal.signal(signal.SIGTERM, _say_that_it_goes_on)
+            for number in STOP_SIGNALS:
+                signal.signal(number, say_that_it_goes_on)
         if self.alone:
             sys.stderr.write(
                 f"critests: {'interrupted, cleaning up' if self.interrupted else excinfo.value}\n"
@@ -304,7 +302,7 @@ class Leader:
         context = self.context
         if context is None or context.owned is None:
             return []
-        with _undisturbed():
+        with handled_by(say_that_it_goes_on):
             problems = context.end()
         context.owned = None
         return problems
@@ -314,22 +312,3 @@ def _interrupt(number: int, frame: object) -> None:
     """End the run in order when somebody ends the process."""
     del number, frame
     raise KeyboardInterrupt
-
-
-def _say_that_it_goes_on(number: int, frame: object) -> None:
-    """Finish cleaning up when Ctrl-C is pressed again."""
-    del number, frame
-    os.write(2, b"\ncritests: cleaning up, please wait a moment\n")
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Finish cleaning up whatever signals come meanwhile."""
-    before = {
-        number: signal.signal(number, _say_that_it_goes_on) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

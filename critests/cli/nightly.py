@@ -28,6 +28,7 @@ from critests.report.store import Index, RunEntry, remove, surplus
 from critests.report.wording.texts import one_line, plural
 from critests.run.options import RUNTIME
 from critests.run.settings import Settings
+from critests.run.stop_signals import handled_by
 
 WEBHOOK, TOKEN = "CRITESTS_WEBHOOK", "CRITESTS_WEBHOOK_TOKEN"
 LOCK_FILE: Final = ".nightly.lock"
@@ -145,12 +146,8 @@ def _critests(*arguments: str) -> int:
         if number != signal.SIGINT:  # Ctrl-C reaches the whole group by itself
             process.send_signal(number)
 
-    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handled_by(forward):
         code = process.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return code if code >= 0 else int(ExitCode.INTERRUPTED)
 
 

@@ -44,7 +44,10 @@ def test_nothing_is_left_of_a_throwaway_runtime(binary: Path, case: str) -> None
 @pytest.mark.parametrize(
     ("case", "said"),
     [
-        ("daemon ends at once", "it ended (its socket does not exist)\nThe end of its log:\nit cannot be"),
+        (
+            "daemon ends at once",
+            "containerd ended (the socket containerd.sock does not exist)\nThe end of its log:\nit cannot be",
+        ),
         ("configuration is broken", "The end of its log:\ncontainerd: "),
         ("not a program", "cannot be run: Exec format error"),
     ],

@@ -9,9 +9,10 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import critests
@@ -33,6 +34,7 @@ from critests.run.context import RunContext, tls_files
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.settings import Settings
+from critests.run.stop_signals import handled_by, say_that_it_goes_on
 
 STOP_SECONDS = 30.0
 """How long the master may take to end after it was asked to."""
@@ -104,7 +106,7 @@ def run_load(settings: Settings, load: Load, role: Role, say: Say, arguments: li
         tempfile.TemporaryDirectory(prefix="critests-load-") if role.master else contextlib.nullcontext("")
     ) as directory:
         front = _Front(settings, load, role, say, Path(directory))
-        with front.signals():
+        with handled_by(front.interrupt):
             return front.run(arguments)
 
 
@@ -156,21 +158,9 @@ class _Front:
         write_measured(result, folder.samples)
         return Ended(record, folder, outcome, problems)
 
-    @contextlib.contextmanager
-    def signals(self) -> Iterator[None]:
-        before = {
-            number: signal.signal(number, self._interrupt) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _interrupt(self, number: int, frame: object) -> None:
-        del number, frame
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.ending or self.interrupted:
-            os.write(2, b"\ncritests: cleaning up, please wait a moment\n")
+            say_that_it_goes_on(number, frame)
             return
         self.interrupted = True
         if self.master is None and not self.workers:

@@ -1,0 +1,26 @@
+"""Ctrl-C and SIGTERM: who acts on them for a while, and what is said to a second one during clean-up."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Let a function act on the signals by which a user ends a run, for the time of a `with`."""
+    before = {number: signal.signal(number, handler) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
+def say_that_it_goes_on(number: int, frame: FrameType | None) -> None:
+    """Finish cleaning up when Ctrl-C is pressed again: a signal handler."""
+    del number, frame
+    os.write(2, b"\ncritests: cleaning up, please wait a moment\n")
