@@ -13,6 +13,7 @@ import pytest
 
 from critests.alluredir import AllureDir
 from critests.catalogue.words import Capability
+from critests.client import Recorder
 from critests.exit_codes import CannotTest, ExitCode
 from critests.node.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain
@@ -26,8 +27,10 @@ from critests.report.run_kinds import kind_of
 from critests.report.terminal.console import new_console
 from critests.report.terminal.progress import Progress
 from critests.run import conclusion, results, selection, suspects
+from critests.run.beginning import begin_run
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
+from critests.run.first_look import FirstLook
 from critests.run.handover import WorkerReport
 from critests.run.options import STANDARD_OUTPUT
 from critests.run.outcomes import Blocked, SetUpFailed
@@ -76,7 +79,7 @@ class Leader:
             try:
                 conclusion.required(self.settings)
                 conclusion.known_failures(self.settings, "")
-                self.context = RunContext.begin(self.config.stash[SESSION].settings)
+                self.context = begin_run(self.config.stash[SESSION].settings)
                 self._probe_what_is_required()
                 self.rules = conclusion.circumstances(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
@@ -85,6 +88,8 @@ class Leader:
                 self._end_context()
                 pytest.exit(str(error), returncode=error.exit_code)
             self.config.stash[SESSION].context = self.context
+            self.config.stash[SESSION].gone = self.context.gone
+            self.gathered.results += self.context.deaths
             self.config.stash[SESSION].rules = self.rules
             if self.progress is not None:
                 self.config.stash[SESSION].on_progress = self.progress.running
@@ -99,12 +104,13 @@ class Leader:
         wanted = tuple(Capability(name) for name in conclusion.required(self.settings) if name not in known)
         if not wanted:
             return
-        connection = self.context.connect()
+        recorder = Recorder()
+        connection = self.context.connect(recorder)
         try:
             matrix = self.context.matrix(
                 connection, self.settings.handlers[0], TestImages(connection, self.context).pull
             )
-            self.context.facts = matrix.probe_all(wanted)
+            FirstLook(self.context, connection, recorder).probe(matrix, wanted)
         except (Blocked, SetUpFailed) as error:
             self.gathered.notes.append(f"not all required capabilities could be probed: {error}")
         finally:

@@ -135,6 +135,7 @@ def _begin(config: pytest.Config) -> RunContext:
             session.context = RunContext.of_worker(
                 session.settings, from_plain(HandedToWorker, handed["critests"])
             )
+            session.gone = session.context.gone
             version = session.context.version
             session.rules = conclusion.circumstances(
                 session.settings, version.runtime_name, version.runtime_version

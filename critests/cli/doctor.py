@@ -24,6 +24,7 @@ from critests.node.privileges import process_capabilities
 from critests.node.remedies import REMEDIES
 from critests.report.terminal.console import new_console
 from critests.report.wording.quantities import quantity
+from critests.run.beginning import begin_run
 from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
@@ -77,9 +78,13 @@ def doctor(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401 - click han
 def _examined(settings: Settings) -> Findings:
     found = Findings()
     try:
-        context = RunContext.begin(settings, keep_results=False)
+        context = begin_run(settings, keep_results=False)
     except CannotTest as error:
         found.exit_code, found.reason = int(error.exit_code), str(error)
+        return found
+    if context.gone:
+        found.left_behind = context.end()
+        found.exit_code, found.reason = int(ExitCode.NOT_TESTED), context.gone
         return found
     try:
         connection = context.connect()

@@ -1,5 +1,6 @@
 """Which level of the API a runtime can be proven to know: the newest part of it that answers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import grpc
@@ -40,10 +41,18 @@ class ProvenLevel:
         return f"1.{self.minor}"
 
 
-def prove(connection: Connection) -> ProvenLevel:
-    """Look for the newest part of the API that answers. Nothing is created or changed."""
+KNOWS_CRI_V1 = ProvenLevel(FIRST_MINOR, "it answers Version of runtime.v1")
+
+
+def prove(connection: Connection, survived: Callable[[], None] = lambda: None) -> ProvenLevel:
+    """Look for the newest part of the API that answers. Nothing is created or changed.
+
+    Args:
+        connection: to the runtime.
+        survived: called after each RPC, to see whether the daemon lives.
+    """
     runtime = connection.runtime
-    levels = [ProvenLevel(FIRST_MINOR, "it answers Version of runtime.v1")]
+    levels = [KNOWS_CRI_V1]
 
     def try_rpc(minor: int, name: str, call: object) -> None:
         try:
@@ -54,6 +63,8 @@ def prove(connection: Connection) -> ProvenLevel:
             # only what the method itself says proves that there is such a method
             if error.code() not in PROVING:
                 return
+        finally:
+            survived()
         levels.append(ProvenLevel(minor, f"{name} is implemented"))
 
     try_rpc(

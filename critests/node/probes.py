@@ -99,9 +99,12 @@ class MachineProbes:
         return self._held(Capability.DAEMON_SYS_RESOURCE, self.daemon_pid, {"SYS_RESOURCE"})
 
     def _held(self, capability: Capability, pid: int | None, wanted: set[str]) -> CapabilityFact:
-        held = {name.removeprefix("CAP_") for name in process_capabilities(pid).permitted}
-        missing = sorted(wanted - held)
         whose = f"/proc/{pid or 'self'}/status"
+        try:
+            held = {name.removeprefix("CAP_") for name in process_capabilities(pid).permitted}
+        except (ProcessLookupError, PermissionError) as error:
+            return fact(capability, None, f"it cannot be looked at: {error}", whose)
+        missing = sorted(wanted - held)
         return fact(
             capability,
             not missing,
@@ -217,8 +220,7 @@ class ContainerProbes:
         Where nothing keeps the daemon from that, or where it starts no other pod either, the tests judge what
         comes of it.
         """
-        pid = self.daemon_pid
-        if pid is None or "SYS_RESOURCE" in process_capabilities(pid).permitted:
+        if not _lacks_sys_resource(self.daemon_pid):
             return fact(Capability.SHARED_PROCESSES, True, "nothing is seen to keep it from that", "/proc")
         shared = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
         config = self.requests.sandbox("probe-processes", namespaces=shared)
@@ -285,6 +287,14 @@ class ContainerProbes:
             return fact(Capability.EXEC_WEBSOCKET, None, f"Exec failed: {error.details()}", "Exec")
         finding = websocket_works(url)
         return fact(Capability.EXEC_WEBSOCKET, finding.works, finding.evidence, "upgrade of an Exec URL")
+
+
+def _lacks_sys_resource(pid: int | None) -> bool:
+    """Return whether a daemon is seen to lack it; of one that has ended or is not ours to see, nothing is."""
+    try:
+        return pid is not None and "SYS_RESOURCE" not in process_capabilities(pid).permitted
+    except (ProcessLookupError, PermissionError):
+        return False
 
 
 def _takes_connection(address: str, port: int, seconds: float) -> bool:

@@ -163,22 +163,21 @@ class Death:
     last_words: str
 
     @classmethod
-    def of(cls, how: str, calls: Sequence[Call], log: bytes) -> "Death":
+    def of(cls, how: str, calls: Sequence[Call], log: bytes, when: str = "during the test") -> "Death":
         """Return what is known of an end.
 
         Args:
             how: in words.
-            calls: that the test had made.
+            calls: that were made in that time.
             log: what the runtime wrote in that time.
+            when: it was, in words.
         """
         last = next((call for call in calls if found_nobody(call)), calls[-1] if calls else None)
         broken = last is not None and malformed(last.request)
         words = last_words(log)
         at = f" at {'a malformed ' if broken else ''}{last.rpc}" if last is not None else ""
         said = f", with the words: {words.splitlines()[0]}" if words else ""
-        return cls(
-            OUTLIVES_MALFORMED if broken else OUTLIVES_WELL_FORMED, f"{how} during the test{at}{said}", words
-        )
+        return cls(OUTLIVES_MALFORMED if broken else OUTLIVES_WELL_FORMED, f"{how} {when}{at}{said}", words)
 
 
 def found_nobody(call: Call) -> bool:

@@ -38,6 +38,7 @@ class HandedToWorker:
         companions: sockets of further processes that the daemon does its work with.
         facts: what was probed at the start.
         throwaway: whether the runtime was started for this run.
+        gone: why the runtime could not be tested any more before the first test; empty where it could.
     """
 
     run: RunIdentity
@@ -54,6 +55,7 @@ class HandedToWorker:
     companions: list[Path] = field(default_factory=list)
     facts: list[CapabilityFact]
     throwaway: bool
+    gone: str = ""
 
     def to_worker(self) -> Json:
         """Return it as plain data, also of a class with more. It holds the registry's secret: not for files

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -99,12 +99,13 @@ def _validate(settings: Settings, output: Path, variables: dict[str, str]) -> No
     sys.exit(pytest.main(command[command.index("pytest") + 1 :]))
 
 
-def run_on(endpoint: str, column: str, select: str, folder: Path) -> Ended:
+def run_on(endpoint: str, column: str, select: str, folder: Path, require: Sequence[str] = ()) -> Ended:
     """Validate an endpoint with few tests, and say how that ended."""
     output, results = folder / "output", folder / "results"
     settings = Settings(
         runtime_endpoint=endpoint,
         select=tuple(select.split(",")),
+        require=tuple(require),
         results=results,
         allow_kubelet=True,
         deadline_scale=SCALES.get(column, SCALE),

@@ -41,28 +41,8 @@ ON_CONTAINERD = [
     ("StartContainer", "hangs", "hang"),
 ]
 FAILING = {"failed", "error"}
-IN_A_PROBE = "the daemon ends in a probe, whose failure is taken for the harness's or not seen at all"
-TWO_CAUSES = "of a daemon that ended in a probe the RPC's judge is accused beside GEN-17"
-WRONG = {
-    **dict.fromkeys(
-        [
-            *("StreamPodSandboxes", "UpdatePodSandboxResources", "PodSandboxStats"),
-            *("ListMetricDescriptors", "GetContainerEvents", "CheckpointContainer"),
-        ],
-        IN_A_PROBE,
-    ),
-    "RuntimeConfig": TWO_CAUSES,
-}
-"""RPCs at which the end of the daemon is not yet judged as the table says."""
 CELLS = [
-    pytest.param(
-        rpc,
-        column,
-        id=f"{rpc}-{column}",
-        marks=[pytest.mark.xfail(reason=WRONG[rpc], strict=True)]
-        if column == "dies" and rpc in WRONG
-        else [],
-    )
+    pytest.param(rpc, column, id=f"{rpc}-{column}")
     for rpc in TABLE
     for column in FAULTS
     if os.environ.get("CRITESTS_MATRIX") == "all" or (rpc, column) in IN_CI
@@ -95,14 +75,14 @@ def check(seen: Ended, row: dict[str, Any], column: str) -> None:
 def test_every_rpc_that_the_suite_calls_has_a_row() -> None:
     assert set(called()) <= set(TABLE)
     assert set(TABLE) <= set(METHODS)
-    assert all(set(row) == {"select", *FAULTS} for row in TABLE.values())
+    assert all(set(row) - {"require"} == {"select", *FAULTS} for row in TABLE.values())
 
 
 @pytest.mark.parametrize(("rpc", "column"), CELLS)
 def test_a_broken_rpc_is_one_root_cause(rpc: str, column: str, tmp_path: Path) -> None:
     row = TABLE[rpc]
     with broken_server(rpc, column, tmp_path) as endpoint:
-        seen = run_on(endpoint, column, row["select"], tmp_path)
+        seen = run_on(endpoint, column, row["select"], tmp_path, row.get("require", ()))
 
     check(seen, row, column)
 
@@ -127,6 +107,6 @@ def test_a_broken_rpc_of_containerd_is_one_root_cause(
     row = TABLE[rpc]
     with FaultProxy(containerd.endpoint) as proxy:
         proxy.faults = [f"{rpc}: {action}"]
-        seen = run_on(proxy.endpoint, column, row["select"], tmp_path)
+        seen = run_on(proxy.endpoint, column, row["select"], tmp_path, row.get("require", ()))
 
     check(seen, row, column)

@@ -14,7 +14,7 @@ from critests.images.rootfs import BusyboxError
 from critests.node.binaries import MissingProgram
 from critests.node.cni import NoFreeSubnet, NoPlugins
 from critests.node.throwaway import RuntimeStartFailed
-from critests.run.context import RunContext
+from critests.run.beginning import begin_run
 from critests.run.settings import Settings
 from critests.toml_file import TomlMalformed
 from tests.criserver import CriServer, serve
@@ -54,7 +54,7 @@ def test_results_that_cannot_be_kept_are_said_before_anything_is_made(tmp_path: 
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     server = CriServer()
     with serve(server) as endpoint, pytest.raises(CannotTest, match="cannot write"):
-        RunContext.begin(
+        begin_run(
             settings(
                 runtime_endpoint=endpoint, allow_kubelet=True, results=str(tmp_path / "file" / "results")
             )
@@ -68,4 +68,4 @@ def test_a_run_that_cannot_be_made_known_cannot_begin(
     monkeypatch.setattr("critests.node.places.RUNS", tmp_path / "file" / "runs")
 
     with pytest.raises(CannotTest, match="lock"):
-        RunContext.begin(settings(results=str(tmp_path)))
+        begin_run(settings(results=str(tmp_path)))

@@ -29,6 +29,7 @@ from critests.record.identity import RuntimeIdentity
 from critests.record.layout import RunFolder, new_run_folder
 from critests.record.operations import BenchmarkFacts
 from critests.record.run import RunRecord, Timing
+from critests.run.beginning import begin_run
 from critests.run.conclusion import identity_of
 from critests.run.context import RunContext, tls_files
 from critests.run.outcomes import Blocked, SetUpFailed
@@ -126,7 +127,7 @@ class _Front:
         problems: list[str] = []
         try:
             if not self.role.master:
-                self.context = RunContext.begin(self.settings, keep_results=not self.role.master_host)
+                self.context = begin_run(self.settings, keep_results=not self.role.master_host)
                 self.identity = identity_of(self.context)
                 # with the run's other files, so that `critests clean` finds it
                 self.directory = self.context.run.data_directory / "load"

@@ -17,6 +17,7 @@ from critests.node.subjects import (
     ThrowawaySubject,
     parse_subject,
 )
+from critests.run.beginning import begin_run
 from critests.run.context import RunContext
 from critests.run.session import SuiteSession
 from critests.run.settings import Settings
@@ -69,7 +70,7 @@ def opened(context: RunContext, session: SuiteSession) -> Iterator[list[Target]]
             if isinstance(subject, HandlerSubject):
                 _refuse_unknown_handler(context, subject)
             else:
-                other = RunContext.begin(settings, keep_results=False)
+                other = begin_run(settings, keep_results=False)
                 held.callback(lambda: session.problems.extend(other.end()))
             targets = [Target.open(context, handler, "a"), Target.open(other, settings.handlers[0], "b")]
         for target in targets:

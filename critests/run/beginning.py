@@ -1,0 +1,144 @@
+"""The beginning of a run: the runtime is found or started and looked at, and what must not be touched is left
+alone.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection, Deadlines, Endpoint, connect
+from critests.client.discovery import find
+from critests.client.hangs import Hangs
+from critests.client.recording import Recorder
+from critests.exit_codes import CannotTest, UsageError
+from critests.lifecycle.cgroup_parents import CgroupDriver
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.api_level import KNOWS_CRI_V1
+from critests.node.kubelet import live_kubelet
+from critests.record.errors import RecordNotWritten
+from critests.record.layout import RunFolder, new_run_folder
+from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
+from critests.run.first_look import FirstLook
+from critests.run.settings import Settings
+
+
+def begin_run(settings: Settings, *, keep_results: bool = True) -> RunContext:
+    """Find or start the runtime, look at it, and take the run's lock.
+
+    Args:
+        settings: what the user asked for.
+        keep_results: whether to make a folder for results; without one the context cannot be handed to
+            workers.
+
+    Raises:
+        CannotTest: there is nothing to test, it must not be touched, or what the run needs is missing.
+        UsageError: an option makes no sense with this runtime.
+    """
+    run = RunIdentity.new()
+    owned = OwnedResources(run)
+    try:
+        return _begin(settings, run, owned, keep_results=keep_results)
+    except BaseException:
+        owned.end()
+        raise
+
+
+def _begin(settings: Settings, run: RunIdentity, owned: OwnedResources, *, keep_results: bool) -> RunContext:
+    started = time.time()
+    mutating = not settings.read_only
+    registry = owned.serve_images(settings) if mutating and not settings.image_prefix else None
+    if settings.node:
+        runtime = owned.start_runtime(settings, registry)
+        endpoint = image_endpoint = Endpoint.parse(runtime.endpoint)
+        found_by, log, pid = f"--node {settings.node}", str(runtime.log_file), runtime.pid
+    else:
+        found = find(settings.runtime_endpoint or None, settings.image_endpoint or None)
+        endpoint, image_endpoint, found_by, log, pid = (
+            found.endpoint,
+            found.image_endpoint,
+            found.source,
+            "",
+            None,
+        )
+    log = settings.runtime_log or log
+    hangs = Hangs(Deadlines(settings.deadline_scale))
+    recorder = Recorder()
+    connection = connect(
+        endpoint,
+        image_endpoint,
+        tls=tls_files(settings),
+        recorder=recorder,
+        read_only=not mutating,
+        hangs=hangs,
+    )
+    try:
+        version = connection.greet(settings.timeout)
+        if mutating and not settings.allow_kubelet:
+            _refuse_beside_kubelet(connection)
+        if pid is None:
+            pid = daemon_of(endpoint)
+        context = RunContext(
+            settings=settings,
+            run=run,
+            endpoint=endpoint,
+            image_endpoint=image_endpoint,
+            found_by=found_by,
+            version_message=version.SerializeToString().hex(),
+            level=KNOWS_CRI_V1,
+            driver=CgroupDriver.UNKNOWN,
+            registry=registry,
+            folder=_folder(settings, version, started) if keep_results else RunFolder(Path(os.devnull)),
+            runtime_log=log,
+            daemon_pid=pid,
+            companions=list(owned.runtime.companions) if owned.runtime else [],
+            facts=[],
+            throwaway=bool(settings.node),
+            owned=owned,
+            hangs=hangs,
+        )
+        look = FirstLook(context, connection, recorder)
+        _refuse_unknown_handlers(connection, settings)
+        look.take(settings.handlers[0])
+        return context
+    finally:
+        connection.close()
+
+
+def _folder(settings: Settings, version: cri.VersionResponse, started: float) -> RunFolder:
+    try:
+        return new_run_folder(settings.results, version.runtime_name, version.runtime_version, started)
+    except RecordNotWritten as error:
+        raise CannotTest(str(error)) from error
+
+
+def _refuse_unknown_handlers(connection: Connection, settings: Settings) -> None:
+    """Say at once that a handler does not exist, as far as the runtime tells which ones do; that it has no
+    Status is for a test to find.
+    """
+    try:
+        known = {handler.name for handler in connection.runtime.Status(cri.StatusRequest()).runtime_handlers}
+    except grpc.RpcError:
+        return
+    unknown = [handler for handler in settings.handlers if handler and known and handler not in known]
+    if unknown:
+        msg = f"--runtime-handler {unknown[0]}: the runtime lists {', '.join(sorted(known - {''}))}"
+        raise UsageError(msg)
+
+
+def _refuse_beside_kubelet(connection: Connection) -> None:
+    try:
+        items = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    except grpc.RpcError:
+        items = None  # a kubelet could not work with it either; its process is looked for all the same
+    labels = [dict(item.labels) for item in items or ()]
+    signs = live_kubelet(connection.endpoint.text, labels)
+    if signs:
+        msg = (
+            f"a kubelet is at work on {connection.endpoint.text}: {signs[0].evidence}. This run would create"
+            " and remove pods beside it: use --read-only to look without touching, or --allow-kubelet if you"
+            " are sure"
+        )
+        raise CannotTest(msg)

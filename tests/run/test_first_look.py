@@ -1,0 +1,96 @@
+"""A daemon that ends at a well-formed request of the first look is the finding, and no test's doing."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from critests.catalogue.words import Capability
+from critests.client import Endpoint, Recorder
+from critests.node.probes import MachineProbes
+from critests.run.context import RunContext, daemon_of
+from critests.run.first_look import FirstLook
+from tests.plugin.broken_rpcs import broken_server
+from tests.run.test_handover import CONTEXT
+
+NOBODY = 2**22 + 1
+"""A number that no process has: the kernel's highest is below."""
+
+
+@dataclass
+class StartedAgain:
+    """A throwaway runtime whose next process is sound."""
+
+    folder: Path
+    servers: ExitStack
+    restarts: list[str] = field(default_factory=list)
+
+    def restart(self) -> None:
+        (self.folder / "cri.sock").unlink(missing_ok=True)
+        self.restarts.append(
+            self.servers.enter_context(broken_server("Nothing", "unimplemented", self.folder))
+        )
+
+
+@pytest.fixture
+def servers() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+# only its runtime is used
+def looked_at(endpoint: str, owned: Any = None) -> RunContext:  # noqa: ANN401 - see above
+    at = Endpoint.parse(endpoint)
+    context = replace(
+        CONTEXT,
+        endpoint=at,
+        image_endpoint=at,
+        daemon_pid=daemon_of(at),
+        runtime_log="",
+        facts=[],
+        notes=[],
+        deaths=[],
+        owned=owned,
+    )
+    recorder = Recorder()
+    connection = context.connect(recorder)
+    try:
+        FirstLook(context, connection, recorder).take("")
+    finally:
+        connection.close()
+    return context
+
+
+def test_the_end_of_a_daemon_at_the_first_look_is_one_finding(tmp_path: Path) -> None:
+    with broken_server("StreamPodSandboxes", "dies", tmp_path) as endpoint:
+        context = looked_at(endpoint)
+
+    assert [death.requirement for death in context.deaths] == ["GEN-17"]
+    assert context.gone.endswith("ended before the first test at StreamPodSandboxes")
+
+
+def test_a_throwaway_runtime_is_started_again_and_looked_at_further(
+    tmp_path: Path, servers: ExitStack
+) -> None:
+    endpoint = servers.enter_context(broken_server("StreamPodSandboxes", "dies", tmp_path))
+    again = StartedAgain(tmp_path, servers)
+
+    context = looked_at(endpoint, type("Owned", (), {"runtime": again})())
+
+    assert [death.requirement for death in context.deaths] == ["GEN-17"]
+    assert len(again.restarts) == 1
+    assert context.gone == ""
+    assert next(fact for fact in context.facts if fact.name == "pod network").present is True
+    assert context.daemon_pid == daemon_of(context.endpoint)
+
+
+def test_a_daemon_that_has_ended_is_no_fault_of_the_harness() -> None:
+    probes = MachineProbes(NOBODY, mutating=True, disruptive=True)
+
+    found = probes.all()[Capability.DAEMON_SYS_RESOURCE]()
+
+    assert found.present is None
+    assert "there is no process" in found.evidence
