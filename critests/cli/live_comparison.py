@@ -134,7 +134,7 @@ def _reaching(subject: LiveSubject, settings: Settings) -> Settings:
     """Return the options with which a subject is reached."""
     match subject:
         case EndpointSubject(endpoint):
-            return dataclasses.replace(settings, runtime_endpoint=endpoint, node="")
+            return dataclasses.replace(settings, runtime_endpoint=endpoint, node="", handler_binary=())
         case ThrowawaySubject():
             return dataclasses.replace(settings, node=str(subject), runtime_endpoint="")
         case HandlerSubject(handler):

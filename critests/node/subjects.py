@@ -3,6 +3,8 @@ run. The one grammar of `--node`, `--against` and `critests compare`.
 """
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -14,6 +16,7 @@ from critests.record.layout import run_named
 
 _SCHEMES: Final = ("unix:", "tcp:")
 _HANDLER: Final = "handler="
+_HANDLER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -128,13 +131,39 @@ def parse_throwaway(text: str, *, option: str = "--node") -> ThrowawaySubject:
         )
     if not equals:
         return ThrowawaySubject(kind)
+    return ThrowawaySubject(kind, _binary(path, kind, said))
+
+
+def parse_handler_binaries(texts: Sequence[str], *, option: str = "--handler-binary") -> dict[str, Path]:
+    """Read what follows `--handler-binary`: `NAME=/path` of a handler and its OCI runtime.
+
+    Args:
+        texts: what the user wrote, in order.
+        option: the option that it was written for, which errors name.
+
+    Raises:
+        UsageError: a text is of another form, a handler is named twice, or a file named cannot be run.
+    """
+    found: dict[str, Path] = {}
+    for text in texts:
+        said = f"{option} {text}"
+        name, equals, path = text.partition("=")
+        if not equals or not _HANDLER_NAME.fullmatch(name):
+            raise UsageError(f"{said}: expected NAME=PATH with a name of letters, digits, dots and dashes")
+        if name in found:
+            raise UsageError(f"{said}: the handler {name} has {found[name]} already")
+        found[name] = _binary(path, "OCI runtime's", said)
+    return found
+
+
+def _binary(path: str, whose: str, said: str) -> Path:
     if not path:
         raise UsageError(f"{said}: no path follows the equals sign")
     binary = Path(path).absolute()
     if binary.is_dir():
-        raise UsageError(f"{said}: {binary} is a directory; name the {kind} binary in it")
+        raise UsageError(f"{said}: {binary} is a directory; name the {whose} binary in it")
     if not binary.exists():
         raise UsageError(f"{said}: there is no file {binary}")
     if not os.access(binary, os.X_OK):
         raise UsageError(f"{said}: {binary} is not executable")
-    return ThrowawaySubject(kind, binary)
+    return binary

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from critests.exit_codes import UsageError
+from critests.node.subjects import parse_handler_binaries
 from critests.run.options import OPTIONS, Option, Shard
 
 WHOLE = Shard()
@@ -31,6 +32,7 @@ class Settings:
     timeout: float | None = None
     runtime_handler: tuple[str, ...] = ()
     node: str = ""
+    handler_binary: tuple[str, ...] = ()
     tls_ca: Path | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None
@@ -76,6 +78,10 @@ class Settings:
         if settings.node and settings.runtime_endpoint:
             msg = "--node starts a runtime and --runtime-endpoint names one that runs: give one of them"
             raise UsageError(msg)
+        if settings.handler_binary and not settings.node:
+            msg = "--handler-binary is for a runtime that --node starts; others have their own configuration"
+            raise UsageError(msg)
+        parse_handler_binaries(settings.handler_binary)
         return settings
 
     def given(self) -> Iterator[tuple[Option, str]]:

@@ -12,6 +12,7 @@ from critests.node.subjects import (
     RunSubject,
     Subject,
     ThrowawaySubject,
+    parse_handler_binaries,
     parse_subject,
     parse_throwaway,
 )
@@ -79,3 +80,26 @@ def test_only_a_throwaway_runtime_is_a_node() -> None:
 def test_a_throwaway_runtime_that_is_not_there_is_a_sentence(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse_throwaway(text)
+
+
+def test_handlers_are_named_with_their_oci_runtimes() -> None:
+    assert parse_handler_binaries(["crun-1.28=/bin/sh", "gvisor=/bin/ls"]) == {
+        "crun-1.28": Path("/bin/sh"),
+        "gvisor": Path("/bin/ls"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["crun"], "--handler-binary crun: expected NAME=PATH"),
+        (["../crun=/bin/sh"], "expected NAME=PATH"),
+        (["crun="], "no path follows the equals sign"),
+        (["crun=/proc/self"], "name the OCI runtime's binary in it"),
+        (["crun=/nowhere/crun"], "there is no file /nowhere/crun"),
+        (["crun=/bin/sh", "crun=/bin/ls"], "the handler crun has /bin/sh already"),
+    ],
+)
+def test_a_handler_without_a_program_is_a_sentence(texts: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_handler_binaries(texts)

@@ -47,7 +47,7 @@ def settings_of_other(settings: Settings, subject: LiveSubject) -> Settings:
         case ThrowawaySubject():
             return replace(alone, node=str(subject), runtime_endpoint="")
         case EndpointSubject(endpoint):
-            return replace(alone, node="", runtime_endpoint=endpoint)
+            return replace(alone, node="", handler_binary=(), runtime_endpoint=endpoint)
 
 
 @contextlib.contextmanager

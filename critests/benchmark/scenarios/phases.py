@@ -13,7 +13,7 @@ from critests.benchmark.scenarios.workloads import create_and_start
 from critests.client import Endpoint
 from critests.client.hangs import Hangs
 from critests.images.registry_client import PAUSE_REPOSITORY
-from critests.node.subjects import parse_throwaway
+from critests.node.subjects import parse_handler_binaries, parse_throwaway
 from critests.node.throwaway import ThrowawayRuntime, start_throwaway
 from critests.node.wrappers.actions import Record
 from critests.node.wrappers.phases import split
@@ -35,6 +35,7 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
     with start_throwaway(
         choice.kind,
         binary=choice.binary,
+        extra_handlers=parse_handler_binaries(context.settings.handler_binary),
         registry_addresses=[context.registry.address],
         pause_image=f"{context.registry.address}/{PAUSE_REPOSITORY}:1",
         run_id=context.run.id,
