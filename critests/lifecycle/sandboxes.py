@@ -49,6 +49,11 @@ class Sandbox:
         """Return its state (`SANDBOX_READY` or `SANDBOX_NOTREADY`)."""
         return self.status().state
 
+    def entries(self) -> list[cri.PodSandbox]:
+        """Return its entries in the list of all sandboxes: one, or none where it is gone."""
+        listed = self.connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+        return [entry for entry in listed if entry.id == self.id]
+
     def stop(self) -> None:
         """Stop it; its containers are killed first, so that no grace period is waited for."""
         for container_id in self.container_ids:

@@ -1,0 +1,38 @@
+"""What a test made is removed, and what will not go is noted once it is known to be there."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+import pytest
+
+from critests.run.made_objects import MadeObjects
+
+
+class Refused(grpc.RpcError):
+    """A removal that is refused without the code that says that nothing is there."""
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNKNOWN
+
+    def details(self) -> str:
+        return "no such container"
+
+
+@pytest.mark.parametrize(
+    ("entries", "noted"),
+    [([], []), (["itself"], ["container 1 could not be removed: UNKNOWN: no such container"])],
+    ids=["gone", "still there"],
+)
+def test_a_refused_removal_is_a_problem_only_of_what_is_still_there(
+    entries: list[str], noted: list[str]
+) -> None:
+    def discard() -> None:
+        raise Refused
+
+    container: Any = SimpleNamespace(id="1", sandbox=None, discard=discard, entries=lambda: entries)
+    made = MadeObjects(containers=[container])
+
+    made.discard()
+
+    assert made.problems == noted
