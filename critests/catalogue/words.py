@@ -126,7 +126,11 @@ class Capability(StrEnum):
     """The runtime can pull from the suite's own registry over plain HTTP."""
     # what the machine offers
     SAME_HOST = "same host"
-    """Containers share this machine's kernel, so that host-side facts can be used."""
+    """The daemon works on this machine: its files, addresses and names are ours."""
+    SHARED_KERNEL = "shared kernel"
+    """Containers share this machine's kernel, so that their processes, namespaces and cgroups are seen from
+    outside; under gVisor or in a virtual machine they have one of their own.
+    """
     ROOT = "root"
     """This process may read other processes' /proc entries and enter namespaces."""
     CGROUP_V2 = "cgroup v2"

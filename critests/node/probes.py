@@ -140,6 +140,7 @@ class ContainerProbes:
                 Capability.IMAGE_ID,
                 Capability.STOP_SIGNAL,
                 Capability.SAME_HOST,
+                Capability.SHARED_KERNEL,
                 Capability.SANDBOX_PROCESS,
                 Capability.DUAL_STACK,
                 Capability.EXEC_WEBSOCKET,
@@ -177,7 +178,7 @@ class ContainerProbes:
                     cri.Signal.Name(status.stop_signal),
                     "ContainerStatus",
                 ),
-                Capability.SAME_HOST: self._same_host(container),
+                **self.machine_of(container),
                 Capability.SANDBOX_PROCESS: self._sandbox_process(pod),
                 Capability.DUAL_STACK: fact(
                     Capability.DUAL_STACK,
@@ -249,7 +250,10 @@ class ContainerProbes:
             return False
         return True
 
-    def _same_host(self, container: Container) -> CapabilityFact:
+    def machine_of(self, container: Container) -> dict[Capability, CapabilityFact]:
+        """Compare the kernel that a container sees with ours: with the same one it is on this machine, with
+        another one only if the daemon is a process of ours.
+        """
         answer = container.exec("cat", str(BOOT_ID))
         theirs, ours = (
             answer.stdout.decode(errors="replace").strip(),
@@ -260,7 +264,13 @@ class ContainerProbes:
             if theirs == ours
             else f"boot id {theirs or 'unknown'} is not ours"
         )
-        return fact(Capability.SAME_HOST, theirs == ours, evidence, "ExecSync")
+        shared = fact(Capability.SHARED_KERNEL, theirs == ours, evidence, "ExecSync")
+        if theirs == ours or self.daemon_pid is None:
+            same = fact(Capability.SAME_HOST, theirs == ours, evidence, "ExecSync")
+        else:
+            seen = f"the daemon is process {self.daemon_pid} here"
+            same = fact(Capability.SAME_HOST, True, seen, "socket peer")
+        return {Capability.SAME_HOST: same, Capability.SHARED_KERNEL: shared}
 
     def _sandbox_process(self, pod: cri.PodSandboxStatusResponse) -> CapabilityFact:
         for text in pod.info.values():

@@ -15,6 +15,8 @@ REMEDIES: Final = {
     Capability.SUITE_REGISTRY: "let the runtime reach that address over plain HTTP, or copy the images to a"
     " registry that it may use (critests images) and give --image-prefix",
     Capability.SAME_HOST: "run critests on the machine of the runtime, in its PID namespace",
+    Capability.SHARED_KERNEL: "run critests on the machine of the runtime; in a sandbox with a kernel of its"
+    " own (gVisor, a virtual machine) only what is seen from inside can be judged",
     Capability.ROOT: "run critests as root",
     Capability.CGROUP_V2: "boot with systemd.unified_cgroup_hierarchy=1",
     Capability.APPARMOR: "boot with apparmor=1 security=apparmor, with the package apparmor installed",

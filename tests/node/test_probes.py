@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -50,3 +51,25 @@ def test_only_what_the_machine_withholds_blocks_pods_with_one_pid_namespace(
     fact = shared_processes(CriServer(wrong=wrong), tmp_path)
     assert fact.present is present
     assert ("lacks CAP_SYS_RESOURCE" in fact.evidence) is not present
+
+
+@pytest.mark.parametrize(
+    ("boot_id", "daemon_pid", "same_host", "shared_kernel"),
+    [
+        (probes.BOOT_ID.read_text(encoding="ascii"), None, True, True),
+        ("another-boot\n", 7, True, False),
+        ("another-boot\n", None, False, False),
+    ],
+    ids=["our kernel", "a kernel of the sandbox's own", "another machine"],
+)
+def test_a_kernel_of_its_own_is_told_from_another_machine(
+    boot_id: str, daemon_pid: int | None, same_host: bool, shared_kernel: bool
+) -> None:
+    # the probe asks nothing else of them
+    anything: Any = SimpleNamespace(exec=lambda *_: SimpleNamespace(stdout=boot_id.encode()))
+    made = ContainerProbes(anything, "", anything, image=pytest.fail, daemon_pid=daemon_pid)
+
+    facts = made.machine_of(anything)
+
+    assert facts[Capability.SAME_HOST].present is same_host
+    assert facts[Capability.SHARED_KERNEL].present is shared_kernel

@@ -7,12 +7,13 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
-from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import EXEC, FIRST_PROCESS
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, slow
+from critests.run.outcomes import blocked
 
 Ended = int | grpc.StatusCode
 
@@ -279,9 +280,12 @@ def test_exec_sync_inherits_capabilities_and_restraints(containers: Containers) 
     first, seen = container.process_status(FIRST_PROCESS), container.process_status(EXEC)
 
     assert seen.capabilities == first.capabilities
-    assert (seen.no_new_privs, seen.seccomp_mode) == (first.no_new_privs, first.seccomp_mode)
-    assert seen.no_new_privs
     assert not [name for name, held in seen.capabilities.items() if "CHOWN" in held]
+    assert seen.seccomp_mode == first.seccomp_mode
+    if "NoNewPrivs" not in first.fields:
+        blocked("the container's kernel does not tell in /proc/PID/status whether a process has no_new_privs")
+    assert first.no_new_privs
+    assert seen.no_new_privs
 
 
 @requirement("EXS-17")
@@ -295,13 +299,15 @@ def test_exec_sync_is_in_the_namespaces_of_its_container(
     first, seen = (
         runtime.stub.ExecSync(
             running_container.script_request(
-                f"cd /proc/{process}/ns && stat -L -c '%n %i' cgroup ipc mnt net pid uts"
+                # kernels do not have all kinds
+                f"cd /proc/{process}/ns && for kind in cgroup ipc mnt net pid uts;"
+                " do [ ! -e $kind ] || stat -L -c '%n %i' $kind; done"
             )
         )
         for process in ("1", "self")
     )
 
-    assert len(seen.stdout.splitlines()) == 6, seen.stderr
+    assert seen.stdout, seen.stderr
     assert seen.stdout == first.stdout
 
 
@@ -413,11 +419,14 @@ def test_exec_sync_reports_arguments_that_are_too_long(
     runtime: Runtime, running_container: Container
 ) -> None:
     """ExecSync SHOULD fail or return an exit code other than 0 where the kernel refuses an argument for its
-    length.
+    length, and hand it over whole where the kernel takes it.
 
-    Source: ExecSyncRequest.cmd; execve(2) takes no argument of more than 32 pages.
+    Source: ExecSyncRequest.cmd; execve(2) of Linux takes no argument of more than 32 pages, others may.
     """
-    ended, _ = tried(runtime, running_container.exec_request("echo", "x" * (1 << 20)))
+    given = "x" * (1 << 20)
 
-    assert ended not in {0, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+    with may_be_refused():
+        answer = runtime.stub.ExecSync(running_container.exec_request("echo", given))
+        assert answer.exit_code != 0 or answer.stdout.decode() == given + "\n"
+
     assert running_container.output("echo", "alive") == "alive"

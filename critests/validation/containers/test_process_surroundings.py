@@ -7,6 +7,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
@@ -28,8 +29,8 @@ LINKS = {
     "stdout": "/proc/self/fd/1",
     "stderr": "/proc/self/fd/2",
 }
-# what a container finds there
-FILE_SYSTEMS = {"/proc": "proc", "/sys": "sysfs", "/dev/pts": "devpts", "/dev/shm": "tmpfs"}  # noqa: S108 - see above
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - what a container finds there
+FILE_SYSTEMS = {"/proc": "proc", "/sys": "sysfs", "/dev/pts": "devpts", SHARED_MEMORY: "tmpfs"}
 
 
 def mounts(container: Container) -> dict[str, tuple[str, set[str]]]:
@@ -66,14 +67,22 @@ def test_links_that_every_program_expects_are_there(running_container: Container
 
 
 @requirement("CMD-17/present")
-def test_file_systems_that_every_program_expects_are_there(running_container: Container) -> None:
-    """A container MUST have /proc, /sys, /dev/pts and /dev/shm, each with its own file system.
+def test_file_systems_that_every_program_expects_are_there(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """A container MUST have /proc, /sys, /dev/pts and /dev/shm, each with its own file system; in the last
+    files can be made.
 
     Source: the default file systems of the OCI runtime specification for Linux.
     """
-    found = mounts(running_container)
+    found = {place: kind for place, (kind, _) in mounts(running_container).items()}
+    if SHARED_MEMORY in found and not runtime.has(Capability.SHARED_KERNEL):
+        # memory of the host's comes into a kernel of the sandbox's own by another file system
+        found[SHARED_MEMORY] = FILE_SYSTEMS[SHARED_MEMORY]
 
-    assert {place: found.get(place, ("nothing", set()))[0] for place in FILE_SYSTEMS} == FILE_SYSTEMS
+    assert {place: found.get(place, "nothing") for place in FILE_SYSTEMS} == FILE_SYSTEMS
+    made = f"echo kept > {SHARED_MEMORY}/made && cat {SHARED_MEMORY}/made; rm -f {SHARED_MEMORY}/made"
+    assert running_container.output("/bin/sh", "-c", made) == "kept"
 
 
 @requirement("CMD-17/mqueue")

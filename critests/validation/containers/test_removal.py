@@ -95,7 +95,7 @@ def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(
 
 
 @requirement("CTR-29")
-@requires(Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_remove_container_ends_every_process(runtime: Runtime, containers: Containers) -> None:
     """RemoveContainer of a running container MUST end all of its processes, also those that left its session.
 

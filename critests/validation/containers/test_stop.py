@@ -286,7 +286,7 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Contai
 
 
 @requirement("STP-19")
-@requires(Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize(
     "mode",
     [
@@ -339,7 +339,7 @@ def test_stop_spares_the_others_of_a_shared_pid_namespace(
 
 
 @requirement("STP-21")
-@requires(Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_frozen_container_can_be_stopped(runtime: Runtime, containers: Containers) -> None:
     """StopContainer SHOULD end a container whose cgroup somebody has frozen.
 

@@ -129,7 +129,7 @@ def test_pods_that_are_made_at_once_have_addresses_of_their_own(
     assert len(set(addresses)) == 4
 
 
-@requires(Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @requirement("NET-16")
 def test_pod_on_the_nodes_network_shares_its_interfaces(sandboxes: Sandboxes, containers: Containers) -> None:
     """The containers of a pod on the node's network MUST be in the node's network namespace.
@@ -165,7 +165,7 @@ def test_pod_network_survives_the_end_of_a_container(containers: Containers, nod
     assert again.output("readlink", "/proc/self/ns/net") == server.output("readlink", "/proc/self/ns/net")
 
 
-@requires(Capability.SAME_HOST, Capability.ROOT, Capability.SANDBOX_PROCESS)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT, Capability.SANDBOX_PROCESS)
 @requirement("NET-38")
 def test_verbose_status_names_the_network_namespace(
     runtime: Runtime, sandbox: Sandbox, running_container: Container

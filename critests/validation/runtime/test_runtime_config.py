@@ -33,7 +33,7 @@ def test_runtime_config_names_the_cgroup_driver(runtime: Runtime) -> None:
 
 
 @requirement("RT-22")
-@requires(Capability.RUNTIME_CONFIG, Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.RUNTIME_CONFIG, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_pod_lands_in_its_cgroup(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -> None:
     """A pod whose cgroup is written as the named driver wants it MUST have its processes there.
 

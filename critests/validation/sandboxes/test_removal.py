@@ -229,7 +229,7 @@ def test_status_of_a_removed_sandbox_is_not_found(runtime: Runtime, sandboxes: S
 
 
 @requirement("SBX-20")
-@requires(Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_pinned_namespaces_go_with_the_sandbox(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:

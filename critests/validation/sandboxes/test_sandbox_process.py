@@ -44,7 +44,7 @@ def orphaned(runtime: Runtime, own_sandbox: Sandbox) -> Sandbox:
 
 
 @requirement("SBX-18")
-@requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(runtime: Runtime, orphaned: Sandbox) -> None:
     """StopPodSandbox MUST succeed for a sandbox whose process was killed from outside.
 
@@ -63,7 +63,7 @@ def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(runtime: Runtime,
 
 
 @requirement("SBX-28")
-@requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, orphaned: Sandbox) -> None:
     """A sandbox whose process has died MUST be listed as not ready within seconds.
 
@@ -80,7 +80,7 @@ def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, orphan
 
 
 @requirement("SBX-28")
-@requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_pod_whose_process_died_can_be_made_anew(
     runtime: Runtime, orphaned: Sandbox, sandboxes: Sandboxes
 ) -> None:
@@ -107,7 +107,7 @@ def test_pod_whose_process_died_can_be_made_anew(
 
 
 @requirement("SBX-37")
-@requires(Capability.SANDBOX_PROCESS, Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_sandbox_whose_process_died_stays_known(runtime: Runtime, orphaned: Sandbox) -> None:
     """A sandbox whose process has died MUST stay in PodSandboxStatus with its metadata and creation time.
 

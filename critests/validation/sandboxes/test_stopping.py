@@ -51,7 +51,7 @@ def test_stop_pod_sandbox_ends_its_containers(
 
 
 @requirement("SBX-12")
-@requires(Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_no_process_of_a_container_survives_stop_pod_sandbox(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
@@ -151,7 +151,7 @@ def test_stop_pod_sandbox_of_a_removed_sandbox_succeeds(runtime: Runtime, own_sa
 
 
 @requirement("SBX-17")
-@requires(Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_stop_pod_sandbox_succeeds_without_the_network_namespace(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
