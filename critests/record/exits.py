@@ -6,6 +6,7 @@ from typing import Final
 from critests.catalogue.words import Level, Outcome
 from critests.exit_codes import ExitCode
 from critests.record.blocking import VERDICTS
+from critests.record.expectations import SURPRISE
 from critests.record.results import TestResult
 
 MEASURED: Final = "benchmark"
@@ -62,9 +63,11 @@ def exit_code(
 
 def _broken(tests: Sequence[TestResult]) -> str:
     """Say what is broken, and how many findings that comes down to; empty where nothing is."""
-    failed = [
+    every = [
         test for test in tests if test.outcome is Outcome.FAILED and not test.id.startswith(CAPABILITY_MARK)
     ]
+    failed = [test for test in every if not test.reason.startswith(SURPRISE)]
+    passed = len(every) - len(failed)
     findings, missing = sum(not test.cause for test in failed), _missing(tests)
     found = f"{_of(len(failed), 'test')} found a MUST broken" if failed else ""
     if findings < len(failed):
@@ -72,7 +75,8 @@ def _broken(tests: Sequence[TestResult]) -> str:
     lacking = "a capability that --require names is missing"
     if missing > 1:
         lacking = f"{missing} capabilities that --require names are missing"
-    return "; ".join(filter(None, [found, lacking if missing else ""]))
+    surprise = f"{_of(passed, 'known failure')} passed, so that the list of them is wrong" if passed else ""
+    return "; ".join(filter(None, [found, surprise, lacking if missing else ""]))
 
 
 def _kept(tests: Sequence[TestResult], warned: int) -> str:

@@ -24,6 +24,8 @@ from critests.toml_file import Table
 
 REQUIRED_KEYS: Final = ("requirement", "test", "versions", "outcome", "reason", "owner", "expires")
 REFERENCES: Final = ("link", "api")
+SURPRISE: Final = "unexpected pass"
+"""How the reason of a result begins that failed because a known failure did not."""
 NOW_AND_THEN: Final = "known to fail now and then"
 """How the reason of a result begins that an intermittent entry covers, whether it failed or passed."""
 
@@ -227,7 +229,7 @@ def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str, ve
             reason = f"{NOW_AND_THEN}: {entry.reason}"
             return dataclasses.replace(test, reason=reason, expectation=entry.reference)
         reason = (
-            f"unexpected pass: {source}:{entry.line} expects it to be {entry.outcome};"
+            f"{SURPRISE}: {source}:{entry.line} expects it to be {entry.outcome};"
             " end its versions there, or remove it"
         )
         return dataclasses.replace(test, outcome=Outcome.FAILED, reason=reason, expectation=entry.reference)

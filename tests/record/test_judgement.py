@@ -343,6 +343,22 @@ def test_known_failures_leave_the_run_green_and_block_like_failures(tmp_path: Pa
     assert "1 known failure" in found.exit_reason
 
 
+def test_an_unexpected_pass_is_not_called_a_broken_must(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(
+        '[[known]]\nrequirement = "SBX-01"\ntest = "test_run"\nversions = "*"\noutcome = "failed"\n'
+        'reason = "r"\napi = "a"\nowner = "o"\nexpires = 2999-01-01\n'
+    )
+    known = load(tmp_path / "x.toml")
+    passed = result("test_run", "SBX-01", Outcome.PASSED)
+
+    alone = judged(passed, expectations=known)
+    beside = judged(passed, result("test_other", "SBX-09", Outcome.FAILED), expectations=known)
+
+    assert alone.exit_code == 1
+    assert alone.exit_reason.startswith("1 known failure passed, so that the list of them is wrong (")
+    assert beside.exit_reason.startswith("1 test found a MUST broken; 1 known failure passed")
+
+
 def test_a_declared_capability_that_is_absent_fails() -> None:
     found = judged(
         result("test_a", "CTA-01"),
