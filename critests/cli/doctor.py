@@ -25,6 +25,7 @@ from critests.node.remedies import REMEDIES
 from critests.report.terminal.console import new_console
 from critests.report.wording.quantities import quantity
 from critests.run.beginning import begin_run
+from critests.run.conclusion import known_failures
 from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
@@ -133,6 +134,19 @@ def _print(found: Findings, out: Console) -> None:
         out.print(Text(f"left behind: {problem}", style="yellow"))
 
 
+def _known(context: RunContext) -> str:
+    """Say how many failures of this very version are listed."""
+    version = context.version
+    listed = known_failures(context.settings, version.runtime_name)
+    if not listed.known:
+        return (
+            f"no list for {version.runtime_name or 'a runtime without a name'}, so that every failure counts;"
+            " critests run --expectations FILE takes one"
+        )
+    holding = sum(entry.versions.holds(version.runtime_version) for entry in listed.known)
+    return f"{holding} of the {len(listed.known)} in {listed.source} are of this version"
+
+
 def _runtime(context: RunContext, connection: Connection) -> Rows:
     version = context.version
     rows = [
@@ -144,6 +158,7 @@ def _runtime(context: RunContext, connection: Connection) -> Rows:
         ("version", f"{version.runtime_name} {version.runtime_version}, CRI {version.runtime_api_version}"),
         ("API level", f"proven up to {context.level} ({context.level.evidence}); --api-level says more"),
         ("cgroup driver", context.driver.value),
+        ("known failures", _known(context)),
     ]
     if context.daemon_pid:
         daemon = binary_of_process(context.daemon_pid)

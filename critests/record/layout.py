@@ -16,6 +16,8 @@ from critests.record.files import COMPRESSED_RUN_FILE, RUN_FILE, sentence
 LATEST: Final = "latest"
 """How the newest run is named: alone, or behind the folder of a runtime or of one of its versions."""
 RESULTS: Final = Path("results")
+UNKNOWN: Final = "unknown"
+"""What a runtime is called that tells no name, and a version that it does not tell."""
 SAFE_LENGTH: Final = 100
 ATTEMPTS: Final = 1000
 
@@ -133,7 +135,7 @@ def safe_name(text: str) -> str:
     Two texts that differ only in what is replaced may get one name; see `safe_test_id` where that matters.
     """
     name = re.sub(r"[^A-Za-z0-9._+~-]+", "-", text).strip("-").lstrip(".")[:SAFE_LENGTH]
-    return name or "unknown"
+    return name or UNKNOWN
 
 
 def safe_test_id(test_id: str) -> str:

@@ -32,6 +32,8 @@ EXPECTED: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
     ast.Is: ("is", ""),
     ast.IsNot: ("is not", "anything but "),
 }
+IN_A_TEXT: Final = {"in": "to contain", "not in": "not to contain"}
+"""What is expected of a text instead."""
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -104,9 +106,10 @@ def _compared(asserted: str, values: str) -> str:
                 return f"expected {name} {sign} {other}, seen {name} {apart} {other}"
             if isinstance(left, ast.Constant):
                 return f"expected {asserted[:LIMIT]}, seen {_number(wanted, asserted)}"
-            return (
-                f"{name[:LIMIT]}: expected {words}{_number(wanted, asserted)}, seen {_number(seen, asserted)}"
-            )
+            subject, expected, found = name, words + _number(wanted, asserted), _number(seen, asserted)
+            if sign in IN_A_TEXT and wanted[:1] in {"'", '"'}:
+                subject, expected, found = ast.unparse(right), f"{IN_A_TEXT[sign]} {seen}", wanted
+            return f"{subject[:LIMIT]}: expected {expected}, seen {found}"
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return f"expected {asserted[:LIMIT]}, seen {values.removeprefix('not ')}"
     if values.startswith(asserted):

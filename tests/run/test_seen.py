@@ -14,7 +14,11 @@ from critests.run.seen import message_of
 
 CALL = SimpleNamespace(seconds=5.03)
 STATUS = SimpleNamespace(
-    created_at=1795348013_500000000, started_at=1795348012_000000000, pinned=False, state=1
+    created_at=1795348013_500000000,
+    started_at=1795348012_000000000,
+    pinned=False,
+    state=1,
+    cgroup="0::/other",
 )
 LIMIT_SECONDS, SCALE = 3.0, 1.0
 CODES = {"PERMISSION_DENIED"}
@@ -31,6 +35,11 @@ def too_early() -> None:
 
 def another_value() -> None:
     assert sorted(CODES) == ["a"]
+
+
+def another_text() -> None:
+    name = "pod1"
+    assert f"/{name}/" in STATUS.cgroup
 
 
 def another_code() -> None:
@@ -84,6 +93,11 @@ def not_false() -> None:
             another_code,
             "assert <StatusCode.UNKNOWN: (2, 'unknown')> in {<StatusCode.NOT_FOUND: (5, 'not found')>}",
             "code: expected one of {NOT_FOUND}, seen UNKNOWN",
+        ),
+        (
+            another_text,
+            "assert '/pod1/' in '0::/other\\n'\n +  where '0::/other\\n' = read()",
+            "STATUS.cgroup: expected to contain '/pod1/', seen '0::/other\\n'",
         ),
         (own_words, f"{WORDS}\nassert 6.0 < 4\n +  where 6.0 = namespace(seconds=6).seconds", WORDS),
         (

@@ -26,7 +26,7 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.addresses import free_port
 from critests.node.machine import fingerprint
 from critests.record.identity import RuntimeIdentity
-from critests.record.layout import RunFolder, new_run_folder
+from critests.record.layout import UNKNOWN, RunFolder, new_run_folder
 from critests.record.operations import BenchmarkFacts
 from critests.record.run import RunRecord, Timing
 from critests.run.beginning import begin_run
@@ -202,8 +202,8 @@ class _Front:
         files = tls_files(self.settings)
         tls = [str(file or "") for file in (files.ca, files.certificate, files.key)]
         identity = {
-            "name": context.version.runtime_name,
-            "version": context.version.runtime_version,
+            "name": context.version.runtime_name or UNKNOWN,
+            "version": context.version.runtime_version or UNKNOWN,
             "api_version": context.version.runtime_api_version,
             "endpoint": context.endpoint.text,
         }
