@@ -267,7 +267,7 @@ class Leader:
             workers=max(1, self.workers),
             begun=self.begun,
             interrupted=self.interrupted,
-            keyword=str(self.config.option.keyword or ""),
+            narrowed=selection.narrowed_by_pytest(self.config),
             operations=self.config.stash[SESSION].operations,
             benchmark=self.config.stash[SESSION].benchmark,
         )

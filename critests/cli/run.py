@@ -7,8 +7,13 @@ import click
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.run.options import STANDARD_OUTPUT
+from critests.run.profiles import MEASURED_ON, PROFILES, table
 
-EPILOG = """\b
+EPILOG = f"""\b
+Profiles, and about how long each took ({MEASURED_ON}):
+{table()}
+
+\b
 Examples:
   critests run --node containerd                        a throwaway containerd, nothing else touched
   critests run -n 2 --runtime-handler runc --runtime-handler crun
@@ -23,7 +28,7 @@ The same with plain pytest:
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
-@run_options("run", profiles=("full", "must", "smoke"))
+@run_options("run", profiles=tuple(PROFILES))
 @click.option("-n", "workers", metavar="N", help="run in N processes at a time ('auto' for one per core)")
 @click.option("-k", "expression", metavar="EXPRESSION", help="only tests whose names match, as pytest's -k")
 @click.option("-x", "stop_early", is_flag=True, help="stop at the first failure")

@@ -143,7 +143,16 @@ def test_a_port_that_nobody_listens_on_is_refused(tmp_path: Path) -> None:
     assert "speak gRPC" not in ended.stderr
 
 
-@pytest.mark.parametrize("chosen", [["--select", "SBA-15"], ["-k", "test_list_without_a_filter"]])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        ["--select", "SBA-15"],
+        ["-k", "test_list_without_a_filter"],
+        ["--select", "SBA-15", "--profile", "full"],
+        ["--select", "SBA-15", "-k", "test_list_without_a_filter"],
+    ],
+    ids=" ".join,
+)
 def test_a_run_knows_how_much_of_the_suite_it_was(chosen: list[str], tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         run_on(endpoint, tmp_path, *chosen)

@@ -1,4 +1,4 @@
-"""Which id a test has in the record."""
+"""Which tests run, and which id each has in the record."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,8 +8,12 @@ import pytest
 
 import critests
 from critests.benchmark import scenarios
+from critests.exit_codes import UsageError
 from critests.report.formats.places import file_of, line_of
-from critests.run.selection import SUITE, test_id
+from critests.run import profiles
+from critests.run.marks import disruptive, malformed, requirement, slow
+from critests.run.selection import PARTS, SUITE, choose, narrowed_by_pytest, test_id
+from critests.run.settings import Settings
 
 SCENARIOS = Path(scenarios.__file__).parent
 
@@ -35,3 +39,56 @@ def test_a_scenario_is_found_again_by_its_id() -> None:
     identity = "benchmark/test_pods.py::test_pod_cycle"
     assert (Path(critests.__file__).parents[1] / file_of(identity, "benchmark")).is_file()
     assert line_of(identity, "benchmark", critests.__version__)
+
+
+def marked(path: str, *marks: pytest.MarkDecorator) -> Any:  # noqa: ANN401 - stands in for pytest's item
+    """A test with some markers."""
+    item: Any = SimpleNamespace(path=SUITE / path, nodeid=f"{path}::test_x")
+    held = {mark.name: mark.mark for mark in marks}
+    item.get_closest_marker = held.get
+    item.iter_markers = lambda name: [held[name]] if name in held else []
+    return item
+
+
+@pytest.mark.parametrize(
+    ("marks", "part"),
+    [
+        ([], profiles.FULL),
+        ([slow], profiles.SLOW),
+        ([disruptive], profiles.RESTART),
+        ([slow, disruptive], profiles.RESTART),
+        ([disruptive, malformed], profiles.MALFORMED),
+    ],
+    ids=str,
+)
+def test_every_test_is_in_one_of_the_four_parts_of_everything(
+    marks: list[pytest.MarkDecorator], part: str
+) -> None:
+    item = marked("sandboxes/test_x.py", requirement("SBX-01"), *marks)
+    have_it = [name for name in PARTS if choose([item], Settings(profile=name))[0]]
+
+    assert have_it == [part]
+    assert choose([item], Settings(profile=profiles.EVERYTHING))[0] == [item]
+    assert choose([item], Settings())[0] == [item], "everything is the default"
+
+
+def test_a_profile_of_benchmarks_is_none_of_a_validation() -> None:
+    with pytest.raises(UsageError, match="--profile standard: a validation has everything, full"):
+        choose([], Settings(profile="standard"))
+
+
+@pytest.mark.parametrize(
+    ("words", "narrowed"),
+    [
+        (["critests.validation"], []),
+        ([str(SUITE)], []),
+        ([str(SUITE.parent)], []),
+        ([str(SUITE / "images")], [str(SUITE / "images")]),
+        ([f"{SUITE}/images/test_pull.py::test_x"], [f"{SUITE}/images/test_pull.py::test_x"]),
+        (["critests.validation.images"], ["critests.validation.images"]),
+    ],
+)
+def test_a_path_to_a_part_of_the_suite_leaves_tests_out(words: list[str], narrowed: list[str]) -> None:
+    option = SimpleNamespace(keyword="", markexpr="not slow")
+    config: Any = SimpleNamespace(option=option, args=words, invocation_params=SimpleNamespace(dir=Path("/")))
+    assert narrowed_by_pytest(config) == ["-m not slow", *narrowed]

@@ -14,7 +14,9 @@ from google.protobuf.message import Message
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import refused_with
-from critests.run.marks import disruptive, requirement
+from critests.run.marks import disruptive, malformed, requirement
+
+pytestmark = malformed
 
 WITHOUT_METADATA = cri.PodSandboxConfig(hostname="nobody", linux=cri.LinuxPodSandboxConfig())
 POINTLESS: Mapping[str, tuple[str, Message]] = MappingProxyType(

@@ -1,0 +1,36 @@
+"""The profiles of a validation: one word for which tests run."""
+
+from typing import Final, NamedTuple
+
+EVERYTHING: Final = "everything"
+FULL, SLOW, RESTART, MALFORMED = "full", "slow", "restart", "malformed"
+"""The four parts of everything; each test is in one of them."""
+MUST: Final = "must"
+SMOKE: Final = "smoke"
+
+
+class Profile(NamedTuple):
+    """Which tests a profile has, in words, and about how long they take with two workers."""
+
+    tests: str
+    takes: str
+
+
+PROFILES: Final = {
+    EVERYTHING: Profile("every test: the default, and what a whole run is", "3 min"),
+    FULL: Profile("all but what is slow or disruptive", "2 min"),
+    SLOW: Profile("what has to wait for more than two seconds", "1 min"),
+    RESTART: Profile("what restarts, starves or provokes the daemon", "1 min"),
+    MALFORMED: Profile("requests that lack what they need", "1 min"),
+    MUST: Profile("what a MUST asks, in all four parts", "2 min"),
+    SMOKE: Profile("what judges the RPCs that other tests need", "1 min"),
+}
+MEASURED_ON: Final = "containerd 2.1, two workers, 2 cores"
+
+
+def table() -> str:
+    """Return the profiles for a help text, a line each."""
+    width = max(len(profile.tests) for profile in PROFILES.values())
+    return "\n".join(
+        f"  {name:<11} {profile.tests:<{width}} {profile.takes:>7}" for name, profile in PROFILES.items()
+    )

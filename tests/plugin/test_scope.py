@@ -1,0 +1,39 @@
+"""Which part of the suite a run says that it was."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from critests.run.conclusion import SOME_TESTS
+from critests.run.selection import SUITE
+from tests.criserver.server import CriServer, serve
+from tests.plugin.command import SECONDS, critests, environment, record_in
+
+MODULE = SUITE / "runtime" / "test_version_and_status.py"
+
+
+def test_a_run_of_plain_pytest_by_path_is_not_a_whole_one(tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        words = ["--runtime-endpoint", endpoint, f"--cri-results={tmp_path}"]
+        command = [sys.executable, "-m", "pytest", str(MODULE), *words]
+        subprocess.run(command, timeout=SECONDS, cwd=tmp_path, env=environment(), check=False)
+
+    scope = record_in(tmp_path)["scope"]
+    assert scope["selection"] == str(MODULE)
+    assert scope["musts_judged"] < scope["musts"]
+
+
+@pytest.mark.parametrize(
+    ("more", "selection"),
+    [(["--ignore-glob=**/test_[!v]*"], SOME_TESTS), (["-m", "slow"], "-m slow")],
+    ids=["files left out", "by marker"],
+)
+def test_what_pytest_leaves_out_by_other_options_is_noticed(
+    more: list[str], selection: str, tmp_path: Path
+) -> None:
+    with serve(CriServer()) as endpoint:
+        critests("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--", *more)
+
+    assert record_in(tmp_path)["scope"]["selection"] == selection
