@@ -11,6 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.lifecycle import container_log
 from critests.lifecycle.container_log import LogRecord, NoLog
+from critests.lifecycle.mount_points import MountPoint, parse, uppermost
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, ProcessStatus
 from critests.lifecycle.sandboxes import Sandbox, kill
 from critests.lifecycle.waiting import POLL_SECONDS, ConditionNotMet, eventually
@@ -173,6 +174,10 @@ class Container:
             f" {answer.stderr.decode(errors='replace')[:400]}"
         )
         return answer.stdout.decode(errors="backslashreplace").rstrip("\n")
+
+    def mounts(self) -> dict[str, MountPoint]:
+        """Return by place what is mounted in it, of the uppermost mount of each place."""
+        return uppermost(parse(self.output("cat", "/proc/self/mountinfo")))
 
     def process_status(self, seen_from: str = EXEC) -> ProcessStatus:
         """Return what the kernel says of a process of it.

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from critests.lifecycle.mount_points import MountPoint, parse
 from critests.lifecycle.process import ProcessStatus, host_processes, stat_of
 
 FILES = ("status", "mountinfo", "limits", "cgroup", "oom_score_adj", "uid_map", "gid_map", "attr/current")
@@ -19,7 +20,6 @@ NAMESPACES = "ns"
 _BEGIN, _END = "@critests asks ", "@critests answered "
 COMPLETE = "@critests has asked all"
 """The last line of what the script prints."""
-_ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 class NotShown(AssertionError):
@@ -53,50 +53,6 @@ class Answer:
     def lines(self) -> list[str]:
         """Its lines."""
         return self.text.splitlines()
-
-
-@dataclass(frozen=True)
-class MountPoint:
-    """A line of /proc/<pid>/mountinfo, proc(5).
-
-    Attributes:
-        root: what of the file system is mounted.
-        place: where.
-        options: of this mount: `ro`, `nosuid`, ….
-        propagation: `shared:1`, `master:2`, …; empty for a private mount.
-        kind: of the file system.
-        source: what the file system calls it.
-        super_options: of the file system, whatever mounts it.
-    """
-
-    root: str
-    place: str
-    options: frozenset[str]
-    propagation: frozenset[str]
-    kind: str
-    source: str
-    super_options: frozenset[str]
-
-    @classmethod
-    def parse(cls, line: str) -> "MountPoint":
-        """Read a line of mountinfo."""
-        before, _, after = line.partition(" - ")
-        _, _, _, root, place, options, *propagation = before.split(" ")
-        kind, source, super_options = after.split(" ", 2)
-        return cls(
-            _plain(root),
-            _plain(place),
-            frozenset(options.split(",")),
-            frozenset(part for part in propagation if part),
-            kind,
-            _plain(source),
-            frozenset(super_options.split(",")),
-        )
-
-    @property
-    def read_only(self) -> bool:
-        """Whether nothing can be written through this mount."""
-        return "ro" in self.options
 
 
 @dataclass(frozen=True)
@@ -161,7 +117,7 @@ class Evidence:
     @property
     def mounts(self) -> tuple[MountPoint, ...]:
         """Every mount, in the order in which they were made; of several at one place the last is on top."""
-        return tuple(MountPoint.parse(line) for line in self.answer("mountinfo").splitlines())
+        return tuple(parse(self.answer("mountinfo")))
 
     def mount_at(self, place: str) -> MountPoint | None:
         """Return the uppermost mount at exactly this place; None where nothing is mounted there."""
@@ -248,8 +204,3 @@ def _file(path: Path) -> Answer:
 def _id_map(text: str) -> list[tuple[int, int, int]]:
     rows = (tuple(int(number) for number in line.split()) for line in text.splitlines())
     return [(inside, outside, length) for inside, outside, length in rows]
-
-
-def _plain(text: str) -> str:
-    """Return a path of a mount table with its escapes resolved."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)

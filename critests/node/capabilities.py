@@ -85,6 +85,8 @@ QUICK = (
     Capability.RUNTIME_HANDLERS,
     Capability.RECURSIVE_READ_ONLY_MOUNTS,
     Capability.USER_NAMESPACES,
+    Capability.USER_NAMESPACES_HOST_NETWORK,
+    Capability.MOUNT_OPTIONS,
     Capability.SUPPLEMENTAL_GROUPS_POLICY,
     Capability.STREAMING_LISTS,
     Capability.POD_STATS,
@@ -118,7 +120,11 @@ class RuntimeProbes:
             Capability.USER_NAMESPACES: lambda: self.handler_feature(
                 Capability.USER_NAMESPACES, "user_namespaces"
             ),
-            Capability.SUPPLEMENTAL_GROUPS_POLICY: self.supplemental_groups_policy,
+            Capability.USER_NAMESPACES_HOST_NETWORK: self.user_namespaces_host_network,
+            Capability.MOUNT_OPTIONS: lambda: self.feature(Capability.MOUNT_OPTIONS, "mount_options"),
+            Capability.SUPPLEMENTAL_GROUPS_POLICY: lambda: self.feature(
+                Capability.SUPPLEMENTAL_GROUPS_POLICY, "supplemental_groups_policy"
+            ),
             Capability.EVENTS: self.events,
             Capability.STREAMING_LISTS: self.streaming_lists,
             Capability.POD_STATS: self.pod_stats,
@@ -184,11 +190,16 @@ class RuntimeProbes:
         present = bool(getattr(handlers[self.handler].features, feature))
         return fact(capability, present, f"{feature} is {str(present).lower()}", "Status.runtime_handlers")
 
-    def supplemental_groups_policy(self) -> CapabilityFact:
-        """Status says that the policy is known."""
-        present = self._status().features.supplemental_groups_policy
-        evidence = f"supplemental_groups_policy is {str(present).lower()}"
-        return fact(Capability.SUPPLEMENTAL_GROUPS_POLICY, present, evidence, "Status.features")
+    def feature(self, capability: Capability, feature: str) -> CapabilityFact:
+        """A feature of the runtime as a whole."""
+        present = bool(getattr(self._status().features, feature))
+        return fact(capability, present, f"{feature} is {str(present).lower()}", "Status.features")
+
+    def user_namespaces_host_network(self) -> CapabilityFact:
+        """The runtime says so, and that the handler under test has user namespaces."""
+        capability = Capability.USER_NAMESPACES_HOST_NETWORK
+        beside = self.feature(capability, "user_namespaces_host_network")
+        return self.handler_feature(capability, "user_namespaces") if beside.present else beside
 
     def events(self) -> CapabilityFact:
         """The stream of events stays open; off means Unimplemented or an early end."""

@@ -20,7 +20,7 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.addresses import free_port, node_address
-from critests.node.capabilities import Probe, RuntimeProbes, fact
+from critests.node.capabilities import NO_ANSWER, Probe, RuntimeProbes, fact
 from critests.node.cgroups import cgroup_facts
 from critests.node.machine import apparmor_enabled, ipv6_enabled, seccomp_available, selinux_mode
 from critests.node.privileges import process_capabilities
@@ -145,7 +145,16 @@ class ContainerProbes:
                 Capability.DUAL_STACK,
                 Capability.EXEC_WEBSOCKET,
             )
-        } | {Capability.HOST_PORTS: self.host_ports, Capability.SHARED_PROCESSES: self.shared_processes}
+        } | {
+            Capability.HOST_PORTS: self.host_ports,
+            Capability.SHARED_PROCESSES: self.shared_processes,
+            Capability.IMAGE_VOLUMES: lambda: self.image_volume(
+                Capability.IMAGE_VOLUMES, "", "test -e /probed/bin/sh"
+            ),
+            Capability.IMAGE_SUB_PATHS: lambda: self.image_volume(
+                Capability.IMAGE_SUB_PATHS, "bin", "test -e /probed/sh && test ! -e /probed/bin"
+            ),
+        }
 
     @cached_property
     def _observed(self) -> dict[Capability, CapabilityFact]:
@@ -214,6 +223,35 @@ class ContainerProbes:
             f"port {port} of {address} {how} mapped to the pod",
             "a connection to a host port",
         )
+
+    def image_volume(self, capability: Capability, sub_path: str, look: str) -> CapabilityFact:
+        """A container finds what it should of an image that is mounted into it; a runtime that predates the
+        field ignores it, or refuses a mount without a host path.
+
+        Args:
+            capability: which is probed.
+            sub_path: of the image, which is the container's own.
+            look: succeeds in the container where the right part of it is mounted at /probed.
+        """
+        image = self.image()
+        mount = cri.Mount(
+            container_path="/probed", image=image.spec(), image_sub_path=sub_path, readonly=True
+        )
+        sandbox = Sandbox.run(self.connection, self.requests.sandbox("probe-volumes"), self.handler)
+        try:
+            container = Container.create(
+                sandbox, self.requests.container(image, command=["/bin/sleep", "60"], mounts=[mount])
+            )
+            container.start()
+            found = container.exec("/bin/sh", "-c", look).exit_code == 0
+        except grpc.RpcError as error:
+            if error.code() in NO_ANSWER:
+                raise
+            return fact(capability, False, f"refused: {(error.details() or '')[:200]}", "Mount.image")
+        finally:
+            sandbox.discard()
+        seen = "is found" if found else "is not found"
+        return fact(capability, found, f"what is mounted of the image {seen}", "Mount.image")
 
     def shared_processes(self) -> CapabilityFact:
         """A pod with one PID namespace starts, unless this machine keeps the daemon from lowering its score.

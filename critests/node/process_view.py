@@ -19,7 +19,7 @@ def seen_by(pid: int | None, path: Path) -> Path:
         pid: The process; None where it is not known.
         path: Absolute.
     """
-    if pid is None or _same_view(pid):
+    if pid is None or sees_our_files(pid):
         return path
     root, links = Path(f"/proc/{pid}/root"), 0
     at: list[str] = []
@@ -39,7 +39,8 @@ def seen_by(pid: int | None, path: Path) -> Path:
     return root.joinpath(*at)
 
 
-def _same_view(pid: int) -> bool:
+def sees_our_files(pid: int) -> bool:
+    """Tell whether a process has our mount namespace and our root; true where that may not be looked at."""
     try:
         same_namespace = Path(f"/proc/{pid}/ns/mnt").readlink() == Path("/proc/self/ns/mnt").readlink()
         return same_namespace and Path(f"/proc/{pid}/root").samefile("/")

@@ -103,6 +103,8 @@ def forget_dead_run(run_id: str) -> bool:
             path.is_dir() for top in (state, files) for path in top.glob(f"{places.NODE}/*")
         ):
             return False
+        # a test that died may have left a mount of its own there
+        remains.unmount_below([state, files])
         for directory in (state, files):
             remains.remove_tree(directory)
         places.remove_empty(places.FILES, up_to=places.FILES)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.lifecycle.evidence import COMPLETE, Evidence, MountPoint, NotShown, of_process, script
+from critests.lifecycle.evidence import COMPLETE, Evidence, NotShown, of_process, script
+from critests.lifecycle.mount_points import MountPoint
 
 
 def shown(**questions: str) -> Evidence:

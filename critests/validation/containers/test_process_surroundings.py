@@ -33,12 +33,6 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - what a container finds there
 FILE_SYSTEMS = {"/proc": "proc", "/sys": "sysfs", "/dev/pts": "devpts", SHARED_MEMORY: "tmpfs"}
 
 
-def mounts(container: Container) -> dict[str, tuple[str, set[str]]]:
-    """Return what is mounted where in a container: type and options, of the uppermost mount of each place."""
-    lines = [line.split(" ") for line in container.output("cat", "/proc/mounts").splitlines()]
-    return {place: (kind, set(options.split(","))) for _, place, kind, options, *_ in lines}
-
-
 @requirement("CMD-17/present")
 def test_devices_that_every_program_expects_are_there(running_container: Container) -> None:
     """A container MUST have the devices null, zero, full, random, urandom, tty and ptmx.
@@ -75,7 +69,7 @@ def test_file_systems_that_every_program_expects_are_there(
 
     Source: the default file systems of the OCI runtime specification for Linux.
     """
-    found = {place: kind for place, (kind, _) in mounts(running_container).items()}
+    found = {place: mount.kind for place, mount in running_container.mounts().items()}
     if SHARED_MEMORY in found and not runtime.has(Capability.SHARED_KERNEL):
         # memory of the host's comes into a kernel of the sandbox's own by another file system
         found[SHARED_MEMORY] = FILE_SYSTEMS[SHARED_MEMORY]
@@ -91,9 +85,10 @@ def test_message_queues_are_there(running_container: Container) -> None:
 
     Source: not stated by the CRI; every runtime mounts it.
     """
-    found = mounts(running_container)
+    found = running_container.mounts()
 
-    assert found.get("/dev/mqueue", ("nothing", set()))[0] == "mqueue"
+    assert "/dev/mqueue" in found
+    assert found["/dev/mqueue"].kind == "mqueue"
 
 
 @requirement("CMD-18")
@@ -102,15 +97,11 @@ def test_sys_and_cgroups_are_read_only(running_container: Container) -> None:
 
     Source: LinuxContainerSecurityContext.privileged, which alone makes them writable.
     """
-    found = mounts(running_container)
+    found = running_container.mounts()
 
-    kept = {
-        place: options
-        for place, (kind, options) in found.items()
-        if place == "/sys" or kind in {"cgroup", "cgroup2"}
-    }
-    assert "/sys" in kept
-    assert [place for place, options in kept.items() if "ro" not in options] == []
+    kept = [mount for mount in found.values() if mount.place == "/sys" or mount.kind in {"cgroup", "cgroup2"}]
+    assert "/sys" in {mount.place for mount in kept}
+    assert [mount.place for mount in kept if not mount.read_only] == []
 
 
 @requirement("CMD-18")
@@ -121,9 +112,10 @@ def test_kernel_settings_are_read_only(running_container: Container) -> None:
     """
     assert "/proc/sys" in running_container.config.linux.security_context.readonly_paths
 
-    found = mounts(running_container)
+    found = running_container.mounts()
 
-    assert "ro" in found.get("/proc/sys", ("nothing", set()))[1]
+    assert "/proc/sys" in found
+    assert found["/proc/sys"].read_only
 
 
 @requirement("CMD-19/caller-wins")

@@ -1,0 +1,36 @@
+"""Mounts that the suite itself makes on this machine, with the system call."""
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Final
+
+BIND: Final = 1 << 12
+REC: Final = 1 << 14
+PRIVATE: Final = 1 << 18
+SHARED: Final = 1 << 20
+
+
+def mount(target: Path, *, source: str = "none", kind: str = "", flags: int = 0, options: str = "") -> None:
+    """Make or change one mount.
+
+    Raises:
+        OSError: the kernel refused it.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    named = (os.fsencode(source), os.fsencode(target), kind.encode() or None)
+    if libc.mount(*named, ctypes.c_ulong(flags), options.encode() or None) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(target))
+
+
+def unmount(target: Path) -> None:
+    """Detach one mount and whatever is below it.
+
+    Raises:
+        OSError: the kernel refused it.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.umount2(os.fsencode(target), 2) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(target))

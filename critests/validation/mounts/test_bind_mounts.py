@@ -1,0 +1,278 @@
+"""MNT: directories and files of the host in a container, one at a time."""
+
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Registry
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.session import Observe
+from critests.images.catalogue import FileChange
+from critests.run.marks import requirement, requires
+
+READ_ONLY = "Read-only file system"
+
+
+@requirement("MNT-01")
+@requires(Capability.SAME_HOST)
+@pytest.mark.parametrize("name", ["folder", "file"])
+def test_what_the_host_has_is_found_where_it_is_mounted(
+    containers: Containers, host_folder: Path, name: str
+) -> None:
+    """A directory or a file of the host MUST be found at the container's path, which is made where the image
+    lacks it.
+
+    Source: Mount.container_path and host_path.
+    """
+    (host_folder / "folder").mkdir()
+    (host_folder / "folder/inside").write_text("in the folder\n")
+    (host_folder / "file").write_text("in the file\n")
+
+    container = containers.exited(
+        mounts=[cri.Mount(container_path="/made/for/it", host_path=str(host_folder / name))],
+        script="cd /made/for/it && cat inside || cat /made/for/it",
+    )
+
+    assert container.log_lines("stdout") == [f"in the {name}"]
+
+
+@requirement("MNT-02")
+@requires(Capability.SAME_HOST)
+def test_what_is_written_shows_on_both_sides(containers: Containers, host_folder: Path) -> None:
+    """What is written below a writable mount MUST show in the container where the host wrote it, and on the
+    host where the container did.
+
+    Source: Mount.readonly.
+    """
+    container = containers.running(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))])
+
+    (host_folder / "of-the-host").write_text("from the host\n")
+    seen_inside = container.output("cat", "/mounted/of-the-host")
+    container.output("sh", "-c", "echo from the container > /mounted/of-the-container")
+
+    assert seen_inside == "from the host"
+    assert (host_folder / "of-the-container").read_text() == "from the container\n"
+
+
+@requirement("MNT-03")
+@requires(Capability.SAME_HOST)
+def test_nothing_can_be_written_below_a_read_only_mount(containers: Containers, host_folder: Path) -> None:
+    """Neither the container's process nor an exec in it may write, remove or change anything below a mount
+    with `readonly`: each try MUST fail as on a read-only file system.
+
+    Source: Mount.readonly.
+    """
+    (host_folder / "kept").write_text("as it was\n")
+    tries = ("touch /mounted/new", "rm /mounted/kept", "chmod 0 /mounted/kept", "echo x >> /mounted/kept")
+    container = containers.running(
+        mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=True)],
+        first="; ".join(f"sh -c '{each}'" for each in tries) + "; echo tried >&2",
+        wait_for_log="tried",
+    )
+
+    by_exec = [container.exec("sh", "-c", each) for each in tries]
+
+    said = container.log_lines("stderr")[:-1]
+    assert [READ_ONLY in line for line in said] == [True] * len(tries), said
+    assert [READ_ONLY in answer.stderr.decode() for answer in by_exec] == [True] * len(tries)
+    assert {path.name: path.read_text() for path in host_folder.iterdir()} == {"kept": "as it was\n"}
+
+
+@requirement("MNT-09/error")
+@requires(Capability.SAME_HOST)
+def test_a_host_path_that_does_not_exist_is_refused(
+    runtime: Runtime, containers: Containers, host_folder: Path
+) -> None:
+    """CreateContainer or StartContainer SHOULD refuse a mount of a host path that does not exist.
+
+    Source: Mount.host_path, which must exist; the kubelet makes what it wants made.
+    """
+    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder / "nowhere"))
+
+    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+
+    assert not (host_folder / "nowhere").exists()
+
+
+@requirement("MNT-09/form")
+@requires(Capability.SAME_HOST)
+def test_what_becomes_of_a_host_path_that_does_not_exist(
+    containers: Containers, host_folder: Path, observe: Observe
+) -> None:
+    """A runtime MAY make a directory where a host path does not exist, in place of refusing it; the container
+    then finds that.
+
+    Source: Mount.host_path; the two big runtimes make it.
+    """
+    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder / "nowhere"))
+    container = None
+
+    with may_be_refused():
+        container = containers.attempt(containers.config(mounts=[mount]))
+
+    observe("refused" if container is None else "the directory is made")
+    if container is not None:
+        container.output("touch", "/mounted/inside")
+        assert (host_folder / "nowhere/inside").exists()
+
+
+LINKS = {
+    "a link": ("link", {"link": "target"}),
+    "an absolute link": ("link", {"link": "{folder}/target"}),
+    "a chain of links": ("first", {"first": "second", "second": "{folder}/third", "third": "./target"}),
+    "a link among the parents": ("up/target", {"up": "."}),
+}
+"""By what it is: the path that is mounted, and the links on the way to the folder `target`."""
+
+
+def mount_of_links(folder: Path, case: str) -> cri.Mount:
+    """Make the links of a case in a folder of the host, and return the mount that leads over them."""
+    path, links = LINKS[case]
+    (folder / "target").mkdir()
+    (folder / "target/inside").write_text("behind the link\n")
+    for name, target in links.items():
+        (folder / name).symlink_to(target.format(folder=folder))
+    return cri.Mount(container_path="/mounted", host_path=str(folder / path))
+
+
+@requirement("MNT-10")
+@requires(Capability.SAME_HOST)
+def test_behind_a_link_of_the_host_its_target_is_mounted(containers: Containers, host_folder: Path) -> None:
+    """A host path that is a symbolic link MUST be followed: the container finds what it leads to.
+
+    Source: Mount.host_path.
+    """
+    container = containers.exited(
+        mounts=[mount_of_links(host_folder, "a link")], script="cat /mounted/inside"
+    )
+
+    assert container.log_lines("stdout") == ["behind the link"]
+
+
+@requirement("MNT-11")
+@requires(Capability.SAME_HOST)
+@pytest.mark.parametrize("case", [case for case in LINKS if case != "a link"])
+def test_links_of_the_host_are_followed_all_the_way(
+    containers: Containers, host_folder: Path, case: str
+) -> None:
+    """Chains of symbolic links, absolute ones, and links among the parents of a host path MUST be followed.
+
+    Source: Mount.host_path.
+    """
+    container = containers.exited(mounts=[mount_of_links(host_folder, case)], script="cat /mounted/inside")
+
+    assert container.log_lines("stdout") == ["behind the link"]
+
+
+@requirement("MNT-12")
+@requires(Capability.SAME_HOST)
+def test_a_link_of_the_image_does_not_lead_to_the_host(
+    containers: Containers, host_folder: Path, registry: Registry
+) -> None:
+    """Where the image has a symbolic link at the container's path, it MUST be followed within the container's
+    root: nothing may be mounted where it would lead on the host.
+
+    Source: Mount.container_path, a path in the container.
+    """
+    outside, mounted = host_folder / "outside", host_folder / "mounted"
+    for folder in (outside, mounted):
+        folder.mkdir()
+        (folder / "inside").write_text(f"{folder.name}\n")
+    link = FileChange(path="link", kind="symlink", target=str(outside))
+    image = registry.pull(registry.mint(changes={"files": [link]}))
+
+    container = containers.running(
+        image=image, mounts=[cri.Mount(container_path="/link", host_path=str(mounted))]
+    )
+
+    assert container.output("cat", "/link/inside") == "mounted"
+    assert (outside / "inside").read_text() == "outside\n"
+
+
+@requirement("MNT-13/relative")
+@requires(Capability.SAME_HOST)
+def test_a_relative_path_of_the_container(
+    containers: Containers, host_folder: Path, observe: Observe
+) -> None:
+    """A container's path that is relative MAY be refused or taken from the container's root.
+
+    Source: Mount.container_path, which is absolute; the API does not say what becomes of another.
+    """
+    (host_folder / "inside").write_text("found\n")
+    mount = cri.Mount(container_path="relative/path", host_path=str(host_folder))
+    container = None
+
+    with may_be_refused():
+        container = containers.attempt(containers.config(mounts=[mount]))
+
+    observe("refused" if container is None else "taken from the root")
+    if container is not None:
+        assert container.output("cat", "/relative/path/inside") == "found"
+
+
+@requirement("MNT-13/empty")
+@requires(Capability.SAME_HOST)
+def test_an_empty_path_of_the_container_is_refused(
+    runtime: Runtime, containers: Containers, host_folder: Path
+) -> None:
+    """CreateContainer or StartContainer SHOULD refuse a mount without a container's path.
+
+    Source: Mount.container_path. Not stated by the CRI; what is mounted over the root hides the image.
+    """
+    mount = cri.Mount(container_path="", host_path=str(host_folder))
+
+    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+
+
+@requirement("MNT-33")
+def test_a_mount_of_nothing_is_refused(runtime: Runtime, containers: Containers) -> None:
+    """CreateContainer or StartContainer SHOULD refuse a mount that names neither a host path nor an image.
+
+    Source: Mount.host_path, which may be empty where `image` is given.
+    """
+    mount = cri.Mount(container_path="/mounted")
+
+    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+
+
+@contextmanager
+def special_file(kind: str, path: Path) -> Iterator[None]:
+    """Make a file of a kind at a path of the host."""
+    if kind == "socket":
+        with closing(socket.socket(socket.AF_UNIX)) as listener:
+            listener.bind(str(path))
+            yield
+        return
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(7, 0))
+    yield
+
+
+@requirement("MNT-21")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+@pytest.mark.parametrize("kind", ["socket", "fifo", "block special file"])
+def test_special_files_are_mounted_as_what_they_are(
+    containers: Containers, host_folder: Path, kind: str
+) -> None:
+    """A socket, a fifo and a block device of the host SHOULD be found in the container as what they are.
+
+    Source: Mount.host_path; the kubelet mounts them so for a hostPath volume of such a type.
+    """
+    path = host_folder / "special"
+    with special_file(kind, path):
+        container = containers.exited(
+            mounts=[cri.Mount(container_path="/special", host_path=str(path))],
+            script="stat -c '%F %i' /special",
+        )
+
+        assert container.log_lines("stdout") == [f"{kind} {path.stat().st_ino}"]

@@ -1,0 +1,273 @@
+"""VOL: images mounted as volumes: what is seen of them, and what is refused."""
+
+from pathlib import Path
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
+from critests.fixtures.session import Observe
+from critests.lifecycle.requests import ImageName
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import SetUpFailed, setting_up, unsupported
+
+HELLO = "hello from the image"
+"""What the file `hello` of the image `volume` says."""
+
+
+def volume(image: ImageName, path: str = "/volume", **settings: object) -> cri.Mount:
+    """Return the mount of an image as the kubelet writes it, with further settings."""
+    return cri.Mount(
+        **{"container_path": path, "image": image.spec(), "readonly": True, **settings}  # type: ignore[arg-type]  # settings of a message
+    )
+
+
+@requirement("VOL-01")
+@requires(Capability.IMAGE_VOLUMES)
+def test_an_image_is_mounted_where_a_container_wants_it(containers: Containers, images: Images) -> None:
+    """A mount with an image MUST show the root of that image at the container's path.
+
+    Source: Mount.image.
+    """
+    container = containers.exited(
+        mounts=[volume(images.pull("volume"))],
+        script="cat /volume/hello /volume/sub/inside; ls /volume",
+    )
+
+    assert container.log_lines("stdout") == [HELLO, "inside", "absolute-escape", "escape", "hello", "sub"]
+
+
+@requirement("VOL-02")
+@requires(Capability.IMAGE_VOLUMES)
+def test_an_image_is_never_writable_as_a_volume(containers: Containers, images: Images) -> None:
+    """An image that is mounted without `readonly` MUST be read-only all the same, or be refused.
+
+    Source: Mount.image, Mount.readonly.
+    """
+    mount = volume(images.pull("volume"), readonly=False)
+    container = None
+
+    with may_be_refused():
+        container = containers.attempt(containers.config(mounts=[mount]))
+
+    if container is not None:
+        answer = container.exec("touch", "/volume/new")
+        assert (answer.exit_code != 0, b"Read-only file system" in answer.stderr) == (True, True)
+        assert container.output("cat", "/volume/hello") == HELLO
+
+
+def found_with_host_path(containers: Containers, images: Images, folder: Path) -> str:
+    """Return what a container finds of a mount that names both an image and a host path; empty where it is
+    refused.
+    """
+    (folder / "of-the-host").touch()
+    mount = volume(images.pull("volume"), host_path=str(folder))
+    try:
+        container = containers.attempt(containers.config(mounts=[mount]))
+    except grpc.RpcError as error:
+        refused_with(error)
+        return ""
+    return container.output("ls", "/volume")
+
+
+@requirement("VOL-03/host-path")
+@requires(Capability.IMAGE_VOLUMES, Capability.SAME_HOST)
+def test_beside_an_image_no_host_path_is_shown(
+    containers: Containers, images: Images, host_folder: Path
+) -> None:
+    """Where a mount names an image and a host path, the container MUST NOT be given the host path.
+
+    Source: Mount.image, which stands in place of `host_path`.
+    """
+    assert "of-the-host" not in found_with_host_path(containers, images, host_folder)
+
+
+@requirement("VOL-03/form")
+@requires(Capability.IMAGE_VOLUMES, Capability.SAME_HOST)
+def test_what_becomes_of_an_image_and_a_host_path(
+    containers: Containers, images: Images, host_folder: Path, observe: Observe
+) -> None:
+    """A mount with an image and a host path MAY be refused, or show the image.
+
+    Source: Mount.image; the CRI leaves it to the caller not to set both.
+    """
+    found = found_with_host_path(containers, images, host_folder)
+
+    observe("the image is mounted" if found else "refused")
+    assert not found or "hello" in found
+
+
+@requirement("VOL-04")
+@requires(Capability.IMAGE_VOLUMES)
+def test_an_image_that_is_not_there_is_not_pulled_for_a_volume(
+    runtime: Runtime, containers: Containers, registry: Registry, images: Images
+) -> None:
+    """A mount of an image that the runtime does not hold MUST be refused, and the image MUST NOT be pulled.
+
+    Source: Mount.image: the caller has pulled it.
+    """
+    image = registry.mint("volume")
+    mount = volume(ImageName(image.reference, image.reference))
+
+    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+
+    assert registry.requests(image) == []
+    assert images.look_up(image.reference) is None
+
+
+@requirement("VOL-05")
+@requires(Capability.IMAGE_VOLUMES)
+def test_an_image_is_mounted_by_what_its_pull_returned(
+    runtime: Runtime, containers: Containers, images: Images, registry: Registry
+) -> None:
+    """A mount MUST take the reference that PullImage returned for its image.
+
+    Source: Mount.image, PullImageResponse.image_ref.
+    """
+    minted = registry.mint("volume")
+    pulled = runtime.images.PullImage(images.pull_request(minted.reference))
+
+    container = containers.exited(
+        mounts=[volume(ImageName(pulled.image_ref, minted.reference))], script="cat /volume/hello"
+    )
+
+    assert container.log_lines("stdout") == [HELLO]
+
+
+@requirement("VOL-09")
+@requires(Capability.IMAGE_VOLUMES)
+def test_images_are_mounted_several_times_and_beside_each_other(
+    containers: Containers, images: Images, image: ImageName
+) -> None:
+    """One image in two places of a container, in two containers, beside another image, and the container's
+    own image as a volume MUST all be there.
+
+    Source: Mount.image.
+    """
+    mounts = [
+        volume(images.pull("volume"), "/first"),
+        volume(images.pull("volume"), "/second"),
+        volume(images.pull("docker"), "/third"),
+        volume(image, "/own"),
+    ]
+    script = "cat /first/hello /second/hello /third/docker; test -x /own/bin/sh && echo own"
+
+    said = [containers.exited(mounts=mounts, script=script).log_lines("stdout") for _ in range(2)]
+
+    assert said == [[HELLO, HELLO, "docker", "own"]] * 2
+
+
+@requirement("VOL-10")
+@requires(Capability.IMAGE_VOLUMES)
+def test_an_artifact_is_mounted_as_a_volume(containers: Containers, images: Images) -> None:
+    """What is in the layers of an artifact, which is no image that could run, MUST be found where it is
+    mounted, where the runtime pulls artifacts.
+
+    Source: Mount.image; not stated by the CRI for artifacts.
+    """
+    try:
+        artifact = images.pull("artifact")
+        container = containers.attempt(containers.config(mounts=[volume(artifact)]))
+    except (SetUpFailed, grpc.RpcError) as refusal:
+        unsupported(f"the runtime refuses an artifact as a volume: {refusal}")
+    found = container.exec("find", "/volume", "-type", "f").stdout.decode().split()
+    if not found:
+        unsupported("an artifact is pulled and mounted, and nothing of it is found")
+
+    assert [container.output("cat", file) for file in found] == ["x"]
+
+
+@requirement("VOL-11")
+@requires(Capability.IMAGE_VOLUMES)
+def test_running_a_program_from_a_volume(containers: Containers, image: ImageName, observe: Observe) -> None:
+    """A program in an image that is mounted as a volume MAY be run, or not.
+
+    Source: the CRI does not say; Kubernetes documents that such volumes are mounted `noexec`.
+    """
+    container = containers.running(mounts=[volume(image)])
+
+    answer = container.exec("/volume/bin/busybox", "echo", "it runs")
+    noexec = "noexec" in container.mounts()["/volume"].options
+
+    observe(
+        f"it {'runs' if answer.exit_code == 0 else 'does not run'}, {'noexec' if noexec else 'no noexec'}"
+    )
+    assert (answer.stdout == b"it runs\n") is not noexec
+
+
+@requirement("VOL-12/image")
+@requires(Capability.IMAGE_VOLUMES)
+def test_status_tells_which_image_is_mounted(containers: Containers, images: Images) -> None:
+    """ContainerStatus SHOULD tell of a mount which image it is of.
+
+    Source: ContainerStatus.mounts, Mount.image.
+    """
+    pulled = images.pull("volume")
+    container = containers.created(mounts=[volume(pulled)])
+
+    told = [mount.image.image for mount in container.status().mounts if mount.container_path == "/volume"]
+
+    assert told == [pulled.reference]
+
+
+@requirement("VOL-15/freed")
+@requires(Capability.IMAGE_VOLUMES)
+def test_an_image_is_free_again_once_the_container_is_removed(
+    runtime: Runtime, containers: Containers, registry: Registry, images: Images
+) -> None:
+    """Once the container is removed that had an image mounted, RemoveImage of it MUST succeed and the image
+    be gone.
+
+    Source: Mount.image, RemoveContainer.
+    """
+    minted = registry.mint("volume")
+    container = containers.running(mounts=[volume(registry.pull(minted))])
+    assert container.output("cat", "/volume/hello") == HELLO
+    with setting_up():
+        container.discard()
+
+    runtime.images.RemoveImage(images.removal_request(minted.reference))
+
+    assert images.look_up(minted.reference) is None
+
+
+@requirement("VOL-16/data")
+@requires(Capability.IMAGE_VOLUMES)
+def test_what_is_mounted_stays_when_its_image_is_removed(
+    runtime: Runtime, containers: Containers, registry: Registry, images: Images
+) -> None:
+    """What a container has mounted of an image SHOULD stay as it is, whatever RemoveImage does meanwhile.
+
+    Source: RemoveImage; not stated by the CRI for images in use.
+    """
+    minted = registry.mint("volume")
+    container = containers.running(mounts=[volume(registry.pull(minted))])
+
+    with may_be_refused():
+        runtime.images.RemoveImage(images.removal_request(minted.reference))
+
+    assert container.output("cat", "/volume/hello", "/volume/sub/inside").splitlines() == [HELLO, "inside"]
+
+
+@requirement("VOL-16/form")
+@requires(Capability.IMAGE_VOLUMES)
+def test_removing_an_image_that_is_mounted(
+    runtime: Runtime, containers: Containers, registry: Registry, images: Images, observe: Observe
+) -> None:
+    """RemoveImage of an image that a container has mounted MAY be refused, or accepted.
+
+    Source: RemoveImage; not stated by the CRI for images in use.
+    """
+    minted = registry.mint("volume")
+    containers.running(mounts=[volume(registry.pull(minted))])
+    accepted = False
+
+    with may_be_refused():
+        runtime.images.RemoveImage(images.removal_request(minted.reference))
+        accepted = True
+
+    observe("accepted" if accepted else "refused")
+    assert accepted or images.look_up(minted.reference) is not None

@@ -1,0 +1,112 @@
+"""MNT: which way mounts that are made later become visible."""
+
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import Containers
+from critests.fixtures.host_mounts import HostMounts
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.containers import Container
+from critests.run.marks import requirement
+
+PRIVATE, IN, BOTH = (
+    cri.PROPAGATION_PRIVATE,
+    cri.PROPAGATION_HOST_TO_CONTAINER,
+    cri.PROPAGATION_BIDIRECTIONAL,
+)
+MOUNT_INSIDE = "mkdir -p /mounted/inner && mount -t tmpfs of-the-container /mounted/inner"
+
+
+def running_with(propagation: "cri.MountPropagation", containers: Containers, folder: Path) -> Container:
+    """Make a container that may mount, with a folder of the host at /mounted."""
+    return containers.running(
+        security_context=cri.LinuxContainerSecurityContext(
+            capabilities=cri.Capability(add_capabilities=["SYS_ADMIN"]),
+            apparmor=cri.SecurityProfile(profile_type=cri.SecurityProfile.Unconfined),
+        ),
+        mounts=[cri.Mount(container_path="/mounted", host_path=str(folder), propagation=propagation)],
+    )
+
+
+def mount_on_host(host_mounts: HostMounts, shared: Path) -> None:
+    """Make a mount on the host, below what a container has mounted, with a file in it."""
+    (host_mounts.tmpfs(shared / "late") / "inside").write_text("of the host\n")
+
+
+def seen_inside(container: Container) -> str:
+    """Return what the container finds of the host's later mount; empty for nothing."""
+    return container.exec("cat", "/mounted/late/inside").stdout.decode()
+
+
+@requirement("MNT-14")
+def test_private_mounts_spread_neither_way(containers: Containers, host_mounts: HostMounts) -> None:
+    """Below a mount with PROPAGATION_PRIVATE the container MUST NOT see what the host mounts later, nor the
+    host what the container mounts.
+
+    Source: MountPropagation.PROPAGATION_PRIVATE.
+    """
+    shared = host_mounts.bound("shared", shared=True)
+    container = running_with(PRIVATE, containers, shared)
+
+    mount_on_host(host_mounts, shared)
+    container.output("sh", "-c", MOUNT_INSIDE)
+
+    assert (seen_inside(container), "/mounted/inner" in container.mounts()) == ("", True)
+    assert host_mounts.below(shared) == [str(shared / "late")]
+
+
+@requirement("MNT-15")
+def test_mounts_spread_from_the_host_into_the_container(
+    containers: Containers, host_mounts: HostMounts
+) -> None:
+    """Below a mount with PROPAGATION_HOST_TO_CONTAINER the container MUST see what the host mounts later, and
+    the host MUST NOT see what the container mounts.
+
+    Source: MountPropagation.PROPAGATION_HOST_TO_CONTAINER.
+    """
+    shared = host_mounts.bound("shared", shared=True)
+    container = running_with(IN, containers, shared)
+
+    mount_on_host(host_mounts, shared)
+    container.output("sh", "-c", MOUNT_INSIDE)
+
+    assert (seen_inside(container), "/mounted/inner" in container.mounts()) == ("of the host\n", True)
+    assert host_mounts.below(shared) == [str(shared / "late")]
+
+
+@requirement("MNT-16")
+def test_mounts_spread_both_ways(containers: Containers, host_mounts: HostMounts) -> None:
+    """Below a mount with PROPAGATION_BIDIRECTIONAL a container MUST see what the host mounts
+    later, and the host what the container mounts.
+
+    Source: MountPropagation.PROPAGATION_BIDIRECTIONAL.
+    """
+    shared = host_mounts.bound("shared", shared=True)
+    container = running_with(BOTH, containers, shared)
+
+    mount_on_host(host_mounts, shared)
+    container.output("sh", "-c", MOUNT_INSIDE)
+
+    assert seen_inside(container) == "of the host\n"
+    assert set(host_mounts.below(shared)) == {str(shared / "late"), str(shared / "inner")}
+
+
+@requirement("MNT-17")
+@pytest.mark.parametrize("propagation", [IN, BOTH], ids=["in", "both-ways"])
+def test_propagation_of_what_the_host_does_not_share_is_refused(
+    runtime: Runtime,
+    containers: Containers,
+    host_mounts: HostMounts,
+    propagation: "cri.MountPropagation",
+) -> None:
+    """A mount that is to propagate SHOULD be refused where the host path lies on a private mount, which
+    spreads nothing.
+
+    Source: MountPropagation. Not stated by the CRI; the container would wait for mounts that never come.
+    """
+    private = host_mounts.bound("private", shared=False)
+    mount = cri.Mount(container_path="/mounted", host_path=str(private), propagation=propagation)
+
+    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))

@@ -1,0 +1,136 @@
+"""MNT: read-only mounts with others below them."""
+
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.host_mounts import HostMounts
+from critests.fixtures.runtime import Runtime, refused_with
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import unsupported
+
+WRITE_BELOW = "echo written > /mounted/below/new"
+
+
+def mount_of(folder: Path, **settings: object) -> cri.Mount:
+    """Return a read-only mount of a folder of the host with further settings."""
+    return cri.Mount(
+        **{"container_path": "/mounted", "host_path": str(folder), "readonly": True, **settings}  # type: ignore[arg-type]  # settings of a message
+    )
+
+
+@requirement("MNT-04")
+def test_a_mount_below_a_read_only_one_stays_writable(
+    containers: Containers, host_folder: Path, host_mounts: HostMounts
+) -> None:
+    """What the host has mounted below a mount with `readonly` MUST stay writable where `recursive_read_only`
+    is not set.
+
+    Source: Mount.recursive_read_only.
+    """
+    below = host_mounts.tmpfs(host_folder / "below")
+    container = containers.running(mounts=[mount_of(host_folder)])
+
+    answer = container.exec("sh", "-c", WRITE_BELOW)
+
+    assert (answer.exit_code, (below / "new").exists()) == (0, True), answer.stderr
+    assert container.mounts()["/mounted"].read_only
+
+
+@requirement("MNT-05")
+@requires(Capability.RECURSIVE_READ_ONLY_MOUNTS)
+def test_a_recursively_read_only_mount_is_so_all_the_way_down(
+    containers: Containers, host_folder: Path, host_mounts: HostMounts
+) -> None:
+    """Of a mount with `recursive_read_only` everything that is mounted below it MUST be read-only too.
+
+    Source: Mount.recursive_read_only.
+    """
+    below = host_mounts.tmpfs(host_folder / "below")
+    host_mounts.tmpfs(below / "deeper")
+    container = containers.running(mounts=[mount_of(host_folder, recursive_read_only=True)])
+
+    answers = [
+        container.exec("touch", f"/mounted/{place}new").stderr.decode()
+        for place in ("", "below/", "below/deeper/")
+    ]
+
+    assert ["Read-only file system" in answer for answer in answers] == [True] * 3, answers
+    assert [path.name for path in below.iterdir()] == ["deeper"]
+
+
+@requirement("MNT-06")
+@requires(Capability.RECURSIVE_READ_ONLY_MOUNTS, Capability.SAME_HOST)
+def test_recursively_read_only_and_writable_at_once_is_refused(
+    runtime: Runtime, containers: Containers, host_folder: Path
+) -> None:
+    """A mount with `recursive_read_only` and without `readonly` MUST be refused.
+
+    Source: Mount.recursive_read_only, which needs `readonly`.
+    """
+    mount = mount_of(host_folder, recursive_read_only=True, readonly=False)
+
+    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+
+
+@requirement("MNT-07")
+@requires(Capability.RECURSIVE_READ_ONLY_MOUNTS)
+@pytest.mark.parametrize(
+    "propagation", [cri.PROPAGATION_HOST_TO_CONTAINER, cri.PROPAGATION_BIDIRECTIONAL], ids=["in", "both-ways"]
+)
+def test_recursively_read_only_mounts_do_not_propagate(
+    runtime: Runtime,
+    containers: Containers,
+    host_mounts: HostMounts,
+    propagation: "cri.MountPropagation",
+) -> None:
+    """A mount with `recursive_read_only` and another propagation than private MUST be refused.
+
+    Source: Mount.recursive_read_only, which needs PROPAGATION_PRIVATE.
+    """
+    shared = host_mounts.bound("shared", shared=True)
+    mount = mount_of(shared, recursive_read_only=True, propagation=propagation)
+
+    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+
+
+@requirement("MNT-08/error")
+@requires(Capability.SAME_HOST)
+def test_what_cannot_be_read_only_all_the_way_down_is_refused(
+    runtime: Runtime, containers: Containers, host_folder: Path
+) -> None:
+    """A runtime handler that does not offer recursively read-only mounts MUST refuse a container with one,
+    and not make a mount of another kind.
+
+    Source: Mount.recursive_read_only, RuntimeHandlerFeatures.recursive_read_only_mounts.
+    """
+    if runtime.has(Capability.RECURSIVE_READ_ONLY_MOUNTS):
+        unsupported("the handler offers recursively read-only mounts: there is nothing to refuse")
+    mount = mount_of(host_folder, recursive_read_only=True)
+
+    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+
+
+@requirement("MNT-08/text")
+@requires(Capability.SAME_HOST)
+def test_the_refusal_of_a_recursively_read_only_mount_is_named(
+    runtime: Runtime, containers: Containers, host_folder: Path
+) -> None:
+    """The refusal of a recursively read-only mount that the handler does not offer SHOULD carry the word
+    `RROUnsupported`, by which the kubelet knows it.
+
+    Source: Mount.recursive_read_only, and the errors package of the CRI.
+    """
+    if runtime.has(Capability.RECURSIVE_READ_ONLY_MOUNTS):
+        unsupported("the handler offers recursively read-only mounts: there is nothing to refuse")
+    mount = mount_of(host_folder, recursive_read_only=True)
+
+    with pytest.raises(grpc.RpcError) as refusal:
+        containers.attempt(containers.config(mounts=[mount]))
+
+    refused_with(refusal.value)
+    assert "RROUnsupported" in (refusal.value.details() or "")

@@ -1,0 +1,70 @@
+"""MNT: /dev/shm of a pod."""
+
+import secrets
+from pathlib import Path
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
+from critests.lifecycle.containers import Container
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
+
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - of the container, and of the host
+
+
+@requirement("MNT-28/shared")
+def test_containers_of_a_pod_share_their_memory(containers: Containers, sandboxes: Sandboxes) -> None:
+    """What one container writes to /dev/shm, another one of the same pod MUST find there, and one of another
+    pod MUST NOT.
+
+    Source: NamespaceOption.ipc, with POD.
+    """
+    name = f"{SHARED_MEMORY}/{secrets.token_hex(8)}"
+    containers.running(first=f"echo shared > {name}; echo written", wait_for_log="written")
+    beside = containers.exited(script=f"cat {name}")
+    elsewhere = containers.exited(in_sandbox=sandboxes.ready(), script=f"cat {name} || echo nothing")
+
+    assert beside.log_lines("stdout") == ["shared"]
+    assert elsewhere.log_lines("stdout") == ["nothing"]
+
+
+@requirement("MNT-28/size")
+def test_size_of_a_pods_memory(running_container: Container, observe: Observe) -> None:
+    """The memory that a pod shares MAY have any size; both big runtimes give it 64 MiB.
+
+    Source: not stated by the CRI.
+    """
+    found = running_container.mounts()[SHARED_MEMORY]
+
+    sizes = [option for option in found.super_options if option.startswith("size=")]
+    observe(sizes[0] if sizes else "not limited")
+    assert found.kind == "tmpfs"
+
+
+@requirement("MNT-29")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+def test_a_pod_with_the_hosts_ipc_sees_its_shared_memory(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """A container of a pod with the node's IPC namespace MUST find the node's /dev/shm.
+
+    Source: NamespaceOption.ipc, with NODE.
+    """
+    memory = runtime.seen_by_daemon(Path(SHARED_MEMORY))
+    if not memory.is_dir():
+        blocked("the host has no /dev/shm")
+    file = memory / f"critests-{secrets.token_hex(8)}"
+    namespaces = cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.NODE)
+    file.write_text("of the host\n")
+    try:
+        container = containers.exited(
+            in_sandbox=sandboxes.ready(namespaces=namespaces), script=f"cat {SHARED_MEMORY}/{file.name}"
+        )
+    finally:
+        file.unlink()
+
+    assert container.log_lines("stdout") == ["of the host"]

@@ -1,0 +1,57 @@
+"""The suite's own mounts of this machine: made, seen, and gone."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from critests.fixtures.host_mounts import HostMounts
+from critests.node import mounting, removal
+from critests.node.remains import mounts_below, unmount_below
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes mounts")
+
+
+@pytest.fixture
+def mounts(tmp_path: Path) -> HostMounts:
+    return HostMounts(tmp_path)
+
+
+def test_later_mounts_spread_only_from_what_is_shared(mounts: HostMounts, tmp_path: Path) -> None:
+    try:
+        for name, shared in (("spreads", True), ("keeps", False)):
+            place, peer = mounts.bound(name, shared=shared), tmp_path / f"peer-{name}"
+            peer.mkdir()
+            mounting.mount(peer, source=str(place), flags=mounting.BIND)
+            mounts.tmpfs(place / "late")
+        assert mounts.below(tmp_path / "peer-spreads") == [str(tmp_path / "peer-spreads/late")]
+        assert mounts.below(tmp_path / "peer-keeps") == []
+    finally:
+        assert unmount_below([tmp_path]) == []
+
+
+def test_a_refused_mount_says_where(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such device") as refused:
+        mounting.mount(tmp_path, kind="nosuchfs")
+
+    assert refused.value.filename == str(tmp_path)
+
+
+def test_a_mount_can_be_taken_away(mounts: HostMounts, tmp_path: Path) -> None:
+    place = mounts.tmpfs(tmp_path / "place")
+
+    mounting.unmount(place)
+
+    assert mounts_below([tmp_path]) == []
+
+
+def test_a_dead_run_is_forgotten_with_what_its_tests_had_mounted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("critests.node.places.FILES", tmp_path / "lib")
+    monkeypatch.setattr("critests.node.places.RUNS", tmp_path / "run")
+    HostMounts(tmp_path).tmpfs(tmp_path / "lib/1-abc/host-x/late")
+
+    assert removal.forget_dead_run("1-abc")
+
+    assert not (tmp_path / "lib/1-abc").exists()
