@@ -46,7 +46,7 @@ def test_size_of_a_pods_memory(running_container: Container, observe: Observe) -
 
 
 @requirement("MNT-29")
-@requires(Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_pod_with_the_hosts_ipc_sees_its_shared_memory(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:

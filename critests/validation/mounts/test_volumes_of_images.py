@@ -40,3 +40,4 @@ def test_what_becomes_of_a_volume_of_the_image(
 
     observe(f"a mount of {found[DATA].kind}" if DATA in found else "a directory of the root")
     assert (DATA in found) is (EMPTY in found)
+    assert container.exec("touch", f"{DATA}/new").exit_code == 0

@@ -1,0 +1,340 @@
+"""NS: which namespaces the processes of a container are in, told by their identities."""
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.node_namespaces import NodeNamespaces
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.session import Observe
+from critests.fixtures.shared_containers import SharedContainers
+from critests.lifecycle.process import EXEC, FIRST_PROCESS, HOST, VIEWS
+from critests.run.marks import requirement, requires
+
+POD, CONTAINER, NODE = cri.POD, cri.CONTAINER, cri.NODE
+OF_THE_POD = cri.NamespaceOption(network=POD, pid=CONTAINER, ipc=POD)
+OTHER = {"NUMBER": "2"}
+"""Environment of a second container."""
+NETWORK_OF_THE_NODE = cri.NamespaceOption(network=NODE, pid=CONTAINER, ipc=POD)
+ONE_PID_NAMESPACE = cri.NamespaceOption(network=POD, pid=POD, ipc=POD)
+PIDS_OF_THE_NODE = cri.NamespaceOption(network=POD, pid=NODE, ipc=POD)
+IPC_OF_THE_NODE = cri.NamespaceOption(network=POD, pid=CONTAINER, ipc=NODE)
+ALL_OF_THE_NODE = cri.NamespaceOption(network=NODE, pid=NODE, ipc=NODE)
+
+
+def two(
+    shared: SharedContainers, seen_from: str, namespaces: cri.NamespaceOption
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the namespaces of two containers of one pod."""
+    pod = shared.sandbox(namespaces=namespaces)
+    return (
+        shared.process(seen_from, in_sandbox=pod).namespaces,
+        shared.process(seen_from, in_sandbox=pod, envs=OTHER).namespaces,
+    )
+
+
+@requirement("NS-01")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_containers_of_a_pod_share_a_network_that_is_not_the_nodes(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
+    """With the network of the POD, all processes of its containers MUST be in one network namespace, which is
+    not the node's.
+
+    Source: NamespaceOption.network.
+    """
+    first, second = two(shared, seen_from, OF_THE_POD)
+
+    assert first["net"] == second["net"]
+    assert first["net"] != node_namespaces["net"]
+
+
+@requirement("NS-02")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_a_pod_on_the_nodes_network_is_in_its_namespace(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
+    """With the network of the NODE, every process of a container MUST be in the node's network namespace.
+
+    Source: NamespaceOption.network.
+    """
+    pod = shared.sandbox(namespaces=NETWORK_OF_THE_NODE)
+
+    found = shared.process(seen_from, in_sandbox=pod).namespaces
+
+    assert found["net"] == node_namespaces["net"]
+
+
+@requirement("NS-03")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_a_container_has_processes_of_its_own(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
+    """With the pid namespace of the CONTAINER, its processes MUST be in one that neither the node nor another
+    container of the pod has.
+
+    Source: NamespaceOption.pid.
+    """
+    first, second = two(shared, seen_from, OF_THE_POD)
+
+    assert len({first["pid"], second["pid"], node_namespaces["pid"]}) == 3
+
+
+@requirement("NS-03")
+def test_the_first_process_is_number_one_and_sees_only_its_own(shared: SharedContainers) -> None:
+    """With the pid namespace of the CONTAINER, its first process MUST have number 1, and /proc MUST show
+    nothing but what descends from it.
+
+    Source: NamespaceOption.pid.
+    """
+    questions = {"number": "echo $$", "others": "cd /proc; for each in [0-9]*; do echo $each; done"}
+
+    process = shared.process(FIRST_PROCESS, questions=questions)
+
+    assert process.answer("number") == "1"
+    assert [int(number) for number in process.answer("others").split() if int(number) > 200] == []
+
+
+@requirement("NS-04/shared")
+@requires(Capability.SHARED_PROCESSES, Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_containers_of_a_pod_see_each_others_processes(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
+    """With the pid namespace of the POD, all processes of its containers MUST be in one, which is not the
+    node's.
+
+    Source: NamespaceOption.pid.
+    """
+    first, second = two(shared, seen_from, ONE_PID_NAMESPACE)
+
+    assert first["pid"] == second["pid"]
+    assert first["pid"] != node_namespaces["pid"]
+
+
+@requirement("NS-04/pid-1")
+@requires(Capability.SHARED_PROCESSES)
+def test_process_one_of_a_shared_pid_namespace(shared: SharedContainers, observe: Observe) -> None:
+    """Process 1 of a pod with one pid namespace MAY be anything; both big runtimes have their pause program
+    there.
+
+    Source: not stated by the CRI.
+    """
+    pod = shared.sandbox(namespaces=ONE_PID_NAMESPACE)
+
+    answer = shared.process(EXEC, in_sandbox=pod, questions={"one": "cat /proc/1/cmdline"})
+
+    found = answer.answer("one").replace("\0", " ").strip()
+    observe(found.partition(" ")[0])
+    assert found
+
+
+@requirement("NS-05")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_a_pod_with_the_nodes_pid_namespace_is_in_it(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
+    """With the pid namespace of the NODE, every process of a container MUST be in the node's.
+
+    Source: NamespaceOption.pid.
+    """
+    pod = shared.sandbox(namespaces=PIDS_OF_THE_NODE)
+
+    found = shared.process(seen_from, in_sandbox=pod).namespaces
+
+    assert found["pid"] == node_namespaces["pid"]
+
+
+@requirement("NS-10")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_containers_of_a_pod_share_ipc_that_is_not_the_nodes(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
+    """With the ipc namespace of the POD, all processes of its containers MUST be in one, which is not the
+    node's.
+
+    Source: NamespaceOption.ipc.
+    """
+    first, second = two(shared, seen_from, OF_THE_POD)
+
+    assert first["ipc"] == second["ipc"]
+    assert first["ipc"] != node_namespaces["ipc"]
+
+
+@requirement("NS-11")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_a_pod_with_the_nodes_ipc_is_in_its_namespace(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
+    """With the ipc namespace of the NODE, every process of a container MUST be in the node's.
+
+    Source: NamespaceOption.ipc.
+    """
+    pod = shared.sandbox(namespaces=IPC_OF_THE_NODE)
+
+    found = shared.process(seen_from, in_sandbox=pod).namespaces
+
+    assert found["ipc"] == node_namespaces["ipc"]
+
+
+@requirement("NS-13/private")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+@pytest.mark.parametrize("pod", ["own", "node"])
+def test_mounts_are_never_the_nodes(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str, pod: str
+) -> None:
+    """Every process of a container MUST be in a mount namespace of the container alone, whatever else is the
+    node's.
+
+    Source: NamespaceOption, which has no such namespace to share.
+    """
+    first, second = two(shared, seen_from, OF_THE_POD if pod == "own" else ALL_OF_THE_NODE)
+
+    assert len({first["mnt"], second["mnt"], node_namespaces["mnt"]}) == 3
+
+
+@requirement("NS-13/private")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_the_name_of_a_pod_is_not_the_nodes(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
+    """With the network of the POD, no process of a container may be in the node's uts namespace, in which its
+    hostname would be the node's: each MUST be in another.
+
+    Source: PodSandboxConfig.hostname.
+    """
+    pod = shared.sandbox(namespaces=OF_THE_POD)
+
+    found = shared.process(seen_from, in_sandbox=pod).namespaces
+
+    assert found["uts"] != node_namespaces["uts"]
+
+
+@requirement("NS-13/host-network")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+def test_the_name_of_a_pod_on_the_nodes_network(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+) -> None:
+    """With the network of the NODE, the uts namespace MAY be the node's, or another with the same name.
+
+    Source: PodSandboxConfig.hostname; the CRI does not say.
+    """
+    pod = shared.sandbox(namespaces=NETWORK_OF_THE_NODE)
+
+    process = shared.process(EXEC, in_sandbox=pod, questions={"name": "hostname"})
+
+    observe("the node's" if process.namespaces["uts"] == node_namespaces["uts"] else "another")
+    assert process.answer("name") == node_namespaces.hostname
+
+
+@requirement("NS-15")
+@requires(Capability.CGROUP_V2, Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_cgroups_are_those_of_the_container(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
+    """On cgroup v2 every process of a container SHOULD be in a cgroup namespace that is not the node's.
+
+    Source: not stated by the CRI; otherwise the container reads where on the node it runs.
+    """
+    assert shared.process(seen_from).namespaces["cgroup"] != node_namespaces["cgroup"]
+
+
+@requirement("NS-16")
+@pytest.mark.parametrize(
+    "namespaces",
+    [OF_THE_POD, NETWORK_OF_THE_NODE, IPC_OF_THE_NODE, ALL_OF_THE_NODE],
+    ids=["of-the-pod", "network-of-the-node", "ipc-of-the-node", "all-of-the-node"],
+)
+def test_status_of_a_sandbox_tells_its_namespaces(
+    runtime: Runtime, shared: SharedContainers, namespaces: cri.NamespaceOption
+) -> None:
+    """PodSandboxStatus MUST tell whose namespaces the sandbox uses, as they were requested.
+
+    Source: LinuxPodSandboxStatus.namespaces.
+    """
+    pod = shared.sandbox(namespaces=namespaces)
+
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id)).status
+
+    told = status.linux.namespaces.options
+    assert (told.network, told.pid, told.ipc) == (namespaces.network, namespaces.pid, namespaces.ipc)
+
+
+@requirement("NS-17")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
+def test_time_is_the_nodes(shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str) -> None:
+    """Every process of a container SHOULD be in the node's time namespace, which nobody asked to change.
+
+    Source: NamespaceOption, which has no such namespace; the default of the OCI runtime specification.
+    """
+    assert shared.process(seen_from).namespaces.get("time") == node_namespaces.get("time")
+
+
+@requirement("NS-12")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+def test_ipc_of_a_container_alone(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+) -> None:
+    """The ipc namespace of the CONTAINER MAY be refused, or be the container's or the pod's; it is not the
+    node's.
+
+    Source: NamespaceOption.ipc; the kubelet never asks for it.
+    """
+    alone = cri.NamespaceOption(network=POD, pid=CONTAINER, ipc=CONTAINER)
+    of_the_pod = shared.process(EXEC).namespaces["ipc"]
+    found = "refused"
+
+    with may_be_refused():
+        found = shared.process(EXEC, namespaces=alone).namespaces["ipc"]
+
+    observe({"refused": "refused", of_the_pod: "the pod's"}.get(found, "the container's"))
+    assert found != node_namespaces["ipc"]
+
+
+@requirement("NS-14")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+def test_a_container_that_asks_for_another_network_than_its_pod(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+) -> None:
+    """A container that asks for the node's network in a pod with its own MAY be refused, or get either.
+
+    Source: NamespaceOption.network; the CRI has containers take their sandbox's.
+    """
+    of_the_pod = shared.process(EXEC).namespaces["net"]
+    found = "refused"
+
+    with may_be_refused():
+        found = shared.process(EXEC, namespaces=NETWORK_OF_THE_NODE).namespaces["net"]
+
+    forms = {"refused": "refused", of_the_pod: "the pod's", node_namespaces["net"]: "the node's"}
+    observe(forms.get(found, "a third one"))
+    assert found in forms
+
+
+@requirement("NS-18")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+def test_a_container_that_asks_for_the_pids_of_a_pod_that_has_none(
+    shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+) -> None:
+    """A container with the pid namespace of the POD, in a sandbox whose containers have their own, MAY be
+    refused, or join a process of the sandbox; it is not in the node's.
+
+    Source: NamespaceOption.pid; the CRI does not say.
+    """
+    found = "refused"
+
+    with may_be_refused():
+        found = shared.process(EXEC, namespaces=ONE_PID_NAMESPACE).namespaces["pid"]
+
+    observe("refused" if found == "refused" else "it starts")
+    assert found != node_namespaces["pid"]

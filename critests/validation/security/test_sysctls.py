@@ -1,0 +1,262 @@
+"""SYS: kernel parameters of a pod."""
+
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
+from critests.fixtures.shared_containers import SharedContainers
+from critests.lifecycle.process import FIRST_PROCESS
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
+
+SAFE = {
+    "kernel.shm_rmid_forced": "1",
+    "net.ipv4.ip_local_port_range": "20000\t21000",
+    "net.ipv4.ip_unprivileged_port_start": "79",
+    "net.ipv4.tcp_syncookies": "0",
+    "net.ipv4.ping_group_range": "7\t8",
+    "net.ipv4.ip_local_reserved_ports": "20500",
+    "net.ipv4.tcp_keepalive_time": "601",
+    "net.ipv4.tcp_fin_timeout": "31",
+    "net.ipv4.tcp_keepalive_intvl": "61",
+    "net.ipv4.tcp_keepalive_probes": "7",
+}
+"""Those that Kubernetes lets any pod set, with values that are nobody's default; read back with tabs."""
+UNSAFE = {
+    "kernel.msgmax": "8193",
+    "kernel.msgmnb": "16385",
+    "kernel.msgmni": "1001",
+    "kernel.shmmax": "1073741825",
+    "kernel.shmall": "262145",
+    "kernel.shmmni": "4097",
+    "kernel.sem": "251\t32001\t33\t129",
+    "fs.mqueue.msg_max": "11",
+    "fs.mqueue.queues_max": "257",
+    "net.core.somaxconn": "1025",
+    "net.ipv4.conf.all.forwarding": "1",
+}
+"""Those of a namespace that the kubelet wants to be allowed by name."""
+OF_THE_KERNEL = "vm.swappiness"
+"""A parameter of the whole machine, in no namespace."""
+NETWORK_OF_THE_NODE = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
+IPC_OF_THE_NODE = cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.NODE)
+
+
+def file_of(name: str) -> Path:
+    """Return the file of a kernel parameter."""
+    return Path("/proc/sys", *name.split("."))
+
+
+def value_here(name: str) -> str:
+    """Return the value of a parameter on this machine."""
+    return file_of(name).read_text(encoding="ascii").strip()
+
+
+def of_this_kernel(sysctls: dict[str, str]) -> dict[str, str]:
+    """Return those parameters that this kernel has."""
+    return {name: value for name, value in sysctls.items() if file_of(name).exists()}
+
+
+def questions(sysctls: dict[str, str]) -> dict[str, str]:
+    """Return the commands that show the values of parameters."""
+    return {name: f"cat {file_of(name)}" for name in sysctls}
+
+
+@requirement("SYS-01")
+@requires(Capability.SHARED_KERNEL)
+@pytest.mark.parametrize("name", SAFE)
+def test_a_safe_sysctl_is_set_in_the_pod(shared: SharedContainers, name: str) -> None:
+    """A kernel parameter that Kubernetes calls safe MUST have the requested value in the pod.
+
+    Source: LinuxPodSandboxConfig.sysctls.
+    """
+    wanted = of_this_kernel(SAFE)
+    if name not in wanted:
+        blocked(f"this kernel has no {name}")
+    pod = shared.sandbox(sysctls={key: value.replace("\t", " ") for key, value in wanted.items()})
+
+    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions=questions(wanted))
+
+    assert process.answer(name).split() == wanted[name].split()
+
+
+@requirement("SYS-02")
+@requires(Capability.SHARED_KERNEL)
+@pytest.mark.parametrize("name", UNSAFE)
+def test_an_unsafe_sysctl_of_a_namespace_is_set_in_the_pod(shared: SharedContainers, name: str) -> None:
+    """A kernel parameter of a namespace of the pod MUST have the requested value there, also one that
+    Kubernetes does not call safe: which are allowed is for the kubelet to say.
+
+    Source: LinuxPodSandboxConfig.sysctls.
+    """
+    wanted = of_this_kernel(UNSAFE)
+    if name not in wanted:
+        blocked(f"this kernel has no {name}")
+    pod = shared.sandbox(sysctls={key: value.replace("\t", " ") for key, value in wanted.items()})
+
+    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions=questions(wanted))
+
+    assert process.answer(name).split() == wanted[name].split()
+
+
+@requirement("SYS-03/host")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes) -> None:
+    """A kernel parameter that is in no namespace MUST NOT be changed for a pod: it would change for the node.
+
+    Source: LinuxPodSandboxConfig.sysctls: parameters of the sandbox's namespaces.
+    """
+    before = value_here(OF_THE_KERNEL)
+    file = file_of(OF_THE_KERNEL)
+    other = str(int(before) + 1 if int(before) < 100 else int(before) - 1)
+    try:
+        with may_be_refused():
+            sandboxes.attempt(sandboxes.config(sysctls={OF_THE_KERNEL: other}))
+        after = value_here(OF_THE_KERNEL)
+    finally:
+        if value_here(OF_THE_KERNEL) != before:
+            file.write_text(before, encoding="ascii")
+
+    assert after == before
+
+
+@requirement("SYS-03/form")
+@requires(Capability.SHARED_KERNEL)
+def test_what_becomes_of_a_sysctl_of_the_whole_machine(sandboxes: Sandboxes, observe: Observe) -> None:
+    """A pod with a kernel parameter that is in no namespace MAY be refused, or made without it.
+
+    Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
+    """
+    made = None
+
+    with may_be_refused():
+        made = sandboxes.attempt(sandboxes.config(sysctls={OF_THE_KERNEL: value_here(OF_THE_KERNEL)}))
+
+    observe("refused" if made is None else "skipped")
+    assert made is None or made.state() == cri.SANDBOX_READY
+
+
+@requirement("SYS-04/error")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("net.ipv4.tcp_fin_timeout", "not a number"), ("net.ipv4.no_such_parameter", "1")],
+    ids=["invalid-value", "unknown-name"],
+)
+def test_an_impossible_sysctl_is_refused(
+    runtime: Runtime, sandboxes: Sandboxes, name: str, value: str
+) -> None:
+    """RunPodSandbox MUST refuse a value that a kernel parameter cannot have, and a parameter that the network
+    namespace does not have; nothing may be left of the sandbox.
+
+    Source: LinuxPodSandboxConfig.sysctls.
+    """
+    config = sandboxes.marked_config()
+    config.linux.sysctls[name] = value
+
+    runtime.refusal(sandboxes.attempt, config)
+
+    ready = [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY]
+    assert ready == []
+
+
+@requirement("SYS-04/other-names")
+def test_what_becomes_of_a_sysctl_that_does_not_exist(sandboxes: Sandboxes, observe: Observe) -> None:
+    """A pod with a kernel parameter that does not exist MAY be refused, or made without it.
+
+    Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
+    """
+    made = None
+
+    with may_be_refused():
+        made = sandboxes.attempt(sandboxes.config(sysctls={"nosuch.parameter": "1"}))
+
+    observe("refused" if made is None else "skipped")
+    assert made is None or made.state() == cri.SANDBOX_READY
+
+
+@requirement("SYS-05")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize(
+    ("name", "namespaces"),
+    [("net.ipv4.tcp_fin_timeout", NETWORK_OF_THE_NODE), ("kernel.msgmax", IPC_OF_THE_NODE)],
+    ids=["network", "ipc"],
+)
+def test_a_sysctl_of_a_namespace_of_the_node_is_not_changed(
+    sandboxes: Sandboxes, name: str, namespaces: cri.NamespaceOption
+) -> None:
+    """A kernel parameter of a namespace that the pod shares with the node MUST NOT be changed on the node.
+
+    Source: LinuxPodSandboxConfig.sysctls: parameters of the sandbox's own namespaces.
+    """
+    before = value_here(name)
+    other = str(int(before) + 1)
+    try:
+        with may_be_refused():
+            sandboxes.attempt(sandboxes.config(sysctls={name: other}, namespaces=namespaces))
+        after = value_here(name)
+    finally:
+        if value_here(name) != before:
+            file_of(name).write_text(before, encoding="ascii")
+
+    assert after == before
+
+
+@requirement("SYS-06")
+@requires(Capability.SHARED_KERNEL)
+def test_a_sysctl_that_is_written_with_slashes(
+    sandboxes: Sandboxes, containers: Containers, observe: Observe
+) -> None:
+    """A kernel parameter whose name has slashes in place of dots MAY be set, skipped or refused; the node's
+    stays as it is.
+
+    Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
+    """
+    file = file_of("net.ipv4.tcp_fin_timeout")
+    before, found = file.read_text(), "refused"
+
+    with may_be_refused():
+        pod = sandboxes.attempt(sandboxes.config(sysctls={"net/ipv4/tcp_fin_timeout": "33"}))
+        found = containers.running(in_sandbox=pod).output("cat", str(file))
+
+    observe({"refused": "refused", "33": "set"}.get(found, "skipped"))
+    assert file.read_text() == before
+
+
+@requirement("SYS-07")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("net.ipv4.ip_unprivileged_port_start", "77"), ("net.ipv4.ping_group_range", "5\t6")],
+)
+def test_a_default_of_the_runtime_does_not_win(
+    sandboxes: Sandboxes, containers: Containers, name: str, value: str
+) -> None:
+    """A requested kernel parameter MUST win over what the runtime sets by itself, as for unprivileged ports
+    and pings.
+
+    Source: LinuxPodSandboxConfig.sysctls.
+    """
+    pod = sandboxes.ready(sysctls={name: value.replace("\t", " ")})
+
+    container = containers.exited(in_sandbox=pod, script=f"cat {file_of(name)}")
+
+    assert container.log_lines("stdout") == [value]
+
+
+@requirement("SYS-08")
+def test_every_container_of_the_pod_sees_its_sysctls(sandboxes: Sandboxes, containers: Containers) -> None:
+    """A kernel parameter of the pod MUST have its value in each of its containers, those that come later too.
+
+    Source: LinuxPodSandboxConfig.sysctls, of the sandbox and not of one container.
+    """
+    pod = sandboxes.ready(sysctls={"net.ipv4.tcp_fin_timeout": "33", "kernel.msgmax": "8195"})
+    script = f"cat {file_of('net.ipv4.tcp_fin_timeout')} {file_of('kernel.msgmax')}"
+
+    seen = [containers.exited(in_sandbox=pod, script=script).log_lines("stdout") for _ in range(2)]
+
+    assert seen == [["33", "8195"]] * 2
