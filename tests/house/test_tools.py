@@ -238,7 +238,8 @@ def with_packages(tmp_path: Path, programs: dict[str, str]) -> dict[str, str]:
     tools = tmp_path / "tools"
     tools.mkdir()
     stand_ins = {
-        "apt-get": 'for word; do last=$word; done; case " $* " in *" download "*) : >"${last}_1.deb" ;; esac\n',
+        "apt-get": "for word; do last=$word; done;"
+        ' case " $* " in *" download "*) : >"${last}_1.deb" ;; esac\n',
         "apt-cache": "for word; do last=$word; done; case $last in\n"
         + "".join(f'{name}) echo "{name} | 1:0.0~{name}9-2 | somewhere" ;;\n' for name in programs)
         + "esac\n",
