@@ -128,6 +128,12 @@ class Capability(StrEnum):
     """A pod with one PID namespace starts: some runtimes give it a process with a lowered oom_score_adj, for
     which the daemon needs CAP_SYS_RESOURCE.
     """
+    POD_RESOURCE_UPDATES = "pod resource updates"
+    """UpdatePodSandboxResources is implemented."""
+    CDI = "CDI"
+    """Devices are found by the names that specifications of the Container Device Interface give
+    them.
+    """
     SUITE_REGISTRY = "suite registry"
     """The runtime can pull from the suite's own registry over plain HTTP."""
     # what the machine offers
@@ -140,6 +146,10 @@ class Capability(StrEnum):
     ROOT = "root"
     """This process may read other processes' /proc entries and enter namespaces."""
     CGROUP_V2 = "cgroup v2"
+    SWAP_ACCOUNTING = "swap accounting"
+    """The memory controller of cgroups counts and limits swap."""
+    HUGE_PAGES = "huge pages"
+    """Cgroups have a controller of huge pages."""
     APPARMOR = "AppArmor"
     SELINUX = "SELinux"
     SECCOMP = "seccomp"

@@ -129,6 +129,7 @@ class RuntimeProbes:
             Capability.STREAMING_LISTS: self.streaming_lists,
             Capability.POD_STATS: self.pod_stats,
             Capability.METRICS: self.metrics,
+            Capability.POD_RESOURCE_UPDATES: self.pod_resource_updates,
             Capability.CHECKPOINT: self.checkpoint,
         }
 
@@ -248,6 +249,18 @@ class RuntimeProbes:
             f"{len(answer.descriptors)} descriptors",
             "ListMetricDescriptors",
         )
+
+    def pod_resource_updates(self) -> CapabilityFact:
+        """UpdatePodSandboxResources is implemented."""
+        try:
+            self.connection.runtime.UpdatePodSandboxResources(
+                cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=NO_SUCH_ID), timeout=self._seconds
+            )
+        except grpc.RpcError as error:
+            return _present_unless_unimplemented(
+                Capability.POD_RESOURCE_UPDATES, error, "UpdatePodSandboxResources"
+            )
+        return fact(Capability.POD_RESOURCE_UPDATES, True, "it answers", "UpdatePodSandboxResources")
 
     def checkpoint(self) -> CapabilityFact:
         """CheckpointContainer looks for the container; runtimes that have it switched off say so in words."""

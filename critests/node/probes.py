@@ -17,10 +17,12 @@ from critests.catalogue.words import Capability
 from critests.client import Connection
 from critests.client.streaming.probe import websocket_works
 from critests.lifecycle.containers import Container
+from critests.lifecycle.process_cgroups import MOUNT
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.addresses import free_port, node_address
 from critests.node.capabilities import NO_ANSWER, Probe, RuntimeProbes, fact
+from critests.node.cdi import VENDOR, CdiFolder, variables
 from critests.node.cgroups import cgroup_facts
 from critests.node.machine import apparmor_enabled, ipv6_enabled, seccomp_available, selinux_mode
 from critests.node.privileges import process_capabilities
@@ -49,6 +51,8 @@ class MachineProbes:
         return {
             Capability.ROOT: lambda: self._held(Capability.ROOT, None, {"SYS_PTRACE", "SYS_ADMIN"}),
             Capability.CGROUP_V2: self._cgroup_v2,
+            Capability.SWAP_ACCOUNTING: self._swap_accounting,
+            Capability.HUGE_PAGES: self._huge_pages,
             Capability.APPARMOR: lambda: fact(
                 Capability.APPARMOR,
                 apparmor_enabled(),
@@ -91,6 +95,16 @@ class MachineProbes:
             "mount table",
         )
 
+    def _swap_accounting(self) -> CapabilityFact:
+        found = [*MOUNT.glob("memory/memory.memsw.limit_in_bytes"), *MOUNT.glob("*/memory.swap.max")]
+        evidence = f"there is {found[0]}" if found else "no cgroup has a file that limits swap"
+        return fact(Capability.SWAP_ACCOUNTING, bool(found), evidence, str(MOUNT))
+
+    def _huge_pages(self) -> CapabilityFact:
+        controllers = cgroup_facts().controllers
+        evidence = f"cgroup controllers {', '.join(controllers) or 'unknown'}"
+        return fact(Capability.HUGE_PAGES, "hugetlb" in controllers, evidence, "mount table")
+
     def _daemon_sys_resource(self) -> CapabilityFact:
         if self.daemon_pid is None:
             return fact(
@@ -123,6 +137,7 @@ class ContainerProbes:
         requests: builds the probe's pod.
         image: returns an image that the runtime holds, pulling it if need be.
         daemon_pid: the daemon's process; None where it cannot be seen.
+        cdi_folder: where only this runtime looks for CDI specifications; None where none is known.
     """
 
     connection: Connection
@@ -130,6 +145,7 @@ class ContainerProbes:
     requests: RequestBuilder
     image: Callable[[], ImageName]
     daemon_pid: int | None = None
+    cdi_folder: Path | None = None
 
     def all(self) -> dict[Capability, Probe]:
         """Return the probes by capability."""
@@ -154,6 +170,7 @@ class ContainerProbes:
             Capability.IMAGE_SUB_PATHS: lambda: self.image_volume(
                 Capability.IMAGE_SUB_PATHS, "bin", "test -e /probed/sh && test ! -e /probed/bin"
             ),
+            Capability.CDI: self.devices_by_name,
         }
 
     @cached_property
@@ -252,6 +269,52 @@ class ContainerProbes:
             sandbox.discard()
         seen = "is found" if found else "is not found"
         return fact(capability, found, f"what is mounted of the image {seen}", "Mount.image")
+
+    def devices_by_name(self) -> CapabilityFact:
+        """A CDI device that nobody has described is refused, or one that we describe reaches the
+        container.
+        """
+        sandbox = Sandbox.run(self.connection, self.requests.sandbox("probe-cdi"), self.handler)
+        specs = CdiFolder(self.cdi_folder) if self.cdi_folder is not None else None
+        name = f"{VENDOR}/probe=nobody"
+        if specs is not None:
+            name = f"{specs.write({'probe': variables('CDI_PROBE=here')})}=probe"
+        try:
+            reached = self._cdi_variable(sandbox, name) if specs is not None else False
+            refused = reached or self._refuses(sandbox, f"{VENDOR}/probe=nobody")
+        finally:
+            if specs is not None:
+                specs.clear()
+            sandbox.discard()
+        evidence = (
+            "a device of our own reaches the container"
+            if reached
+            else "a device that nobody has described is refused"
+            if refused
+            else "a device that nobody has described is accepted, and no device has an effect"
+        )
+        return fact(Capability.CDI, reached or refused, evidence, "CreateContainer")
+
+    def _cdi_variable(self, sandbox: Sandbox, name: str) -> bool:
+        config = self.requests.container(self.image(), command=["/bin/sleep", "60"])
+        config.CDI_devices.append(cri.CDIDevice(name=name))
+        try:
+            container = Container.create(sandbox, config)
+        except grpc.RpcError:
+            return False
+        container.start()
+        return container.exec("/bin/sh", "-c", "echo $CDI_PROBE").stdout.strip() == b"here"
+
+    def _refuses(self, sandbox: Sandbox, name: str) -> bool:
+        config = self.requests.container(self.image(), command=["/bin/sleep", "60"])
+        config.CDI_devices.append(cri.CDIDevice(name=name))
+        try:
+            Container.create(sandbox, config)
+        except grpc.RpcError as error:
+            if error.code() in NO_ANSWER:
+                raise
+            return True
+        return False
 
     def shared_processes(self) -> CapabilityFact:
         """A pod with one PID namespace starts, unless this machine keeps the daemon from lowering its score.
@@ -366,6 +429,7 @@ def all_probes(
     daemon_pid: int | None,
     mutating: bool,
     disruptive: bool,
+    cdi_folder: Path | None = None,
 ) -> dict[Capability, Probe]:
     """Return the probes that can be made; without an image, those that need a container are left out."""
     probes = {
@@ -373,5 +437,5 @@ def all_probes(
         **MachineProbes(daemon_pid, mutating, disruptive).all(),
     }
     if image is not None and mutating:
-        probes |= ContainerProbes(connection, handler, requests, image, daemon_pid).all()
+        probes |= ContainerProbes(connection, handler, requests, image, daemon_pid, cdi_folder).all()
     return probes

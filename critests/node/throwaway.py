@@ -151,6 +151,11 @@ class ThrowawayRuntime:
         return self.state / "cni" / cni.CONFLIST_NAME
 
     @property
+    def cdi_folder(self) -> Path:
+        """Return the directory in which it looks for CDI specifications, and nobody else."""
+        return self._traces.cdi
+
+    @property
     def cgroup_parent(self) -> str:
         """Return a cgroup to put pods below that is removed with the runtime (for the cgroupfs driver)."""
         return f"/{self._traces.cgroup}"
@@ -357,7 +362,7 @@ def _prepare(
     cni_wrapper: bool,
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
-    for directory in (traces.root / "tmp", traces.root / "root", traces.state / "cni"):
+    for directory in (traces.root / "tmp", traces.root / "root", traces.state / "cni", traces.cdi):
         directory.mkdir(parents=True)
     if network:
         (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")

@@ -54,6 +54,11 @@ class Traces:
         return f"critests-{self.token}"
 
     @property
+    def cdi(self) -> Path:
+        """Return the directory of its own in which the runtime looks for CDI specifications."""
+        return self.state / "cdi"
+
+    @property
     def sockets(self) -> Path:
         """Return the directory for sockets whose paths would be too long below the state directory."""
         return places.socket_dir(self.token)

@@ -96,6 +96,7 @@ def _begin(settings: Settings, run: RunIdentity, owned: OwnedResources, *, keep_
             companions=list(owned.runtime.companions) if owned.runtime else [],
             facts=[],
             throwaway=bool(settings.node),
+            cdi_folder=owned.runtime.cdi_folder if owned.runtime else None,
             owned=owned,
             hangs=hangs,
         )

@@ -39,6 +39,7 @@ class HandedToWorker:
         facts: what was probed at the start.
         throwaway: whether the runtime was started for this run.
         gone: why the runtime could not be tested any more before the first test; empty where it could.
+        cdi_folder: where the runtime, and only it, looks for CDI specifications; None where it is not ours.
     """
 
     run: RunIdentity
@@ -56,6 +57,7 @@ class HandedToWorker:
     facts: list[CapabilityFact]
     throwaway: bool
     gone: str = ""
+    cdi_folder: Path | None = None
 
     def to_worker(self) -> Json:
         """Return it as plain data, also of a class with more. It holds the registry's secret: not for files

@@ -102,6 +102,23 @@ def test_no_path_of_the_configuration_is_shared_with_another_runtime(
     ] == []
 
 
+@pytest.mark.parametrize(
+    ("version", "plugin"),
+    [((1, 7, 24), "io.containerd.grpc.v1.cri"), ((2, 1, 9), "io.containerd.cri.v1.runtime")],
+)
+def test_containerd_looks_for_cdi_specifications_in_a_directory_of_its_own(
+    traces: Traces, version: tuple[int, int, int], plugin: str
+) -> None:
+    text = containerd.configuration(traces, replace(SETTINGS, version=version))
+    runtime = tomllib.loads(text)["plugins"][plugin]
+    assert runtime["enable_cdi"] is True
+    assert runtime["cdi_spec_dirs"] == [str(traces.cdi)]
+
+
+def test_a_containerd_without_cdi_is_not_told_of_it(traces: Traces) -> None:
+    assert "cdi_spec_dirs" not in containerd.configuration(traces, replace(SETTINGS, version=(1, 6, 20)))
+
+
 def test_registries_on_loopback_are_spoken_to_without_tls(traces: Traces) -> None:
     arguments = containerd.write_configuration(traces, SETTINGS)
     hosts = tomllib.loads((traces.state / "certs.d/127.0.0.1:5010/hosts.toml").read_text())
@@ -117,6 +134,7 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
     assert data["crio"]["image"]["pause_command"] == ""
     assert data["crio"]["runtime"]["cgroup_manager"] == "cgroupfs"
     assert data["crio"]["runtime"]["conmon_cgroup"] == "pod"
+    assert data["crio"]["runtime"]["cdi_spec_dirs"] == [str(traces.cdi)]
     assert list(data["crio"]["runtime"]["runtimes"]) == ["runc", "crun"]
     assert all(Path(path).exists() for path in arguments[1::2])
     registries = tomllib.loads((traces.state / "registries.conf").read_text())

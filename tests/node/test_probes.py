@@ -9,7 +9,7 @@ import pytest
 from critests.catalogue.words import Capability
 from critests.client import Endpoint, connect
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.requests import RequestBuilder
+from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
 from critests.node import probes
 from critests.node.probes import ContainerProbes
@@ -18,15 +18,30 @@ from tests.criserver import CriServer, serve
 
 
 def shared_processes(server: CriServer, tmp_path: Path) -> CapabilityFact:
+    return container_fact(server, tmp_path, Capability.SHARED_PROCESSES)
+
+
+def container_fact(server: CriServer, tmp_path: Path, capability: Capability) -> CapabilityFact:
     with serve(server) as endpoint:
         connection = connect(Endpoint.parse(endpoint))
         try:
             run = RunIdentity.new()
             requests = RequestBuilder(run, tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS))
-            made = ContainerProbes(connection, "", requests, image=pytest.fail, daemon_pid=1)
-            return made.all()[Capability.SHARED_PROCESSES]()
+            image = ImageName("example.test/busybox:1", "example.test/busybox:1")
+            connection.images.PullImage(pulling(image.written))
+            made = ContainerProbes(connection, "", requests, image=lambda: image, daemon_pid=1)
+            return made.all()[capability]()
         finally:
             connection.close()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "present"), [(["fails=CreateContainer"], True), ([], False)], ids=["refused", "accepted"]
+)
+def test_a_device_that_nobody_has_described_tells_whether_names_are_read(
+    wrong: list[str], present: bool, tmp_path: Path
+) -> None:
+    assert container_fact(CriServer(wrong=wrong), tmp_path, Capability.CDI).present is present
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ _CRI = "io.containerd.grpc.v1.cri"
 _IMAGES = "io.containerd.cri.v1.images"
 _RUNTIME = "io.containerd.cri.v1.runtime"
 
+CDI_SINCE: Final = (1, 7, 0)
+"""Since when containerd knows CDI; 1.7 only where it is told to."""
+
 _TASKS = "state/io.containerd.runtime.v2.task"
 
 _Value = bool | int | str | Sequence[str]
@@ -92,7 +95,11 @@ def shim_sockets(traces: Traces) -> list[Path]:
 
 def _cri_tables_2(traces: Traces, settings: DaemonSettings) -> dict[str, dict[str, _Value]]:
     return {
-        _plugin(_CRI): {"sandbox_image": settings.pause_image, **_streaming(), **_runtime(settings)},
+        _plugin(_CRI): {
+            "sandbox_image": settings.pause_image,
+            **_streaming(),
+            **_runtime(traces, settings),
+        },
         _plugin(_CRI, "cni"): {"bin_dir": str(settings.cni_plugins), "conf_dir": str(traces.state / "cni")},
         _plugin(_CRI, "registry"): {"config_path": str(traces.state / "certs.d")},
         _plugin(_CRI, "containerd"): {
@@ -114,7 +121,7 @@ def _cri_tables_3(traces: Traces, settings: DaemonSettings) -> dict[str, dict[st
         _plugin(_IMAGES, "pinned_images"): {"sandbox": settings.pause_image},
         _plugin(_IMAGES, "registry"): {"config_path": str(traces.state / "certs.d")},
         _plugin("io.containerd.transfer.v1.local"): {"config_path": str(traces.state / "certs.d")},
-        _plugin(_RUNTIME): _runtime(settings),
+        _plugin(_RUNTIME): _runtime(traces, settings),
         _plugin(_RUNTIME, "cni"): cni,
         _plugin(_RUNTIME, "containerd"): {"default_runtime_name": next(iter(settings.handlers))},
         **_handlers(traces, settings, _RUNTIME),
@@ -131,11 +138,13 @@ def _streaming() -> dict[str, _Value]:
     }
 
 
-def _runtime(settings: DaemonSettings) -> dict[str, _Value]:
+def _runtime(traces: Traces, settings: DaemonSettings) -> dict[str, _Value]:
+    devices: dict[str, _Value] = {"enable_cdi": True, "cdi_spec_dirs": [str(traces.cdi)]}
     return {
         "disable_apparmor": not settings.apparmor,
         "restrict_oom_score_adj": not settings.may_lower_oom_score,
         "netns_mounts_under_state_dir": True,
+        **(devices if settings.version >= CDI_SINCE else {}),
     }
 
 

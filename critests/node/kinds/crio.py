@@ -104,6 +104,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "container_exits_dir": str(state / "exits"),
             "container_attach_socket_dir": str(traces.sockets),
             "hooks_dir": [],
+            "cdi_spec_dirs": [str(traces.cdi)],
             "enable_pod_events": True,
             **({} if settings.apparmor else {"apparmor_profile": "unconfined"}),
         },

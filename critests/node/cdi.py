@@ -1,0 +1,89 @@
+"""Specifications of the Container Device Interface: files by which a runtime finds devices by name.
+
+They are written for runtimes that were started for the run, which read them from a directory of their own;
+those of the machine are never touched.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+VENDOR = "critests.example"
+VERSION = "0.5.0"
+"""Of the format: the first in which a node may be called otherwise in the container."""
+
+Edits = Mapping[str, Any]
+"""What a device changes of a container: `env`, `deviceNodes`, `mounts` and `hooks`, in the format's words."""
+
+
+@dataclass(frozen=True)
+class CdiFolder:
+    """Where one runtime reads its specifications.
+
+    Attributes:
+        path: the directory.
+        written: files that were written, for their removal.
+    """
+
+    path: Path
+    written: list[Path] = field(default_factory=list)
+
+    def write(self, devices: Mapping[str, Edits], kind: str = "", everywhere: Edits | None = None) -> str:
+        """Write a specification, and return its kind: the name of a device is `KIND=DEVICE`.
+
+        Args:
+            devices: what each device changes, by name.
+            kind: that of an earlier specification, to replace it; a fresh one by default.
+            everywhere: what any of them changes, once.
+        """
+        kind = kind or f"{VENDOR}/device-{secrets.token_hex(4)}"
+        text = json.dumps(
+            {
+                "cdiVersion": VERSION,
+                "kind": kind,
+                "devices": [{"name": name, "containerEdits": dict(edits)} for name, edits in devices.items()],
+                **({"containerEdits": dict(everywhere)} if everywhere else {}),
+            }
+        )
+        self.place(kind, text)
+        return kind
+
+    def place(self, kind: str, text: str) -> None:
+        """Put a file of any text in the directory, at once as a whole."""
+        target = self.path / f"{kind.replace('/', '-')}.json"
+        # runtimes read files with the ending json only
+        draft = target.with_suffix(".draft")
+        draft.write_text(text, encoding="utf-8")
+        self.written.append(target)
+        draft.replace(target)
+
+    def clear(self) -> None:
+        """Remove what was written."""
+        for path in self.written:
+            path.unlink(missing_ok=True)
+        self.written.clear()
+
+
+def node(path: str, host_path: str, permissions: str = "rw") -> Edits:
+    """Return the change that adds a device node."""
+    return {"deviceNodes": [{"path": path, "hostPath": host_path, "permissions": permissions}]}
+
+
+def variables(*pairs: str) -> Edits:
+    """Return the change that sets environment variables, each `NAME=value`."""
+    return {"env": list(pairs)}
+
+
+def mount(container_path: str, host_path: str, options: Sequence[str] = ("ro", "bind")) -> Edits:
+    """Return the change that mounts a path of the host."""
+    return {"mounts": [{"containerPath": container_path, "hostPath": host_path, "options": list(options)}]}
+
+
+def hook(name: str, *command: str) -> Edits:
+    """Return the change that runs a command at a moment in the life of a container, such as
+    `createRuntime`.
+    """
+    return {"hooks": [{"hookName": name, "path": command[0], "args": list(command)}]}

@@ -1,0 +1,55 @@
+"""CDI specifications: what is written, and where runtimes of our own look for them."""
+
+import json
+from pathlib import Path
+
+from critests.node import cdi
+from critests.node.cdi import CdiFolder
+
+
+def test_a_specification_holds_what_was_asked_for(tmp_path: Path) -> None:
+    folder = CdiFolder(tmp_path)
+
+    kind = folder.write(
+        {"one": cdi.variables("A=b"), "two": cdi.node("/dev/x", "/dev/null", "r")},
+        everywhere=cdi.mount("/driver", "/usr"),
+    )
+
+    [file] = tmp_path.iterdir()
+    assert json.loads(file.read_text()) == {
+        "cdiVersion": "0.5.0",
+        "kind": kind,
+        "devices": [
+            {"name": "one", "containerEdits": {"env": ["A=b"]}},
+            {
+                "name": "two",
+                "containerEdits": {
+                    "deviceNodes": [{"path": "/dev/x", "hostPath": "/dev/null", "permissions": "r"}]
+                },
+            },
+        ],
+        "containerEdits": {
+            "mounts": [{"containerPath": "/driver", "hostPath": "/usr", "options": ["ro", "bind"]}]
+        },
+    }
+
+
+def test_kinds_are_fresh_unless_one_is_replaced(tmp_path: Path) -> None:
+    folder = CdiFolder(tmp_path)
+
+    first, second = folder.write({}), folder.write({})
+    folder.write({"one": cdi.hook("createRuntime", "/bin/sh", "-c", "true")}, first)
+
+    assert first != second
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_was_written_goes(tmp_path: Path) -> None:
+    folder = CdiFolder(tmp_path)
+    (tmp_path / "of-another.json").write_text("{}")
+    folder.write({"one": cdi.variables("A=b")})
+    folder.place("broken", "{")
+
+    folder.clear()
+
+    assert [path.name for path in tmp_path.iterdir()] == ["of-another.json"]
