@@ -37,9 +37,8 @@ test: ## everything that must hold before a change is merged; ENVS=unit,types fo
 	tools/run-tests.sh "$(ENVS)" $(ARGS)
 
 .PHONY: runtimes
-runtimes: ## containerd 1.7 and 2.1 and newer OCI runtimes beside the installed ones: make runtimes DIR=/opt/runtimes
+runtimes: ## containerd 1.7 and 2.1 beside the installed one: make runtimes DIR=/opt/containerds
 	tools/get-runtimes.sh "$(or $(DIR),.runtimes)"
-	tools/get-oci-runtimes.sh "$(or $(DIR),.runtimes)/oci"
 
 .PHONY: allure
 allure: ## render runs with Allure 3 (needs Node): make allure RUNS=results/containerd/2.1.9/1795173190 DIR=allure

@@ -2,11 +2,10 @@
 # Brings further containerd versions from the distribution's other suites: DIR/1.7 and DIR/2.1, each with its shims and ctr.
 #   usage: tools/get-runtimes.sh DIR [VERSION…]
 # They are unpacked, not installed. What is there already, and runs, stays. runc, crun and the CNI plugins are the machine's own.
-# Where they come from: tools/newer-suites.sh
+# The packages come from the mirror of Debian or Ubuntu that this machine's apt is set up with. Elsewhere, or where Ubuntu's mirror has dropped
+# a release, name a mirror of Debian: DEBIAN_MIRROR=URL
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# shellcheck source=tools/newer-suites.sh
-source tools/newer-suites.sh
 dir=${1:?usage: tools/get-runtimes.sh DIR [VERSION…]}
 shift
 declare -A in_debian=([1.7]="trixie" [2.1]="sid forky") in_ubuntu=([1.7]="noble" [2.1]="questing")
@@ -27,15 +26,40 @@ for version; do
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-find_mirror "containerd ${missing[*]}"
-suites_with() {
-    if [ "$distribution" = debian ]; then echo "${in_debian[$1]}"; else echo "${in_ubuntu[$1]}"; fi
+mirror_of() { # from both of apt's forms: "deb [options] URL suite…" and "URIs: URL"
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+        sed -nE -e 's/^[[:space:]]*(deb[[:space:]]+(\[[^]]*\][[:space:]]+)?|URIs:[[:space:]]*)([^[:space:]]+).*/\3/p' |
+        grep -E "/$1/?\$" | head -1
 }
+debian=${DEBIAN_MIRROR:-$(mirror_of debian || true)}
+ubuntu=$(mirror_of "ubuntu(-ports)?" || true)
+if [ -n "$debian" ]; then
+    mirror=$debian keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    tools/install-packages.sh archive
+    suites_with() { echo "${in_debian[$1]}"; }
+elif [ -n "$ubuntu" ]; then
+    mirror=$ubuntu keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+    suites_with() { echo "${in_ubuntu[$1]}"; }
+else
+    echo "containerd ${missing[*]}: this machine's apt knows no mirror of Debian or Ubuntu. Name one of Debian: DEBIAN_MIRROR=<URL that ends in /debian>" >&2
+    exit 1
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+chmod 755 "$work" # apt fetches as a user of its own
 
 fetch() { # fetch VERSION SUITE: 0 if that suite has it
-    local version=$1 suite=$2 candidate at
-    open_suite "$suite"
-    candidate=$(version_in_suite containerd)
+    local version=$1 suite=$2 at="$work/$2" candidate
+    mkdir -p "$at/lists/partial" "$at/cache/archives/partial"
+    chmod 777 "$at"
+    echo "deb [signed-by=$keyring] $mirror $suite main" >"$at/sources.list"
+    local apt=(-qq -o "Dir::Etc::SourceList=$at/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::Preferences=/dev/null
+        -o Dir::Etc::PreferencesParts=/dev/null -o "Dir::State::Lists=$at/lists" -o Dir::State::status=/dev/null -o "Dir::Cache=$at/cache"
+        -o Acquire::Languages=none -o Acquire::Retries=3)
+    [ -e "$at/cache/pkgcache.bin" ] || apt-get "${apt[@]}" update
+    candidate=$(apt-cache "${apt[@]}" madison containerd | sed -nE '1s/^[^|]*\| *([^ |]+).*/\1/p')
     case $candidate in
     "$version".*) ;;
     *)
@@ -43,10 +67,10 @@ fetch() { # fetch VERSION SUITE: 0 if that suite has it
         return 1
         ;;
     esac
-    at=$(unpack containerd)
+    (cd "$at" && apt-get "${apt[@]}" download containerd && dpkg -x containerd_*.deb unpacked)
     rm -rf "${dir:?}/$version" "$dir/.$version.new"
     mkdir "$dir/.$version.new"
-    cp "$at"/usr/bin/containerd* "$at/usr/bin/ctr" "$dir/.$version.new/"
+    cp "$at"/unpacked/usr/bin/containerd* "$at/unpacked/usr/bin/ctr" "$dir/.$version.new/"
     mv "$dir/.$version.new" "$dir/$version"
 }
 for version in "${missing[@]}"; do

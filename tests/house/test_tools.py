@@ -233,60 +233,6 @@ def test_further_runtimes_that_are_there_are_not_fetched_again(tmp_path: Path) -
     ]
 
 
-def with_packages(tmp_path: Path, programs: dict[str, str]) -> dict[str, str]:
-    """Put stand-ins of apt and dpkg on a PATH, with which every package is a program of ours."""
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    stand_ins = {
-        "apt-get": "for word; do last=$word; done;"
-        ' case " $* " in *" download "*) : >"${last}_1.deb" ;; esac\n',
-        "apt-cache": "for word; do last=$word; done; case $last in\n"
-        + "".join(f'{name}) echo "{name} | 1:0.0~{name}9-2 | somewhere" ;;\n' for name in programs)
-        + "esac\n",
-        "dpkg": 'name=${2%_1.deb}; mkdir -p "$3/usr/bin"; cp "$PROGRAMS/$name" "$3/usr/bin/$name"\n',
-    }
-    for name, script in [*stand_ins.items(), *programs.items()]:
-        place = tools if name in stand_ins else tmp_path
-        (place / name).write_text(f"#!/bin/sh\n{script}", encoding="utf-8")
-        (place / name).chmod(0o755)
-    mirror = {"DEBIAN_MIRROR": "http://mirror.example/debian", "PROGRAMS": str(tmp_path)}
-    return {**os.environ, **mirror, "PATH": f"{tools}:{os.environ['PATH']}"}
-
-
-@pytest.mark.skipif(
-    not Path("/usr/share/keyrings/debian-archive-keyring.gpg").exists(),
-    reason="Debian's keyring is missing",
-)
-def test_oci_runtimes_that_start_here_are_kept_and_others_told(tmp_path: Path) -> None:
-    newer = "./crun: version `GLIBC_2.38' not found (required by ./crun)"
-    needs = "runc: error while loading shared libraries: libnew.so.0: cannot open shared object file"
-    programs = {
-        "crun": f'echo "{newer}" >&2; exit 1\n'.replace("`", "\\`"),
-        "runc": f'echo "{needs}" >&2; exit 127\n',
-        "runsc": "echo runsc version 9\n",
-    }
-    kept = tmp_path / "kept"
-
-    def said() -> list[str]:
-        return subprocess.run(
-            [ROOT / "tools/get-oci-runtimes.sh", kept],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=with_packages_once,
-        ).stdout.splitlines()
-
-    with_packages_once = with_packages(tmp_path, programs)
-    first = said()
-
-    assert first[0] == "crun-crun9 of trixie does not start here: it needs a newer libc (GLIBC_2.38)"
-    assert first[1] == "runc-runc9 of trixie does not start here: it needs the library libnew.so.0"
-    assert f"--handler-binary runsc-runsc9={kept}/runsc-runsc9" in first[2]
-    assert sorted(path.name for path in kept.iterdir()) == ["list.txt", "runsc-runsc9"]
-    assert len([line for line in first if "runsc" in line]) == 1
-    assert said() == first
-
-
 READ = """
 import time
 import pytest

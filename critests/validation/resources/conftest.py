@@ -1,0 +1,13 @@
+"""Fixtures of the tests of resources."""
+
+import pytest
+
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
+from critests.validation.resources.limits import Limits
+
+
+@pytest.fixture
+def limits(runtime: Runtime, containers: Containers) -> Limits:
+    """Makes containers with limits that show what the kernel got."""
+    return Limits(runtime, containers)

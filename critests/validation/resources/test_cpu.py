@@ -1,0 +1,127 @@
+"""RES: CPU weight, quota and sets, as the kernel got them."""
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.lifecycle.containers import Container
+from critests.lifecycle.process import ProcessStatus
+from critests.run.marks import requirement, requires
+from critests.validation.resources.cpus import another_cpu, impossible_cpu
+from critests.validation.resources.limits import Limits
+
+BUSY = """
+busy() { timeout -s KILL 1 sh -c 'while :; do :; done'; }
+before=$(cut -d' ' -f1 /proc/uptime)
+busy & busy & wait
+echo elapsed $before $(cut -d' ' -f1 /proc/uptime)
+grep -hs nr_throttled /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/cpu.stat
+times
+"""
+"""Keeps two processors busy for a second, and prints how long that took and how much of them it got."""
+
+
+def seconds_in(text: str) -> float:
+    """Return the seconds in what `times` prints: `0m1.250s`."""
+    minutes, _, seconds = text.rstrip("s").partition("m")
+    return int(minutes) * 60 + float(seconds)
+
+
+@requirement("RES-01")
+@pytest.mark.parametrize("shares", [2, 512, 4096])
+def test_cpu_shares_become_the_weight_of_the_cgroup(limits: Limits, shares: int) -> None:
+    """The CPU shares of a container MUST be those of its cgroup; with version 2 its weight is what one of the
+    known conversions makes of them.
+
+    Source: LinuxContainerResources.cpu_shares.
+    """
+    limits.need("cpu")
+
+    limited = limits.running(resources=cri.LinuxContainerResources(cpu_shares=shares))
+
+    assert limited.shows(lambda cgroup: (cgroup.has_shares(shares), cgroup.cpu_weight)) == {
+        (True, limited.inside().cpu_weight)
+    }
+
+
+@requirement("RES-02")
+def test_cpu_quota_and_period_are_those_of_the_cgroup(limits: Limits) -> None:
+    """The CPU quota and the period of a container MUST be those of its cgroup.
+
+    Source: LinuxContainerResources.cpu_quota and cpu_period.
+    """
+    limits.need("cpu")
+
+    limited = limits.running(resources=cri.LinuxContainerResources(cpu_quota=30_000, cpu_period=60_000))
+
+    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.cpu_period)) == {(30_000, 60_000)}
+
+
+@requirement("RES-02")
+def test_negative_cpu_quota_is_no_limit(limits: Limits) -> None:
+    """A negative CPU quota MUST mean no limit.
+
+    Source: LinuxContainerResources.cpu_quota.
+    """
+    limits.need("cpu")
+
+    limited = limits.running(resources=cri.LinuxContainerResources(cpu_quota=-1, cpu_period=60_000))
+
+    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.cpu_period)) == {(None, 60_000)}
+
+
+@requirement("RES-03")
+def test_cpu_quota_throttles(containers: Containers, limits: Limits) -> None:
+    """Processes that want more CPU time than the quota MUST be held to it.
+
+    Source: LinuxContainerResources.cpu_quota; two busy processes and a quota of a fifth of a CPU, measured by
+    the kernel's own clock of processes.
+    """
+    limits.need("cpu")
+    quota = cri.LinuxContainerResources(cpu_quota=20_000, cpu_period=100_000, cpu_shares=1024)
+
+    container = containers.running(script=BUSY, resources=quota)
+
+    elapsed, throttled, *_, children = [line.split() for line in container.final_log_lines("stdout")]
+    used = sum(seconds_in(text) for text in children)
+    # a period that began before the second is worth a tenth of it
+    assert used <= 0.25 * (float(elapsed[2]) - float(elapsed[1])) + 0.02
+    assert int(throttled[1]) > 0
+
+
+@requirement("RES-14")
+@requires(Capability.SAME_HOST)
+def test_cpu_and_memory_sets_restrict(limits: Limits) -> None:
+    """A container MUST run only on the CPUs that were chosen, and use memory only of the nodes that were
+    chosen.
+
+    Source: LinuxContainerResources.cpuset_cpus and cpuset_mems.
+    """
+    limits.need("cpuset")
+    chosen = another_cpu()
+
+    limited = limits.running(resources=cri.LinuxContainerResources(cpuset_cpus=str(chosen), cpuset_mems="0"))
+
+    assert limited.shows(lambda cgroup: (cgroup.cpus, cgroup.mems)) == {(frozenset({chosen}), frozenset({0}))}
+    first = first_process(limited.container)
+    assert (first.fields["Cpus_allowed_list"], first.fields["Mems_allowed_list"]) == (str(chosen), "0")
+
+
+@requirement("RES-15")
+@requires(Capability.SAME_HOST)
+def test_a_cpu_that_the_machine_cannot_have_is_refused(limits: Limits, containers: Containers) -> None:
+    """A container for a CPU that the machine cannot have SHOULD be refused when it is created or started.
+
+    Source: LinuxContainerResources.cpuset_cpus; not stated by the CRI, and on any other CPU the choice would
+    be broken.
+    """
+    limits.need("cpuset")
+    config = containers.config(resources=cri.LinuxContainerResources(cpuset_cpus=str(impossible_cpu())))
+
+    assert limits.refused(config)
+
+
+def first_process(container: Container) -> ProcessStatus:
+    """Return what the kernel says of a container's first process."""
+    return container.process_status("first process")

@@ -1,0 +1,287 @@
+"""DEV: device nodes that a container requests, proven by opening them."""
+
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
+from critests.node.privileges import CAPABILITY_NAMES, process_capabilities
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
+from critests.validation.resources.devices import Device, attempts, spare_device
+from critests.validation.resources.limits import Limits
+
+pytestmark = requires(Capability.SAME_HOST)
+PATH = "/dev/critests"
+
+
+@pytest.fixture
+def device() -> Device:
+    """A device that containers do not get by themselves."""
+    return spare_device()
+
+
+@pytest.fixture
+def node(device: Device, host_folder: Path) -> Path:
+    """A node of that device, made for the test, which everybody may read and write."""
+    return device.make_node(host_folder / "node")
+
+
+def requested(node: Path, permissions: str = "rw", path: str = PATH) -> cri.Device:
+    """Return the request for a device."""
+    return cri.Device(host_path=str(node), container_path=path, permissions=permissions)
+
+
+def seen(containers: Containers, path: str, *devices: cri.Device) -> list[str]:
+    """Return what the first process of a container finds at a path: kind and numbers of the device, and
+    whether it can be read and written.
+    """
+    container = containers.exited(script=attempts(path), devices=devices)
+    return container.log_lines("stdout")
+
+
+@requirement("DEV-01")
+def test_a_requested_device_is_there_and_can_be_used(
+    containers: Containers, device: Device, node: Path
+) -> None:
+    """A device that a container requests MUST be at its path with the numbers of the host's, and MUST be
+    usable with the permissions that were requested.
+
+    Source: Device.
+    """
+    assert seen(containers, PATH, requested(node, "rwm")) == [
+        f"character special file {device.numbers}",
+        "reads",
+        "writes",
+    ]
+
+
+@requirement("DEV-01")
+def test_a_requested_device_can_be_used_by_an_exec(containers: Containers, node: Path) -> None:
+    """A device that a container requests MUST be usable by a command run with ExecSync.
+
+    Source: Device, ExecSync.
+    """
+    container = containers.running(devices=[requested(node)])
+
+    assert container.output("/bin/sh", "-c", attempts(PATH)).splitlines()[1:] == ["reads", "writes"]
+
+
+@requirement("DEV-02")
+@pytest.mark.parametrize(
+    ("permissions", "expected"),
+    [("r", ["reads", "cannot write"]), ("w", ["cannot read", "writes"])],
+    ids=["read only", "write only"],
+)
+def test_a_device_can_only_be_used_as_permitted(
+    containers: Containers, node: Path, permissions: str, expected: list[str]
+) -> None:
+    """Opening a device in a way that was not requested MUST fail.
+
+    Source: Device.permissions.
+    """
+    assert seen(containers, PATH, requested(node, permissions))[1:] == expected
+
+
+@requirement("DEV-03")
+def test_a_device_that_was_not_requested_cannot_be_used(containers: Containers, device: Device) -> None:
+    """A device that was not requested MUST NOT be usable, also where the container may make a node for it.
+
+    Source: Device; LinuxContainerSecurityContext.privileged, which alone opens all devices.
+    """
+    makes = f"mknod -m 666 /made c {device.major} {device.minor} && {attempts('/made')}"
+    container = containers.exited(
+        script=makes,
+        security_context=cri.LinuxContainerSecurityContext(
+            capabilities=cri.Capability(add_capabilities=["MKNOD"])
+        ),
+    )
+
+    assert container.log_lines("stdout")[1:] == ["cannot read", "cannot write"]
+
+
+@requirement("DEV-04/renamed")
+def test_a_device_may_have_another_path_in_the_container(
+    containers: Containers, device: Device, node: Path
+) -> None:
+    """A device SHOULD be at the path in the container that was requested, and not at that of the host.
+
+    Source: Device.container_path.
+    """
+    container = containers.running(devices=[requested(node, path="/dev/deep/er/device")])
+
+    found = container.output("stat", "-c", "%F %t:%T", "/dev/deep/er/device")
+    assert found == f"character special file {device.numbers}"
+    assert container.exec("test", "-e", str(node)).exit_code == 1
+
+
+@requirement("DEV-04/empty")
+def test_a_device_without_a_path_in_the_container(
+    containers: Containers, node: Path, observe: Observe
+) -> None:
+    """A device without a path in the container MAY be refused, be at the host's path, or not be there; other
+    containers are not disturbed.
+
+    Source: Device.container_path; runtimes differ.
+    """
+    config = containers.config(devices=[requested(node, path="")])
+
+    try:
+        container = containers.attempt(config)
+    except grpc.RpcError as error:
+        observe(f"refused with {refused_with(error).name}")
+        container = containers.running()
+    else:
+        there = container.exec("test", "-c", str(node)).exit_code == 0
+        observe("is at the host's path" if there else "is not there")
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("DEV-05")
+def test_a_device_that_the_host_lacks_is_refused(
+    limits: Limits, containers: Containers, host_folder: Path
+) -> None:
+    """A container with a device that the host does not have SHOULD be refused when it is created or started.
+
+    Source: judgement; a container that runs without it fails later, and nobody knows why.
+    """
+    assert limits.refused(containers.config(devices=[requested(host_folder / "missing")]))
+
+
+@requirement("DEV-06")
+def test_a_directory_stands_for_the_devices_in_it(
+    containers: Containers, device: Device, host_folder: Path
+) -> None:
+    """Where a directory is requested, all device nodes in it SHOULD be there, and be usable.
+
+    Source: not stated by the CRI; directories such as /dev/snd are requested so.
+    """
+    (host_folder / "several").mkdir()
+    for name in ("first", "second"):
+        device.make_node(host_folder / "several" / name)
+
+    container = containers.running(devices=[requested(host_folder / "several")])
+
+    for name in ("first", "second"):
+        assert container.output("/bin/sh", "-c", attempts(f"{PATH}/{name}")).splitlines() == [
+            f"character special file {device.numbers}",
+            "reads",
+            "writes",
+        ]
+
+
+@requirement("DEV-06")
+def test_a_link_stands_for_the_device_it_leads_to(
+    containers: Containers, device: Device, node: Path, host_folder: Path
+) -> None:
+    """Where a symbolic link is requested, the device that it leads to SHOULD be there.
+
+    Source: not stated by the CRI; stable names such as those in /dev/disk are links.
+    """
+    (host_folder / "link").symlink_to(node)
+
+    assert seen(containers, PATH, requested(host_folder / "link")) == [
+        f"character special file {device.numbers}",
+        "reads",
+        "writes",
+    ]
+
+
+@requirement("DEV-07")
+def test_permissions_that_are_none_are_refused(limits: Limits, containers: Containers, node: Path) -> None:
+    """Permissions of which one is none SHOULD be refused when the container is created or started.
+
+    Source: Device.permissions.
+    """
+    assert limits.refused(containers.config(devices=[requested(node, "rx")]))
+
+
+@requirement("DEV-09")
+def test_a_device_may_be_requested_twice(containers: Containers, device: Device, node: Path) -> None:
+    """A device that is requested twice SHOULD be there once.
+
+    Source: not stated by the CRI; two device plugins may name the same one.
+    """
+    assert seen(containers, PATH, requested(node), requested(node)) == [
+        f"character special file {device.numbers}",
+        "reads",
+        "writes",
+    ]
+
+
+@requirement("DEV-18/present")
+def test_a_privileged_container_has_the_devices_of_the_host(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, device: Device
+) -> None:
+    """A privileged container MUST find the devices of the host, and MUST be able to open them.
+
+    Source: LinuxContainerSecurityContext.privileged.
+    """
+    pod = sandboxes.ready(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
+
+    config = containers.config(security_context=cri.LinuxContainerSecurityContext(privileged=True))
+    try:
+        container = containers.attempt(config, in_sandbox=pod)
+    except grpc.RpcError:
+        needs_every_capability(runtime)
+        raise
+
+    assert container.output("/bin/sh", "-c", attempts(f"/dev/{device.name}")).splitlines() == [
+        f"character special file {device.numbers}",
+        "reads",
+        "writes",
+    ]
+
+
+def needs_every_capability(runtime: Runtime) -> None:
+    """End a test of a privileged container as blocked where the daemon has not every capability itself, so
+    that it may not be able to give them.
+    """
+    pid = runtime.context.daemon_pid
+    lacking = set(CAPABILITY_NAMES) - process_capabilities(pid).permitted if pid is not None else set()
+    if lacking:
+        blocked(f"the daemon lacks CAP_{', CAP_'.join(sorted(lacking))} here, and refuses to give all")
+
+
+@requirement("DEV-20")
+def test_a_file_that_is_no_device(containers: Containers, host_folder: Path, observe: Observe) -> None:
+    """A file that is requested as a device MAY be refused or ignored; it is never there as a device, and
+    other containers are not disturbed.
+
+    Source: Device.host_path; runtimes differ.
+    """
+    (host_folder / "file").write_text("no device\n")
+    config = containers.config(devices=[requested(host_folder / "file")])
+
+    try:
+        container = containers.attempt(config)
+    except grpc.RpcError as error:
+        observe(f"refused with {refused_with(error).name}")
+        container = containers.running()
+    else:
+        observe("ignored")
+    assert container.exec("test", "-e", PATH).exit_code == 1
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("DEV-21")
+def test_mode_of_a_device_in_the_container(
+    containers: Containers, device: Device, host_folder: Path, observe: Observe
+) -> None:
+    """The mode of a device in the container MAY be that of the host's node, or another one.
+
+    Source: Device; runtimes differ, and it decides what a process that is not root can do.
+    """
+    node = device.make_node(host_folder / "own-mode", 0o640)
+
+    container = containers.running(devices=[requested(node)])
+
+    mode = container.output("stat", "-c", "%a", PATH)
+    assert mode in {"640", "666"}
+    observe("the host's" if mode == "640" else "read and write for all")

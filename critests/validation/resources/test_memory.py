@@ -1,0 +1,208 @@
+"""RES: limits of memory and swap, as the kernel got them and keeps them."""
+
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
+from critests.fixtures.streaming import Streams
+from critests.lifecycle.process import ProcessStatus
+from critests.run.marks import requirement, requires
+from critests.validation.resources.limits import MIB, Limits
+
+GREEDY = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
+"""Wants 96 MiB at once."""
+SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
+
+
+@requirement("RES-04")
+def test_memory_limit_is_that_of_the_cgroup(limits: Limits) -> None:
+    """The memory limit of a container MUST be that of its cgroup.
+
+    Source: LinuxContainerResources.memory_limit_in_bytes.
+    """
+    limits.need("memory")
+
+    limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=48 * MIB))
+
+    assert limited.shows(lambda cgroup: cgroup.memory) == {48 * MIB}
+
+
+@requirement("RES-04")
+def test_too_much_memory_kills_in_that_container_only(limits: Limits, containers: Containers) -> None:
+    """A process that exceeds the memory limit of its container MUST be killed, and other containers of the
+    pod MUST run on.
+
+    Source: LinuxContainerResources.memory_limit_in_bytes.
+    """
+    limits.need("memory")
+    neighbour = limits.running()
+
+    greedy = containers.running(command=GREEDY, resources=SMALL)
+
+    assert greedy.exited().exit_code == 137
+    assert neighbour.container.state() == cri.CONTAINER_RUNNING
+    assert neighbour.inside().oom_kills == 0
+
+
+@requirement("RES-05")
+def test_fields_that_are_not_set_are_no_limits(limits: Limits, containers: Containers) -> None:
+    """A container for which nothing is requested MUST have no limit of memory, swap or CPU time.
+
+    Source: LinuxContainerResources, where zero is no wish.
+    """
+    limits.need("memory", "cpu")
+    config = containers.config()
+    config.linux.resources.Clear()
+
+    limited = limits.running(config)
+
+    assert limited.shows(lambda cgroup: (cgroup.memory, cgroup.cpu_quota)) == {(None, None)}
+
+
+@requirement("RES-05")
+@requires(Capability.SAME_HOST)
+def test_without_a_choice_all_cpus_may_be_used(limits: Limits, containers: Containers) -> None:
+    """A container for which no CPUs and no memory nodes are chosen MUST be able to use all that its pod can.
+
+    Source: LinuxContainerResources.cpuset_cpus and cpuset_mems, where empty is no wish.
+    """
+    limits.need("cpuset")
+    config = containers.config()
+    config.linux.resources.Clear()
+
+    first = limits.running(config).container.process_status("first process")
+
+    ours = ProcessStatus.parse(Path("/proc/1/status").read_text(encoding="utf-8"))
+    for name in ("Cpus_allowed_list", "Mems_allowed_list"):
+        assert first.fields[name] == ours.fields[name]
+
+
+@requirement("RES-06")
+def test_a_memory_limit_in_which_nothing_can_run_is_refused(limits: Limits, containers: Containers) -> None:
+    """A memory limit in which no container could be started SHOULD be refused when it is created or started.
+
+    Source: LinuxContainerResources.memory_limit_in_bytes; not stated by the CRI, and the user would see a
+    container that dies for no reason.
+    """
+    limits.need("memory")
+    config = containers.config(resources=cri.LinuxContainerResources(memory_limit_in_bytes=4096))
+
+    assert limits.refused(config)
+
+
+@requirement("RES-07")
+def test_a_negative_memory_limit(limits: Limits, containers: Containers, observe: Observe) -> None:
+    """A memory limit of -1 MAY mean no limit, or be refused.
+
+    Source: LinuxContainerResources.memory_limit_in_bytes; runtimes differ.
+    """
+    limits.need("memory")
+    unlimited = cri.LinuxContainerResources(memory_limit_in_bytes=-1)
+
+    try:
+        containers.attempt(containers.config(resources=unlimited))
+    except grpc.RpcError as error:
+        observe(f"refused with {refused_with(error).name}")
+        limited = limits.running()
+    else:
+        observe("no limit")
+        limited = limits.running(resources=unlimited)
+    assert limited.shows(lambda cgroup: cgroup.memory) == {None}
+
+
+@requirement("RES-08")
+@requires(Capability.SWAP_ACCOUNTING)
+@pytest.mark.parametrize("beyond", [0, 16 * MIB], ids=["no swap", "16 MiB of swap"])
+def test_swap_limit_is_that_of_the_cgroup(limits: Limits, beyond: int) -> None:
+    """A container MUST be able to swap as much as its limit of memory and swap exceeds that of memory.
+
+    Source: LinuxContainerResources.memory_swap_limit_in_bytes.
+    """
+    limited = limits.running(
+        resources=cri.LinuxContainerResources(
+            memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB + beyond
+        )
+    )
+
+    assert limited.shows(lambda cgroup: (cgroup.memory, cgroup.swap)) == {(32 * MIB, beyond)}
+
+
+@requirement("RES-09")
+@requires(Capability.SWAP_ACCOUNTING)
+def test_a_memory_limit_alone_allows_no_swap(limits: Limits) -> None:
+    """A container with a memory limit and no limit of swap SHOULD NOT be able to swap.
+
+    Source: not stated by the CRI; where it could, the memory limit would hold nothing back.
+    """
+    limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB))
+
+    assert limited.shows(lambda cgroup: cgroup.swap) == {0}
+
+
+@requirement("RES-10")
+@requires(Capability.SWAP_ACCOUNTING)
+def test_swap_below_memory_is_refused(limits: Limits, containers: Containers) -> None:
+    """A limit of memory and swap that is lower than that of memory SHOULD be refused.
+
+    Source: LinuxContainerResources.memory_swap_limit_in_bytes; not stated by the CRI, and the kernel cannot
+    keep it.
+    """
+    config = containers.config(
+        resources=cri.LinuxContainerResources(
+            memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=16 * MIB
+        )
+    )
+
+    assert limits.refused(config)
+
+
+@requirement("RES-11")
+def test_a_swap_limit_does_no_harm_where_swap_is_not_accounted(limits: Limits) -> None:
+    """A container with limits of memory and swap SHOULD run, and have its memory limit, also on a machine
+    that cannot limit swap.
+
+    Source: LinuxContainerResources.memory_swap_limit_in_bytes.
+    """
+    limits.need("memory")
+
+    limited = limits.running(resources=SMALL)
+
+    assert limited.shows(lambda cgroup: cgroup.memory) == {32 * MIB}
+
+
+@requirement("RES-28")
+def test_memory_limit_holds_for_exec_sync(runtime: Runtime, limits: Limits) -> None:
+    """A command run with ExecSync MUST be held to the memory limit of its container.
+
+    Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
+    """
+    limits.need("memory")
+    limited = limits.running(resources=SMALL)
+
+    answer = runtime.stub.ExecSync(limited.container.exec_request(*GREEDY))
+
+    assert answer.exit_code == 137
+    assert limited.container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("RES-28")
+def test_memory_limit_holds_for_streaming_exec(runtime: Runtime, limits: Limits, streams: Streams) -> None:
+    """A command run with Exec MUST be held to the memory limit of its container.
+
+    Source: Exec, LinuxContainerResources.memory_limit_in_bytes.
+    """
+    limits.need("memory")
+    limited = limits.running(resources=SMALL)
+    request = cri.ExecRequest(container_id=limited.container.id, cmd=GREEDY, stdout=True, stderr=True)
+
+    finished = streams.open(runtime.stub.Exec, request).finish()
+
+    assert finished.status is not None
+    assert finished.status.exit_code == 137
+    assert limited.inside().oom_kills > 0

@@ -1,0 +1,67 @@
+"""RES: oom_score_adj, which tells the kernel whom to kill first."""
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.shared_containers import SharedContainers
+from critests.lifecycle.process import HOST, VIEWS
+from critests.run.marks import requirement, requires
+
+ELSEWHERE = pytest.param(HOST, marks=requires(Capability.SAME_HOST, Capability.ROOT))
+
+
+@requirement("RES-12/from-own-value")
+@pytest.mark.parametrize("seen_from", [*VIEWS, ELSEWHERE])
+def test_oom_score_is_the_requested_one(shared: SharedContainers, seen_from: str) -> None:
+    """Every process of a container MUST have the requested oom_score_adj.
+
+    Source: LinuxContainerResources.oom_score_adj.
+    """
+    # a score that nothing else on a node has
+    process = shared.process(seen_from, resources=cri.LinuxContainerResources(oom_score_adj=789))
+
+    assert process.oom_score_adj == 789
+
+
+@requirement("RES-12/below")
+@requires(Capability.DAEMON_SYS_RESOURCE)
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_oom_score_below_that_of_the_daemon(shared: SharedContainers, seen_from: str) -> None:
+    """Every process of a container MUST have an oom_score_adj below zero where the daemon may give one.
+
+    Source: LinuxContainerResources.oom_score_adj; the kubelet sends one for guaranteed pods.
+    """
+    process = shared.process(seen_from, resources=cri.LinuxContainerResources(oom_score_adj=-997))
+
+    assert process.oom_score_adj == -997
+
+
+@requirement("RES-31")
+def test_an_oom_score_that_cannot_be_is_refused(runtime: Runtime, containers: Containers) -> None:
+    """An oom_score_adj above 1000 SHOULD be refused when the container is created or started, and
+    what was refused when it was created SHOULD NOT be left.
+
+    Source: judgement; the kernel takes no such score.
+    """
+    config = containers.config()
+    config.linux.resources.oom_score_adj = 1001
+
+    refused = None
+    try:
+        containers.attempt(config)
+    except grpc.RpcError as error:
+        refused = refused_with(error)
+
+    assert refused is not None
+    listed = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+    left = [entry for entry in listed if entry.metadata.name == config.metadata.name]
+    assert [entry.state for entry in left if entry.id not in made_by(containers)] == []
+
+
+def made_by(containers: Containers) -> set[str]:
+    """Return the ids of the containers that a test has made."""
+    return {container.id for container in containers.made.containers}

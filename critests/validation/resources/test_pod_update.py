@@ -1,0 +1,64 @@
+"""UPD: UpdatePodSandboxResources, which tells a runtime of limits that the kubelet has set itself."""
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.validation.resources.limits import MIB, Limits
+
+NO_SUCH_SANDBOX = "0" * 64
+OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 * MIB)
+SUM = cri.LinuxContainerResources(
+    cpu_shares=1024, cpu_quota=100_000, cpu_period=100_000, memory_limit_in_bytes=256 * MIB
+)
+
+
+@requirement("UPD-17")
+@requires(Capability.POD_RESOURCE_UPDATES)
+def test_new_resources_of_a_pod_are_accepted(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """UpdatePodSandboxResources MUST succeed for a ready pod, with an overhead and a sum of resources.
+
+    Source: UpdatePodSandboxResources.
+    """
+    runtime.stub.UpdatePodSandboxResources(
+        cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=own_sandbox.id, overhead=OVERHEAD, resources=SUM)
+    )
+
+    assert own_sandbox.state() == cri.SANDBOX_READY
+
+
+@requirement("UPD-18")
+@requires(Capability.POD_RESOURCE_UPDATES)
+def test_new_resources_of_a_pod_leave_its_containers(
+    runtime: Runtime, own_sandbox: Sandbox, limits: Limits
+) -> None:
+    """UpdatePodSandboxResources SHOULD NOT change the limits of the pod's containers.
+
+    Source: UpdatePodSandboxResources, which is called when the kubelet has set the pod's cgroup; containers
+    have an update of their own.
+    """
+    limits.need("memory", "cpu")
+    own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB)
+    limited = limits.running(in_sandbox=own_sandbox, resources=own)
+
+    runtime.stub.UpdatePodSandboxResources(
+        cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=own_sandbox.id, overhead=OVERHEAD, resources=SUM)
+    )
+
+    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 * MIB)}
+    told = limited.container.status().resources.linux
+    assert (told.cpu_quota, told.memory_limit_in_bytes) == (40_000, 64 * MIB)
+
+
+@requirement("UPD-19")
+@requires(Capability.POD_RESOURCE_UPDATES)
+def test_new_resources_of_an_unknown_pod_are_refused(runtime: Runtime) -> None:
+    """UpdatePodSandboxResources for a pod that nobody has made MUST fail.
+
+    Source: UpdatePodSandboxResourcesRequest.pod_sandbox_id.
+    """
+    runtime.refusal(
+        runtime.stub.UpdatePodSandboxResources,
+        cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=NO_SUCH_SANDBOX, resources=SUM),
+    )

@@ -1,0 +1,384 @@
+"""UPD: UpdateContainerResources on containers in every state, as the kernel and the status show it."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
+from critests.node.container_cgroup import CgroupValues, same_weight
+from critests.run.marks import disruptive, requirement, requires
+from critests.validation.resources.cpus import another_cpu
+from critests.validation.resources.limits import MIB, Limits
+
+BEFORE = cri.LinuxContainerResources(
+    cpu_shares=256,
+    cpu_quota=40_000,
+    cpu_period=100_000,
+    memory_limit_in_bytes=64 * MIB,
+    memory_swap_limit_in_bytes=64 * MIB,
+)
+"""What the containers of these tests are made with."""
+
+
+def main_limits(cgroup: CgroupValues) -> tuple[bool, int | None, int, int | None]:
+    """Return whether the weight is still that of `BEFORE`, and the other limits that it names."""
+    return (
+        cgroup.has_shares(BEFORE.cpu_shares),
+        cgroup.cpu_quota,
+        cgroup.cpu_period,
+        cgroup.memory,
+    )
+
+
+UNCHANGED = (True, 40_000, 100_000, 64 * MIB)
+
+
+@requirement("UPD-01")
+def test_update_of_cpu_limits_takes_effect(runtime: Runtime, limits: Limits) -> None:
+    """New CPU shares, a new quota and a new period of a running container MUST be in force when the update
+    returns.
+
+    Source: UpdateContainerResources.
+    """
+    limits.need("cpu")
+    limited = limits.running(resources=BEFORE)
+
+    runtime.stub.UpdateContainerResources(
+        limited.update(cpu_shares=1024, cpu_quota=90_000, cpu_period=200_000)
+    )
+
+    assert limited.shows(lambda cgroup: (cgroup.has_shares(1024), cgroup.cpu_quota, cgroup.cpu_period)) == {
+        (True, 90_000, 200_000)
+    }
+
+
+@requirement("UPD-02")
+@pytest.mark.parametrize("mebibytes", [128, 40], ids=["raised", "lowered"])
+def test_update_of_the_memory_limit_takes_effect(runtime: Runtime, limits: Limits, mebibytes: int) -> None:
+    """A memory limit of a running container that is raised or lowered MUST be in force when the update
+    returns.
+
+    Source: UpdateContainerResources, LinuxContainerResources.memory_limit_in_bytes.
+    """
+    limits.need("memory")
+    limited = limits.running(resources=BEFORE)
+
+    runtime.stub.UpdateContainerResources(
+        limited.update(memory_limit_in_bytes=mebibytes * MIB, memory_swap_limit_in_bytes=mebibytes * MIB)
+    )
+
+    assert limited.shows(lambda cgroup: cgroup.memory) == {mebibytes * MIB}
+
+
+@requirement("UPD-02")
+def test_update_of_the_memory_limit_alone_takes_effect(runtime: Runtime, limits: Limits) -> None:
+    """A memory limit that is raised MUST be in force also where the update does not speak of swap.
+
+    Source: LinuxContainerResources.memory_limit_in_bytes; with cgroup v1 the limit of memory and swap stands
+    in the way of one that is higher.
+    """
+    limits.need("memory")
+    limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=64 * MIB))
+
+    runtime.stub.UpdateContainerResources(limited.update(memory_limit_in_bytes=128 * MIB))
+
+    assert limited.shows(lambda cgroup: cgroup.memory) == {128 * MIB}
+
+
+@requirement("UPD-03")
+def test_a_memory_limit_below_what_is_used_is_refused(
+    runtime: Runtime, limits: Limits, containers: Containers
+) -> None:
+    """A memory limit below what the container uses SHOULD be refused; the old one SHOULD stay, and the
+    container SHOULD run on.
+
+    Source: UpdateContainerResources; not stated by the CRI, the kubelet resizes containers so.
+    """
+    limits.need("memory")
+    holding = "held=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ready"
+    plenty = cri.LinuxContainerResources(memory_limit_in_bytes=256 * MIB)
+    container = containers.running(first=holding, wait_for_log="ready", resources=plenty)
+    below = cri.LinuxContainerResources(memory_limit_in_bytes=20 * MIB, memory_swap_limit_in_bytes=20 * MIB)
+
+    runtime.refusal(
+        runtime.stub.UpdateContainerResources,
+        cri.UpdateContainerResourcesRequest(container_id=container.id, linux=below),
+    )
+
+    assert container.state() == cri.CONTAINER_RUNNING
+    assert limits.inside(container).memory == 256 * MIB
+
+
+@requirement("UPD-04")
+def test_update_of_a_created_container_is_in_force_when_it_starts(runtime: Runtime, limits: Limits) -> None:
+    """Limits that are set on a container before it is started MUST be in force when it runs.
+
+    Source: UpdateContainerResources.
+    """
+    limits.need("memory", "cpu")
+    limited = limits.created(resources=BEFORE)
+
+    runtime.stub.UpdateContainerResources(
+        limited.update(
+            cpu_quota=90_000,
+            cpu_period=100_000,
+            memory_limit_in_bytes=128 * MIB,
+            memory_swap_limit_in_bytes=128 * MIB,
+        )
+    )
+
+    runtime.stub.StartContainer(cri.StartContainerRequest(container_id=limited.container.id))
+    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(90_000, 128 * MIB)}
+
+
+@requirement("UPD-05")
+def test_update_of_an_ended_container(runtime: Runtime, containers: Containers, observe: Observe) -> None:
+    """An update of a container that has ended MAY be refused, or do nothing; the container stays as it is.
+
+    Source: UpdateContainerResources; runtimes differ.
+    """
+    container = containers.exited(script="exit 3", resources=BEFORE)
+    update = cri.UpdateContainerResourcesRequest(
+        container_id=container.id, linux=cri.LinuxContainerResources(cpu_shares=512)
+    )
+
+    try:
+        runtime.stub.UpdateContainerResources(update)
+        observe("does nothing")
+    except grpc.RpcError as error:
+        observe(f"is refused with {refused_with(error).name}")
+
+    status = container.status()
+    assert (status.state, status.exit_code) == (cri.CONTAINER_EXITED, 3)
+
+
+ONE_AT_A_TIME = {
+    "shares": {"cpu_shares": 512},
+    "quota": {"cpu_quota": 90_000, "cpu_period": 100_000},
+    "memory": {"memory_limit_in_bytes": 96 * MIB, "memory_swap_limit_in_bytes": 96 * MIB},
+}
+
+
+@requirement("UPD-07")
+@pytest.mark.parametrize("what", ONE_AT_A_TIME)
+def test_update_of_one_limit_leaves_the_others(runtime: Runtime, limits: Limits, what: str) -> None:
+    """Limits that an update does not name MUST stay as they are.
+
+    Source: LinuxContainerResources, where zero is no wish; the kubelet sends CPU or memory alone.
+    """
+    limits.need("memory", "cpu")
+    limited = limits.running(resources=BEFORE)
+
+    runtime.stub.UpdateContainerResources(limited.update(**ONE_AT_A_TIME[what]))
+
+    shares, quota, period, memory = UNCHANGED
+    expected = {
+        "shares": (False, quota, period, memory),
+        "quota": (shares, 90_000, period, memory),
+        "memory": (shares, quota, period, 96 * MIB),
+    }
+    assert limited.shows(main_limits) == {expected[what]}
+
+
+@requirement("UPD-07")
+@requires(Capability.SAME_HOST)
+def test_update_of_the_cpus_leaves_the_other_limits(runtime: Runtime, limits: Limits) -> None:
+    """An update that only chooses CPUs, as the kubelet's CPU manager sends it, MUST leave the other limits.
+
+    Source: LinuxContainerResources.cpuset_cpus.
+    """
+    limits.need("memory", "cpu", "cpuset")
+    chosen = another_cpu()
+    limited = limits.running(resources=BEFORE)
+
+    runtime.stub.UpdateContainerResources(limited.update(cpuset_cpus=str(chosen)))
+
+    assert limited.shows(main_limits) == {UNCHANGED}
+    assert limited.shows(lambda cgroup: cgroup.cpus) == {frozenset({chosen})}
+
+
+@requirement("UPD-10")
+@requires(Capability.SAME_HOST)
+def test_update_of_the_cpus_moves_running_processes(runtime: Runtime, limits: Limits) -> None:
+    """A process that runs already MUST be bound to the CPUs that an update chooses.
+
+    Source: UpdateContainerResources, LinuxContainerResources.cpuset_cpus.
+    """
+    limits.need("cpuset")
+    chosen = another_cpu()
+    limited = limits.running()
+
+    runtime.stub.UpdateContainerResources(limited.update(cpuset_cpus=str(chosen)))
+
+    first = limited.container.process_status("first process")
+    assert first.fields["Cpus_allowed_list"] == str(chosen)
+
+
+@requirement("UPD-11/unified")
+@requires(Capability.CGROUP_V2)
+def test_update_of_named_files_takes_effect(runtime: Runtime, limits: Limits) -> None:
+    """Files of cgroup v2 that an update names SHOULD be written as it says.
+
+    Source: LinuxContainerResources.unified.
+    """
+    limits.need("memory")
+    limited = limits.running(resources=cri.LinuxContainerResources(unified={"memory.high": str(40 * MIB)}))
+
+    runtime.stub.UpdateContainerResources(limited.update(unified={"memory.high": str(80 * MIB)}))
+
+    assert limited.shows(lambda cgroup: cgroup.limit("memory.high")) == {80 * MIB}
+
+
+@requirement("UPD-11/hugepages")
+@requires(Capability.HUGE_PAGES)
+def test_update_of_huge_pages(runtime: Runtime, limits: Limits, observe: Observe) -> None:
+    """An update of the limit of huge pages MAY be applied or ignored.
+
+    Source: LinuxContainerResources.hugepage_limits; runtimes differ.
+    """
+    limited = limits.running()
+    size = min(limited.inside().hugepages)
+    wanted = cri.HugepageLimit(page_size=size, limit=1024 * MIB)
+
+    runtime.stub.UpdateContainerResources(limited.update(hugepage_limits=[wanted]))
+
+    assert limited.container.state() == cri.CONTAINER_RUNNING
+    observe("is applied" if limited.inside().hugepages[size] == wanted.limit else "is ignored")
+
+
+@requirement("UPD-09")
+@requires(Capability.SWAP_ACCOUNTING)
+def test_update_of_the_swap_limit(runtime: Runtime, limits: Limits, observe: Observe) -> None:
+    """A limit of memory and swap in an update MAY be applied, or ignored in favour of none beyond the memory
+    limit.
+
+    Source: LinuxContainerResources.memory_swap_limit_in_bytes; runtimes differ.
+    """
+    limited = limits.running(resources=BEFORE)
+
+    runtime.stub.UpdateContainerResources(
+        limited.update(memory_limit_in_bytes=96 * MIB, memory_swap_limit_in_bytes=160 * MIB)
+    )
+
+    cgroup = limited.inside()
+    assert cgroup.memory == 96 * MIB
+    assert cgroup.swap in {0, 64 * MIB}
+    observe("is applied" if cgroup.swap else "is ignored: no swap")
+
+
+@requirement("UPD-12")
+def test_update_of_the_oom_score(runtime: Runtime, limits: Limits, observe: Observe) -> None:
+    """An oom_score_adj in an update MAY be applied or ignored; it is no error.
+
+    Source: LinuxContainerResources.oom_score_adj; the kubelet sends it along.
+    """
+    limited = limits.running(resources=cri.LinuxContainerResources(oom_score_adj=789))
+    limited.container.until_its_command_runs()
+
+    runtime.stub.UpdateContainerResources(limited.update(cpu_shares=512, oom_score_adj=890))
+
+    score = limited.container.output("cat", "/proc/1/oom_score_adj")
+    assert score in {"789", "890"}
+    observe("is applied" if score == "890" else "is ignored")
+
+
+@requirement("UPD-13")
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING], ids=["created", "running"])
+def test_status_tells_the_new_limits_when_the_update_returns(
+    runtime: Runtime, limits: Limits, state: "cri.ContainerState"
+) -> None:
+    """ContainerStatus MUST tell the new limits as soon as an update has returned.
+
+    Source: ContainerStatus.resources. CPU shares may be told as what the weight of cgroup v2 is worth.
+    """
+    make = limits.created if state == cri.CONTAINER_CREATED else limits.running
+    limited = make(resources=BEFORE)
+
+    runtime.stub.UpdateContainerResources(
+        limited.update(
+            cpu_shares=512,
+            cpu_quota=90_000,
+            cpu_period=200_000,
+            memory_limit_in_bytes=96 * MIB,
+            memory_swap_limit_in_bytes=96 * MIB,
+        )
+    )
+
+    told = limited.container.status().resources.linux
+    assert (told.cpu_quota, told.cpu_period, told.memory_limit_in_bytes) == (90_000, 200_000, 96 * MIB)
+    assert same_weight(told.cpu_shares, 512)
+
+
+@requirement("UPD-14")
+def test_many_updates_at_once_are_safe(runtime: Runtime, limits: Limits) -> None:
+    """Containers that are updated many times at the same time SHOULD each end with the last limits that they
+    were given.
+
+    Source: not stated by the CRI; a node agent may resize all containers of a node at once.
+    """
+    limits.need("memory", "cpu")
+    several = [limits.running(resources=BEFORE) for _ in range(3)]
+
+    def update(number: int) -> None:
+        for step in range(1, 11):
+            size = (64 + number + step) * MIB
+            runtime.stub.UpdateContainerResources(
+                several[number].update(
+                    cpu_quota=10_000 * step + number * 1_000,
+                    memory_limit_in_bytes=size,
+                    memory_swap_limit_in_bytes=size,
+                )
+            )
+
+    with ThreadPoolExecutor(len(several)) as threads:
+        list(threads.map(update, range(len(several))))
+
+    assert [limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) for limited in several] == [
+        {(100_000 + number * 1_000, (74 + number) * MIB)} for number in range(len(several))
+    ]
+
+
+@requirement("UPD-15")
+def test_annotations_of_an_update_have_no_effect(runtime: Runtime, limits: Limits) -> None:
+    """Annotations in an update SHOULD be accepted, and SHOULD NOT change the limits or the container's own
+    annotations.
+
+    Source: UpdateContainerResourcesRequest.annotations, which only some runtimes know.
+    """
+    limits.need("memory", "cpu")
+    limited = limits.running(resources=BEFORE, annotations={"critests.example/own": "kept"})
+    update = limited.update(cpu_shares=BEFORE.cpu_shares)
+    update.annotations["critests.example/update"] = "unknown"
+
+    runtime.stub.UpdateContainerResources(update)
+
+    assert limited.shows(main_limits) == {UNCHANGED}
+    assert limited.container.status().annotations["critests.example/own"] == "kept"
+
+
+@requirement("UPD-16")
+@disruptive
+def test_an_update_without_limits(own_runtime: OwnRuntime, observe: Observe) -> None:
+    """An update that names no limits at all MAY be refused, or do nothing; the daemon lives on.
+
+    Source: UpdateContainerResourcesRequest.linux; runtimes differ.
+    """
+    container = own_runtime.container()
+
+    try:
+        own_runtime.stub.UpdateContainerResources(
+            cri.UpdateContainerResourcesRequest(container_id=container.id)
+        )
+        observe("does nothing")
+    except grpc.RpcError as error:
+        # what the daemon answers when it dies is told by the next line
+        observe(f"is refused with {error.code().name}")
+
+    assert own_runtime.damage() == ""
+    assert container.state() == cri.CONTAINER_RUNNING

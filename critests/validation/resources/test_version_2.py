@@ -1,0 +1,116 @@
+"""RES: huge pages, and the files of cgroup v2 that a request may name itself."""
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.session import Observe
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
+from critests.validation.resources.limits import MIB, Limits
+
+
+@requirement("RES-16")
+@requires(Capability.HUGE_PAGES)
+def test_limits_of_huge_pages_are_those_of_the_cgroup(limits: Limits) -> None:
+    """The limit of each size of huge pages MUST be that of the cgroup.
+
+    Source: LinuxContainerResources.hugepage_limits.
+    """
+    sizes = sorted(limits.running().inside().hugepages)
+    wanted = {size: number * 1024 * MIB for number, size in enumerate(sizes, 1)}
+
+    limited = limits.running(
+        resources=cri.LinuxContainerResources(
+            hugepage_limits=[cri.HugepageLimit(page_size=size, limit=most) for size, most in wanted.items()]
+        )
+    )
+
+    assert limited.inside().hugepages == wanted
+    assert limited.shows(lambda cgroup: tuple(sorted(cgroup.hugepages.items()))) == {
+        tuple(sorted(wanted.items()))
+    }
+
+
+@requirement("RES-17")
+@requires(Capability.HUGE_PAGES)
+def test_a_size_of_pages_that_is_none_is_refused(limits: Limits, containers: Containers) -> None:
+    """A limit for a size of pages that is none SHOULD be refused when the container is created or started.
+
+    Source: HugepageLimit.page_size; not stated by the CRI.
+    """
+    limit = cri.HugepageLimit(page_size="some", limit=2 * MIB)
+    config = containers.config(resources=cri.LinuxContainerResources(hugepage_limits=[limit]))
+
+    assert limits.refused(config)
+
+
+@requirement("RES-19")
+@requires(Capability.CGROUP_V2)
+def test_named_files_are_written(limits: Limits) -> None:
+    """Files of cgroup v2 that a request names MUST be written as it says.
+
+    Source: LinuxContainerResources.unified.
+    """
+    limits.need("memory", "pids")
+    files = {"memory.high": str(40 * MIB), "memory.low": str(8 * MIB), "pids.max": "77"}
+
+    limited = limits.running(resources=cri.LinuxContainerResources(unified=files))
+
+    assert limited.shows(lambda cgroup: tuple(cgroup.text(name) for name in files)) == {tuple(files.values())}
+
+
+@requirement("RES-20")
+def test_named_files_on_version_1(runtime: Runtime, containers: Containers, observe: Observe) -> None:
+    """Files of cgroup v2 MAY be refused or ignored on a machine with version 1.
+
+    Source: LinuxContainerResources.unified; runtimes differ.
+    """
+    if runtime.has(Capability.CGROUP_V2):
+        blocked("needs a machine with cgroup version 1")
+    config = containers.config(resources=cri.LinuxContainerResources(unified={"memory.high": str(40 * MIB)}))
+
+    try:
+        container = containers.attempt(config)
+    except grpc.RpcError as error:
+        observe(f"refused with {refused_with(error).name}")
+        container = containers.running()
+    else:
+        observe("ignored")
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("RES-21")
+@requires(Capability.CGROUP_V2)
+def test_a_file_that_cgroups_do_not_have_is_refused(limits: Limits, containers: Containers) -> None:
+    """A file that no cgroup has SHOULD be refused when the container is created or started.
+
+    Source: LinuxContainerResources.unified; not stated by the CRI.
+    """
+    config = containers.config(resources=cri.LinuxContainerResources(unified={"memory.critests": "1"}))
+
+    assert limits.refused(config)
+
+
+@requirement("RES-29")
+@requires(Capability.CGROUP_V2)
+def test_killing_the_whole_group_for_memory(limits: Limits, containers: Containers) -> None:
+    """A container for which the kubelet asks that all its processes die together SHOULD end when the kernel
+    kills one of them for its memory.
+
+    Source: LinuxContainerResources.unified with memory.oom.group.
+    """
+    limits.need("memory")
+    together = cri.LinuxContainerResources(
+        memory_limit_in_bytes=32 * MIB,
+        memory_swap_limit_in_bytes=32 * MIB,
+        unified={"memory.oom.group": "1"},
+    )
+
+    container = containers.running(
+        script="dd if=/dev/zero of=/dev/null bs=96M count=1; sleep 3600", resources=together
+    )
+
+    assert container.exited().exit_code == 137
