@@ -2,8 +2,8 @@
 after the last.
 
 CNI plugins, shims and daemons use a few places that no configuration moves: directories below /run and
-/var/lib, portmap's entry chains, the `k8s.io` cgroup, the kernel's forwarding switch, the default AppArmor
-profile. Only what was missing before, and is empty or unused again, is removed.
+/var/lib, entry chains for host ports, the `k8s.io` cgroup, the kernel's forwarding switch, the default
+AppArmor profile. Only what was missing before, and is empty or unused again, is removed.
 All functions are called with `machine_lock` held.
 """
 
@@ -52,7 +52,7 @@ def note() -> None:
             for directory in (*shared_directories(), *_NETWORK_DIRECTORIES, *_cgroups())
             if not directory.exists()
         ],
-        "entry_chains": firewall.has_entry_chains(),
+        "entry_chains": firewall.entry_chains(),
         "forwarding": {
             str(switch): switch.read_text(encoding="ascii").strip()
             for switch in _FORWARDING
@@ -74,8 +74,7 @@ def put_back() -> None:
         return
     noted = json.loads(path.read_text(encoding="utf-8"))
     if noted["boot"] == boot_id():
-        if not noted["entry_chains"]:
-            firewall.remove_entry_chains()
+        firewall.remove_entry_chains(noted["entry_chains"])
         for directory in reversed(noted["missing"]):
             places.remove_empty(Path(directory), up_to=Path(directory))
         _remove_profiles(_profiles() - set(noted["profiles"]))

@@ -159,6 +159,40 @@ def test_another_network_whose_name_begins_alike_is_left_alone() -> None:
     assert firewall.removal_of(NAT, "critests-a1b2", ["10.200.0.0/20"]) == []
 
 
+# what CRI-O writes for a pod with a host port, and an idle portmap
+CRIO_NAT = r"""*nat
+:PREROUTING ACCEPT [0:0]
+:CNI-HOSTPORT-DNAT - [0:0]
+:CRIO-HOSTPORTS-MASQ - [0:0]
+:CRIO-MASQ-OURS - [0:0]
+:KUBE-HOSTPORTS - [0:0]
+:KUBE-HP-OURS - [0:0]
+:KUBE-HP-OTHER - [0:0]
+-A PREROUTING -m comment --comment "kube hostport portals" -m addrtype --dst-type LOCAL -j KUBE-HOSTPORTS
+-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT
+-A OUTPUT -m comment --comment "kube hostport portals" -m addrtype --dst-type LOCAL -j KUBE-HOSTPORTS
+-A POSTROUTING -m comment --comment "kube hostport masquerading" -m conntrack --ctstate DNAT \
+-j CRIO-HOSTPORTS-MASQ
+-A KUBE-HOSTPORTS -p tcp -m comment --comment "ours hostport 80" -m tcp --dport 80 -j KUBE-HP-OURS
+-A KUBE-HOSTPORTS -p tcp -m comment --comment "other hostport 81" -m tcp --dport 81 -j KUBE-HP-OTHER
+-A KUBE-HP-OURS -p tcp -m comment --comment "ours hostport 80" -m tcp -j DNAT --to-destination 10.192.0.2:80
+-A KUBE-HP-OTHER -p tcp -m comment --comment "other hostport 81" -m tcp -j DNAT --to-destination 10.88.0.2:80
+-A CRIO-HOSTPORTS-MASQ -m comment --comment "ours hostport 80" -j CRIO-MASQ-OURS
+-A CRIO-MASQ-OURS -s 10.192.0.2/32 -d 10.192.0.2/32 -p tcp -m comment --comment "ours hostport 80" \
+-m conntrack --ctorigdstport 80 -m tcp --dport 80 -j MASQUERADE
+COMMIT""".replace(" \\\n", " ").splitlines()
+
+
+def test_what_crio_maps_for_a_pod_of_our_network_is_removed() -> None:
+    removal = firewall.removal_of(CRIO_NAT, "critests-a1b2c3", ["10.192.0.0/20"])
+    assert removal == [
+        '-D KUBE-HOSTPORTS -p tcp -m comment --comment "ours hostport 80" -m tcp --dport 80 -j KUBE-HP-OURS',
+        '-D CRIO-HOSTPORTS-MASQ -m comment --comment "ours hostport 80" -j CRIO-MASQ-OURS',
+        *("-F CRIO-MASQ-OURS", "-F KUBE-HP-OURS"),
+        *("-X CRIO-MASQ-OURS", "-X KUBE-HP-OURS"),
+    ]
+
+
 def test_entry_chains_stay_while_a_port_is_mapped() -> None:
     assert firewall.removal_of_entry_chains(NAT) == []
 
@@ -168,6 +202,22 @@ def test_entry_chains_go_with_the_jumps_to_them() -> None:
     assert firewall.removal_of_entry_chains(idle) == [
         "-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT",
         '-D POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ',
-        *(f"-F {chain}" for chain in firewall.ENTRY_CHAINS),
-        *(f"-X {chain}" for chain in firewall.ENTRY_CHAINS),
+        *(f"-F {chain}" for chain in firewall.PORTMAP_CHAINS),
+        *(f"-X {chain}" for chain in firewall.PORTMAP_CHAINS),
     ]
+
+
+def test_entry_chains_of_crio_go_with_its_own_jumps() -> None:
+    idle = [line for line in CRIO_NAT if not line.startswith("-A KUBE-HOSTPORTS")]
+    removal = firewall.removal_of_entry_chains(idle, ["CNI-HOSTPORT-DNAT"])
+    assert [line.rpartition(" -j ")[2] for line in removal] == [
+        *("KUBE-HOSTPORTS", "KUBE-HOSTPORTS", "CRIO-HOSTPORTS-MASQ"),
+        *("-F KUBE-HOSTPORTS", "-F CRIO-HOSTPORTS-MASQ"),
+        *("-X KUBE-HOSTPORTS", "-X CRIO-HOSTPORTS-MASQ"),
+    ]
+
+
+def test_entry_chains_that_were_there_before_stay() -> None:
+    idle = [line for line in CRIO_NAT if not line.startswith("-A KUBE-HOSTPORTS")]
+    before = [firewall.PORTMAP_CHAINS[0], firewall.CRIO_CHAINS[1]]
+    assert firewall.removal_of_entry_chains(idle, before) == []
