@@ -67,9 +67,18 @@ def pull(target: Target, meter: Meter, minted: MintedImage) -> ImageName:
     return ImageName(answer.image_ref, minted.reference)
 
 
+def removal(target: Target, minted: MintedImage) -> cri.RemoveImageRequest:
+    """Return the request that removes an image with all its names: by its id, which runtimes write in more
+    than one way.
+    """
+    answer = target.connection.images.ImageStatus(
+        cri.ImageStatusRequest(image=cri.ImageSpec(image=minted.reference))
+    )
+    return cri.RemoveImageRequest(image=cri.ImageSpec(image=answer.image.id or minted.reference))
+
+
 def forget(target: Target, minted: MintedImage) -> None:
     """Remove an image from the runtime and from the registry, outside every timed window."""
     with contextlib.suppress(grpc.RpcError):
-        request = cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.config_digest or minted.reference))
-        target.connection.images.RemoveImage(request)
+        target.connection.images.RemoveImage(removal(target, minted))
     registry_of(target).remove_repository(minted.repository)

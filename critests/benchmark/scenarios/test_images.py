@@ -191,8 +191,7 @@ def _removing(target: Target) -> Iterator[Cycle]:
         minted = pulls.mint(target)
         try:
             target.connection.images.PullImage(pulling(minted.reference))
-            request = cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.config_digest))
-            meter.call("RemoveImage", target.image_service.RemoveImage, request)
+            meter.call("RemoveImage", target.image_service.RemoveImage, pulls.removal(target, minted))
         finally:
             pulls.forget(target, minted)
 
