@@ -18,6 +18,15 @@ CRIO: Final = RuntimeKind(
     with_version=("conmon",),
     packages={"crio": "cri-o", "pinns": "cri-o"},
     monitor=Monitor(name="conmon", names_folder=True),
-    shared_directories=(Path("/run/crio"), Path("/run/containers")),
+    shared_directories=(
+        Path("/run/crio"),
+        Path("/run/containers"),
+        Path("/var/lib/containers"),
+        Path("/var/lib/containers/cache"),
+    ),
+    # which registry had which layer; of today's library, and of the one before
+    shared_files=tuple(
+        Path("/var/lib/containers/cache", f"blob-info-cache-v1.{form}") for form in ("sqlite", "boltdb")
+    ),
     apparmor_profile="crio-default",
 )

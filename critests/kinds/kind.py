@@ -37,5 +37,7 @@ class RuntimeKind:
     monitor: Monitor | None = None
     shared_directories: tuple[Path, ...] = ()
     """Directories that every instance of a machine shares, whatever its configuration; parents first."""
+    shared_files: tuple[Path, ...] = ()
+    """Files that every instance writes into, whatever its configuration, and that it can do without."""
     apparmor_profile: str = ""
     """The profile that it loads into the kernel for its containers."""

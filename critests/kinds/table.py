@@ -43,6 +43,11 @@ def shared_directories() -> tuple[Path, ...]:
     return (*(path for kind in KINDS for path in kind.shared_directories), *oci.SHARED_DIRECTORIES)
 
 
+def shared_files() -> tuple[Path, ...]:
+    """Return the files that runtimes of a machine share and can do without."""
+    return tuple(path for kind in KINDS for path in kind.shared_files)
+
+
 def apparmor_profiles() -> frozenset[str]:
     """Return the AppArmor profiles that runtimes load for their containers."""
     return frozenset(kind.apparmor_profile for kind in KINDS if kind.apparmor_profile)

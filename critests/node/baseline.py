@@ -2,8 +2,8 @@
 after the last.
 
 CNI plugins, shims and daemons use a few places that no configuration moves: directories below /run and
-/var/lib, entry chains for host ports, the `k8s.io` cgroup, the kernel's forwarding switch, the default
-AppArmor profile. Only what was missing before, and is empty or unused again, is removed.
+/var/lib, a cache of layers, entry chains for host ports, the `k8s.io` cgroup, the kernel's forwarding switch,
+the default AppArmor profile. Only what was missing before, and is empty or unused again, is removed.
 All functions are called with `machine_lock` held.
 """
 
@@ -12,7 +12,7 @@ import json
 import socket
 from pathlib import Path
 
-from critests.kinds.table import apparmor_profiles, shared_directories
+from critests.kinds.table import apparmor_profiles, shared_directories, shared_files
 from critests.node import firewall, places, remains
 from critests.node.locks import boot_id
 
@@ -52,6 +52,7 @@ def note() -> None:
             for directory in (*shared_directories(), *_NETWORK_DIRECTORIES, *_cgroups())
             if not directory.exists()
         ],
+        "missing_files": [str(file) for file in shared_files() if not file.exists()],
         "entry_chains": firewall.entry_chains(),
         "forwarding": {
             str(switch): switch.read_text(encoding="ascii").strip()
@@ -75,6 +76,8 @@ def put_back() -> None:
     noted = json.loads(path.read_text(encoding="utf-8"))
     if noted["boot"] == boot_id():
         firewall.remove_entry_chains(noted["entry_chains"])
+        for file in noted.get("missing_files", ()):
+            Path(file).unlink(missing_ok=True)
         for directory in reversed(noted["missing"]):
             places.remove_empty(Path(directory), up_to=Path(directory))
         _remove_profiles(_profiles() - set(noted["profiles"]))

@@ -9,15 +9,12 @@ looked at.
 """
 
 import contextlib
-import hashlib
-import io
 import json
 import os
 import secrets
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +23,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
+from critests.images.registry import RegistryServer
 from critests.node.binaries import find_program
 from critests.node.remains import unmount_below
 from critests.node.removal import reap_dead_runs
@@ -33,57 +31,25 @@ from critests.node.snapshot import Change, MachineSnapshot, difference
 from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, signals_cleaned_up, start_throwaway
 from critests.node.wrappers.actions import Delay, Record
 
-IMAGE = "127.0.0.1:5010/critests/pause:1"
+PORT = 5010
+PAUSE = f"127.0.0.1:{PORT}/critests/pause:1"
 RUN = os.environ.setdefault("SCENARIO_RUN", f"{int(time.time())}-{secrets.token_hex(3)}")
 """The run id, the same in the processes that a case starts."""
-TRAP = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.2; done"]
+TRAP = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.2; done"]
+OWN_PROCESSES = cri.NamespaceOption(pid=cri.CONTAINER)
+"""For pods that are not made of a process with a lower oom_score_adj, which root may not give everywhere."""
 SECONDS = 20.0
 SETTLE_SECONDS = 2.0
 IDS = Path("/tmp/ids")
 """The ids of all runtimes, pods and containers made."""
 
 
-def image_archive() -> bytes:
-    """Return a one-layer image of a static busybox, as `docker save` writes it."""
-    layer = io.BytesIO()
-    with tarfile.open(fileobj=layer, mode="w") as archive:
-        archive.add("/bin/busybox", "bin/busybox", filter=lambda member: member)
-        for applet in ("sh", "sleep"):
-            link = tarfile.TarInfo(f"bin/{applet}")
-            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
-            archive.addfile(link)
-    config = {
-        "architecture": "amd64",
-        "os": "linux",
-        "config": {"Entrypoint": TRAP, "Env": ["PATH=/bin"]},
-        "rootfs": {"type": "layers"},
-    }
-    config["rootfs"] = {
-        "type": "layers",
-        "diff_ids": [f"sha256:{hashlib.sha256(layer.getvalue()).hexdigest()}"],
-    }
-    files = {
-        "layer.tar": layer.getvalue(),
-        "config.json": json.dumps(config).encode(),
-        "manifest.json": json.dumps(
-            [{"Config": "config.json", "RepoTags": [IMAGE], "Layers": ["layer.tar"]}]
-        ).encode(),
-    }
-    whole = io.BytesIO()
-    with tarfile.open(fileobj=whole, mode="w") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return whole.getvalue()
-
-
 def start(binary: str, *, wrapped: bool = False) -> ThrowawayRuntime:
     runtime = start_throwaway(
-        "containerd",
+        Path(binary).name,
         run_id=RUN,
-        pause_image=IMAGE,
-        registry_addresses=["127.0.0.1:5010"],
+        pause_image=PAUSE,
+        registry_addresses=[PAUSE.partition("/")[0]],
         binary=Path(binary),
         extra_handlers={"second": find_program("runc")},
         oci_wrapper=wrapped,
@@ -102,22 +68,13 @@ def run_pods(runtime: ThrowawayRuntime, parent: str = "") -> list[str]:
     """Run a pod with a host port and a container with each handler, the first below a cgroup; return the
     pods' addresses.
     """
-    ctr = runtime.binary.with_name("ctr")
-    address = runtime.endpoint.removeprefix("unix://")
-    subprocess.run(
-        [ctr, "-a", address, "-n", "k8s.io", "images", "import", "-"],
-        input=image_archive(),
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
     addresses = []
-    with grpc.insecure_channel(runtime.endpoint) as channel:
+    with RegistryServer(PORT) as registry, grpc.insecure_channel(runtime.endpoint) as channel:
+        registry.client().mint_pause()
+        plain = registry.client().mint("plain", f"critests/{RUN}/plain").reference
         images, pods = cri_grpc.ImageServiceStub(channel), cri_grpc.RuntimeServiceStub(channel)
-        image = cri.ImageSpec(image=IMAGE)
-        until(
-            lambda: images.ImageStatus(cri.ImageStatusRequest(image=image)).image.id, "the image to be known"
-        )
+        image = cri.ImageSpec(image=plain, user_specified_image=plain)
+        images.PullImage(cri.PullImageRequest(image=image), timeout=SECONDS)
         for number, handler in enumerate(runtime.handlers):
             config = cri.PodSandboxConfig(
                 metadata=cri.PodSandboxMetadata(
@@ -125,7 +82,10 @@ def run_pods(runtime: ThrowawayRuntime, parent: str = "") -> list[str]:
                 ),
                 log_directory=f"/tmp/logs{number}",
                 port_mappings=[cri.PortMapping(host_port=18080 + number, container_port=80)],
-                linux=cri.LinuxPodSandboxConfig(cgroup_parent=runtime.cgroup_parent if number else parent),
+                linux=cri.LinuxPodSandboxConfig(
+                    cgroup_parent=runtime.cgroup_parent if number else parent,
+                    security_context=cri.LinuxSandboxSecurityContext(namespace_options=OWN_PROCESSES),
+                ),
             )
             pod = pods.RunPodSandbox(
                 cri.RunPodSandboxRequest(config=config, runtime_handler=handler), timeout=SECONDS
@@ -135,7 +95,15 @@ def run_pods(runtime: ThrowawayRuntime, parent: str = "") -> list[str]:
                     pod_sandbox_id=pod,
                     sandbox_config=config,
                     config=cri.ContainerConfig(
-                        metadata=cri.ContainerMetadata(name="one"), image=image, log_path="one.log"
+                        metadata=cri.ContainerMetadata(name="one"),
+                        image=image,
+                        command=TRAP,
+                        log_path="one.log",
+                        linux=cri.LinuxContainerConfig(
+                            security_context=cri.LinuxContainerSecurityContext(
+                                namespace_options=OWN_PROCESSES
+                            )
+                        ),
                     ),
                 ),
                 timeout=SECONDS,
@@ -216,6 +184,7 @@ def with_wrappers_that_wait(binary: str) -> None:
                 metadata=cri.PodSandboxMetadata(name="waits", uid="waits", namespace="critests")
             )
             config.linux.cgroup_parent = runtime.cgroup_parent
+            config.linux.security_context.namespace_options.CopyFrom(OWN_PROCESSES)
             call = pods.RunPodSandbox.future(cri.RunPodSandboxRequest(config=config), timeout=SECONDS)
             stopping = [pods.StopContainer.future(stop, timeout=SECONDS) for stop in stops]
             until(

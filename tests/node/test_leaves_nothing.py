@@ -13,14 +13,21 @@ ROOT = Path(__file__).parents[2]
 ISOLATED = ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "--mount-proc", "--kill-child"]
 
 
-def containerds() -> list[Path]:
+def daemons(program: str) -> list[Path]:
+    """Return the daemons of a kind on this machine: the first on PATH, and those that were brought here."""
     folders = [Path(part) for part in search_path().split(os.pathsep)]
-    installed = next((folder / "containerd" for folder in folders if (folder / "containerd").is_file()), None)
-    further = sorted(Path(os.environ.get("CRITESTS_RUNTIMES", ROOT / ".runtimes")).glob("*/containerd"))
+    installed = next((folder / program for folder in folders if (folder / program).is_file()), None)
+    further = sorted(Path(os.environ.get("CRITESTS_RUNTIMES", ROOT / ".runtimes")).glob(f"*/{program}"))
     return [*([installed] if installed else []), *further]
 
 
-BINARIES = containerds() if os.geteuid() == 0 else []
+BINARIES = daemons("containerd") if os.geteuid() == 0 else []
+CRIOS = daemons("crio") if os.geteuid() == 0 else []
+NO_CRIO = pytest.param(None, marks=pytest.mark.skip(reason="needs root and a crio"), id="no crio")
+EVERY_KIND = [
+    *(pytest.param(path, id=str(path)) for path in (*BINARIES, *CRIOS)),
+    *([] if CRIOS else [NO_CRIO]),
+]
 FAILED_STARTS = ("daemon ends at once", "configuration is broken", "not a program")
 
 
@@ -34,7 +41,7 @@ def left_by(case: str, binary: Path) -> tuple[list[str], str]:
 
 @pytest.mark.runtime
 @pytest.mark.parametrize("case", [case for case in CASES if case not in {*OWNERS, *FAILED_STARTS}])
-@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: str(path.parent))
+@pytest.mark.parametrize("binary", EVERY_KIND)
 def test_nothing_is_left_of_a_throwaway_runtime(binary: Path, case: str) -> None:
     left, _ = left_by(case, binary)
     assert left == []

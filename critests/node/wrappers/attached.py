@@ -26,8 +26,8 @@ def attach(
         return daemon, None, None
     directory = _executable(traces) / "wrappers"
     default, real = next(iter(daemon.handlers.items()))
-    runtime = OciWrapper(directory / "oci", real) if oci else None
-    plugins = CniWrapper(directory / "cni", daemon.cni_plugins) if cni else None
+    runtime = OciWrapper(directory / "oci", real, state=traces.state) if oci else None
+    plugins = CniWrapper(directory / "cni", daemon.cni_plugins, state=traces.state) if cni else None
     wrapped = replace(
         daemon,
         handlers={**daemon.handlers, default: runtime.path if runtime else real},

@@ -62,8 +62,9 @@ critests_perform() {
     critests_made=0
     [ -z "$critests_record" ] || { critests_now && critests_begin=$critests_time; }
     critests_before
-    # shellcheck disable=SC2086 # several numbers: sleep adds them up. One process.
-    [ -z "$critests_delays" ] || sleep $critests_delays
+    # One process, which bears the mark by which it is found when the daemon is gone.
+    # shellcheck disable=SC2086 # several numbers: sleep adds them up.
+    [ -z "$critests_delays" ] || CRITESTS_THROWAWAY=$critests_state sleep $critests_delays
     if [ -n "$critests_code" ]; then
         critests_refuse
     elif [ -n "$critests_record" ] || critests_works_afterwards; then

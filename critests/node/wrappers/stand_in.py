@@ -48,9 +48,16 @@ class Invocation:
 class Wrapper:
     """A script that stands in for a program. With an empty plan, as at first, it does nothing but run it."""
 
-    def __init__(self, directory: Path) -> None:
-        """Make the directory, which must be on a file system from which programs can be executed."""
+    def __init__(self, directory: Path, state: Path | None = None) -> None:
+        """Make the directory, which must be on a file system from which programs can be executed.
+
+        Args:
+            directory: of the wrapper.
+            state: directory of the runtime that calls it, by which a process that waits is found: not every
+                daemon hands its own environment on.
+        """
         self.directory = directory
+        self._state = state
         self._plan = directory / "plan"
         self._records = directory / "records"
         self._edit_files = directory / "edits"
@@ -109,6 +116,7 @@ class Wrapper:
             "edit_files": self._edit_files,
             "counts": self._counts,
             "clock": self._clock(),
+            "state": self._state or "",
             **settings,
         }
         lines = [f"critests_{key}={shlex.quote(str(value))}\n" for key, value in everything.items()]
@@ -138,11 +146,11 @@ class OciWrapper(Wrapper):
     becomes it.
     """
 
-    def __init__(self, directory: Path, real: Path, *, shell: str = SHELL) -> None:
+    def __init__(self, directory: Path, real: Path, *, shell: str = SHELL, state: Path | None = None) -> None:
         """Write the script, which has the name of the real program, into a directory that does not exist
         yet.
         """
-        super().__init__(directory)
+        super().__init__(directory, state)
         self.real = real
         self.path = directory / "bin" / real.name
         self.path.parent.mkdir()
@@ -155,9 +163,11 @@ class CniWrapper(Wrapper):
     A plugin that another plugin calls (IPAM) is the real one, and is part of the other's time.
     """
 
-    def __init__(self, directory: Path, real_plugins: Path, *, shell: str = SHELL) -> None:
+    def __init__(
+        self, directory: Path, real_plugins: Path, *, shell: str = SHELL, state: Path | None = None
+    ) -> None:
         """Write a script per plugin into a directory that does not exist yet."""
-        super().__init__(directory)
+        super().__init__(directory, state)
         self.real_plugins = real_plugins
         self.plugins = directory / "bin"
         self.plugins.mkdir()
