@@ -32,6 +32,8 @@ MANY_SCRIPT = (
     """ for (i = 0; i < 100000; i++) printf "%07d%s\\n", i, pad }'"""
 )
 """100,000 lines of a number with seven digits and a thousand spaces, 100 MB in all."""
+MANY_SECONDS = 60.0
+"""For printing them: where every write leaves a kernel of the sandbox's own they take some ten seconds."""
 
 
 @pytest.fixture
@@ -343,7 +345,8 @@ def test_log_loses_nothing_of_100_mb(containers: Containers) -> None:
 
     Source: not stated by the CRI; the process may be slowed down instead.
     """
-    container = containers.exited(script=f"{MANY_SCRIPT}; echo end")
+    container = containers.running(script=f"{MANY_SCRIPT}; echo end")
+    container.exited(MANY_SECONDS)
     numbers, length = [], 0
 
     with container.log_path.open("rb") as log:
