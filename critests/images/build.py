@@ -124,6 +124,9 @@ class Builder:
         if spec.programs:
             entries = [
                 Entry(f"bin/{name}", program(name, self.architecture), mode=0o755) for name in spec.programs
+            ] + [
+                Entry(f"bin/setuid-{name}", program(name, self.architecture), mode=0o4755)
+                for name in spec.setuid_programs
             ]
             made.append(self._packed(entries, spec.compression, spec.dialect))
         made += [self._packed(list(entries), spec.compression, spec.dialect) for entries in spec.layers]

@@ -81,6 +81,8 @@ class ImageSpec:
     """On top of the base."""
     programs: tuple[str, ...] = ()
     """Of `programs.program`, in /bin, in a layer of their own."""
+    setuid_programs: tuple[str, ...] = ()
+    """Of them, those that are there once more as `setuid-NAME`, which runs as its owner root."""
     user: str = ""
     env: tuple[str, ...] = (f"PATH={PATH}",)
     entrypoint: tuple[str, ...] = ()
@@ -201,6 +203,12 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         "tools",
         "busybox, and programs for what it cannot do: sys (any system call), clock (monotonic), pause",
         programs=PROGRAM_NAMES,
+    ),
+    ImageSpec(
+        "setuid",
+        "like tools, and sys once more with the set-user-id bit, so that it makes its system calls as root",
+        programs=PROGRAM_NAMES,
+        setuid_programs=("sys",),
     ),
     ImageSpec("user-number", "the user is a number", user="1000"),
     ImageSpec("user-number-group", "the user is a number, with a group's number", user="1000:2000"),

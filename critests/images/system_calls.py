@@ -28,6 +28,7 @@ _AMD64_ARM64: dict[str, tuple[int, int | None]] = {
     "fchownat": (260, 54),
     "finit_module": (313, 273),
     "fsopen": (430, 430),
+    "geteuid": (107, 175),
     "getpid": (39, 172),
     "getppid": (110, 173),
     "getuid": (102, 174),

@@ -1,13 +1,31 @@
-"""USR: the user and the groups of a container's processes."""
+"""USR: the user of a container's processes."""
+
+from typing import Any
 
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import VIEWS
-from critests.run.marks import requirement
+from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC, VIEWS
+from critests.run.marks import requirement, requires
+from critests.validation.security.contexts import context
 
-TESTER = cri.LinuxContainerSecurityContext(run_as_user=cri.Int64Value(value=1000))
+OF_IMAGES = {
+    "user-number": (1000, 1000),
+    "user-number-group": (1000, 2000),
+    "user-root": (0, 0),
+    "user-unlisted": (4321, 0),
+    "user-name": (1000, 1000),
+    "user-name-group": (1000, 2000),
+}
+"""What the images' own users come to: uid and gid."""
+AT_ONCE = {"reopened": "echo again > /proc/self/fd/1"}
 
 
 @requirement("USR-01")
@@ -18,7 +36,229 @@ def test_run_as_user_is_the_uid_of_every_process(shared: SharedContainers, seen_
 
     Source: LinuxContainerSecurityContext.run_as_user.
     """
-    process = shared.process(seen_from, security_context=TESTER)
+    process = shared.process(seen_from, security_context=context(1000)).status
 
-    assert process.status.uids == (1000, 1000, 1000, 1000)
-    assert process.status.gids == (1000, 1000, 1000, 1000)
+    assert (process.uids, process.gids) == ((1000,) * 4, (1000,) * 4)
+
+
+@requirement("USR-02")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_run_as_username_is_looked_up_in_the_image(shared: SharedContainers, seen_from: str) -> None:
+    """A run_as_username MUST be resolved in the image's /etc/passwd, uid and gid.
+
+    Source: LinuxContainerSecurityContext.run_as_username.
+    """
+    process = shared.process(seen_from, security_context=context(run_as_username="second")).status
+
+    assert (process.uids, process.gids) == ((1001,) * 4, (1001,) * 4)
+
+
+@requirement("USR-03")
+def test_a_user_name_that_the_image_lacks_is_refused(runtime: Runtime, containers: Containers) -> None:
+    """CreateContainer or StartContainer MUST fail where the image's /etc/passwd lacks run_as_username.
+
+    Source: LinuxContainerSecurityContext.run_as_username.
+    """
+    config = containers.config(security_context=context(run_as_username="nosuchuser"))
+
+    runtime.refusal(containers.attempt, config)
+
+
+@requirement("USR-04/error")
+def test_user_and_user_name_together_are_refused(runtime: Runtime, containers: Containers) -> None:
+    """CreateContainer SHOULD fail where run_as_user and run_as_username are both set.
+
+    Source: LinuxContainerSecurityContext.run_as_user and run_as_username, of which only one may be set.
+    """
+    config = containers.config(security_context=context(1000, run_as_username="second"))
+
+    runtime.refusal(containers.attempt, config)
+
+
+@requirement("USR-05")
+@pytest.mark.parametrize("seen_from", VIEWS)
+@pytest.mark.parametrize("user", [{"user": 1000}, {"run_as_username": "tester"}], ids=["uid", "name"])
+def test_run_as_group_is_the_gid_of_every_process(
+    shared: SharedContainers, user: dict[str, Any], seen_from: str
+) -> None:
+    """Every process MUST have run_as_group as its gid where a user is set, by uid or by name.
+
+    Source: LinuxContainerSecurityContext.run_as_group.
+    """
+    process = shared.process(seen_from, security_context=context(group=2002, **user)).status
+
+    assert (process.uids, process.gids) == ((1000,) * 4, (2002,) * 4)
+
+
+@requirement("USR-06")
+def test_a_group_without_a_user_is_refused(runtime: Runtime, containers: Containers) -> None:
+    """CreateContainer or StartContainer MUST fail where run_as_group is set without a user.
+
+    Source: LinuxContainerSecurityContext.run_as_group.
+    """
+    config = containers.config(security_context=context(group=2002))
+
+    runtime.refusal(containers.attempt, config)
+
+
+@requirement("USR-07/error")
+@requires(Capability.SANDBOX_PROCESS)
+def test_a_sandbox_group_without_a_user_is_refused(runtime: Runtime, sandboxes: Sandboxes) -> None:
+    """RunPodSandbox MUST fail where run_as_group is set without run_as_user.
+
+    Source: LinuxSandboxSecurityContext.run_as_group.
+    """
+    config = sandboxes.marked_config()
+    config.linux.security_context.run_as_group.value = 2002
+
+    runtime.refusal(runtime.stub.RunPodSandbox, sandboxes.creation(config))
+
+    assert not [made for made in sandboxes.made_from(config) if made.state == cri.SANDBOX_READY]
+
+
+@requirement("USR-08")
+@pytest.mark.parametrize("seen_from", VIEWS)
+@pytest.mark.parametrize("image", OF_IMAGES)
+def test_the_user_of_the_image_is_used_where_none_is_asked_for(
+    shared: SharedContainers, image: str, seen_from: str
+) -> None:
+    """Without a user in the request, processes MUST run as the image's own: a number or a name, with or
+    without a group.
+
+    Source: Image.uid and username; the user of the OCI image configuration.
+    """
+    process = shared.process(seen_from, image=image).status
+
+    assert (process.uids[0], process.gids[0]) == OF_IMAGES[image]
+
+
+@requirement("USR-09")
+def test_a_user_of_the_image_that_it_lacks_is_refused(
+    runtime: Runtime, images: Images, containers: Containers
+) -> None:
+    """CreateContainer or StartContainer MUST fail where the image's /etc/passwd lacks the image's own user.
+
+    Source: the user of the OCI image configuration.
+    """
+    config = containers.config(image=images.pull("user-absent"))
+
+    runtime.refusal(containers.attempt, config)
+
+
+@requirement("USR-10")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_a_uid_that_the_image_lacks_has_no_groups_but_its_own(
+    shared: SharedContainers, seen_from: str
+) -> None:
+    """A uid that is not in the image's /etc/passwd MUST be usable, with gid 0 and no groups that nobody asked
+    for.
+
+    Source: LinuxContainerSecurityContext.run_as_user and supplemental_groups.
+    """
+    identity = context(12345, supplemental_groups=[3000])
+
+    process = shared.process(seen_from, security_context=identity).status
+
+    assert (process.uids, process.gids) == ((12345,) * 4, (0,) * 4)
+    assert process.groups | {0} == {0, 3000}
+
+
+@requirement("USR-18")
+@pytest.mark.parametrize("seen_from", [EXEC, STREAMING_EXEC])
+def test_commands_run_as_the_user_of_the_container(shared: SharedContainers, seen_from: str) -> None:
+    """A command MUST have exactly the user and the groups of its container's first process.
+
+    Source: ExecSync and Exec; LinuxContainerSecurityContext.
+    """
+    identity = context(1000, 2002, supplemental_groups=[3000, 3001])
+
+    first, command = (
+        shared.process(view, security_context=identity).status for view in (FIRST_PROCESS, seen_from)
+    )
+
+    assert (command.uids, command.gids, command.groups) == (first.uids, first.gids, first.groups)
+    assert (command.uids[0], command.gids[0]) == (1000, 2002)
+    assert {3000, 3001} <= command.groups
+
+
+@requirement("USR-19/refused")
+@pytest.mark.parametrize("user", [-1, 1 << 32], ids=["negative", "above 32 bits"])
+def test_a_uid_that_cannot_be_is_refused(runtime: Runtime, containers: Containers, user: int) -> None:
+    """CreateContainer or StartContainer SHOULD fail where run_as_user is no 32-bit number.
+
+    Source: LinuxContainerSecurityContext.run_as_user; not stated by the CRI, the kernel has no such user.
+    """
+    config = containers.config(security_context=context(user))
+
+    runtime.refusal(containers.attempt, config)
+
+
+@requirement("USR-21")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_a_user_that_is_not_root_holds_no_capabilities(shared: SharedContainers, seen_from: str) -> None:
+    """A process that is not root MUST NOT have effective or permitted capabilities that are not ambient.
+
+    Source: LinuxContainerSecurityContext.run_as_user; capabilities(7), what execve leaves to such a user.
+    """
+    held = shared.process(seen_from, security_context=context(1000)).status.capabilities
+
+    assert (held["effective"], held["permitted"]) == (held["ambient"], held["ambient"])
+    assert held["ambient"] == set()
+
+
+@requirement("USR-22")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_a_user_that_is_not_root_can_reopen_its_output(shared: SharedContainers, seen_from: str) -> None:
+    """A process that is not root SHOULD be able to open its standard output again, as /dev/stdout is used.
+
+    Source: not stated by the CRI; servers are told to log there.
+    """
+    process = shared.process(seen_from, questions=AT_ONCE, security_context=context(1000))
+
+    assert process.answer("reopened") == "again"
+
+
+@requirement("USR-23")
+def test_a_user_name_that_is_a_number(containers: Containers, observe: Observe) -> None:
+    """A run_as_username that is a number and no name of /etc/passwd MAY be used as a uid or be refused.
+
+    Source: LinuxContainerSecurityContext.run_as_username; the CRI asks for a name that exists.
+    """
+    config = containers.config(security_context=context(run_as_username="4321"))
+
+    observe("is refused")
+    with may_be_refused():
+        container = containers.attempt(config)
+        observe("is the uid")
+        assert container.process_status(EXEC).uids == (4321,) * 4
+
+
+@requirement("USR-19/upper-half")
+def test_a_uid_in_the_upper_half(containers: Containers, observe: Observe) -> None:
+    """A run_as_user from 2^31 up to 2^32 - 2, which the kernel knows, MAY be used or be refused.
+
+    Source: LinuxContainerSecurityContext.run_as_user; the CRI does not say.
+    """
+    config = containers.config(security_context=context((1 << 32) - 3))
+
+    observe("is refused")
+    with may_be_refused():
+        container = containers.attempt(config)
+        observe("is used")
+        assert container.process_status(EXEC).uids == ((1 << 32) - 3,) * 4
+
+
+@requirement("USR-04/outcome")
+def test_user_and_user_name_together_are_never_root(containers: Containers, observe: Observe) -> None:
+    """Where run_as_user and run_as_username are both set a runtime MAY refuse or choose; it MUST NOT come to
+    root.
+
+    Source: LinuxContainerSecurityContext.run_as_user and run_as_username, of which only one may be set.
+    """
+    config = containers.config(security_context=context(1000, run_as_username="second"))
+
+    observe("is refused")
+    with may_be_refused():
+        uids = containers.attempt(config).process_status(EXEC).uids
+        observe({1000: "the uid wins", 1001: "the name wins"}.get(uids[0], f"comes to {uids}"))
+        assert set(uids) <= {1000, 1001}

@@ -1,0 +1,158 @@
+"""USR: the supplementary groups of a container's processes, and the files in which the image names them."""
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
+from critests.fixtures.shared_containers import SharedContainers
+from critests.images.rootfs import GROUPS, USERS
+from critests.lifecycle.process import EXEC, VIEWS
+from critests.run.marks import requirement, requires
+from critests.validation.security.contexts import context, pod_context
+
+OF_TESTER = {2000, 2001}
+"""The groups of the images' /etc/group that tester is a member of."""
+MANY = range(5000, 6000)
+FILES = {"users": "cat /etc/passwd", "groups": "cat /etc/group"}
+
+
+@requirement("USR-11")
+@pytest.mark.parametrize("seen_from", VIEWS)
+@pytest.mark.parametrize("user", ["uid", "name"])
+def test_merge_adds_the_groups_of_the_image(shared: SharedContainers, user: str, seen_from: str) -> None:
+    """With the policy Merge a process MUST have the groups that the image's /etc/group gives to its user,
+    whether that was asked for by uid or by name.
+
+    Source: SupplementalGroupsPolicy.
+    """
+    identity = context(1000) if user == "uid" else context(run_as_username="tester")
+
+    assert shared.process(seen_from, security_context=identity).status.groups >= OF_TESTER
+
+
+@requirement("USR-12")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_merge_unites_requested_groups_and_those_of_the_image(
+    shared: SharedContainers, seen_from: str
+) -> None:
+    """With the policy Merge a process MUST have the supplemental_groups and those of the image.
+
+    Source: LinuxContainerSecurityContext.supplemental_groups, SupplementalGroupsPolicy.
+    """
+    identity = context(1000, supplemental_groups=[3000, 2002], supplemental_groups_policy=cri.Merge)
+
+    groups = shared.process(seen_from, security_context=identity).status.groups
+
+    assert groups - {1000} == OF_TESTER | {3000, 2002}
+
+
+@requirement("USR-13")
+@requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_strict_leaves_out_the_groups_of_the_image(shared: SharedContainers, seen_from: str) -> None:
+    """With the policy Strict a process MUST have the supplemental_groups and its own group alone.
+
+    Source: SupplementalGroupsPolicy.
+    """
+    identity = context(1000, supplemental_groups=[3000], supplemental_groups_policy=cri.Strict)
+
+    groups = shared.process(seen_from, security_context=identity).status.groups
+
+    assert groups - {1000} == {3000}
+
+
+@requirement("USR-14")
+def test_groups_of_the_sandbox_are_accepted_and_leave_containers_alone(shared: SharedContainers) -> None:
+    """A sandbox with supplemental_groups and a policy SHOULD start, and containers in it keep their own.
+
+    Source: LinuxSandboxSecurityContext.supplemental_groups and supplemental_groups_policy.
+    """
+    pod = shared.sandbox(
+        security_context=pod_context(supplemental_groups=[3100], supplemental_groups_policy=cri.Strict)
+    )
+    identity = context(1000, supplemental_groups=[3000])
+
+    groups = shared.process(EXEC, in_sandbox=pod, security_context=identity).status.groups
+
+    assert groups - {1000} == OF_TESTER | {3000}
+
+
+@requirement("USR-15")
+@requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
+def test_a_policy_that_does_not_exist_is_refused(runtime: Runtime, containers: Containers) -> None:
+    """CreateContainer SHOULD fail where supplemental_groups_policy is no value of the API.
+
+    Source: LinuxContainerSecurityContext.supplemental_groups_policy.
+    """
+    config = containers.config(security_context=context(1000))
+    # an unknown value of an open enumeration, which the type does not have
+    config.linux.security_context.supplemental_groups_policy = 99  # type: ignore[assignment]  # see above
+
+    runtime.refusal(containers.attempt, config)
+
+
+@requirement("USR-16")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_run_as_group_takes_the_place_of_the_group_in_passwd(
+    shared: SharedContainers, seen_from: str
+) -> None:
+    """With run_as_group, the group that /etc/passwd gives to the user MUST NOT stay among the supplementary
+    ones.
+
+    Source: LinuxContainerSecurityContext.run_as_group.
+    """
+    process = shared.process(seen_from, security_context=context(1000, 2002)).status
+
+    assert process.gids == (2002,) * 4
+    assert 1000 not in process.groups
+
+
+@requirement("USR-17/intact")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_users_and_groups_of_the_image_stay_in_its_files(shared: SharedContainers, seen_from: str) -> None:
+    """The entries of the image's /etc/passwd and /etc/group SHOULD be there as they were, whatever user a
+    container asks for.
+
+    Source: LinuxContainerSecurityContext.run_as_user and run_as_group; not stated by the CRI.
+    """
+    process = shared.process(seen_from, questions=FILES, security_context=context(12345, 4321))
+
+    users = {
+        tuple(line.split(":")[:1] + line.split(":")[2:4]) for line in process.answer("users").splitlines()
+    }
+    groups = {
+        tuple(line.split(":")[:1] + line.split(":")[2:]) for line in process.answer("groups").splitlines()
+    }
+    assert {(name, str(uid), str(gid)) for name, uid, gid, *_ in USERS} <= users
+    assert {(name, str(gid), ",".join(members)) for name, gid, members in GROUPS} <= groups
+
+
+@requirement("USR-17/entry")
+def test_an_entry_for_the_requested_user(shared: SharedContainers, observe: Observe) -> None:
+    """A runtime MAY add entries for the requested user and group to /etc/passwd and /etc/group.
+
+    Source: LinuxContainerSecurityContext.run_as_user and run_as_group; the CRI does not say.
+    """
+    process = shared.process(EXEC, questions=FILES, security_context=context(12345, 4321))
+
+    added = [
+        file
+        for file, number in (("users", ":12345:"), ("groups", ":4321:"))
+        if number in process.answer(file)
+    ]
+    observe(f"adds to {' and '.join(added)}" if added else "adds nothing")
+
+
+@requirement("USR-20")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_a_thousand_groups_are_set(shared: SharedContainers, seen_from: str) -> None:
+    """A thousand supplemental_groups SHOULD all be set.
+
+    Source: LinuxContainerSecurityContext.supplemental_groups; the kernel takes 65,536.
+    """
+    identity = context(1000, supplemental_groups=MANY)
+
+    assert shared.process(seen_from, security_context=identity).status.groups >= set(MANY)
