@@ -140,6 +140,7 @@ class RequestBuilder:
         tty: bool = False,
         log_path: str | None = None,
         security_context: cri.LinuxContainerSecurityContext | None = None,
+        unmasked: bool = False,
         resources: cri.LinuxContainerResources | None = None,
         namespaces: cri.NamespaceOption | None = None,
         stop_signal: "cri.Signal | None" = None,
@@ -163,6 +164,7 @@ class RequestBuilder:
             tty: whether the process gets a terminal.
             log_path: relative to the sandbox's log directory; `<name>_<attempt>.log` by default.
             security_context: merged over the kubelet's defaults.
+            unmasked: leave out the paths that the kubelet masks or protects.
             resources: merged over the kubelet's defaults.
             namespaces: must repeat the sandbox's pid mode; CONTAINER by default, as in `sandbox`.
             stop_signal: overrides the image's.
@@ -175,10 +177,10 @@ class RequestBuilder:
             readonly_paths=READONLY_PATHS,
             seccomp=cri.SecurityProfile(profile_type=cri.SecurityProfile.Unconfined),
         )
+        if unmasked or (security_context is not None and security_context.privileged):
+            context.ClearField("masked_paths")
+            context.ClearField("readonly_paths")
         if security_context is not None:
-            for cleared in ("masked_paths", "readonly_paths"):
-                if security_context.privileged:
-                    context.ClearField(cleared)
             context.MergeFrom(security_context)
         limits = cri.LinuxContainerResources(
             cpu_shares=BEST_EFFORT_CPU_SHARES, oom_score_adj=BEST_EFFORT_OOM_SCORE

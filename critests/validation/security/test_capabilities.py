@@ -214,7 +214,7 @@ def test_other_forms_of_the_name(containers: Containers, observe: Observe, name:
 
 @requirement("CAP-09")
 def test_a_capability_that_does_not_exist(
-    shared: SharedContainers, containers: Containers, observe: Observe
+    runtime: Runtime, shared: SharedContainers, containers: Containers, observe: Observe
 ) -> None:
     """An unknown capability MAY be refused or be ignored; nothing is granted for it.
 
@@ -228,6 +228,7 @@ def test_a_capability_that_does_not_exist(
         held = containers.attempt(config).process_status(EXEC).capabilities
         observe("is ignored")
         assert held == default
+        assert held["bounding"] < daemon_capabilities(runtime)
 
 
 @requirement("CAP-10")

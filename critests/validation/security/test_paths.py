@@ -1,0 +1,136 @@
+"""SEC: masked and read-only paths, the kubelet's own and others."""
+
+import pytest
+
+from critests.fixtures.containers import Containers
+from critests.fixtures.shared_containers import SharedContainers
+from critests.lifecycle.process import VIEWS
+from critests.lifecycle.requests import MASKED_PATHS
+from critests.run.marks import requirement
+from critests.validation.security.contexts import context, outcome, system_call
+
+WRITE_ONLY = 1
+WRITE_ONLY_AND_MAKE = 0o101
+NO_DIRECTORY = -100
+READ_ONLY_FILE_SYSTEM = 30
+NO_SUCH_FILE = 2
+OWN = context(
+    masked_paths=["/etc/group", "/home", "/no/such/path"],
+    readonly_paths=["/etc/passwd", "/root", "/no/such/file"],
+)
+"""Masks a file and a directory, protects a file and a directory; and either does the same to nothing."""
+
+
+def shows(path: str) -> str:
+    """Return the command that prints what is in a file or a directory; nothing where that is denied."""
+    return (
+        f"if [ -d {path} ]; then ls -A {path}; elif [ -e {path} ]; then head -c 64 {path}; fi 2>/dev/null; :"
+    )
+
+
+def opens(path: str) -> str:
+    """Return the command that opens a file to write, and writes nothing."""
+    return system_call("openat", NO_DIRECTORY, path, WRITE_ONLY)
+
+
+QUESTIONS = {
+    **{path: shows(path) for path in (*MASKED_PATHS, "/etc/group", "/home")},
+    "write a file": opens("/etc/passwd"),
+    "write in a directory": system_call("openat", NO_DIRECTORY, "/root/new", WRITE_ONLY_AND_MAKE, 0o600),
+    "write a setting": opens("/proc/sys/kernel/domainname"),
+    "write core_pattern": opens("/proc/sys/kernel/core_pattern"),
+    "write sysrq-trigger": opens("/proc/sysrq-trigger"),
+}
+
+
+@requirement("SEC-04")
+@pytest.mark.parametrize("path", ["/etc/group", "/home"], ids=["file", "directory"])
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_masked_paths_look_empty(shared: SharedContainers, seen_from: str, path: str) -> None:
+    """A masked file MUST read as empty or be denied, and a masked directory look empty, for every process.
+
+    Source: LinuxContainerSecurityContext.masked_paths.
+    """
+    plain = shared.process(seen_from, questions=QUESTIONS)
+    masked = shared.process(seen_from, questions=QUESTIONS, security_context=OWN)
+
+    assert plain.answer(path) != ""
+    assert masked.answer(path) == ""
+
+
+@requirement("SEC-05")
+@pytest.mark.parametrize("attempt", ["write a file", "write in a directory"])
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_read_only_paths_cannot_be_written(shared: SharedContainers, seen_from: str, attempt: str) -> None:
+    """A read-only path MUST be one where the kernel refuses to write, file or directory.
+
+    Source: LinuxContainerSecurityContext.readonly_paths.
+    """
+    plain = shared.process(seen_from, questions=QUESTIONS)
+    protected = shared.process(seen_from, questions=QUESTIONS, security_context=OWN)
+
+    assert outcome(plain.answer(attempt))[0] >= 0
+    assert outcome(protected.answer(attempt)) == (-1, READ_ONLY_FILE_SYSTEM)
+
+
+@requirement("SEC-06")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_nothing_is_hidden_where_no_paths_are_named(shared: SharedContainers, seen_from: str) -> None:
+    """With empty masked_paths and readonly_paths nothing below /proc MUST be masked or read-only.
+
+    Source: LinuxContainerSecurityContext.masked_paths and readonly_paths; what the kubelet sends for the proc
+    mount Unmasked.
+    """
+    process = shared.process(seen_from, questions=QUESTIONS, unmasked=True)
+
+    hidden = [mount.place for mount in process.mounts if mount.place.startswith("/proc/")]
+    assert hidden == []
+    assert not [mount for mount in process.mounts if mount.place == "/proc" and mount.read_only]
+    assert outcome(process.answer("write a setting"))[1] != READ_ONLY_FILE_SYSTEM
+
+
+@requirement("SEC-07")
+def test_paths_that_are_not_there_are_passed_over(containers: Containers) -> None:
+    """Masked and read-only paths that the container does not have MUST be passed over.
+
+    Source: LinuxContainerSecurityContext.masked_paths and readonly_paths; the OCI runtime specification.
+    """
+    missing = ["/no/such/path", "/proc/no-such-file"]
+    config = containers.config(
+        security_context=context(masked_paths=missing, readonly_paths=missing), script="echo runs"
+    )
+
+    container = containers.attempt(config)
+
+    assert container.final_log_lines() == ["runs"]
+    assert container.status().exit_code == 0
+
+
+@requirement("SEC-13")
+@pytest.mark.parametrize("attempt", ["write core_pattern", "write sysrq-trigger"])
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_settings_of_the_kernel_cannot_be_written(
+    shared: SharedContainers, seen_from: str, attempt: str
+) -> None:
+    """With the paths that the kubelet sends, /proc/sys and /proc/sysrq-trigger MUST NOT be writable, by root
+    neither.
+
+    Source: LinuxContainerSecurityContext.readonly_paths.
+    """
+    process = shared.process(seen_from, questions=QUESTIONS)
+
+    # not every kernel has sysrq-trigger
+    assert outcome(process.answer(attempt)) in {(-1, READ_ONLY_FILE_SYSTEM), (-1, NO_SUCH_FILE)}
+
+
+@requirement("SEC-13")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_paths_that_the_kubelet_masks_look_empty(shared: SharedContainers, seen_from: str) -> None:
+    """Every path that the kubelet masks MUST read as empty or be denied, /proc/kcore and /proc/keys among
+    them.
+
+    Source: LinuxContainerSecurityContext.masked_paths.
+    """
+    process = shared.process(seen_from, questions=QUESTIONS)
+
+    assert {path: process.answer(path) for path in MASKED_PATHS} == dict.fromkeys(MASKED_PATHS, "")
