@@ -181,6 +181,9 @@ class RequestBuilder:
             context.ClearField("masked_paths")
             context.ClearField("readonly_paths")
         if security_context is not None:
+            if security_context.HasField("seccomp"):
+                # RuntimeDefault is 0, which no merge would carry over
+                context.ClearField("seccomp")
             context.MergeFrom(security_context)
         limits = cri.LinuxContainerResources(
             cpu_shares=BEST_EFFORT_CPU_SHARES, oom_score_adj=BEST_EFFORT_OOM_SCORE

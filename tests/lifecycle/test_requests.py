@@ -48,6 +48,22 @@ def test_a_privileged_container_has_no_masked_paths(builder: RequestBuilder) -> 
     assert config.linux.security_context.privileged
 
 
+def test_a_container_is_unmasked_where_that_is_asked_for(builder: RequestBuilder) -> None:
+    context = builder.container(ImageName("x", "x"), unmasked=True).linux.security_context
+
+    assert (list(context.masked_paths), list(context.readonly_paths)) == ([], [])
+
+
+def test_the_default_profile_is_asked_for_though_it_is_the_number_zero(builder: RequestBuilder) -> None:
+    default = cri.SecurityProfile(profile_type=cri.SecurityProfile.RuntimeDefault)
+
+    config = builder.container(
+        ImageName("x", "x"), security_context=cri.LinuxContainerSecurityContext(seccomp=default)
+    )
+
+    assert config.linux.security_context.seccomp == default
+
+
 def test_the_cgroup_parent_follows_the_driver() -> None:
     uid = "0f-1"
 

@@ -7,6 +7,8 @@ from critests.api import api_pb2 as cri
 from critests.images.platforms import machine_architecture
 from critests.images.system_calls import SYSTEM_CALLS
 
+RUNTIME_DEFAULT = cri.SecurityProfile(profile_type=cri.SecurityProfile.RuntimeDefault)
+UNCONFINED = cri.SecurityProfile(profile_type=cri.SecurityProfile.Unconfined)
 _RESULT = re.compile(r"ret=(-?\d+) errno=(\d+)")
 
 

@@ -1,6 +1,5 @@
 """CAP: the capability sets of a container's processes, and what the kernel lets them do."""
 
-import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
@@ -8,11 +7,11 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import CAPABILITIES, EXEC, VIEWS, ProcessStatus
-from critests.node.privileges import process_capabilities
+from critests.lifecycle.process import EXEC, VIEWS, ProcessStatus
 from critests.run.marks import requirement
-from critests.run.outcomes import blocked, unsupported
+from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import context, outcome, system_call
+from critests.validation.security.daemon import as_far_as_the_daemon_can, daemon_capabilities
 
 OF_ROOT = ("bounding", "permitted", "effective")
 """The sets that root's own programs get; ambient stays empty, and of inheritable runtimes differ."""
@@ -33,22 +32,12 @@ def of_root(names: set[str]) -> dict[str, set[str]]:
     return {name: names for name in OF_ROOT}  # noqa: C420 - nobody changes them
 
 
-def daemon_capabilities(runtime: Runtime) -> set[str]:
-    """Return what the daemon itself may do, all where that cannot be seen: it cannot give more."""
-    pid = runtime.context.daemon_pid
-    return set(CAPABILITIES) & (process_capabilities(pid).permitted if pid else set(CAPABILITIES))
-
-
 def with_every_capability(
     runtime: Runtime, shared: SharedContainers, seen_from: str, drop: tuple[str, ...] = ()
 ) -> ProcessStatus:
     """Return the process of a container with ALL; a daemon that lacks some itself may refuse that."""
-    try:
+    with as_far_as_the_daemon_can(runtime):
         return shared.process(seen_from, security_context=asking(add=("ALL",), drop=drop)).status
-    except grpc.RpcError as error:
-        if missing := set(CAPABILITIES) - daemon_capabilities(runtime):
-            blocked(f"needs a daemon that holds {', '.join(sorted(missing))}: {error.details()}")
-        raise
 
 
 @requirement("CAP-01")

@@ -1,0 +1,265 @@
+"""SCP: which system calls a container's processes may make, found out by making them."""
+
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.session import Observe
+from critests.fixtures.shared_containers import SharedContainers
+from critests.lifecycle.process import EXEC, STREAMING_EXEC, VIEWS
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
+from critests.validation.security.contexts import (
+    RUNTIME_DEFAULT,
+    UNCONFINED,
+    context,
+    outcome,
+    pod_context,
+    system_call,
+)
+from critests.validation.security.daemon import as_far_as_the_daemon_can
+from critests.validation.security.seccomp_profiles import OTHER_PERSONALITY, PROTOCOL_ERROR
+
+pytestmark = requires(Capability.SECCOMP, Capability.SAME_HOST)
+FILTER = 2
+NEW_USER_NAMESPACE = 0x10000000
+KILLED_BY_SIGSYS = 128 + 31
+REFUSED = (-1, PROTOCOL_ERROR)
+REFUSED_BY = {"logs": set[str](), "arguments": {"change"}, "architectures": {"query", "change"}}
+"""What our profiles refuse, of `QUESTIONS`."""
+DEFAULT = context(seccomp=RUNTIME_DEFAULT)
+QUESTIONS = {
+    "query": system_call("personality", 0xFFFFFFFF),
+    "change": system_call("personality", OTHER_PERSONALITY),
+    "other call": system_call("getuid"),
+    "make a user namespace": system_call("unshare", NEW_USER_NAMESPACE),
+}
+
+
+def localhost(profiles: Path, name: str) -> cri.SecurityProfile:
+    """Return the request for one of our own profiles."""
+    return cri.SecurityProfile(
+        profile_type=cri.SecurityProfile.Localhost, localhost_ref=str(profiles / f"{name}.json")
+    )
+
+
+@requirement("SCP-01/filter")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_the_default_profile_is_a_filter(shared: SharedContainers, seen_from: str) -> None:
+    """With RuntimeDefault every process MUST have a filter of system calls.
+
+    Source: SecurityProfile.profile_type.
+    """
+    process = shared.process(
+        seen_from, questions=QUESTIONS, security_context=context(seccomp=RUNTIME_DEFAULT)
+    )
+
+    assert process.status.seccomp_mode == FILTER
+
+
+@requirement("SCP-01/content")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_the_default_profile_refuses_what_no_container_needs(
+    shared: SharedContainers, seen_from: str
+) -> None:
+    """The runtime's default profile SHOULD refuse to make a user namespace without SYS_ADMIN.
+
+    Source: SecurityProfile.profile_type; what the profile refuses is the runtime's choice.
+    """
+    free = shared.process(seen_from, questions=QUESTIONS, security_context=context(seccomp=UNCONFINED))
+    if outcome(free.answer("make a user namespace")) != (0, 0):
+        blocked("needs a kernel that lets a container without a filter make a user namespace")
+
+    process = shared.process(
+        seen_from, questions=QUESTIONS, security_context=context(seccomp=RUNTIME_DEFAULT)
+    )
+
+    assert outcome(process.answer("make a user namespace"))[0] == -1
+    assert outcome(process.answer("other call")) == (0, 0)
+
+
+@requirement("SCP-02")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_unconfined_is_no_filter(shared: SharedContainers, seen_from: str) -> None:
+    """With Unconfined no process MUST have a filter of system calls.
+
+    Source: SecurityProfile.profile_type.
+    """
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=context(seccomp=UNCONFINED))
+
+    assert process.status.seccomp_mode == 0
+    assert outcome(process.answer("query"))[0] >= 0
+
+
+@requirement("SCP-03")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_a_profile_of_the_node_refuses_what_it_names(
+    shared: SharedContainers, profiles: Path, seen_from: str
+) -> None:
+    """With Localhost a system call that the profile refuses MUST fail with the profile's error, and others
+    work.
+
+    Source: SecurityProfile.localhost_ref.
+    """
+    asked = context(seccomp=localhost(profiles, "refuses"))
+
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+
+    assert process.status.seccomp_mode == FILTER
+    assert outcome(process.answer("query")) == REFUSED
+    assert outcome(process.answer("other call")) == (0, 0)
+
+
+@requirement("SCP-03")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_a_profile_of_the_node_kills_who_makes_the_call(
+    shared: SharedContainers, profiles: Path, seen_from: str
+) -> None:
+    """With Localhost a process that makes a system call for which the profile kills MUST die of SIGSYS.
+
+    Source: SecurityProfile.localhost_ref; seccomp(2).
+    """
+    asked = context(seccomp=localhost(profiles, "kills"))
+
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+
+    assert process.exit_code("query") == KILLED_BY_SIGSYS
+    assert outcome(process.answer("other call")) == (0, 0)
+
+
+@requirement("SCP-04")
+@pytest.mark.parametrize("reference", ["missing", "broken", "relative", "empty"])
+def test_a_profile_that_cannot_be_used_is_refused(
+    runtime: Runtime, containers: Containers, profiles: Path, reference: str
+) -> None:
+    """CreateContainer or StartContainer MUST fail where the profile is missing or no JSON, or the path is
+    relative or empty.
+
+    Source: SecurityProfile.localhost_ref, an absolute path.
+    """
+    profile = localhost(profiles, "missing")
+    if reference == "broken":
+        profile = localhost(profiles, "broken")
+    elif reference == "relative":
+        profile.localhost_ref = "refuses.json"
+    elif reference == "empty":
+        profile.localhost_ref = ""
+    config = containers.config(security_context=context(seccomp=profile))
+
+    runtime.refusal(containers.attempt, config)
+
+
+@requirement("SCP-05")
+@pytest.mark.parametrize("profile", [UNCONFINED, RUNTIME_DEFAULT], ids=["unconfined", "default"])
+def test_a_path_without_localhost_means_nothing(
+    shared: SharedContainers, profiles: Path, profile: cri.SecurityProfile
+) -> None:
+    """A localhost_ref beside another type than Localhost SHOULD be refused or change nothing.
+
+    Source: SecurityProfile.localhost_ref, which belongs to Localhost.
+    """
+    asked = cri.SecurityProfile(
+        profile_type=profile.profile_type, localhost_ref=str(profiles / "refuses.json")
+    )
+
+    with may_be_refused():
+        process = shared.process(EXEC, questions=QUESTIONS, security_context=context(seccomp=asked))
+        plain = shared.process(EXEC, questions=QUESTIONS, security_context=context(seccomp=profile))
+        assert outcome(process.answer("query")) == outcome(plain.answer("query"))
+        assert process.status.seccomp_mode == plain.status.seccomp_mode
+
+
+@requirement("SCP-06/configured")
+def test_no_profile_at_all(containers: Containers, observe: Observe) -> None:
+    """Without a profile a process MAY be unconfined, or under a default that the runtime is configured with.
+
+    Source: LinuxContainerSecurityContext.seccomp.
+    """
+    config = containers.config()
+    config.linux.security_context.ClearField("seccomp")
+
+    container = containers.attempt(config)
+
+    mode = container.process_status(EXEC).seccomp_mode
+    observe({0: "is unconfined", FILTER: "is under a default"}.get(mode, f"is in mode {mode}"))
+    assert mode in {0, FILTER}
+
+
+@requirement("SCP-08")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_a_profile_means_nothing_to_privileged_processes(
+    runtime: Runtime, shared: SharedContainers, profiles: Path, seen_from: str
+) -> None:
+    """A privileged process MUST NOT have a filter of system calls, even where a profile is named.
+
+    Source: LinuxContainerSecurityContext.privileged.
+    """
+    pod = shared.sandbox(security_context=pod_context(privileged=True))
+    asked = context(privileged=True, seccomp=localhost(profiles, "refuses"))
+
+    with as_far_as_the_daemon_can(runtime):
+        process = shared.process(seen_from, in_sandbox=pod, questions=QUESTIONS, security_context=asked)
+
+    assert process.status.seccomp_mode == 0
+    assert outcome(process.answer("query"))[0] >= 0
+
+
+@requirement("SCP-09")
+@pytest.mark.parametrize("seen_from", VIEWS)
+@pytest.mark.parametrize("profile", REFUSED_BY)
+def test_rules_of_a_profile_are_kept(
+    shared: SharedContainers, profiles: Path, profile: str, seen_from: str
+) -> None:
+    """A profile SHOULD be able to let a call pass and log it, to look at arguments, and to list
+    architectures.
+
+    Source: SecurityProfile.localhost_ref; seccomp in the OCI runtime specification.
+    """
+    asked = context(seccomp=localhost(profiles, profile))
+
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+
+    refused = {name for name in ("query", "change") if outcome(process.answer(name)) == REFUSED}
+    wanted: dict[str, set[str]] = {
+        "logs": set(),
+        "arguments": {"change"},
+        "architectures": {"query", "change"},
+    }
+    assert refused == wanted[profile]
+    assert process.status.seccomp_mode == FILTER
+
+
+@requirement("SCP-10")
+@pytest.mark.parametrize("seen_from", [EXEC, STREAMING_EXEC])
+def test_a_profile_holds_for_commands(shared: SharedContainers, profiles: Path, seen_from: str) -> None:
+    """A command MUST be under the profile of its container.
+
+    Source: ExecSync and Exec; SecurityProfile.
+    """
+    asked = context(seccomp=localhost(profiles, "refuses"))
+
+    command = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+
+    assert (command.status.seccomp_mode, outcome(command.answer("change"))) == (FILTER, REFUSED)
+
+
+@requirement("SCP-11")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_a_user_that_may_gain_is_under_the_profile(
+    shared: SharedContainers, profiles: Path, seen_from: str
+) -> None:
+    """A process that is not root MUST be under the profile without no_new_privs as well.
+
+    Source: LinuxContainerSecurityContext.seccomp and no_new_privs; seccomp(2) asks for one of root and
+    no_new_privs.
+    """
+    asked = context(1000, seccomp=localhost(profiles, "refuses"))
+
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+
+    assert (process.status.uids[0], process.status.no_new_privs) == (1000, False)
+    assert (process.status.seccomp_mode, outcome(process.answer("query"))) == (FILTER, REFUSED)
