@@ -53,7 +53,8 @@ def test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal(
     )
 
     assert container.status().exit_code == 7
-    assert call.seconds < 30
+    # it ends at once, and a busy machine may be seconds late
+    assert call.seconds < min(30, 5 * runtime.scale)
 
 
 @requirement("STP-03")
@@ -349,7 +350,8 @@ def test_a_frozen_container_can_be_stopped(runtime: Runtime, containers: Contain
     tree = ProcessTree()
     container = containers.running(script=tree.script, wait_for_log="ready")
     # all of its processes are in one cgroup, so that any of them leads to it
-    freezer = Freezer.of_process(min(tree.alive())) or blocked("the cgroup cannot be frozen from here")
+    of_the_container = min(tree.alive(), default=0) or blocked("its processes cannot be seen from here")
+    freezer = Freezer.of_process(of_the_container) or blocked("the cgroup cannot be frozen from here")
 
     with freezer.held():
         runtime.stub.StopContainer(

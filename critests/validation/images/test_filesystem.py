@@ -80,7 +80,9 @@ def test_mount_point_of_the_image_file_system_exists(runtime: Runtime) -> None:
     """
     answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
-    mountpoints = [Path(filesystem.fs_id.mountpoint) for filesystem in answer.image_filesystems]
+    mountpoints = [
+        runtime.seen_by_daemon(Path(filesystem.fs_id.mountpoint)) for filesystem in answer.image_filesystems
+    ]
     assert mountpoints != []
     assert [mountpoint for mountpoint in mountpoints if not mountpoint.is_dir()] == []
 

@@ -1,11 +1,12 @@
 """IMS: images that are removed, and what goes with them."""
 
+import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
 from critests.run.marks import requirement
 
@@ -99,13 +100,17 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
     minted = registry.mint()
     container = containers.running(image=registry.pull(minted))
 
-    removal = runtime.images.RemoveImage.future(images.removal_request(minted.reference))
-    refused = removal.exception() is not None
+    try:
+        runtime.images.RemoveImage(images.removal_request(minted.reference))
+        form = "the image loses its names"
+    except grpc.RpcError as error:
+        refused_with(error)
+        form = "refused"
 
     assert container.state() == cri.CONTAINER_RUNNING
     # a file of the layer that is this image's alone
     assert container.output("cat", "/etc/critests-salt") != ""
-    observe("refused" if refused else "the image loses its names")
+    observe(form)
 
 
 @requirement("IMS-21")

@@ -7,6 +7,7 @@ import ctypes
 import os
 import socket
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from critests.lifecycle.waiting import eventually
 from critests.node.addresses import free_port, node_address
 
 CLONE_NEWNET = 0x40000000
+PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 LISTEN_SECONDS = 10.0
 ANSWER_SECONDS = 10.0
 REFUSED_SECONDS = 1.0
@@ -82,6 +84,23 @@ class Node:
         except OSError:
             return False
         return True
+
+    def port_that_says(self, word: str) -> int | None:
+        """Return the port, of those that the kernel gives away, at which a word is said; None where there is
+        none among as many as can be looked at while patience lasts.
+        """
+        first, last = map(int, PORT_RANGE.read_text(encoding="ascii").split())
+        address, deadline = self.address, time.monotonic() + self.patience
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        for port in range(first, last + 1):
+            if time.monotonic() > deadline:
+                break
+            with contextlib.suppress(OSError), socket.socket(family) as connection:
+                connection.settimeout(REFUSED_SECONDS)
+                connection.connect((address, port))
+                if connection.recv(len(word)) == word.encode():
+                    return port
+        return None
 
     def connected(self, address: str, port: int) -> socket.socket:
         """Return a TCP connection whose calls do not wait for ever.
