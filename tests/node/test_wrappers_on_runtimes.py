@@ -1,4 +1,4 @@
-"""Both wrappers below every real runtime of this machine: what is planned is seen by a CRI client, and nothing
+"""Both wrappers below every real runtime of a machine: what is planned is seen by a CRI client, and nothing
 is left.
 """
 

@@ -1,4 +1,4 @@
-"""Benchmarks on a real runtime: what the numbers must hold, and what is left when things go wrong."""
+"""Benchmarks on real runtimes: what the numbers must hold, and what is left when things go wrong."""
 
 import os
 import signal
@@ -17,6 +17,7 @@ from critests.lifecycle.waiting import eventually
 from critests.node.snapshot import MachineSnapshot, difference, mentioning
 from critests.node.throwaway import ThrowawayRuntime, start_throwaway
 from critests.node.wrappers.actions import Fail
+from tests.node.test_leaves_nothing import CRIOS, NO_CRIO
 from tests.plugin.command import SECONDS, begin, critests, record_in
 
 pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
@@ -48,10 +49,18 @@ def operations(record: dict[str, Any], scenario: str, operation: str) -> list[di
     ]
 
 
-def test_what_is_measured_holds_together_and_nothing_is_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "node",
+    [
+        "containerd",
+        *(pytest.param(f"crio={path}", id=str(path)) for path in CRIOS),
+        *([] if CRIOS else [NO_CRIO]),
+    ],
+)
+def test_what_is_measured_holds_together_and_nothing_is_left(node: str, tmp_path: Path) -> None:
     before = MachineSnapshot.take()
     ended = critests(
-        *("bench", "--node", "containerd", "--results", str(tmp_path), "--profile", "smoke"),
+        *("bench", "--node", node, "--results", str(tmp_path), "--profile", "smoke"),
         *("--select", "B-02,B-08,B-11,B-26,B-30,B-33", "--budget", "25"),
     )
 
@@ -64,8 +73,13 @@ def test_what_is_measured_holds_together_and_nothing_is_left(tmp_path: Path) -> 
         if each["dimensions"]
     }
     assert phases["cni"] > 0
-    assert phases["oci"] > 0
     assert phases["rest"] > 0
+    # a pod need not have a process of its own, a container has one
+    assert all(
+        each["mean"] > 0
+        for each in operations(record, "B-02", "StartContainer")
+        if each["dimensions"]["phase"] == "oci"
+    )
     assert all(
         each["mean"] == 0
         for each in operations(record, "B-02", "CreateContainer")
@@ -86,7 +100,7 @@ def test_what_is_measured_holds_together_and_nothing_is_left(tmp_path: Path) -> 
     )  # none where there are too few samples for a median
     assert cycle["resources"]["daemon_cpu_seconds"] > 0
     (memory,) = operations(record, "B-26", "memory per pod")
-    assert 500_000 < memory["mean"] < 100_000_000
+    assert 100_000 < memory["mean"] < 100_000_000
     assert "5 pods" in memory["note"]
     (late,) = operations(record, "B-30", "latency from intended start")
     assert late["count"] >= 3
