@@ -31,7 +31,7 @@ from critests.run.beginning import begin_run
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
 from critests.run.first_look import FirstLook
-from critests.run.handover import WorkerReport
+from critests.run.handover import HandoverFile, WorkerReport
 from critests.run.options import STANDARD_OUTPUT
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
@@ -55,6 +55,7 @@ class Leader:
         self.ended_early = False
         self.record: RunRecord | None = None
         self.context: RunContext | None = None
+        self.handover: HandoverFile | None = None
         self.progress: Progress | None = None
         self.total = 0
         self.chosen = False
@@ -148,22 +149,23 @@ class Leader:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Begin a run that the user asked for before its first test; under -n the workers' set-up has begun
-        it already.
+        """Begin a run that the user asked for before its first test; under -n while the workers import and
+        collect.
         """
-        if (
-            self.active
-            and not session.config.option.collectonly
-            and any(selection.is_ours(item) for item in session.items)
-        ):
+        if not self.active or session.config.option.collectonly:
+            return
+        if self.handover is not None:
+            self.handover.write(self.begin())
+        elif any(selection.is_ours(item) for item in session.items):
             self.begin()
 
     @pytest.hookimpl(optionalhook=True)
     # xdist's worker controller is not typed
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - see above
-        """Hand the run to a worker."""
+        """Tell a worker where it will find the run."""
         if self.active:
-            node.workerinput["critests"] = self.begin().to_worker()
+            self.handover = self.handover or HandoverFile()
+            node.workerinput["critests"] = str(self.handover.path)
             self.workers += 1
 
     @pytest.hookimpl(optionalhook=True)
@@ -303,6 +305,8 @@ class Leader:
     def pytest_unconfigure(self) -> None:
         """Clean up whatever happened."""
         self._end_context()
+        if self.handover is not None:
+            self.handover.remove()
 
     def _end_context(self) -> list[str]:
         context = self.context

@@ -21,14 +21,14 @@ from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode, UsageError
 from critests.leader import Leader
-from critests.record.codec import from_plain, to_plain
+from critests.record.codec import to_plain
 from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
 from critests.run.classification import RawOutcome, after_a_hang, classify
 from critests.run.context import RunContext
 from critests.run.daemon_watch import Death, found_nobody
-from critests.run.handover import HandedToWorker
+from critests.run.handover import HandoverFile
 from critests.run.results import Phase, TestProgress
 from critests.run.seen import message_of
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
@@ -132,9 +132,7 @@ def _begin(config: pytest.Config) -> RunContext:
                     "under -n the leader needs to know the runtime: give --runtime-endpoint or --cri-node",
                     returncode=ExitCode.USAGE,
                 )
-            session.context = RunContext.of_worker(
-                session.settings, from_plain(HandedToWorker, handed["critests"])
-            )
+            session.context = RunContext.of_worker(session.settings, HandoverFile.read(handed["critests"]))
             session.gone = session.context.gone
             version = session.context.version
             session.rules = conclusion.circumstances(

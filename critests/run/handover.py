@@ -5,6 +5,9 @@ Both travel as plain data, which xdist can carry: `critests.record.codec` writes
 """
 
 import dataclasses
+import json
+import shutil
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import ProvenLevel
-from critests.record.codec import Json, to_plain
+from critests.record.codec import Json, from_plain, to_plain
 from critests.record.layout import RunFolder
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact
@@ -65,6 +68,30 @@ class HandedToWorker:
         """
         mine = {item.name: getattr(self, item.name) for item in dataclasses.fields(HandedToWorker)}
         return to_plain(HandedToWorker(**mine))
+
+
+class HandoverFile:
+    """Where workers find the run, which begins while they start and collect.
+
+    No test is sent to a worker before the run has begun, so whoever reads the file finds it.
+    """
+
+    def __init__(self) -> None:
+        """Make a directory that only this user can read: the run holds the registry's secret."""
+        self.path = Path(tempfile.mkdtemp(prefix="critests-")) / "run.json"
+
+    def write(self, run: HandedToWorker) -> None:
+        """Hand the run over."""
+        self.path.write_text(json.dumps(run.to_worker()), encoding="utf-8")
+
+    @staticmethod
+    def read(path: str) -> HandedToWorker:
+        """Take the run over, in a worker."""
+        return from_plain(HandedToWorker, json.loads(Path(path).read_text(encoding="utf-8")))
+
+    def remove(self) -> None:
+        """Remove it, when the last worker has ended."""
+        shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
 @dataclass(frozen=True, kw_only=True)
