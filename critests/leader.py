@@ -7,11 +7,10 @@ import json
 import signal
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from critests.alluredir import AllureDir
 from critests.catalogue.words import Capability
 from critests.client import Recorder
 from critests.exit_codes import CannotTest, ExitCode
@@ -22,10 +21,6 @@ from critests.record.files import write, write_atomically
 from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
-from critests.report.exports import export
-from critests.report.run_kinds import kind_of
-from critests.report.terminal.console import new_console
-from critests.report.terminal.progress import Progress
 from critests.run import conclusion, results, selection, suspects
 from critests.run.beginning import begin_run
 from critests.run.conclusion import Gathered
@@ -39,11 +34,15 @@ from critests.run.session import SESSION
 from critests.run.settings import Settings
 from critests.run.stop_signals import STOP_SIGNALS, handled_by, say_that_it_goes_on
 
+if TYPE_CHECKING:  # the display is imported when a run has one, and the formats at its end
+    from critests.alluredir import AllureDir
+    from critests.report.terminal.progress import Progress
+
 
 class Leader:
     """Begins the run, gathers what its processes report, judges it, writes the record and cleans up."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, allure: AllureDir | None = None) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, allure: "AllureDir | None" = None) -> None:
         self.config = config
         self.allure = allure
         self.settings = settings
@@ -62,7 +61,9 @@ class Leader:
         self.deaths: dict[str, list[str]] = {}
         self.alone = bool(config.getoption("cri_progress") or config.getoption("cri_list"))
         if config.getoption("cri_progress"):
-            self.progress = Progress()
+            from critests.report.terminal import progress  # noqa: PLC0415 - see above
+
+            self.progress = progress.Progress()
         if config.getoption("cri_list"):
             config.option.collectonly = True
 
@@ -275,6 +276,8 @@ class Leader:
         )
         session.exitstatus = record.exit_code
         self.record = record
+        from critests.report.exports import export  # noqa: PLC0415 - see above
+
         try:
             write(record, self.context.folder.record)
             export(
@@ -295,12 +298,12 @@ class Leader:
                 exit_reason=f"the results are not complete: {error}",
             )
         if self.progress is not None:
-            kind_of(record.kind).print_summary(record, new_console(), self.context.folder.path)
+            _print_summary(record, self.context)
 
     def pytest_terminal_summary(self) -> None:
         """Print the suite's summary below pytest's."""
         if self.record is not None and self.context is not None and self.progress is None:
-            kind_of(self.record.kind).print_summary(self.record, new_console(), self.context.folder.path)
+            _print_summary(self.record, self.context)
 
     def pytest_unconfigure(self) -> None:
         """Clean up whatever happened."""
@@ -316,6 +319,13 @@ class Leader:
             problems = context.end()
         context.owned = None
         return problems
+
+
+def _print_summary(record: RunRecord, context: RunContext) -> None:
+    from critests.report.run_kinds import kind_of  # noqa: PLC0415 - see above
+    from critests.report.terminal.console import new_console  # noqa: PLC0415 - see above
+
+    kind_of(record.kind).print_summary(record, new_console(), context.folder.path)
 
 
 def _interrupt(number: int, frame: object) -> None:

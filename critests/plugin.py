@@ -4,9 +4,10 @@ Inert in an environment where its fixtures and markers are not used: no connecti
 """
 
 import contextlib
+import gc
 import pkgutil
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,7 +17,6 @@ pytest.register_assert_rewrite(
 
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
 from critests import fixtures
-from critests.alluredir import AllureDir
 from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode, UsageError
@@ -35,13 +35,16 @@ from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
 from critests.run.settings import Settings
 from critests.run.time_limit import TimeLimit
 
+if TYPE_CHECKING:
+    from critests.alluredir import AllureDir
+
 pytest_plugins = [f"{fixtures.__name__}.{module.name}" for module in pkgutil.iter_modules(fixtures.__path__)]
 
 BACK_SECONDS = 30.0
 """How long the leader may take to start a throwaway runtime again."""
 
 LEADER = pytest.StashKey[Leader]()
-ALLURE = pytest.StashKey[AllureDir]()
+ALLURE = pytest.StashKey["AllureDir"]()
 LIMIT = pytest.StashKey[TimeLimit]()
 
 
@@ -70,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
     scenarios.refuse_processes(config)
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
-    allure = AllureDir.of(config)
+    allure = _allure_of(config)
     if allure is not None:
         config.stash[ALLURE] = allure
     if _worker_input(config) is None:
@@ -78,6 +81,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(config.stash[LEADER], "critests-leader")
         if config.stash[LEADER].alone:
             config.pluginmanager.unregister(name="terminalreporter")
+
+
+def _allure_of(config: pytest.Config) -> "AllureDir | None":
+    if not getattr(config.option, "allure_report_dir", None):
+        return None
+    # allure's modules and ours take as long to import as gRPC, and few want such a folder
+    from critests import alluredir  # noqa: PLC0415 - see above
+
+    return alluredir.AllureDir.of(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -91,6 +103,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             scope="session",
             ids=[handler or "default" for handler in handlers],
         )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without looking for garbage where a person waits for the suite: there is little, and looking
+    through a thousand tests again and again takes a tenth of the time.
+    """
+    leader = session.config.stash.get(LEADER, None)
+    ours = leader.alone if leader is not None else "critests" in (_worker_input(session.config) or {})
+    if not ours or not gc.isenabled():
+        return (yield)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
