@@ -7,10 +7,10 @@ import click
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.run.options import STANDARD_OUTPUT
-from critests.run.profiles import MEASURED_ON, PROFILES, table
+from critests.run.profiles import MACHINE, PROFILES, table
 
 EPILOG = f"""\b
-Profiles, and about how long each took ({MEASURED_ON}):
+Profiles, and about how long each takes ({MACHINE}):
 {table()}
 
 \b

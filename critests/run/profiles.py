@@ -25,7 +25,8 @@ PROFILES: Final = {
     MUST: Profile("what a MUST asks, in all four parts", "2 min"),
     SMOKE: Profile("what judges the RPCs that other tests need", "1 min"),
 }
-MEASURED_ON: Final = "containerd 2.1, two workers, 2 cores"
+MACHINE: Final = "-n 2, containerd 2.1, 2 idle cores"
+"""Where they take that long; docs/speed.md says what was measured."""
 
 
 def table() -> str:
