@@ -20,6 +20,7 @@ sys.path.insert(
 from critests import catalogue  # noqa: E402 - after the line above
 from critests.catalogue import Aspect, Catalogue, Group, Level, Requirement  # noqa: E402 - likewise
 from critests.catalogue.references import Reference, problems_of, references_below  # noqa: E402 - likewise
+from critests.catalogue.rpcs import all_rpcs  # noqa: E402 - likewise
 
 PAGE = ROOT / "docs" / "catalogue.md"
 TESTS = ROOT / "critests" / "validation"
@@ -100,6 +101,7 @@ def document(entries: Catalogue, references: tuple[Reference, ...]) -> str:
         revision=entries.revision,
     )
     parts = [introduction, "\n".join(_index(entries, tests)), "\n".join(_features(entries))]
+    parts.append("\n".join(_rpcs(entries)))
     parts += ["\n".join(_group(group, tests)) for group in entries.groups]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
@@ -127,6 +129,22 @@ def _features(entries: Catalogue) -> Iterator[str]:
     for feature, probe in entries.features.items():
         using = [entry.id for entry in entries.requirements if entry.feature == feature]
         yield f"| {_text(feature)} | {_text(probe)} | {', '.join(using)} |"
+
+
+def _rpcs(entries: Catalogue) -> Iterator[str]:
+    group_of = {entry.id: group.prefix.lower() for group in entries.groups for entry in group.requirements}
+    yield "## RPCs"
+    yield ""
+    yield "What a runtime must have. One that is optional, or younger than what the runtime is proven or"
+    yield "declared to know, may answer with Unimplemented; any other that does is one failure, under what"
+    yield "judges it."
+    yield ""
+    yield "| RPC | must be there | since | judged by | why |"
+    yield "|---|---|---|---|---|"
+    for rpc in all_rpcs().values():
+        judge = f"[{rpc.judge}](#{group_of[rpc.judge.partition('/')[0]]})"
+        there = "yes" if rpc.mandatory else "no"
+        yield f"| {rpc.name} | {there} | {rpc.since} | {judge} | {_text(rpc.why)} |"
 
 
 def _group(group: Group, tests: dict[str, list[Reference]]) -> Iterator[str]:

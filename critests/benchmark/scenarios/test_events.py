@@ -19,6 +19,8 @@ HEARD_SECONDS = 10.0
 STREAM_SECONDS = 4 * 3600
 SUBSCRIBERS = {"smoke": (1,), "standard": (1, 5), "full": (1, 5)}
 REFUSED_WITHIN_SECONDS = 0.5
+NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+"""Codes of a stream that nobody serves: a daemon that hangs or is gone does not lack it."""
 
 
 @scenario("B-22")
@@ -42,7 +44,7 @@ class Subscriber:
 
     def __init__(self, target: Target) -> None:
         self.heard: queue.Queue[tuple[str, int, float]] = queue.Queue()
-        self.refused = ""
+        self.ended: grpc.RpcError | None = None
         self._name = target.name
         self._stream = target.runtime.GetContainerEvents(cri.GetEventsRequest(), timeout=STREAM_SECONDS)
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -53,7 +55,7 @@ class Subscriber:
             for event in self._stream:
                 self.heard.put((event.container_id, event.container_event_type, time.time()))
         except grpc.RpcError as error:
-            self.refused = error.code().name
+            self.ended = error
 
     def until_ended(self, container_id: str) -> float:
         """Return when it heard of the end of a container, in seconds since the epoch.
@@ -63,7 +65,7 @@ class Subscriber:
         """
         deadline = time.monotonic() + HEARD_SECONDS
         while (left := deadline - time.monotonic()) > 0:
-            over = bool(self.refused)  # before looking: what came until then is in the queue
+            over = self.ended is not None  # before looking: what came until then is in the queue
             try:
                 heard, kind, when = (
                     self.heard.get_nowait() if over else self.heard.get(timeout=min(left, 0.5))
@@ -75,7 +77,9 @@ class Subscriber:
             if heard == container_id and kind == cri.CONTAINER_STOPPED_EVENT:
                 return when
         raise CallFailed(
-            "end to event", self.refused or "DEADLINE_EXCEEDED", "no event said that the container had ended"
+            "end to event",
+            self.ended.code().name if self.ended is not None else "DEADLINE_EXCEEDED",
+            "no event said that the container had ended",
         )
 
     def close(self) -> None:
@@ -110,13 +114,20 @@ def _hearing(number: int) -> Workload:
 
 
 def _subscribed(target: Target, held: contextlib.ExitStack) -> Subscriber:
-    """Subscribe, and see that the runtime does not refuse at once."""
+    """Subscribe, and see that the runtime does not refuse at once.
+
+    Raises:
+        Unsupported: it refuses.
+        grpc.RpcError: nobody answers, which is no refusal.
+    """
     subscriber = Subscriber(target)
     held.callback(subscriber.close)
     deadline = time.monotonic() + REFUSED_WITHIN_SECONDS
-    while time.monotonic() < deadline and not subscriber.refused:
+    while time.monotonic() < deadline and subscriber.ended is None:
         time.sleep(0.01)
-    if subscriber.refused:
-        msg = f"{target.name}: GetContainerEvents is refused with {subscriber.refused}"
+    if subscriber.ended is not None:
+        if subscriber.ended.code() in NO_ANSWER:
+            raise subscriber.ended
+        msg = f"{target.name}: GetContainerEvents is refused with {subscriber.ended.code().name}"
         raise Unsupported(msg)
     return subscriber
