@@ -322,6 +322,7 @@ def test_log_directory_outlives_the_sandbox(
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
+    assert container.log_path.exists()
     assert container.log_lines() == ["kept"]
 
 
