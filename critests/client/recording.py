@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
 from critests.client.coverage import Coverage
+from critests.client.failures import CallNotAllowed, code_of, name_the_rpc, note_the_hang
 from critests.client.hangs import Allowance, Hangs, StillHangs
 from critests.client.under_way import UnderWay
 
@@ -27,10 +28,6 @@ READING = re.compile(
     r"Version|Status|RuntimeConfig|List\w+|Stream\w+|\w+Status|\w+Stats|ImageFsInfo|GetContainerEvents"
 )
 """Names of the RPCs that change nothing."""
-
-
-class CallNotAllowed(Exception):
-    """A call that may change something was not sent, because the user allows reading only."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,8 @@ class Recorder:
             self.coverage.add(call.rpc, call.request, call.response)
 
 
-class RecordedCall:
-    """A unary RPC of a stub: sets the deadline where the caller set none, and records the call."""
+class _RecordedRpc:
+    """An RPC of a stub, and what it needs to be recorded."""
 
     # grpcio's own callables have no common public type
     def __init__(self, rpc: str, inner: Any, recorder: Recorder, hangs: Hangs) -> None:  # noqa: ANN401 - see above
@@ -108,6 +105,10 @@ class RecordedCall:
         self._inner = inner
         self._recorder = recorder
         self._hangs = hangs
+
+
+class RecordedCall(_RecordedRpc):
+    """A unary RPC of a stub: sets the deadline where the caller set none, and records the call."""
 
     def __call__(
         self,
@@ -143,7 +144,7 @@ class RecordedCall:
         except grpc.RpcError as error:
             seconds = time.perf_counter() - begin
             name_the_rpc(error, self._rpc)
-            self._recorder.add(Call(self._rpc, redacted(request), None, *_code(error), started, seconds))
+            self._recorder.add(Call(self._rpc, redacted(request), None, *code_of(error), started, seconds))
             if self._hangs.ended(self._rpc, allowance, error.code(), seconds):
                 note_the_hang(error, seconds)
                 if allowance.look:
@@ -196,21 +197,16 @@ class RecordedCall:
                 )
             else:
                 name_the_rpc(error, self._rpc)
-                self._recorder.add(Call(self._rpc, redacted(request), None, *_code(error), started, seconds))
+                self._recorder.add(
+                    Call(self._rpc, redacted(request), None, *code_of(error), started, seconds)
+                )
 
         pending.add_done_callback(record)
         return pending
 
 
-class RecordedStream:
+class RecordedStream(_RecordedRpc):
     """A server-streaming RPC of a stub: sets the deadline and records how many messages came."""
-
-    # grpcio's own callables have no common public type
-    def __init__(self, rpc: str, inner: Any, recorder: Recorder, hangs: Hangs) -> None:  # noqa: ANN401 - see above
-        self._rpc = rpc
-        self._inner = inner
-        self._recorder = recorder
-        self._hangs = hangs
 
     def __call__(
         self,
@@ -262,7 +258,7 @@ class RecordedMessages:
             name_the_rpc(error, self._rpc)
             if self._note(error.code()):
                 note_the_hang(error, time.perf_counter() - self._begin)
-            self._record(*_code(error))
+            self._record(*code_of(error))
             raise
         finally:
             self._recorder.under_way.end()
@@ -383,45 +379,6 @@ def rpc_name(method: str) -> str:
     return method.rsplit("/", 1)[-1]
 
 
-def name_the_rpc(error: BaseException, rpc: str) -> None:
-    """Note on an error which RPC it came from, so that a failed test can be traced to its cause."""
-    # grpcio raises its call object, which has no such field of its own
-    error.critests_rpc = rpc  # type: ignore[attr-defined]  # see above
-
-
-def failed_rpc(error: BaseException) -> str:
-    """Return the RPC that `name_the_rpc` noted on an error, or an empty string."""
-    return str(getattr(error, "critests_rpc", ""))
-
-
-def note_the_hang(error: BaseException, seconds: float) -> None:
-    """Note on an error that its call let a whole deadline pass."""
-    # as above
-    error.critests_hung = round(seconds, 1)  # type: ignore[attr-defined]  # see above
-
-
-def hung_for(error: BaseException) -> float:
-    """Return the seconds that a call was waited for in vain, 0 where it was answered or not made."""
-    return float(getattr(error, "critests_hung", 0.0))
-
-
-def is_a_hang(error: BaseException) -> bool:
-    """Say whether an error means that its RPC hangs: a whole deadline passed, or it was not called."""
-    return isinstance(error, StillHangs) or hung_for(error) > 0
-
-
-def in_words(error: grpc.RpcError) -> str:
-    """Say what an RPC failed with: its code and the runtime's words, or how long it was silent."""
-    rpc, waited = failed_rpc(error), hung_for(error)
-    if waited:
-        return f"{rpc} did not answer within {waited:g} s"
-    code = error.code() if hasattr(error, "code") else None
-    details = error.details() if hasattr(error, "details") else str(error)
-    if isinstance(error, StillHangs):
-        return error.details()
-    return f"{rpc} failed with {code.name if code else 'UNKNOWN'}: {(details or 'no words')[:500]}"
-
-
 def redacted(message: Message) -> Message:
     """Return a message that is fit for a file: the same one, or a copy without the secrets of its AuthConfig.
 
@@ -436,12 +393,6 @@ def redacted(message: Message) -> Message:
         if getattr(copy.auth, name):
             setattr(copy.auth, name, REDACTED)
     return copy
-
-
-def _code(error: grpc.RpcError) -> tuple[str, str]:
-    code = error.code() if hasattr(error, "code") else None
-    details = error.details() if hasattr(error, "details") else str(error)
-    return (code.name if code is not None else "UNKNOWN"), details or ""
 
 
 def _plain(message: Message | bytes) -> Any:  # noqa: ANN401 - JSON data

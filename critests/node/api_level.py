@@ -7,7 +7,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection
-from critests.client.recording import CallNotAllowed
+from critests.client.failures import CallNotAllowed
 from critests.node.capabilities import NO_SUCH_ID
 
 FIRST_MINOR = 20

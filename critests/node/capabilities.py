@@ -13,7 +13,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client import Connection
-from critests.client.recording import CallNotAllowed, failed_rpc
+from critests.client.failures import CallNotAllowed, failed_rpc
 from critests.record.run import CapabilityFact
 
 NO_SUCH_ID = "critests-probe-of-an-id-that-nobody-has"

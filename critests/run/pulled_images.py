@@ -8,7 +8,7 @@ from pathlib import Path
 import grpc
 
 from critests.client import Connection
-from critests.client.recording import failed_rpc, is_a_hang
+from critests.client.failures import failed_rpc, is_a_hang
 from critests.images.catalogue import image_spec
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.lifecycle.requests import ImageName, pulling

@@ -13,7 +13,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.recording import in_words
+from critests.client.failures import in_words
 
 ASSERT: Final = "assert "
 """What pytest begins the values of an assertion with."""

@@ -9,7 +9,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.client import Deadlines, Endpoint, EndpointError, Recorder, TlsFiles, connect
-from critests.client.recording import CallNotAllowed, failed_rpc
+from critests.client.failures import CallNotAllowed, failed_rpc
 from tests.criserver import CriServer, serve
 
 

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.recording import name_the_rpc
+from critests.client.failures import name_the_rpc
 from critests.run.seen import message_of
 
 CALL = SimpleNamespace(seconds=5.03)

@@ -15,7 +15,7 @@ import grpc
 from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
 from critests.benchmark.measuring.quiet import quiet
 from critests.benchmark.measuring.target import Target
-from critests.client.recording import failed_rpc
+from critests.client.failures import failed_rpc
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.record.samples import Series
 from critests.statistics import Plan, Steadiness, Stop, decide, warm_up

@@ -16,8 +16,8 @@ from critests.api import api_pb2_grpc as cri_grpc
 from critests.benchmark.measuring.meter import NotDone
 from critests.catalogue.words import Capability
 from critests.client import Connection
+from critests.client.failures import failed_rpc
 from critests.client.plain import PlainConnection, plain_stubs
-from critests.client.recording import failed_rpc
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
 from critests.lifecycle.requests import ImageName, RequestBuilder
