@@ -1,4 +1,10 @@
-"""How to get a capability that is not there, where somebody at the machine can do anything about it."""
+"""How to get a capability that is not there, where somebody at the machine can do anything about it.
+
+Versions are those of the projects' own pages: of user namespaces containerd's docs/user-namespaces and the
+page of Kubernetes on them (for CRI-O), of recursively read-only mounts runc 1.1 with Linux 5.12
+(moby/moby#44978), which containerd passes on since 2.0 (containerd/containerd#9787). CRI-O's options are in
+what `crio config` prints.
+"""
 
 from typing import Final
 
@@ -8,7 +14,8 @@ REMEDIES: Final = {
     Capability.POD_NETWORK: "install the CNI plugins, and a network of theirs in /etc/cni/net.d",
     Capability.HOST_PORTS: "install CNI's portmap and iptables, and name portmap in the network of the pods",
     Capability.DUAL_STACK: "give the network of the pods a range of each family",
-    Capability.RECURSIVE_READ_ONLY_MOUNTS: "Linux 5.12, and a runtime whose OCI runtime knows them",
+    Capability.RECURSIVE_READ_ONLY_MOUNTS: "Linux 5.12, runc 1.1, and containerd 2.0 or another runtime that"
+    " passes them on",
     Capability.USER_NAMESPACES: "Linux 6.3, runc 1.2 or crun 1.9, and containerd 2.0 or CRI-O 1.25",
     Capability.EVENTS: "containerd 1.7; for CRI-O enable_pod_events in its configuration",
     Capability.CHECKPOINT: "install criu; for CRI-O enable_criu_support in its configuration",
