@@ -8,6 +8,7 @@ from critests.fixtures.containers import Containers
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import ProcessStatus
 from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
 from critests.validation.resources.cpus import another_cpu, impossible_cpu
 from critests.validation.resources.limits import Limits
 
@@ -75,19 +76,22 @@ def test_negative_cpu_quota_is_no_limit(limits: Limits) -> None:
 def test_cpu_quota_throttles(containers: Containers, limits: Limits) -> None:
     """Processes that want more CPU time than the quota MUST be held to it.
 
-    Source: LinuxContainerResources.cpu_quota; two busy processes and a quota of a fifth of a CPU, measured by
-    the kernel's own clock of processes.
+    Source: LinuxContainerResources.cpu_quota; two busy processes and a twentieth of a CPU, which they get on a
+    busy machine too, measured by the kernel's own clock of processes.
     """
     limits.need("cpu")
-    quota = cri.LinuxContainerResources(cpu_quota=20_000, cpu_period=100_000, cpu_shares=1024)
+    quota = cri.LinuxContainerResources(cpu_quota=5_000, cpu_period=100_000, cpu_shares=1024)
 
     container = containers.running(script=BUSY, resources=quota)
 
-    elapsed, throttled, *_, children = [line.split() for line in container.final_log_lines("stdout")]
+    clock, periods, *_, children = [line.split() for line in container.final_log_lines("stdout")]
+    elapsed, throttled = float(clock[2]) - float(clock[1]), int(periods[1])
     used = sum(seconds_in(text) for text in children)
-    # a period that began before the second is worth a tenth of it
-    assert used <= 0.25 * (float(elapsed[2]) - float(elapsed[1])) + 0.02
-    assert int(throttled[1]) > 0
+    # a process may run on until the next tick of the kernel's clock, on each of two CPUs
+    assert used <= 0.08 * elapsed + 0.05
+    if not throttled and used < 0.04 * elapsed:
+        blocked("this machine is too busy to give a container the twentieth of a CPU that it may use")
+    assert throttled > 0
 
 
 @requirement("RES-14")
