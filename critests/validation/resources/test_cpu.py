@@ -76,8 +76,8 @@ def test_negative_cpu_quota_is_no_limit(limits: Limits) -> None:
 def test_cpu_quota_throttles(containers: Containers, limits: Limits) -> None:
     """Processes that want more CPU time than the quota MUST be held to it.
 
-    Source: LinuxContainerResources.cpu_quota; two busy processes and a twentieth of a CPU, which they get on a
-    busy machine too, measured by the kernel's own clock of processes.
+    Source: LinuxContainerResources.cpu_quota; two busy processes and a twentieth of a CPU, which they get on
+    a busy machine too, measured by the kernel's own clock of processes.
     """
     limits.need("cpu")
     quota = cri.LinuxContainerResources(cpu_quota=5_000, cpu_period=100_000, cpu_shares=1024)
