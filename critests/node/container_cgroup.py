@@ -225,9 +225,11 @@ def weights_of(shares: int) -> frozenset[int]:
 
 def same_weight(shares: int, others: int) -> bool:
     """Tell whether two numbers of shares can stand for one weight: runtimes that read cgroup v2 back tell
-    the shares that the weight is worth.
+    the shares that the weight is worth, which by rounding may be worth one less.
     """
-    return shares == others or not weights_of(shares).isdisjoint(weights_of(others))
+    return shares == others or any(
+        abs(one - another) <= 1 for one in weights_of(shares) for another in weights_of(others)
+    )
 
 
 def numbers_in(text: str) -> frozenset[int]:

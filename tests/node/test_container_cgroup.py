@@ -13,6 +13,7 @@ from critests.node.container_cgroup import (
     folders_of,
     limits_at,
     numbers_in,
+    same_weight,
     weights_of,
 )
 
@@ -188,3 +189,10 @@ def test_limits_are_right_below_the_parent() -> None:
     assert limits_at("/critests/r/podu/c", "/critests/r/podu") == "/critests/r/podu/c"
     assert limits_at("/elsewhere/c", "/critests/r/podu") == "/elsewhere/c"
     assert limits_at("/elsewhere/c", "") == "/elsewhere/c"
+
+
+def test_shares_that_stand_for_one_weight() -> None:
+    assert same_weight(512, 512)
+    # 20 by the linear conversion, and back
+    assert same_weight(500, 512)
+    assert not same_weight(512, 1024)
