@@ -10,7 +10,7 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC, STREAMING_EXEC, VIEWS
+from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC, VIEWS
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.security.contexts import (
@@ -171,6 +171,26 @@ def test_a_path_without_localhost_means_nothing(
         plain = shared.process(EXEC, questions=QUESTIONS, security_context=context(seccomp=profile))
         assert outcome(process.answer("query")) == outcome(plain.answer("query"))
         assert process.status.seccomp_mode == plain.status.seccomp_mode
+
+
+@requirement("SCP-06/unconfined")
+@pytest.mark.parametrize("seen_from", [FIRST_PROCESS, EXEC])
+def test_without_a_profile_there_is_no_filter(
+    runtime: Runtime, containers: Containers, seen_from: str
+) -> None:
+    """Without a profile no process MUST have a filter of system calls, unless the runtime's configuration
+    sets a default.
+
+    Source: LinuxContainerSecurityContext.seccomp; its deprecated predecessor was unconfined when empty.
+    """
+    config = containers.config()
+    config.linux.security_context.ClearField("seccomp")
+
+    mode = containers.attempt(config).process_status(seen_from).seccomp_mode
+
+    if mode == FILTER and not runtime.context.throwaway:
+        blocked("needs a runtime whose configuration sets no default profile, as --node starts one")
+    assert mode == 0
 
 
 @requirement("SCP-06/configured")
