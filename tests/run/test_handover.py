@@ -1,6 +1,8 @@
 """What crosses from process to process arrives as it was."""
 
 import json
+import subprocess
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from critests.record.results import TestResult
 from critests.record.run import CapabilityFact
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
-from critests.run.handover import HandedToWorker, WorkerReport
+from critests.run.handover import HandedToWorker, HandoverFile, WorkerReport
 from critests.run.settings import Settings
 
 VERSION = cri.VersionResponse(version="0.1.0", runtime_name="x", runtime_version="1.2")
@@ -86,3 +88,23 @@ def test_what_was_deselected_is_gathered_once_however_many_workers_report_it() -
     gathered.take(report)
 
     assert gathered.deselected == [DESELECTED]
+
+
+def test_workers_find_the_run_in_a_file_that_only_its_user_can_read() -> None:
+    file = HandoverFile()
+
+    file.write(CONTEXT)
+
+    assert RunContext.of_worker(SETTINGS, HandoverFile.read(str(file.path))) == CONTEXT
+    assert file.path.parent.stat().st_mode & 0o077 == 0, "it holds the registry's secret"
+    file.remove()
+    assert not file.path.parent.exists()
+
+
+def test_what_only_a_run_needs_is_not_imported_with_the_plugin() -> None:
+    late = ["allure_commons", "rich", "critests.images.registry", "critests.report.exports"]
+    code = f"import sys, critests.plugin; print([name for name in {late} if name in sys.modules])"
+
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ended.stdout.strip() == "[]"
