@@ -131,6 +131,9 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
     data = tomllib.loads((traces.state / "crio.conf").read_text())
     allowed = ("/usr/", str(traces.state), str(traces.root), str(traces.sockets))
     assert [path for path in strings(data) if path.startswith("/") and not path.startswith(allowed)] == []
+    # what it would make and change below /etc when it starts
+    assert data["crio"]["image"].keys() >= {"signature_policy_dir", "namespaced_auth_dir"}
+    assert data["crio"]["runtime"]["irqbalance_config_restore_file"] == "disable"
     assert data["crio"]["image"]["pause_command"] == ""
     assert data["crio"]["runtime"]["cgroup_manager"] == "cgroupfs"
     assert data["crio"]["runtime"]["conmon_cgroup"] == "pod"

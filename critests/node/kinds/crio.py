@@ -104,6 +104,8 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "container_exits_dir": str(state / "exits"),
             "container_attach_socket_dir": str(traces.sockets),
             "hooks_dir": [],
+            # else a daemon that starts puts back the machine's own settings of irqbalance, below /etc/sysconfig
+            "irqbalance_config_restore_file": "disable",
             "cdi_spec_dirs": [str(traces.cdi)],
             "enable_pod_events": True,
             **({} if settings.apparmor else {"apparmor_profile": "unconfined"}),
@@ -113,6 +115,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "pause_command": "",
             "signature_policy": str(state / "policy.json"),
             "signature_policy_dir": str(state / "policies"),
+            "namespaced_auth_dir": str(state / "auth"),
             "big_files_temporary_dir": str(traces.root / "tmp"),
         },
         "crio.network": {
