@@ -104,7 +104,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "container_exits_dir": str(state / "exits"),
             "container_attach_socket_dir": str(traces.sockets),
             "hooks_dir": [],
-            # else a daemon that starts puts back the machine's own settings of irqbalance, below /etc/sysconfig
+            # else a daemon that starts puts the machine's settings of irqbalance back as it knows them
             "irqbalance_config_restore_file": "disable",
             "cdi_spec_dirs": [str(traces.cdi)],
             "enable_pod_events": True,
