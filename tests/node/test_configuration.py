@@ -73,6 +73,7 @@ def test_containerd_1_is_configured_in_version_2_of_the_format(traces: Traces) -
     assert data["version"] == 2
     assert cri["sandbox_image"] == PAUSE
     assert cri["restrict_oom_score_adj"] is True
+    assert cri["disable_hugetlb_controller"] is False
     assert cri["disable_apparmor"] is True
     assert (cri["stream_server_address"], cri["stream_server_port"]) == ("127.0.0.1", "0")
     assert list(cri["containerd"]["runtimes"]) == ["runc", "crun"]

@@ -144,6 +144,8 @@ def _runtime(traces: Traces, settings: DaemonSettings) -> dict[str, _Value]:
         "disable_apparmor": not settings.apparmor,
         "restrict_oom_score_adj": not settings.may_lower_oom_score,
         "netns_mounts_under_state_dir": True,
+        # off unless told otherwise, and then limits of huge pages are dropped without a word
+        "disable_hugetlb_controller": False,
         **(devices if settings.version >= CDI_SINCE else {}),
     }
 
