@@ -213,6 +213,22 @@ def test_status_tells_which_image_is_mounted(containers: Containers, images: Ima
     assert told == [pulled.reference]
 
 
+@requirement("VOL-12/details")
+@requires(Capability.IMAGE_SUB_PATHS)
+def test_status_tells_which_part_of_an_image_is_mounted(containers: Containers, images: Images) -> None:
+    """ContainerStatus MUST tell of a mount which directory of the image it shows, where it tells that at all.
+
+    Source: ContainerStatus.mounts, Mount.image_sub_path.
+    """
+    container = containers.created(mounts=[volume(images.pull("volume"), image_sub_path="sub")])
+
+    told = [mount.image_sub_path for mount in container.status().mounts if mount.container_path == "/volume"]
+
+    if told == [""]:
+        unsupported("ContainerStatus does not tell the sub path of a mounted image")
+    assert told == ["sub"]
+
+
 @requirement("VOL-15/freed")
 @requires(Capability.IMAGE_VOLUMES)
 def test_an_image_is_free_again_once_the_container_is_removed(

@@ -1,0 +1,20 @@
+"""The user namespace that tests ask for, as the kubelet would: one range of ids, from 0 inside."""
+
+from typing import Final
+
+from critests.api import api_pb2 as cri
+
+FIRST_ID: Final = 1_048_576
+"""Which id of the host stands for 0 inside; nobody's on an ordinary machine."""
+IDS: Final = 65_536
+MAPPING: Final = cri.IDMapping(host_id=FIRST_ID, container_id=0, length=IDS)
+
+
+def mapped(options: cri.UserNamespace, *, network: "cri.NamespaceMode" = cri.POD) -> cri.NamespaceOption:
+    """Return the namespaces of an ordinary pod with a user namespace."""
+    return cri.NamespaceOption(network=network, pid=cri.CONTAINER, ipc=cri.POD, userns_options=options)
+
+
+def with_user_namespace(*, network: "cri.NamespaceMode" = cri.POD) -> cri.NamespaceOption:
+    """Return the namespaces of an ordinary pod whose ids are those of `MAPPING`."""
+    return mapped(cri.UserNamespace(mode=cri.POD, uids=[MAPPING], gids=[MAPPING]), network=network)

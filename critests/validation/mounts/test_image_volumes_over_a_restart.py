@@ -1,0 +1,26 @@
+"""VOL: images that are mounted as volumes while the daemon is restarted."""
+
+import signal
+
+import pytest
+
+from critests.catalogue.words import Capability
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.run.marks import disruptive, requirement, requires
+from critests.validation.mounts.test_image_volumes import HELLO, volume
+
+
+@requirement("VOL-15/restart")
+@disruptive
+@requires(Capability.IMAGE_VOLUMES)
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=["in order", "killed"])
+def test_what_is_mounted_of_an_image_survives_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
+    """What a running container has mounted of an image MUST stay as it is over a restart of the daemon.
+
+    Source: Mount.image. Not stated by the CRI; a running container survives, and what it reads must too.
+    """
+    container = own_runtime.container(mounts=[volume(own_runtime.pulled("volume"))])
+
+    own_runtime.restart(end)
+
+    assert container.output("cat", "/volume/hello", "/volume/sub/inside").splitlines() == [HELLO, "inside"]

@@ -1,0 +1,76 @@
+"""MNT: options of single mounts, and the labels of SELinux."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
+from critests.run.marks import requirement, requires
+
+LABEL = "security.selinux"
+
+
+@requirement("MNT-26")
+@requires(Capability.MOUNT_OPTIONS, Capability.SAME_HOST)
+@pytest.mark.parametrize("option", ["noexec", "nosuid", "nodev"])
+def test_an_option_of_a_mount_is_in_force(containers: Containers, host_folder: Path, option: str) -> None:
+    """A mount MUST have the options that were requested for it, where the runtime offers options of mounts.
+
+    Source: Mount.mount_options, RuntimeFeatures.mount_options.
+    """
+    program = host_folder / "program"
+    program.write_text("#!/bin/sh\necho it runs\n")
+    program.chmod(0o755)
+    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder), mount_options=[option])
+    container = containers.running(mounts=[mount])
+
+    answer = container.exec("/bin/sh", "-c", "/mounted/program")
+
+    assert option in container.mounts()["/mounted"].options
+    assert (answer.exit_code == 0) is (option != "noexec")
+
+
+@requirement("MNT-27")
+@requires(Capability.MOUNT_OPTIONS, Capability.SAME_HOST)
+def test_an_option_that_no_mount_has_is_refused(
+    runtime: Runtime, containers: Containers, host_folder: Path
+) -> None:
+    """CreateContainer or StartContainer MUST refuse an option that no mount has, where the runtime offers
+    options of mounts.
+
+    Source: Mount.mount_options.
+    """
+    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder), mount_options=["no-such-option"])
+
+    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+
+
+@requirement("MNT-23")
+@requires(Capability.SELINUX, Capability.SHARED_KERNEL)
+@pytest.mark.parametrize("relabel", [True, False], ids=["asked-for", "not-asked-for"])
+def test_files_are_relabelled_where_that_is_asked_for(
+    containers: Containers, host_folder: Path, *, relabel: bool
+) -> None:
+    """With `selinux_relabel` the files of the host MUST get the label with which the container may read them,
+    and without it they MUST keep theirs.
+
+    Source: Mount.selinux_relabel.
+    """
+    file = host_folder / "file"
+    file.write_text("labelled\n")
+    before = os.getxattr(file, LABEL)
+
+    container = containers.running(
+        mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), selinux_relabel=relabel)]
+    )
+
+    own_level = container.output("cat", "/proc/self/attr/current").rstrip("\0").split(":", 3)[-1]
+    label = os.getxattr(file, LABEL).rstrip(b"\0").decode()
+    assert (label.split(":", 3)[-1] == own_level, os.getxattr(file, LABEL) == before) == (
+        relabel,
+        not relabel,
+    )

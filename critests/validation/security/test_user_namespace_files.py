@@ -1,0 +1,304 @@
+"""UNS, MNT, VOL, SYS: what a pod with a user namespace of its own finds of files, and what works in it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
+from critests.fixtures.shared_containers import SharedContainers
+from critests.fixtures.streaming import Streams
+from critests.lifecycle.process import FIRST_PROCESS
+from critests.lifecycle.user_namespaces import FIRST_ID, IDS, MAPPING, with_user_namespace
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import unsupported
+
+NOBODY = 65534
+"""How the kernel shows an id that is not mapped."""
+BUSYBOX = "/bin/busybox"
+
+
+def owned(folder: Path) -> Path:
+    """Return a folder of the host that anybody may write, with a file of root's and one of user 1000's in
+    it.
+    """
+    folder.chmod(0o777)
+    folder.parent.chmod(0o755)
+    for name, owner in (("of-root", 0), ("of-tester", 1000)):
+        (folder / name).write_text("of the host\n")
+        os.chown(folder / name, owner, owner)
+    return folder
+
+
+@requirement("UNS-07")
+@requires(Capability.USER_NAMESPACES)
+def test_files_of_the_image_are_owned_by_root_inside(shared: SharedContainers) -> None:
+    """In a user namespace the files of the image MUST have the owners that the image gives them, and root
+    MUST be able to change its own.
+
+    Source: UserNamespace; the image's layers say who owns what.
+    """
+    pod = shared.sandbox(namespaces=with_user_namespace())
+    questions = {
+        "owner": f"stat -c %u:%g {BUSYBOX} /home/tester",
+        "change": "touch /new && chown 1000:2000 /new && stat -c %u:%g /new",
+    }
+
+    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions=questions)
+
+    assert process.answer("owner").split() == ["0:0", "1000:1000"]
+    assert process.answer("change") == "1000:2000"
+
+
+@requirement("UNS-09")
+@requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
+@pytest.mark.parametrize("mapping", [False, True], ids=["without", "with"])
+def test_files_of_the_host_have_the_owners_that_the_mount_maps(
+    shared: SharedContainers, host_folder: Path, *, mapping: bool
+) -> None:
+    """In a user namespace, files of a host path MUST appear as nobody's where the mount maps no ids, and as
+    their owners' where it does.
+
+    Source: Mount.uidMappings and gidMappings.
+    """
+    pod = shared.sandbox(namespaces=with_user_namespace())
+    ids = [MAPPING] if mapping else []
+    mount = cri.Mount(
+        container_path="/mounted", host_path=str(owned(host_folder)), uidMappings=ids, gidMappings=ids
+    )
+
+    process = shared.process(
+        FIRST_PROCESS,
+        in_sandbox=pod,
+        mounts=[mount],
+        questions={"owners": "stat -c %u:%g /mounted/of-root /mounted/of-tester"},
+    )
+
+    seen = ["0:0", "1000:1000"] if mapping else [f"{NOBODY}:{NOBODY}"] * 2
+    assert process.answer("owners").split() == seen
+
+
+@requirement("MNT-24")
+@requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
+def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
+    containers: Containers, shared: SharedContainers, host_folder: Path
+) -> None:
+    """What root of a user namespace writes through a mount that maps its ids MUST be root's on the host, and
+    what it gives to user 1000 MUST be user 1000's.
+
+    Source: Mount.uidMappings and gidMappings.
+    """
+    pod = shared.sandbox(namespaces=with_user_namespace())
+    mount = cri.Mount(
+        container_path="/mounted",
+        host_path=str(owned(host_folder)),
+        uidMappings=[MAPPING],
+        gidMappings=[MAPPING],
+    )
+
+    containers.exited(
+        in_sandbox=pod,
+        mounts=[mount],
+        script="cd /mounted && touch by-root for-tester && chown 1000 for-tester",
+    )
+
+    owners = {name: (host_folder / name).stat().st_uid for name in ("by-root", "for-tester")}
+    assert owners == {"by-root": 0, "for-tester": 1000}
+
+
+@requirement("MNT-25")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+def test_mapped_mounts_that_are_not_offered_are_refused(
+    runtime: Runtime, containers: Containers, sandboxes: Sandboxes, host_folder: Path
+) -> None:
+    """A mount that maps ids MUST be refused by a handler that cannot do that, or be made: it is never made
+    without the mapping.
+
+    Source: Mount.uidMappings, RuntimeHandlerFeatures.user_namespaces.
+    """
+    if runtime.has(Capability.USER_NAMESPACES):
+        unsupported("the handler offers user namespaces, and with them mounts that map ids")
+    mount = cri.Mount(
+        container_path="/mounted",
+        host_path=str(owned(host_folder)),
+        uidMappings=[MAPPING],
+        gidMappings=[MAPPING],
+    )
+
+    with may_be_refused():
+        pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace()))
+        config = containers.config(mounts=[mount], namespaces=with_user_namespace())
+        container = containers.attempt(config, in_sandbox=pod)
+        seen = container.output("stat", "-c", "%u:%g", "/mounted/of-root")
+        mapping = container.output("cat", "/proc/self/uid_map").split()
+        assert (seen, mapping) == ("0:0", ["0", str(FIRST_ID), str(IDS)])
+
+
+@requirement("UNS-12")
+@requires(Capability.USER_NAMESPACES)
+def test_sessions_reach_a_pod_with_a_user_namespace(shared: SharedContainers, streams: Streams) -> None:
+    """In a pod with a user namespace ExecSync, Exec and the log MUST work as in any other.
+
+    Source: RuntimeService; a user namespace takes none of its calls away.
+    """
+    pod = shared.sandbox(namespaces=with_user_namespace())
+    container = shared.container(in_sandbox=pod, questions={"logged": "echo logged"})
+    runtime = shared.runtime
+    request = cri.ExecRequest(container_id=container.id, cmd=["echo", "streamed"], stdout=True, stderr=True)
+
+    streamed = streams.open(runtime.stub.Exec, request).finish().stdout
+
+    assert streamed == b"streamed\n"
+    assert runtime.stub.ExecSync(container.exec_request("echo", "by exec")).stdout == b"by exec\n"
+    assert "logged" in container.wait_for_log("logged")
+
+
+@requirement("UNS-12")
+@requires(Capability.USER_NAMESPACES)
+def test_stats_of_a_pod_with_a_user_namespace(runtime: Runtime, shared: SharedContainers) -> None:
+    """ContainerStats MUST answer for a container in a user namespace as for any other.
+
+    Source: ContainerStatsRequest.
+    """
+    pod = shared.sandbox(namespaces=with_user_namespace())
+    container = shared.container(in_sandbox=pod)
+
+    stats = runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats
+
+    assert stats.attributes.id == container.id
+    assert stats.memory.working_set_bytes.value > 0
+
+
+@requirement("UNS-13")
+@requires(Capability.USER_NAMESPACES)
+def test_standard_output_can_be_opened_by_name(containers: Containers, shared: SharedContainers) -> None:
+    """In a user namespace a process SHOULD be able to open /dev/stdout and /dev/stderr, as programs do that
+    log to files.
+
+    Source: not stated by the CRI.
+    """
+    pod = shared.sandbox(namespaces=with_user_namespace())
+
+    container = containers.exited(
+        in_sandbox=pod, script="echo to stdout > /dev/stdout; echo to stderr > /dev/stderr"
+    )
+
+    assert container.log_lines("stdout") == ["to stdout"]
+    assert container.log_lines("stderr") == ["to stderr"]
+
+
+@requirement("UNS-16")
+@requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
+def test_root_of_a_user_namespace_has_no_power_over_the_host(
+    containers: Containers, shared: SharedContainers, host_folder: Path
+) -> None:
+    """Root of a user namespace, with every capability there that was asked for, MUST NOT take a file of the
+    host's root, make a device or mount one.
+
+    Source: UserNamespace: its ids mean nothing outside.
+    """
+    pod = shared.sandbox(namespaces=with_user_namespace())
+    powers = cri.LinuxContainerSecurityContext(
+        capabilities=cri.Capability(add_capabilities=["SYS_ADMIN", "MKNOD", "CHOWN"])
+    )
+    tries = ("chown 0:0 /mounted/of-root", "mknod /mounted/device b 7 0", "mount -t ext4 /dev/loop0 /mnt")
+    container = containers.exited(
+        in_sandbox=pod,
+        security_context=powers,
+        mounts=[cri.Mount(container_path="/mounted", host_path=str(owned(host_folder)))],
+        script="; ".join(f"{each} && echo '{each}'" for each in tries) + "; echo tried",
+    )
+
+    assert container.log_lines("stdout") == ["tried"]
+    assert sorted(path.name for path in host_folder.iterdir()) == ["of-root", "of-tester"]
+
+
+@requirement("UNS-17")
+@requires(Capability.USER_NAMESPACES)
+def test_sysctls_are_set_in_a_pod_with_a_user_namespace(shared: SharedContainers) -> None:
+    """Kernel parameters of a pod with a user namespace SHOULD have their values as in any other.
+
+    Source: LinuxPodSandboxConfig.sysctls.
+    """
+    name = "net.ipv4.tcp_fin_timeout"
+    pod = shared.sandbox(namespaces=with_user_namespace(), sysctls={name: "33"})
+
+    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions={name: f"sysctl -n {name}"})
+
+    assert process.answer(name) == "33"
+
+
+@requirement("SYS-09/mapped")
+@requires(Capability.USER_NAMESPACES)
+def test_pings_are_allowed_to_groups_that_a_user_namespace_has(
+    sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """A sysctl of a pod with a user namespace that allows pings to groups SHOULD be set where the pod has
+    these groups.
+
+    Source: LinuxPodSandboxConfig.sysctls.
+    """
+    pod = sandboxes.attempt(
+        sandboxes.config(
+            namespaces=with_user_namespace(), sysctls={"net.ipv4.ping_group_range": f"0 {IDS - 1}"}
+        )
+    )
+
+    container = containers.exited(in_sandbox=pod, script="sysctl -n net.ipv4.ping_group_range")
+
+    assert container.log_lines("stdout")[0].split() == ["0", str(IDS - 1)]
+
+
+@requirement("SYS-09/beyond")
+@requires(Capability.USER_NAMESPACES)
+def test_pings_that_are_allowed_to_groups_that_a_user_namespace_lacks(
+    sandboxes: Sandboxes, containers: Containers, observe: Observe
+) -> None:
+    """A sysctl that allows pings to more groups than the user namespace of the pod has MAY be refused, as the
+    kernel does, or reduced to those that it has.
+
+    Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
+    """
+    everybody = {"net.ipv4.ping_group_range": "0 2147483647"}
+    found: list[str] = []
+
+    with may_be_refused():
+        pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace(), sysctls=everybody))
+        container = containers.exited(in_sandbox=pod, script="sysctl -n net.ipv4.ping_group_range")
+        found = container.log_lines("stdout")[0].split()
+
+    observe(f"reduced to {' to '.join(found)}" if found else "refused")
+    assert not found or found[0] == "0"
+
+
+@requirement("VOL-14")
+@requires(Capability.USER_NAMESPACES, Capability.IMAGE_VOLUMES)
+def test_an_image_volume_in_a_user_namespace(shared: SharedContainers, images: Images) -> None:
+    """An image that is mounted into a container in a user namespace, with its ids mapped, SHOULD be found
+    with the owners that it has.
+
+    Source: Mount.image, uidMappings and gidMappings.
+    """
+    pod = shared.sandbox(namespaces=with_user_namespace())
+    mount = cri.Mount(
+        container_path="/volume",
+        image=images.pull("volume").spec(),
+        readonly=True,
+        uidMappings=[MAPPING],
+        gidMappings=[MAPPING],
+    )
+
+    process = shared.process(
+        FIRST_PROCESS,
+        in_sandbox=pod,
+        mounts=[mount],
+        questions={"seen": "stat -c %u:%g /volume/hello; cat /volume/hello"},
+    )
+
+    assert process.answer("seen").splitlines() == ["0:0", "hello from the image"]

@@ -1,0 +1,30 @@
+"""UNS: mappings of a pod while the daemon is restarted."""
+
+import signal
+
+import pytest
+
+from critests.catalogue.words import Capability
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.lifecycle.user_namespaces import FIRST_ID, IDS, with_user_namespace
+from critests.run.marks import disruptive, requirement, requires
+
+
+@requirement("UNS-14")
+@disruptive
+@requires(Capability.USER_NAMESPACES)
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=["in order", "killed"])
+def test_a_pod_keeps_its_mapping_over_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
+    """Over a restart of the daemon the containers of a pod MUST keep their mapping of ids, and those that are
+    made later MUST get the same.
+
+    Source: UserNamespace. Not stated by the CRI; the containers of a pod share its namespace.
+    """
+    pod = own_runtime.sandbox(namespaces=with_user_namespace())
+    earlier = own_runtime.container(pod)
+
+    own_runtime.restart(end)
+
+    later = own_runtime.container(pod)
+    maps = [each.output("cat", "/proc/self/uid_map").split() for each in (earlier, later)]
+    assert maps == [["0", str(FIRST_ID), str(IDS)]] * 2
