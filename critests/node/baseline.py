@@ -2,8 +2,9 @@
 after the last.
 
 CNI plugins, shims and daemons use a few places that no configuration moves: directories below /run and
-/var/lib, a cache of layers, entry chains for host ports, the `k8s.io` cgroup, the kernel's forwarding switch,
-the default AppArmor profile. Only what was missing before, and is empty or unused again, is removed.
+/var/lib, a cache of layers, entry chains for host ports, the cgroups `k8s.io` and `crio`, the kernel's
+forwarding switch, the default AppArmor profile. Only what was missing before, and is empty or unused again,
+is removed.
 All functions are called with `machine_lock` held.
 """
 
@@ -29,7 +30,8 @@ _NETWORK_DIRECTORIES = tuple(
         "/etc/cni/net.d",
     )
 )
-_CGROUP = "k8s.io"
+_CGROUPS = ("k8s.io", "crio")
+"""Where containerd and CRI-O put pods that name no cgroup of their own."""
 _FORWARDING = (Path("/proc/sys/net/ipv4/ip_forward"), Path("/proc/sys/net/ipv6/conf/all/forwarding"))
 _APPARMOR = Path("/sys/kernel/security/apparmor")
 
@@ -89,7 +91,7 @@ def put_back() -> None:
 
 
 def _cgroups() -> list[Path]:
-    return [hierarchy / _CGROUP for hierarchy in remains.cgroup_hierarchies()]
+    return [hierarchy / name for hierarchy in remains.cgroup_hierarchies() for name in _CGROUPS]
 
 
 def _links() -> list[str]:
