@@ -17,7 +17,7 @@ whatever tests share is made anew under the fault.
 
 import contextlib
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -112,7 +112,11 @@ def _matrix(config: pytest.Config) -> Matrix | None:
         return None
     given = config.getoption("cri_audit_matrix")
     if config.getoption("cri_audit_oci"):
-        _refuse_where_no_wrapper_is(config)
+        if not _can_wrap(config):
+            msg = (
+                "--cri-audit-oci needs --cri-node, whose OCI runtime it can disturb, and one process (no -n)"
+            )
+            raise pytest.UsageError(msg)
         given = given or OCI_FAULTS
     matrix = load(Path(given)) if given else load(SUITE, *_faults_of_others(config))
     wanted = config.getoption("cri_audit_fault")
@@ -123,10 +127,14 @@ def _matrix(config: pytest.Config) -> Matrix | None:
     return Matrix(tuple(entry for entry in matrix.entries if not wanted or entry.id in wanted))
 
 
-def _refuse_where_no_wrapper_is(config: pytest.Config) -> None:
-    if not config.getoption("cri_node") or getattr(config.option, "numprocesses", None):
-        msg = "--cri-audit-oci needs --cri-node, whose OCI runtime it can disturb, and one process (no -n)"
-        raise pytest.UsageError(msg)
+def _can_wrap(config: pytest.Config) -> bool:
+    """Whether this process starts the runtime, and so can put a wrapper before its OCI runtime."""
+    alone = not hasattr(config, "workerinput") and not getattr(config.option, "numprocesses", None)
+    return alone and bool(config.getoption("cri_node"))
+
+
+def _is_below_the_runtime(entry: Entry) -> bool:
+    return any(isinstance(fault, OciFault) for fault in entry.faults)
 
 
 def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
@@ -155,6 +163,8 @@ class Auditor:
         self.audit = Audit()
         self.noticed: set[str] = set()
         self.current: Entry | None = None
+        self.wraps = False
+        self.left_out: set[str] = set()
 
     # what runs
 
@@ -172,16 +182,18 @@ class Auditor:
             self.audit.tests.add(item.name)
         items[:] = wanted
 
-    def _entries(self, item: pytest.Item) -> Iterable[Entry]:
-        if self.tried is not None:
-            return [self.tried]
-        return self.matrix.for_test(item.name, judged_by(item).name) if self.matrix else ()
-
-    @property
-    def _wraps(self) -> bool:
-        """Whether a fault in what the OCI runtime reads may be set."""
-        entries = [self.tried] if self.tried is not None else self.matrix.entries if self.matrix else ()
-        return any(isinstance(fault, OciFault) for entry in entries for fault in entry.faults)
+    def _entries(self, item: pytest.Item) -> Iterator[Entry]:
+        entries = [self.tried] if self.tried is not None else []
+        if self.matrix is not None:
+            entries = self.matrix.for_test(item.name, judged_by(item).name)
+        for entry in entries:
+            if not _is_below_the_runtime(entry):
+                yield entry
+            elif _can_wrap(self.config):
+                self.wraps = True
+                yield entry
+            else:
+                self.left_out.add(entry.id)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
@@ -198,10 +210,10 @@ class Auditor:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Let the run begin through the proxy, and wrap the OCI runtime where a fault needs that."""
         suite = session.config.stash[SESSION]
-        suite.settings = replace(suite.settings, oci_wrapper=self._wraps)
         begin = suite.begin
 
         def begin_through_the_proxy() -> RunContext:
+            suite.settings = replace(suite.settings, oci_wrapper=self.wraps)
             context = begin()
             self._stand_between(context)
             return context
@@ -409,6 +421,9 @@ class Auditor:
         terminalreporter.section("audit")
         for line in self.audit.lines(self.matrix):
             terminalreporter.write_line(line)
+        if self.left_out:
+            needs = "which need --cri-node and one process (no -n)"
+            terminalreporter.write_line(f"not tried: {len(self.left_out)} faults below the runtime, {needs}")
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
