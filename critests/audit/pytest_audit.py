@@ -181,6 +181,8 @@ class Auditor:
             wanted += [_case(item, entry) for entry in self._entries(item)]
             self.audit.tests.add(item.name)
         items[:] = wanted
+        suite = self.config.stash[SESSION]
+        suite.settings = replace(suite.settings, oci_wrapper=self.wraps)
 
     def _entries(self, item: pytest.Item) -> Iterator[Entry]:
         entries = [self.tried] if self.tried is not None else []
@@ -208,12 +210,11 @@ class Auditor:
     # the proxy
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Let the run begin through the proxy, and wrap the OCI runtime where a fault needs that."""
+        """Let the run begin through the proxy."""
         suite = session.config.stash[SESSION]
         begin = suite.begin
 
         def begin_through_the_proxy() -> RunContext:
-            suite.settings = replace(suite.settings, oci_wrapper=self.wraps)
             context = begin()
             self._stand_between(context)
             return context
