@@ -312,6 +312,8 @@ class Auditor:
         if isinstance(made, Runtime):
             # one object is made honest, not its class
             made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]  # see above
+            unfit = self._honestly(made.context.unfit_handlers)
+            made.context.unfit_handlers = unfit  # type: ignore[method-assign]  # see above
         elif isinstance(made, TestImages):
             made.pull = self._honestly(made.pull)  # type: ignore[method-assign]  # see above
         return made

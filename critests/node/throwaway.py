@@ -25,6 +25,7 @@ from critests.node.daemon_process import DaemonProcess, log_tail
 from critests.node.daemons import Daemon, find_daemon
 from critests.node.kinds.table import KINDS
 from critests.node.locks import FileLock, LockHeld
+from critests.node.oci_version import OciRuntimes
 from critests.node.remains import LeftBehind
 from critests.node.traces import Traces
 from critests.node.watcher import start_watcher
@@ -124,6 +125,12 @@ class ThrowawayRuntime:
     def left_out(self) -> dict[str, str]:
         """Return the handlers that are installed but cannot work on this machine, each with the reason."""
         return dict(self._daemon.left_out)
+
+    @property
+    def oci_runtimes(self) -> OciRuntimes:
+        """Return the OCI runtimes of its further handlers, and where its bundles lie."""
+        further = dict(list(self._daemon.handlers.items())[1:])
+        return OciRuntimes(further, list(self._daemon.kind.container_folders(self._traces)))
 
     @property
     def state(self) -> Path:

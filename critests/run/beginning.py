@@ -97,12 +97,15 @@ def _begin(settings: Settings, run: RunIdentity, owned: OwnedResources, *, keep_
             facts=[],
             throwaway=bool(settings.node),
             cdi_folder=owned.runtime.cdi_folder if owned.runtime else None,
+            oci_runtimes=owned.runtime.oci_runtimes if owned.runtime else None,
             owned=owned,
             hangs=hangs,
         )
         look = FirstLook(context, connection, recorder)
         _refuse_unknown_handlers(connection, settings)
         look.take(settings.handlers[0])
+        if any(settings.handlers):
+            _refuse_unfit_handlers(connection, context)
         return context
     finally:
         connection.close()
@@ -127,6 +130,19 @@ def _refuse_unknown_handlers(connection: Connection, settings: Settings) -> None
     if unknown:
         msg = f"--runtime-handler {unknown[0]}: the runtime lists {', '.join(sorted(known - {''}))}"
         raise UsageError(msg)
+
+
+def _refuse_unfit_handlers(connection: Connection, context: RunContext) -> None:
+    """Say at once that a handler cannot work with this daemon, where that is seen.
+
+    Raises:
+        CannotTest: it cannot.
+    """
+    unfit = context.unfit_handlers(connection)
+    for handler in context.settings.handlers:
+        if handler in unfit:
+            msg = f"--runtime-handler {handler}: {unfit[handler]}"
+            raise CannotTest(msg)
 
 
 def _refuse_beside_kubelet(connection: Connection) -> None:

@@ -16,6 +16,7 @@ from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import ProvenLevel
+from critests.node.oci_version import OciRuntimes
 from critests.record.codec import Json, from_plain, to_plain
 from critests.record.layout import RunFolder
 from critests.record.results import TestResult
@@ -43,6 +44,7 @@ class HandedToWorker:
         throwaway: whether the runtime was started for this run.
         gone: why the runtime could not be tested any more before the first test; empty where it could.
         cdi_folder: where the runtime, and only it, looks for CDI specifications; None where it is not ours.
+        oci_runtimes: the programs behind its further handlers; None where it was not started for this run.
     """
 
     run: RunIdentity
@@ -61,6 +63,7 @@ class HandedToWorker:
     throwaway: bool
     gone: str = ""
     cdi_folder: Path | None = None
+    oci_runtimes: OciRuntimes | None = None
 
     def to_worker(self) -> Json:
         """Return it as plain data, also of a class with more. It holds the registry's secret: not for files

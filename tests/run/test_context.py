@@ -1,5 +1,6 @@
 """How the beginning of a run fails: as one family of exceptions, each with its exit code."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,14 @@ def test_a_run_that_cannot_be_made_known_cannot_begin(
 
     with pytest.raises(CannotTest, match="lock"):
         begin_run(settings(results=str(tmp_path)))
+
+
+def test_a_handler_that_cannot_work_with_the_daemon_is_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("critests.run.context.unfit_handlers", lambda *_: {"other": "it is too old"})
+    with serve(CriServer()) as endpoint:
+        given = settings(runtime_endpoint=endpoint, allow_kubelet=True, results=str(tmp_path))
+        with pytest.raises(CannotTest, match="--runtime-handler other: it is too old"):
+            begin_run(replace(given, runtime_handler=("", "other")))
+        begin_run(replace(given, runtime_handler=("runc",))).end()

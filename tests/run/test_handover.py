@@ -15,6 +15,7 @@ from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import ProvenLevel
+from critests.node.oci_version import OciRuntimes
 from critests.record.codec import from_plain, to_plain
 from critests.record.layout import RunFolder
 from critests.record.results import TestResult
@@ -42,6 +43,7 @@ CONTEXT = RunContext(
     companions=[Path("/run/beside.sock")],
     facts=[CapabilityFact(name="seccomp", present=None, evidence="not said", source="Status")],
     throwaway=True,
+    oci_runtimes=OciRuntimes({"crun": Path("/usr/bin/crun")}, [Path("/run/bundles")]),
 )
 
 DESELECTED = TestResult(id="a.py::test_a", name="test_a", outcome=Outcome.DISABLED, reason="deselected")

@@ -89,13 +89,20 @@ def _refuse_unknown_handler(context: RunContext, subject: HandlerSubject) -> Non
     """Say at once that a throwaway runtime has no such handler, and why where that is known.
 
     Raises:
-        CannotTest: it has not.
+        CannotTest: it has not, or one that cannot work with the daemon.
     """
     own = context.owned.runtime if context.owned is not None else None
     if own is not None and subject.handler not in own.handlers:
         why = own.left_out.get(subject.handler, "")
         known = ", ".join(name or "the default" for name in own.handlers)
         raise CannotTest(f"{subject}: {why or f'the throwaway runtime has {known} only'}")
+    connection = context.connect()
+    try:
+        unfit = context.unfit_handlers(connection)
+    finally:
+        connection.close()
+    if subject.handler in unfit:
+        raise CannotTest(f"{subject}: {unfit[subject.handler]}")
 
 
 def account_of(target: Target) -> Callable[[], dict[str, float]]:

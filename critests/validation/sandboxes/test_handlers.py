@@ -12,13 +12,13 @@ from critests.run.outcomes import blocked, unsupported
 
 @pytest.fixture
 def handlers(runtime: Runtime) -> list[str]:
-    """The handlers that Status names."""
+    """The handlers that Status names, without those that cannot work on this machine."""
     named = [
         handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name
     ]
     if not named:
         unsupported("runtime handlers: Status lists none")
-    return sorted(named)
+    return sorted(set(named) - set(runtime.unfit_handlers))
 
 
 @requirement("RCL-01")
@@ -51,7 +51,7 @@ def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
     named = [
         handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name
     ]
-    wanted = runtime.handler or min(named, default="")
+    wanted = runtime.handler or min(set(named) - set(runtime.unfit_handlers), default="")
     if not wanted:
         blocked("no handler is known by name: Status lists none, and the run was given no --runtime-handler")
 
@@ -87,7 +87,9 @@ def test_sandboxes_of_several_handlers_run_side_by_side(
     Source: RunPodSandboxRequest.runtime_handler.
     """
     if len(handlers) < 2:
-        unsupported(f"several handlers: Status lists only {handlers[0]}")
+        for reason in runtime.unfit_handlers.values():
+            blocked(reason)
+        unsupported(f"several handlers: Status lists only {', '.join(handlers)}")
     made = {}
 
     for handler in handlers:
@@ -123,3 +125,5 @@ def test_every_listed_handler_runs_a_container(
         printed[handler] = containers.until_logged(made, handler)
 
     assert printed == {handler: [handler] for handler in handlers}
+    for reason in runtime.unfit_handlers.values():
+        blocked(f"the others run, and one cannot be judged here: {reason}")

@@ -1,0 +1,162 @@
+"""Whether the OCI runtimes behind handlers take the version of their specification that a daemon writes.
+
+Some refuse a bundle of a version that they do not know, and then nothing runs with that handler, whatever the
+daemon does. Asked are the programs themselves, each with a bundle that no OCI runtime makes a container of:
+what it says to the version in question differs from what it says to the oldest one, or it does not care.
+"""
+
+import contextlib
+import json
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import grpc
+
+from critests.client import Connection
+from critests.lifecycle.requests import RequestBuilder
+from critests.lifecycle.sandboxes import Sandbox
+
+OLDEST: Final = "1.0.0"
+"""The first version of the specification, which every OCI runtime knows."""
+_ANSWER_SECONDS: Final = 10
+_PLACES: Final = ("config.json", "userdata/config.json")
+"""Where the configuration lies in a container's directory (containerd, CRI-O)."""
+_KNOWN_REMEDIES: Final = {"crun": " (crun 1.14.3 takes every version: containers/crun#1417)"}
+
+
+@dataclass(frozen=True)
+class OciRuntimes:
+    """The OCI runtimes of a daemon that was started for the run.
+
+    Attributes:
+        programs: of the further handlers, by their names; the default one is in use anyhow.
+        bundles: directories whose entries, called as containers, hold what the daemon writes for them.
+    """
+
+    programs: dict[str, Path] = field(default_factory=dict)
+    bundles: list[Path] = field(default_factory=list)
+
+    def unfit(self, container: str) -> dict[str, str]:
+        """Return the handlers whose OCI runtime refuses the version in a container's bundle, each with the
+        reason and what would help.
+        """
+        version = self.written_version(container)
+        if not version:
+            return {}
+        refused = {name: refusal(program, version) for name, program in self.programs.items()}
+        return {
+            name: f"{self.programs[name]} refuses version {version} of the OCI runtime specification, which"
+            f" the daemon writes, and takes {OLDEST}; it says: {words}. Install a newer one"
+            f"{_KNOWN_REMEDIES.get(self.programs[name].name, '')}"
+            for name, words in refused.items()
+            if words
+        }
+
+    def written_version(self, container: str) -> str:
+        """Return the version of the specification in the bundle of a sandbox or container; empty where none
+        is found.
+        """
+        for folder in self.bundles:
+            for place in _PLACES:
+                try:
+                    document = json.loads((folder / container / place).read_bytes())
+                except (OSError, ValueError):
+                    continue
+                if isinstance(document, dict) and isinstance(document.get("ociVersion"), str):
+                    return str(document["ociVersion"])
+        return ""
+
+
+def unfit_handlers(
+    connection: Connection, requests: RequestBuilder, runtimes: OciRuntimes | None
+) -> dict[str, str]:
+    """Return the handlers of a daemon that cannot work with it, each with the reason and what would help; to
+    see what the daemon writes, a sandbox of the default handler is made.
+
+    Args:
+        connection: to the daemon.
+        requests: builds the sandbox.
+        runtimes: None where they cannot be seen.
+    """
+    if runtimes is None or not runtimes.programs:
+        return {}
+    try:
+        sandbox = Sandbox.run(connection, requests.sandbox("probe-bundle"))
+    except grpc.RpcError:
+        return {}  # what judges RunPodSandbox finds it
+    unfit = runtimes.unfit(sandbox.id)
+    with contextlib.suppress(grpc.RpcError):  # the run's end tries again
+        sandbox.discard()
+    return unfit
+
+
+def refusal(program: Path, version: str) -> str:
+    """Return what an OCI runtime says where it refuses a version of the specification; an empty text where it
+    takes it, or where that cannot be told.
+    """
+    with tempfile.TemporaryDirectory(prefix="critests-oci-") as directory:
+        try:
+            to_oldest, to_version = _ask(program, OLDEST, directory), _ask(program, version, directory)
+            if to_oldest == to_version:
+                return ""
+            # an answer that is not the same twice says nothing of the version
+            again = _ask(program, OLDEST, directory), _ask(program, version, directory)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+    return to_version if again == (to_oldest, to_version) else ""
+
+
+def _ask(program: Path, version: str, directory: str) -> str:
+    """Return the last words of an OCI runtime that is to create a container of a bundle without a root file
+    system, with a terminal and nobody to give it to; empty where it creates one all the same.
+    """
+    place = Path(directory)
+    log, identifier = place / "log", "critests-version"
+    log.unlink(missing_ok=True)
+    document = {
+        "ociVersion": version,
+        "process": {"terminal": True, "user": {"uid": 0, "gid": 0}, "args": ["/nothing"], "cwd": "/"},
+        "root": {"path": str(place / "nothing")},
+        "mounts": [],
+        "linux": {},
+    }
+    (place / "config.json").write_text(json.dumps(document), encoding="utf-8")
+    command = [str(program), "--root", str(place / "root"), "--log", str(log), "--log-format", "json"]
+    answer = subprocess.run(
+        [*command, "create", "--bundle", directory, identifier],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_ANSWER_SECONDS,
+        check=False,
+    )
+    if answer.returncode == 0:
+        subprocess.run(
+            [*command, "delete", "--force", identifier],
+            capture_output=True,
+            timeout=_ANSWER_SECONDS,
+            check=False,
+        )
+        return ""
+    words = _logged(log) or answer.stderr.strip().splitlines()
+    return words[-1].replace(directory, "").replace(version, "…") if words else f"code {answer.returncode}"
+
+
+def _logged(log: Path) -> list[str]:
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict) and isinstance(said.get("msg"), str) and said["msg"]:
+            found.append(said["msg"])
+    return found

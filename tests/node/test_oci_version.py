@@ -1,0 +1,123 @@
+"""Whether an OCI runtime takes a version of its specification is asked of the program itself."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from critests.client import Endpoint, connect
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.requests import RequestBuilder
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.oci_version import OciRuntimes, refusal, unfit_handlers
+from tests.criserver import CriServer, serve
+
+OPTIONS = """#!/bin/sh
+echo "$*" >>"$0.called"
+while [ $# -gt 0 ]; do
+    case $1 in
+    --log) log=$2 ;;
+    --bundle) version=$(sed -n 's/.*"ociVersion": "\\([^"]*\\)".*/\\1/p' "$2/config.json") ;;
+    esac
+    shift
+done
+"""
+CHECKS = """case $version in
+1.0.* | 1.1.*) words='nobody to give the terminal to' ;;
+*) words='unknown version' ;;
+esac
+"""
+LOGS = """printf '{"level":"error","time":"%s","msg":"%s"}\\n' "$(date +%N)" "$words" >>"$log"
+exit 1
+"""
+
+
+def program(folder: Path, script: str) -> Path:
+    path = folder / "crun"
+    path.write_text(OPTIONS + script, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (CHECKS + LOGS, "unknown version"),
+        (CHECKS + 'echo "$words" >&2; exit 1', "unknown version"),
+        ("words='no root file system'\n" + LOGS, ""),
+        ('words="version $version without a root file system"\n' + LOGS, ""),
+        ('words="failed at $(date +%N)"\n' + LOGS, ""),
+        ("exit 0", ""),
+        ("exit 3", ""),
+    ],
+    ids=[
+        "logs that it does not know it",
+        "prints that it does not know it",
+        "fails all the same",
+        "only names it",
+        "never says the same",
+        "makes a container of it",
+        "says nothing",
+    ],
+)
+def test_a_version_is_refused_where_another_one_gets_another_answer(
+    tmp_path: Path, script: str, words: str
+) -> None:
+    assert refusal(program(tmp_path, script), "1.2.1") == words
+
+
+def test_a_version_that_is_known_is_taken(tmp_path: Path) -> None:
+    assert refusal(program(tmp_path, CHECKS + LOGS), "1.1.0") == ""
+
+
+def test_a_program_that_is_gone_refuses_nothing(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "nowhere", "1.2.1") == ""
+
+
+def test_a_container_that_was_made_after_all_is_deleted(tmp_path: Path) -> None:
+    path = program(tmp_path, "exit 0")
+
+    refusal(path, "1.2.1")
+
+    called = [line.split()[-2:] for line in path.with_name("crun.called").read_text().splitlines()]
+    assert called[1::2] == [["--force", "critests-version"]] * 2
+
+
+@pytest.mark.parametrize("place", ["config.json", "userdata/config.json"])
+def test_the_version_that_a_daemon_writes_is_read_from_its_bundle(tmp_path: Path, place: str) -> None:
+    file = tmp_path / "bundles" / "abc" / place
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"ociVersion": "1.2.1"}), encoding="utf-8")
+
+    runtimes = OciRuntimes({}, [tmp_path / "nowhere", tmp_path / "bundles"])
+
+    assert runtimes.written_version("abc") == "1.2.1"
+    assert runtimes.written_version("def") == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "unfit"), [("1.2.1", ["crun"]), ("1.1.0", []), ("", [])], ids=["unknown", "known", "unseen"]
+)
+def test_a_handler_whose_program_does_not_know_the_version_is_unfit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, unfit: list[str]
+) -> None:
+    monkeypatch.setattr(OciRuntimes, "written_version", lambda *_: written)
+    runtimes = OciRuntimes({"crun": program(tmp_path, CHECKS + LOGS)})
+    server = CriServer()
+    with serve(server) as endpoint:
+        connection = connect(Endpoint.parse(endpoint))
+        requests = RequestBuilder(
+            run := RunIdentity.new(), tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS)
+        )
+        try:
+            found = unfit_handlers(connection, requests, runtimes)
+            left = unfit_handlers(connection, requests, None)
+        finally:
+            connection.close()
+
+    assert list(found) == unfit
+    assert left == {}
+    for reason in found.values():
+        assert "crun refuses version 1.2.1 of the OCI runtime specification" in reason
+        assert "crun 1.14.3" in reason
+    assert server.calls == ["RunPodSandbox", "StopPodSandbox", "RemovePodSandbox"]
