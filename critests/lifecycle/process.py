@@ -23,6 +23,7 @@ _IN_ORDER = (
     " PERFMON BPF CHECKPOINT_RESTORE"
 )
 CAPABILITIES = _IN_ORDER.split()
+"""The names without `CAP_`, in the order of their numbers (linux/capability.h)."""
 _SETS = {
     "CapInh": "inheritable",
     "CapPrm": "permitted",

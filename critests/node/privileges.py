@@ -4,50 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-CAPABILITY_NAMES = (
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "DAC_READ_SEARCH",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "SETGID",
-    "SETUID",
-    "SETPCAP",
-    "LINUX_IMMUTABLE",
-    "NET_BIND_SERVICE",
-    "NET_BROADCAST",
-    "NET_ADMIN",
-    "NET_RAW",
-    "IPC_LOCK",
-    "IPC_OWNER",
-    "SYS_MODULE",
-    "SYS_RAWIO",
-    "SYS_CHROOT",
-    "SYS_PTRACE",
-    "SYS_PACCT",
-    "SYS_ADMIN",
-    "SYS_BOOT",
-    "SYS_NICE",
-    "SYS_RESOURCE",
-    "SYS_TIME",
-    "SYS_TTY_CONFIG",
-    "MKNOD",
-    "LEASE",
-    "AUDIT_WRITE",
-    "AUDIT_CONTROL",
-    "SETFCAP",
-    "MAC_OVERRIDE",
-    "MAC_ADMIN",
-    "SYSLOG",
-    "WAKE_ALARM",
-    "BLOCK_SUSPEND",
-    "AUDIT_READ",
-    "PERFMON",
-    "BPF",
-    "CHECKPOINT_RESTORE",
-)
-"""The names without `CAP_`, in the order of their numbers (linux/capability.h)."""
+from critests.lifecycle.process import CAPABILITIES
 
 
 @dataclass(frozen=True)
@@ -81,10 +38,10 @@ def process_capabilities(pid: int | None = None) -> ProcessCapabilities:
 
 
 def capability_names(mask: int) -> frozenset[str]:
-    """Return the names of the bits set; a bit that this list does not know is named by its number."""
-    known = len(CAPABILITY_NAMES)
+    """Return the names of the bits set; a bit that has no name here is named by its number."""
+    known = len(CAPABILITIES)
     return frozenset(
-        CAPABILITY_NAMES[bit] if bit < known else str(bit)
+        CAPABILITIES[bit] if bit < known else str(bit)
         for bit in range(mask.bit_length())
         if mask >> bit & 1
     )

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from critests.lifecycle.process import CAPABILITIES
 from critests.node import kubelet
 from critests.node.cgroups import cgroup_facts
 from critests.node.kubelet import endpoint_of, live_kubelet, same_endpoint
 from critests.node.listeners import binary_of_process, pid_of_socket
 from critests.node.machine import fingerprint
-from critests.node.privileges import CAPABILITY_NAMES, capability_names, process_capabilities
+from critests.node.privileges import capability_names, process_capabilities
 from critests.node.snapshot import Change, MachineSnapshot, difference, mentioning
 
 ENDPOINT = "unix:///run/containerd/containerd.sock"
@@ -40,7 +41,7 @@ def test_the_fingerprint_is_json_and_does_not_name_the_machine() -> None:
 def test_capability_masks_are_named() -> None:
     assert capability_names(0) == frozenset()
     assert capability_names(1 << 24 | 1) == {"CHOWN", "SYS_RESOURCE"}
-    assert capability_names((1 << 41) - 1) == set(CAPABILITY_NAMES)
+    assert capability_names((1 << 41) - 1) == set(CAPABILITIES)
     assert capability_names(1 << 41) == {"41"}
 
 

@@ -11,7 +11,8 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
-from critests.node.privileges import CAPABILITY_NAMES, process_capabilities
+from critests.lifecycle.process import CAPABILITIES
+from critests.node.privileges import process_capabilities
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.resources.devices import Device, attempts, spare_device
@@ -244,7 +245,7 @@ def needs_every_capability(runtime: Runtime) -> None:
     that it may not be able to give them.
     """
     pid = runtime.context.daemon_pid
-    lacking = set(CAPABILITY_NAMES) - process_capabilities(pid).permitted if pid is not None else set()
+    lacking = set(CAPABILITIES) - process_capabilities(pid).permitted if pid is not None else set()
     if lacking:
         blocked(f"the daemon lacks CAP_{', CAP_'.join(sorted(lacking))} here, and refuses to give all")
 
