@@ -41,9 +41,7 @@ def capability_names(mask: int) -> frozenset[str]:
     """Return the names of the bits set; a bit that has no name here is named by its number."""
     known = len(CAPABILITIES)
     return frozenset(
-        CAPABILITIES[bit] if bit < known else str(bit)
-        for bit in range(mask.bit_length())
-        if mask >> bit & 1
+        CAPABILITIES[bit] if bit < known else str(bit) for bit in range(mask.bit_length()) if mask >> bit & 1
     )
 
 
