@@ -6,7 +6,7 @@ Inert in an environment where its fixtures and markers are not used: no connecti
 import contextlib
 import gc
 import pkgutil
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,7 +30,7 @@ from critests.run.context import RunContext
 from critests.run.daemon_watch import Death, found_nobody
 from critests.run.handover import HandoverFile
 from critests.run.results import Phase, TestProgress
-from critests.run.seen import message_of
+from critests.run.seen import in_full, message_of
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
 from critests.run.settings import Settings
 from critests.run.time_limit import TimeLimit
@@ -202,14 +202,26 @@ def pytest_timeout_cancel_timer(item: pytest.Item) -> bool | None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Note where the recorder and the runtime's log are when a test begins."""
-    if selection.is_ours(item):
-        session = item.config.stash[SESSION]
+    session = item.config.stash[SESSION]
+    session.testing = selection.is_ours(item)
+    if session.testing:
         item.stash[PROGRESS] = TestProgress(
             position=session.recorder.position,
             log_position=session.log.position(),
             met=session.hangs_met,
         )
     return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_assertrepr_compare(
+    config: pytest.Config, op: str, left: object, right: object
+) -> Generator[None, list[Iterable[str]], list[Iterable[str]]]:
+    """Show both sides of a comparison whole, where a test of ours makes it: a reader needs what differs."""
+    explanations = yield
+    if not config.stash[SESSION].testing:
+        return explanations
+    return [in_full(op, left, right, list(lines)) for lines in explanations]
 
 
 @pytest.hookimpl(tryfirst=True)

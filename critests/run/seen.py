@@ -11,6 +11,7 @@ from typing import Final
 
 import grpc
 import pytest
+from _pytest._io.saferepr import saferepr_unlimited
 
 from critests.api import api_pb2 as cri
 from critests.client.failures import in_words
@@ -20,6 +21,12 @@ ASSERT: Final = "assert "
 NOT_SAID: Final = "AssertionError"
 LIMIT: Final = 300
 """Characters that are shown of what was asserted."""
+SIDE: Final = 240
+"""Characters that are shown of each side of a comparison; pytest takes 640 of an explanation."""
+SHORT: Final = 80
+"""Characters of a list or tuple in which a reader sees at once what differs."""
+FEW: Final = 3
+"""Differing elements that are said one by one."""
 EXPECTED: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
     ast.Eq: ("==", ""),
     ast.NotEq: ("!=", "anything but "),
@@ -61,13 +68,34 @@ def message_of(error: BaseException) -> str:
         return f"expected {asserted[:LIMIT]}, which is not so" if asserted else NOT_SAID
     if not asserted:
         return _plain(values)
-    first, *more = values.splitlines()
+    return _explained(asserted, *values.splitlines())
+
+
+def _explained(asserted: str, first: str, *more: str) -> str:
+    """Say in words what pytest explains of an assertion."""
+    elements = _elements_apart(asserted, first)
+    if elements:
+        return _plain(elements)
     differences = [
         line.strip().replace("Left contains", "seen has").replace("Right contains", "expected has")
         for line in more
-        if line.strip() and not line.lstrip().startswith(("+", "-", "Use -v"))
+        if line.strip() and not line.lstrip().startswith(("+", "-", "Use -v", "...Full output truncated"))
     ]
     return "\n".join([_plain(_compared(asserted, first)), *(_plain(line) for line in differences)])
+
+
+def in_full(sign: str, left: object, right: object, explanation: list[str]) -> list[str]:
+    """Return pytest's explanation of a comparison with both sides whole, as far as `SIDE` goes: pytest leaves
+    30 characters of each, in which two points in time are the same.
+    """
+    if not explanation or f" {sign} " not in explanation[0]:
+        return explanation
+    return [f"{_whole(left)} {sign} {_whole(right)}", *explanation[1:]]
+
+
+def _whole(value: object) -> str:
+    text, half = saferepr_unlimited(value), SIDE // 2 - 2
+    return text if len(text) <= SIDE else f"{text[:half]}...{text[-half:]}"
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -111,10 +139,62 @@ def _compared(asserted: str, values: str) -> str:
                 subject, expected, found = ast.unparse(right), f"{IN_A_TEXT[sign]} {seen}", wanted
             return f"{subject[:LIMIT]}: expected {expected}, seen {found}"
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-        return f"expected {asserted[:LIMIT]}, seen {values.removeprefix('not ')}"
+        return _denied(tree.operand, values.removeprefix("not "))
     if values.startswith(asserted):
         return f"expected {asserted[:LIMIT]}, which is not so"
     return f"expected {asserted[:LIMIT]}, seen {values}"
+
+
+def _denied(denied: ast.expr, value: str) -> str:
+    """Say what was seen where nothing was to be seen; what a call answers in words speaks for itself."""
+    name, words = ast.unparse(denied)[:LIMIT], _literal(value)
+    if not isinstance(words, str):
+        return f"expected not {name}, seen {value}"
+    return words if isinstance(denied, ast.Call) else f"{name}: expected nothing, seen {words!r}"
+
+
+def _elements_apart(asserted: str, values: str) -> str:
+    """Say which elements of two lists or tuples differ and how, where a reader would not see it: they are
+    long, or points in time differ. Empty where that is not so.
+    """
+    try:
+        tree = ast.parse(asserted, mode="eval").body
+    except SyntaxError:
+        return ""
+    if not isinstance(tree, ast.Compare) or [type(sign) for sign in tree.ops] != [ast.Eq]:
+        return ""
+    texts = values.split(" == ")
+    seen, wanted = (_literal(text) for text in texts) if len(texts) == len("ab") else (None, None)
+    if not isinstance(seen, list | tuple) or not isinstance(wanted, list | tuple) or len(seen) != len(wanted):
+        return ""
+    names, others = (_elements(side, len(seen)) for side in (tree.left, tree.comparators[0]))
+    said, in_time = [], False
+    for name, other, one, another in zip(names, others, seen, wanted, strict=True):
+        if one == another:
+            continue
+        apart = _apart(str(one), str(another))
+        in_time |= bool(apart)
+        said.append(
+            f"expected {name} == {other}, seen {name} {apart} {other}"
+            if apart
+            else f"{name}: expected {another!r}, seen {one!r}"
+        )
+    return "; ".join(said) if len(said) <= FEW and (in_time or len(max(texts, key=len)) > SHORT) else ""
+
+
+def _elements(node: ast.expr, count: int) -> list[str]:
+    """Return what the elements of a list or tuple are called in the test."""
+    if isinstance(node, ast.Tuple | ast.List) and len(node.elts) == count:
+        return [ast.unparse(element) for element in node.elts]
+    return [f"{ast.unparse(node)}[{number}]" for number in range(count)]
+
+
+def _literal(text: str) -> object:
+    """Return the value that a representation stands for; None where it is none of Python's own."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None
 
 
 def _apart(seen: str, wanted: str) -> str:

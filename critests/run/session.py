@@ -36,6 +36,7 @@ class SuiteSession:
         capabilities: what tests were given to ask, one matrix per handler.
         deselected: tests that the user's options leave out.
         gone: why the runtime cannot be tested any more; empty while it answers.
+        testing: whether the test that runs, if one does, is ours.
         connection: that tests use; None before the first.
         operations: what benchmarks measured.
         benchmark: how they measured it; None until one begins.
@@ -51,6 +52,7 @@ class SuiteSession:
     capabilities: list[CapabilityMatrix] = field(default_factory=list)
     deselected: list[TestResult] = field(default_factory=list)
     gone: str = ""
+    testing: bool = False
     connection: Connection | None = None
     operations: list[OperationResult] = field(default_factory=list)
     benchmark: BenchmarkFacts | None = None

@@ -10,7 +10,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client.failures import name_the_rpc
-from critests.run.seen import message_of
+from critests.run.seen import SIDE, in_full, message_of
 
 CALL = SimpleNamespace(seconds=5.03)
 STATUS = SimpleNamespace(
@@ -20,6 +20,7 @@ STATUS = SimpleNamespace(
     state=1,
     cgroup="0::/other",
 )
+LATE = [1795348013500000000, 1795348012000000000]
 LIMIT_SECONDS, SCALE = 3.0, 1.0
 CODES = {"PERMISSION_DENIED"}
 WORDS = "ended after 6 s, with a time-out of 1 s"
@@ -53,6 +54,30 @@ def another_state() -> None:
 
 def own_words() -> None:
     assert CALL.seconds < 4, WORDS
+
+
+def not_in_order() -> None:
+    assert LATE[:] == sorted(LATE)
+
+
+def another_end() -> None:
+    assert (STATUS.state, STATUS.created_at) == (7, STATUS.started_at)
+
+
+def a_long_list() -> None:
+    assert [CALL.seconds, STATUS.cgroup] == ["a"]
+
+
+def damage() -> str:
+    return "the daemon does not answer"
+
+
+def damaged() -> None:
+    assert not damage()
+
+
+def said_something() -> None:
+    assert not STATUS.cgroup
 
 
 def not_true() -> None:
@@ -116,6 +141,37 @@ def not_false() -> None:
             "STATUS.state: expected CONTAINER_EXITED, seen CONTAINER_RUNNING",
         ),
         (not_true, "", "expected STATUS.pinned, which is not so"),
+        (
+            not_in_order,
+            f"assert {LATE} == {LATE[::-1]}\n  \n  At index 0 diff: 17953480135 != 17953480120",
+            (
+                "expected LATE[:][0] == sorted(LATE)[0], seen LATE[:][0] 1.5 s after sorted(LATE)[0];"
+                " expected LATE[:][1] == sorted(LATE)[1], seen LATE[:][1] 1.5 s before sorted(LATE)[1]"
+            ),
+        ),
+        (
+            another_end,
+            "assert (7, 1795348013500000000) == (7, 1795348012000000000)\n  \n  At index 1 diff: 1 != 2",
+            (
+                "expected STATUS.created_at == STATUS.started_at,"
+                " seen STATUS.created_at 1.5 s after STATUS.started_at"
+            ),
+        ),
+        (
+            a_long_list,
+            f"assert ['{'a' * 64}', '{'b' * 64}'] == ['{'a' * 64}', 'c']\n  \n  At index 1 diff: 'b' != 'c'",
+            f"STATUS.cgroup: expected 'c', seen '{'b' * 64}'",
+        ),
+        (
+            damaged,
+            "assert not 'the daemon does not answer'\n +  where 'the daemon' = damage()",
+            "the daemon does not answer",
+        ),
+        (
+            said_something,
+            "assert not '0::/other'\n +  where '0::/other' = namespace().cgroup",
+            "STATUS.cgroup: expected nothing, seen '0::/other'",
+        ),
     ],
 )
 def test_an_assertion_is_what_was_expected_and_what_was_seen(
@@ -167,3 +223,21 @@ def test_an_rpc_that_failed_is_its_name_its_code_and_the_words_of_the_runtime() 
     name_the_rpc(error, "StopContainer")
 
     assert message_of(error) == "StopContainer failed with NOT_FOUND: no such container"
+
+
+def test_both_sides_of_a_comparison_are_whole() -> None:
+    left, right = [1795348013500000000, 1795348012000000000], [1795348013500000000, 1795348013600000000]
+    explained = in_full(
+        "==", left, right, ["[1795348...00] == [1795348...00]", "", "At index 1 diff: 1 != 2"]
+    )
+
+    assert explained == [f"{left} == {right}", "", "At index 1 diff: 1 != 2"]
+
+
+def test_a_side_that_is_very_long_is_shortened_and_words_of_others_stay() -> None:
+    (first,) = in_full("==", "a" * 1000, "b", ["'aaa...' == 'b'"])
+
+    assert first.endswith(" == 'b'")
+    assert len(first) <= SIDE + len(" == 'b'")
+    assert in_full("==", 1, 2, ["comparison failed"]) == ["comparison failed"]
+    assert in_full("==", 1, 2, []) == []
