@@ -18,7 +18,8 @@ class Settings:
 
     Attributes:
         runtime_handler: empty for the default one; `handlers` says so with an empty name.
-        timeout: seconds to wait for a runtime to connect to; None for the default.
+        timeout: seconds until the runtime takes a connection, and until it answers Version; None for the
+            default.
         registry_port: None for the default, or the next that is free.
         budget: seconds of sampling; None for what the profile gives.
         seed: None for a fresh one.

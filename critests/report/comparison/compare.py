@@ -6,6 +6,7 @@ from typing import Final
 from critests.record.identity import RuntimeIdentity
 from critests.record.run import RunRecord
 from critests.record.samples import Series
+from critests.record.scope import partial
 from critests.report.comparison.conformance import compare_conformance
 from critests.report.comparison.machines import compare_machines
 from critests.report.comparison.model import (
@@ -133,6 +134,7 @@ def side_facts(label: str, record: RunRecord, runtime: RuntimeIdentity | None = 
         run_id=record.run_id,
         started=record.started,
         suite_version=record.suite_version,
+        partial=partial(record) if record.requirements else "",
     )
 
 

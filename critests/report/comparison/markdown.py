@@ -48,11 +48,12 @@ def text(anything: str, limit: int = 300) -> str:
 
 
 def _facts(a: SideFacts, b: SideFacts) -> list[tuple[str, str, str]]:
-    return [
+    facts = [
         ("runtime", a.name, b.name),
         ("run", f"{a.kind} {a.run_id}", f"{b.kind} {b.run_id}"),
         ("started", moment(a.started), moment(b.started)),
     ]
+    return [*facts, ("scope", a.scope, b.scope)] if a.partial or b.partial else facts
 
 
 def _speed(comparison: RunComparison, speed: Speed) -> list[str]:

@@ -63,6 +63,8 @@ class SideFacts:
         run_id: Its run.
         started: Start of its run, seconds since the epoch.
         suite_version: Version of critests that made the run.
+        partial: What the run was about, where it judged a part of the suite; empty where it judged the whole,
+            or measured.
     """
 
     label: str
@@ -73,6 +75,12 @@ class SideFacts:
     run_id: str = ""
     started: float = 0.0
     suite_version: str = ""
+    partial: str = ""
+
+    @property
+    def scope(self) -> str:
+        """What the run was about, in words."""
+        return self.partial or "the whole suite"
 
     @property
     def name(self) -> str:

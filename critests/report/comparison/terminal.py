@@ -58,6 +58,7 @@ def print_comparison(comparison: RunComparison, console: Console | None = None) 
     out = console or new_console()
     for side in (comparison.a, comparison.b):
         when = f"{side.kind} run {one_line(side.run_id, 60)}, {moment(side.started)}"
+        when += f", partial: {one_line(side.partial, 160)}" if side.partial else ""
         out.print(
             Text.assemble(
                 (f"{side.label}  ", "bold"), (one_line(side.name, 120), "bold"), (f"  {when}", "dim")

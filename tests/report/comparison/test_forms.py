@@ -9,6 +9,7 @@ import pytest
 
 from critests.catalogue.words import Outcome
 from critests.record.identity import RuntimeIdentity
+from critests.record.run import RunScope
 from critests.report.comparison import (
     CompareSettings,
     RunComparison,
@@ -254,3 +255,23 @@ def test_shares_and_values_are_read() -> None:
         "33.3 %",
         "0 %",
     ]
+
+
+def in_a_terminal(comparison: RunComparison) -> str:
+    out = io.StringIO()
+    print_comparison(comparison, new_console(out))
+    return out.getvalue()
+
+
+def test_every_form_says_what_a_partial_run_was_about(tmp_path: Path) -> None:
+    scope = RunScope(selection="--select IMG", musts_judged=12, musts=300)
+    partial = compare_records(run_a(tmp_path, scope=RunScope()), run_b(tmp_path, scope=scope))
+    whole = compare_records(run_a(tmp_path, scope=RunScope()), run_b(tmp_path, scope=RunScope()))
+    words = "--select IMG; 12 of 300 MUSTs judged"
+
+    for form in (in_a_terminal, comparison_to_markdown, comparison_to_json, comparison_to_html):
+        said = " ".join(form(partial).replace("\\", "").split())
+        assert words in said, form
+        assert words not in form(whole), form
+    assert partial.a.scope == "the whole suite"
+    assert "| scope |" not in comparison_to_markdown(whole)
