@@ -25,7 +25,7 @@ from critests.record.codec import to_plain
 from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
-from critests.run.classification import RawOutcome, after_a_hang, classify
+from critests.run.classification import RawOutcome, after_a_hang, classify, with_last_change
 from critests.run.context import RunContext
 from critests.run.daemon_watch import Death, found_nobody
 from critests.run.handover import HandoverFile
@@ -263,6 +263,7 @@ def pytest_runtest_makereport(
         phase.error = message_of(call.excinfo.value)
         phase.text = report.longreprtext
     if call.when == "call":
+        phase.raw = with_last_change(phase.raw, session.recorder.since(progress.position))
         phase.raw = after_a_hang(phase.raw, session.hangs_since(progress.met))
     progress.met = session.hangs_met
     if session.context is not None:

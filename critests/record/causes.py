@@ -10,6 +10,10 @@ from critests.record.results import RootCause, TestResult
 
 _VARYING = re.compile(r"\"[^\"]*\"|'[^']*'|\b(?=\w*\d)[\w.:/@-]+")
 """What differs between two answers that say the same: names in quotes, ids, numbers, addresses."""
+_SEEN = re.compile(r"(?P<subject>.+): expected .+, seen (?P<seen>.+)", re.DOTALL)
+_FIELD = re.compile(r"\.(\w+)\Z")
+_SAYS_LITTLE = frozenset({"True", "False", "None", "0", "1", "''", "b''", "[]", "{}", "()", "set()"})
+"""What is seen of many fields for many reasons."""
 
 
 def name_shared_causes(
@@ -17,8 +21,9 @@ def name_shared_causes(
 ) -> list[TestResult]:
     """Say of each failure whether it is only another sight of one that is there already.
 
-    Failures that ended with the same answer of the same RPC are one finding, and so are those of one
-    requirement. It is held against the requirement that judges the RPC where that one is among them, else
+    Failures that ended with the same answer of the same RPC are one finding, and so are those that saw the
+    same value in the same field after the same call (an exit code of 137 after StopContainer), and those of
+    one requirement. It is held against the requirement that judges the RPC where that one is among them, else
     against the first. Nothing is taken back by it: a failure stays a failure.
 
     Args:
@@ -30,11 +35,11 @@ def name_shared_causes(
     for test in sorted(tests, key=lambda test: not _judges_its_call(test, judge_of)):
         if test.outcome is not Outcome.FAILED or not test.requirement_id:
             continue
-        of_requirement, answered = ("requirement", test.requirement_id), _answered(test)
-        cause = findings.get(answered, "") or findings.get(of_requirement, "")
+        of_requirement, evidence = ("requirement", test.requirement_id), _answered(test) or _looked_at(test)
+        cause = findings.get(evidence, "") or findings.get(of_requirement, "")
         causes[test.id] = cause
-        if answered:
-            findings.setdefault(answered, cause or test.requirement_id)
+        if evidence:
+            findings.setdefault(evidence, cause or test.requirement_id)
         if not cause:
             findings[of_requirement] = test.requirement_id
     return [dataclasses.replace(test, cause=causes.get(test.id, "")) for test in tests]
@@ -56,7 +61,7 @@ def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
         followers = blocked.get(requirement, []) + repeated.get(requirement, [])
         own = [test for test in tests if test.requirement_id == requirement]
         breach = next((test for test in own if test.outcome in BREACHES), None)
-        rpcs = (test.setup_rpc or test.raw_rpc for test in followers)
+        rpcs = (test.setup_rpc or test.raw_rpc or test.after for test in followers)
         causes.append(
             RootCause(
                 requirement=requirement,
@@ -71,7 +76,8 @@ def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
 
 
 def _judges_its_call(test: TestResult, judge_of: Callable[[str], str | None]) -> bool:
-    return bool(test.raw_rpc) and judge_of(test.raw_rpc) == test.requirement
+    rpc = test.raw_rpc or test.after
+    return bool(rpc) and judge_of(rpc) == test.requirement
 
 
 def _answered(test: TestResult) -> tuple[str, ...]:
@@ -79,3 +85,14 @@ def _answered(test: TestResult) -> tuple[str, ...]:
     if not test.raw_rpc or not test.answer:
         return ()
     return "answer", test.raw_rpc, test.answer, _VARYING.sub("…", test.reason)
+
+
+def _looked_at(test: TestResult) -> tuple[str, ...]:
+    """Return after which call what was seen in which field, of a failure without a failed call; empty where
+    that says little.
+    """
+    found = _SEEN.fullmatch(test.reason)
+    field = _FIELD.search(found["subject"]) if found else None
+    if not test.after or found is None or field is None or found["seen"] in _SAYS_LITTLE:
+        return ()
+    return "seen", test.after, field[1], found["seen"]

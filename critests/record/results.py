@@ -37,6 +37,7 @@ class TestResult:
         raw_rpc: RPC whose uncaught error failed the test, or empty.
         answer: gRPC code that the RPC of `raw_rpc` or `setup_rpc` answered, `UNKNOWN`; empty where none
             failed.
+        after: RPC that changed something last before the test found what it saw, or empty.
         hung: The RPC named in `setup_rpc` or `raw_rpc` did not answer within its deadline.
         cause: Requirement whose breach this failure is only another sight of, or empty.
         form: Observed form of a DIV aspect, or empty.
@@ -78,6 +79,7 @@ class TestResult:
     setup_rpc: str = ""
     raw_rpc: str = ""
     answer: str = ""
+    after: str = ""
     hung: bool = False
     cause: str = ""
     form: str = ""

@@ -139,6 +139,31 @@ def test_failures_of_one_requirement_are_one_finding() -> None:
     assert "10 tests found a MUST broken, which comes down to 2 findings" in found.exit_reason
 
 
+def saw(name: str, requirement: str, reason: str, after: str = "StopContainer") -> TestResult:
+    return result(name, requirement, Outcome.FAILED, reason=reason, after=after)
+
+
+def test_the_same_value_of_the_same_field_after_the_same_call_is_one_finding() -> None:
+    found = judged(
+        saw("test_keeps_its_code", "STP-02", "container.status().exit_code: expected 7, seen 137"),
+        saw("test_ends_by_itself", "STP-05", "status.exit_code: expected 0, seen 137"),
+        saw("test_graceful", "CTR-30", "container.status().exit_code: expected 3, seen 137"),
+        saw("test_other_value", "STP-10", "status.exit_code: expected 0, seen 143"),
+        saw("test_other_field", "STP-11", "status.code: expected 0, seen 137"),
+        saw("test_other_call", "STP-12", "status.exit_code: expected 0, seen 137", after="StartContainer"),
+        saw("test_says_little", "STP-13", "status.pinned: expected True, seen False"),
+        saw("test_says_little_too", "STP-14", "status.pinned: expected True, seen False"),
+        saw("test_of_no_field", "STP-15", "len(lines): expected 3, seen 2"),
+        saw("test_of_no_field_either", "STP-16", "len(lines): expected 3, seen 2"),
+    )
+
+    (cause,) = found.root_causes
+    assert (cause.requirement, cause.rpc) == ("STP-02", "StopContainer")
+    assert cause.failed == ["a.py::test_ends_by_itself", "a.py::test_graceful"]
+    assert "10 tests found a MUST broken, which comes down to 8 findings" in found.exit_reason
+    assert {test.outcome for test in found.tests[:10]} == {Outcome.FAILED}, "a failure stays one"
+
+
 def test_a_finding_is_named_anew_when_it_is_judged_again() -> None:
     first = judged(refused("test_other", "CTR-30", "busy"), refused("test_remove", "CTR-31", "busy"))
 
