@@ -57,6 +57,18 @@ class Daemon:
             )
         )
 
+    @property
+    def further_programs(self) -> dict[str, Path]:
+        """Return the OCI runtime by handler name of all but the default one, those that were left out too:
+        CRI-O knows some without being told.
+        """
+        path = search_path(self.binary.parent)
+        found = {name: shutil.which(name, path=path) for name in self.left_out}
+        return {
+            **dict(list(self.handlers.items())[1:]),
+            **{name: Path(program) for name, program in found.items() if program},
+        }
+
     def environment(self, traces: Traces, extra: Mapping[str, str]) -> dict[str, str]:
         """Return the whole environment of the daemon and its companions: nothing of ours that could change
         their behaviour, and the mark to find them by.

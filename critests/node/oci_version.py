@@ -24,7 +24,7 @@ OLDEST: Final = "1.0.0"
 _ANSWER_SECONDS: Final = 10
 _PLACES: Final = ("config.json", "userdata/config.json")
 """Where the configuration lies in a container's directory (containerd, CRI-O)."""
-_KNOWN_REMEDIES: Final = {"crun": " (crun 1.14.3 takes every version: containers/crun#1417)"}
+_KNOWN_REMEDIES: Final = {"crun": " (from 1.14.3 on it takes every version: containers/crun#1417)"}
 
 
 @dataclass(frozen=True)
@@ -33,24 +33,27 @@ class OciRuntimes:
 
     Attributes:
         programs: of the further handlers, by their names; the default one is in use anyhow.
+        left_out: handlers that the daemon was not told of since they cannot work on this machine, each with
+            the reason; it may find their programs by itself.
         bundles: directories whose entries, called as containers, hold what the daemon writes for them.
     """
 
     programs: dict[str, Path] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     bundles: list[Path] = field(default_factory=list)
 
     def unfit(self, container: str) -> dict[str, str]:
-        """Return the handlers whose OCI runtime refuses the version in a container's bundle, each with the
-        reason and what would help.
+        """Return the handlers that were left out, and those whose OCI runtime refuses the version in a
+        container's bundle, each with the reason and what would help.
         """
         version = self.written_version(container)
         if not version:
-            return {}
+            return self.left_out
         refused = {name: refusal(program, version) for name, program in self.programs.items()}
-        return {
-            name: f"{self.programs[name]} refuses version {version} of the OCI runtime specification, which"
-            f" the daemon writes, and takes {OLDEST}; it says: {words}. Install a newer one"
-            f"{_KNOWN_REMEDIES.get(self.programs[name].name, '')}"
+        return self.left_out | {
+            name: f"needs a newer {self.programs[name].name}{_KNOWN_REMEDIES.get(self.programs[name].name, '')}:"
+            f" {self.programs[name]} refuses version {version} of the OCI runtime specification, which the"
+            f" daemon writes, with {words!r}, and takes {OLDEST}"
             for name, words in refused.items()
             if words
         }
@@ -82,11 +85,11 @@ def unfit_handlers(
         runtimes: None where they cannot be seen.
     """
     if runtimes is None or not runtimes.programs:
-        return {}
+        return runtimes.left_out if runtimes is not None else {}
     try:
         sandbox = Sandbox.run(connection, requests.sandbox("probe-bundle"))
     except grpc.RpcError:
-        return {}  # what judges RunPodSandbox finds it
+        return runtimes.left_out  # what judges RunPodSandbox finds it
     unfit = runtimes.unfit(sandbox.id)
     with contextlib.suppress(grpc.RpcError):  # the run's end tries again
         sandbox.discard()

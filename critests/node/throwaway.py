@@ -129,8 +129,8 @@ class ThrowawayRuntime:
     @property
     def oci_runtimes(self) -> OciRuntimes:
         """Return the OCI runtimes of its further handlers, and where its bundles lie."""
-        further = dict(list(self._daemon.handlers.items())[1:])
-        return OciRuntimes(further, list(self._daemon.kind.container_folders(self._traces)))
+        bundles = list(self._daemon.kind.container_folders(self._traces))
+        return OciRuntimes(self._daemon.further_programs, self.left_out, bundles)
 
     @property
     def state(self) -> Path:

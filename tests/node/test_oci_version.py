@@ -89,7 +89,7 @@ def test_the_version_that_a_daemon_writes_is_read_from_its_bundle(tmp_path: Path
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"ociVersion": "1.2.1"}), encoding="utf-8")
 
-    runtimes = OciRuntimes({}, [tmp_path / "nowhere", tmp_path / "bundles"])
+    runtimes = OciRuntimes(bundles=[tmp_path / "nowhere", tmp_path / "bundles"])
 
     assert runtimes.written_version("abc") == "1.2.1"
     assert runtimes.written_version("def") == ""
@@ -119,5 +119,19 @@ def test_a_handler_whose_program_does_not_know_the_version_is_unfit(
     assert left == {}
     for reason in found.values():
         assert "crun refuses version 1.2.1 of the OCI runtime specification" in reason
-        assert "crun 1.14.3" in reason
+        assert "needs a newer crun (from 1.14.3 on" in reason
     assert server.calls == ["RunPodSandbox", "StopPodSandbox", "RemovePodSandbox"]
+
+
+def test_a_handler_that_was_left_out_is_unfit_whatever_else_is_seen(tmp_path: Path) -> None:
+    """CRI-O finds some OCI runtimes by itself."""
+    runtimes = OciRuntimes({"crun": program(tmp_path, CHECKS + LOGS)}, {"crun": "no cgroup", "other": "gone"})
+
+    assert runtimes.unfit("unseen") == {"crun": "no cgroup", "other": "gone"}
+
+    file = tmp_path / "bundles" / "abc" / "config.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"ociVersion": "1.2.1"}', encoding="utf-8")
+    found = OciRuntimes(runtimes.programs, runtimes.left_out, [tmp_path / "bundles"]).unfit("abc")
+    assert "refuses version 1.2.1" in found["crun"]
+    assert found["other"] == "gone"

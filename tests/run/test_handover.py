@@ -43,7 +43,7 @@ CONTEXT = RunContext(
     companions=[Path("/run/beside.sock")],
     facts=[CapabilityFact(name="seccomp", present=None, evidence="not said", source="Status")],
     throwaway=True,
-    oci_runtimes=OciRuntimes({"crun": Path("/usr/bin/crun")}, [Path("/run/bundles")]),
+    oci_runtimes=OciRuntimes({"crun": Path("/usr/bin/crun")}, {"crun": "no"}, [Path("/run/bundles")]),
 )
 
 DESELECTED = TestResult(id="a.py::test_a", name="test_a", outcome=Outcome.DISABLED, reason="deselected")
