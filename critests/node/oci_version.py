@@ -51,9 +51,9 @@ class OciRuntimes:
             return self.left_out
         refused = {name: refusal(program, version) for name, program in self.programs.items()}
         return self.left_out | {
-            name: f"needs a newer {self.programs[name].name}{_KNOWN_REMEDIES.get(self.programs[name].name, '')}:"
-            f" {self.programs[name]} refuses version {version} of the OCI runtime specification, which the"
-            f" daemon writes, with {words!r}, and takes {OLDEST}"
+            name: f"needs a newer {_in_words(self.programs[name])}: {self.programs[name]} refuses version"
+            f" {version} of the OCI runtime specification, which the daemon writes, with {words!r}, and takes"
+            f" {OLDEST}"
             for name, words in refused.items()
             if words
         }
@@ -71,6 +71,10 @@ class OciRuntimes:
                 if isinstance(document, dict) and isinstance(document.get("ociVersion"), str):
                     return str(document["ociVersion"])
         return ""
+
+
+def _in_words(program: Path) -> str:
+    return program.name + _KNOWN_REMEDIES.get(program.name, "")
 
 
 def unfit_handlers(

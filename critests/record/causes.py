@@ -11,7 +11,9 @@ from critests.record.results import RootCause, TestResult
 _VARYING = re.compile(r"\"[^\"]*\"|'[^']*'|\b(?=\w*\d)[\w.:/@-]+")
 """What differs between two answers that say the same: names in quotes, ids, numbers, addresses."""
 _SEEN = re.compile(r"(?P<subject>.+): expected .+, seen (?P<seen>.+)", re.DOTALL)
-_FIELD = re.compile(r"\.(\w+)\Z")
+_FIELD = re.compile(r"\.(\w+)(?:\(\))?(?:\[-?\d+\])?\Z")
+"""What was looked at, at the end of its name: a field, what a test reads of a container, or an element."""
+_ONLY_ONE = re.compile(r"\[('[^']*')\]")
 _SAYS_LITTLE = frozenset({"True", "False", "None", "0", "1", "''", "b''", "[]", "{}", "()", "set()"})
 """What is seen of many fields for many reasons."""
 
@@ -95,4 +97,5 @@ def _looked_at(test: TestResult) -> tuple[str, ...]:
     field = _FIELD.search(found["subject"]) if found else None
     if not test.after or found is None or field is None or found["seen"] in _SAYS_LITTLE:
         return ()
-    return "seen", test.after, field[1], found["seen"]
+    alone = _ONLY_ONE.fullmatch(found["seen"])
+    return "seen", test.after, field[1], alone[1] if alone else found["seen"]

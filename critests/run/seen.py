@@ -155,7 +155,7 @@ def _denied(denied: ast.expr, value: str) -> str:
 
 def _elements_apart(asserted: str, values: str) -> str:
     """Say which elements of two lists or tuples differ and how, where a reader would not see it: they are
-    long, or points in time differ. Empty where that is not so.
+    long, points in time differ, or the test names the elements. Empty where that is not so.
     """
     try:
         tree = ast.parse(asserted, mode="eval").body
@@ -168,18 +168,19 @@ def _elements_apart(asserted: str, values: str) -> str:
     if not isinstance(seen, list | tuple) or not isinstance(wanted, list | tuple) or len(seen) != len(wanted):
         return ""
     names, others = (_elements(side, len(seen)) for side in (tree.left, tree.comparators[0]))
-    said, in_time = [], False
+    # what the test itself names one by one is told so
+    said, telling = [], isinstance(tree.left, ast.Tuple | ast.List)
     for name, other, one, another in zip(names, others, seen, wanted, strict=True):
         if one == another:
             continue
         apart = _apart(str(one), str(another))
-        in_time |= bool(apart)
+        telling |= bool(apart)
         said.append(
             f"expected {name} == {other}, seen {name} {apart} {other}"
             if apart
             else f"{name}: expected {another!r}, seen {one!r}"
         )
-    return "; ".join(said) if len(said) <= FEW and (in_time or len(max(texts, key=len)) > SHORT) else ""
+    return "; ".join(said) if len(said) <= FEW and (telling or len(max(texts, key=len)) > SHORT) else ""
 
 
 def _elements(node: ast.expr, count: int) -> list[str]:

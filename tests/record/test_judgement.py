@@ -153,15 +153,18 @@ def test_the_same_value_of_the_same_field_after_the_same_call_is_one_finding() -
         saw("test_other_call", "STP-12", "status.exit_code: expected 0, seen 137", after="StartContainer"),
         saw("test_says_little", "STP-13", "status.pinned: expected True, seen False"),
         saw("test_says_little_too", "STP-14", "status.pinned: expected True, seen False"),
+        saw("test_signal", "STP-17", "container.log_lines()[-1]: expected 'got 1', seen 'ready'"),
+        saw("test_signals", "STP-19", "container.log_lines(): expected ['got 2'], seen ['ready']"),
         saw("test_of_no_field", "STP-15", "len(lines): expected 3, seen 2"),
         saw("test_of_no_field_either", "STP-16", "len(lines): expected 3, seen 2"),
     )
 
-    (cause,) = found.root_causes
+    cause, other = found.root_causes
     assert (cause.requirement, cause.rpc) == ("STP-02", "StopContainer")
     assert cause.failed == ["a.py::test_ends_by_itself", "a.py::test_graceful"]
-    assert "10 tests found a MUST broken, which comes down to 8 findings" in found.exit_reason
-    assert {test.outcome for test in found.tests[:10]} == {Outcome.FAILED}, "a failure stays one"
+    assert (other.requirement, other.failed) == ("STP-17", ["a.py::test_signals"])
+    assert "12 tests found a MUST broken, which comes down to 9 findings" in found.exit_reason
+    assert {test.outcome for test in found.tests[:12]} == {Outcome.FAILED}, "a failure stays one"
 
 
 def test_a_finding_is_named_anew_when_it_is_judged_again() -> None:

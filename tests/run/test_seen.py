@@ -64,6 +64,10 @@ def another_end() -> None:
     assert (STATUS.state, STATUS.created_at) == (7, STATUS.started_at)
 
 
+def named_elements() -> None:
+    assert (STATUS.state, STATUS.cgroup) == (1, "a")
+
+
 def a_long_list() -> None:
     assert [CALL.seconds, STATUS.cgroup] == ["a"]
 
@@ -156,6 +160,11 @@ def not_false() -> None:
                 "expected STATUS.created_at == STATUS.started_at,"
                 " seen STATUS.created_at 1.5 s after STATUS.started_at"
             ),
+        ),
+        (
+            named_elements,
+            "assert (1, '0::/other') == (1, 'a')\n  \n  At index 1 diff: '0::/other' != 'a'",
+            "STATUS.cgroup: expected 'a', seen '0::/other'",
         ),
         (
             a_long_list,
