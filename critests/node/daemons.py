@@ -16,7 +16,7 @@ from critests.node.kinds.kind import ThrowawayKind
 from critests.node.kinds.settings import DaemonSettings
 from critests.node.machine import apparmor_enabled
 from critests.node.privileges import children_may
-from critests.node.remains import mount_table
+from critests.node.remains import mount_of
 from critests.node.traces import MARK, Traces
 
 _KEPT = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -191,8 +191,4 @@ def _why_not(handler: str) -> str:
 
 
 def _on_overlay(path: Path) -> bool:
-    device = path.stat().st_dev
-    for _, point, rest in reversed(mount_table()):
-        if Path(point).exists() and Path(point).stat().st_dev == device:
-            return rest.partition(" - ")[2].startswith("overlay ")
-    return False
+    return mount_of(path)[1].partition(" - ")[2].startswith("overlay ")

@@ -14,7 +14,7 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from critests.kinds.table import monitors, programs
@@ -92,6 +92,23 @@ def mount_table(pid: int | str = "self") -> list[tuple[str, str, str]]:
         return []
     fields = [line.split(" ", 5) for line in lines]
     return [(_unescape(field[3]), _unescape(field[4]), field[5]) for field in fields]
+
+
+def mount_of(path: Path, mounts: Sequence[tuple[str, str, str]] | None = None) -> tuple[str, str]:
+    """Return the mount point and the remaining fields of the mount that a path lies on; empty where that is
+    not known. No other one is looked at: they may go at any moment, and what was below them is found then.
+
+    Args:
+        path: it need not exist.
+        mounts: the mount table; this process's by default.
+    """
+    resolved = path.resolve()
+    over = {str(place) for place in (resolved, *resolved.parents)}
+    found = [
+        (point, rest) for _, point, rest in (mount_table() if mounts is None else mounts) if point in over
+    ]
+    # of those at the same place the last one hides the others
+    return max(reversed(found), key=lambda mount: len(Path(mount[0]).parts), default=("", ""))
 
 
 def detach_loops_below(directories: Iterable[Path]) -> None:

@@ -16,6 +16,7 @@ from critests.node.kubelet import endpoint_of, live_kubelet, same_endpoint
 from critests.node.listeners import binary_of_process, pid_of_socket
 from critests.node.machine import fingerprint
 from critests.node.privileges import capability_names, process_capabilities
+from critests.node.remains import mount_of
 from critests.node.snapshot import Change, MachineSnapshot, difference, mentioning
 
 ENDPOINT = "unix:///run/containerd/containerd.sock"
@@ -141,3 +142,17 @@ def test_a_difference_says_what_appeared_and_what_went() -> None:
 def test_a_snapshot_sees_this_process() -> None:
     processes = MachineSnapshot.take().things["process"]
     assert [thing for thing in processes if thing.startswith(f"{os.getpid()} started ")]
+
+
+def test_a_path_lies_on_the_deepest_mount_above_it_and_on_the_last_of_those(tmp_path: Path) -> None:
+    """Whatever another runtime has mounted elsewhere, and unmounts while the table is read."""
+    table = [
+        ("/", "/", "rw - ext4 /dev/vda rw"),
+        ("/", str(tmp_path), "rw - overlay overlay rw"),
+        ("/", str(tmp_path), "rw,nodev - tmpfs tmpfs rw"),
+        ("/", f"{tmp_path}-of-another/rootfs", "rw - overlay overlay rw"),
+    ]
+
+    assert mount_of(tmp_path / "is" / "not" / "there", table) == (str(tmp_path), "rw,nodev - tmpfs tmpfs rw")
+    assert mount_of(tmp_path.parent, table) == ("/", "rw - ext4 /dev/vda rw")
+    assert mount_of(tmp_path, []) == ("", "")

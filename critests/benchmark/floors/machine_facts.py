@@ -10,7 +10,7 @@ from pathlib import Path
 
 from critests.lifecycle.process_cgroups import Membership, memberships
 from critests.node.machine import text_of
-from critests.node.remains import mount_table
+from critests.node.remains import mount_of, mount_table
 
 _CPU = Path("/sys/devices/system/cpu")
 
@@ -77,23 +77,16 @@ def disk_of(path: Path) -> dict[str, object]:
         device.
     """
     existing = next((folder for folder in (path, *path.parents) if folder.exists()), Path("/"))
-    mounts = [
-        (Path(point), rest.partition(" - ")[2].split(), rest.split(maxsplit=1)[0])
-        for _, point, rest in mount_table()
-        if Path(point) == existing.resolve() or Path(point) in existing.resolve().parents
-    ]
-    _, fields, options = (
-        max(enumerate(mounts), key=lambda found: (len(found[1][0].parts), found[0]))[1]
-        if mounts
-        else (Path("/"), [""], "")
-    )
+    _, mount = mount_of(existing)
+    options, *_ = mount.split(maxsplit=1) or [""]
+    filesystem, *_ = mount.partition(" - ")[2].split() or [""]
     number = existing.stat().st_dev
     device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     whole = _whole_disk(device)
     scheduler = text_of(whole / "queue/scheduler") if whole else ""
     rotational = text_of(whole / "queue/rotational") if whole else ""
     return {
-        "filesystem": fields[0],
+        "filesystem": filesystem,
         "options": options,
         "device": whole.name if whole else "",
         "rotational": rotational == "1" if rotational else None,
