@@ -151,6 +151,9 @@ def test_what_stats_of_a_stopped_sandbox_are(sandboxes: Sandboxes, look: Look, o
     else:
         observe(", ".join(field.name for field, _ in linux.ListFields()) or "nothing is told")
 
+    # UNAVAILABLE may be what it says of such a sandbox; a daemon that is gone says nothing more
+    assert sandbox.state() == cri.SANDBOX_NOTREADY
+
 
 @requirement("STA-25")
 @requires(Capability.POD_STATS)
