@@ -11,14 +11,26 @@ from critests.run.outcomes import blocked, unsupported
 
 
 @pytest.fixture
-def handlers(runtime: Runtime) -> list[str]:
-    """The handlers that Status names, without those that cannot work on this machine."""
+def listed(runtime: Runtime) -> list[str]:
+    """The handlers that Status names."""
     named = [
         handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name
     ]
     if not named:
         unsupported("runtime handlers: Status lists none")
-    return sorted(set(named) - set(runtime.unfit_handlers))
+    return sorted(named)
+
+
+@pytest.fixture
+def handlers(runtime: Runtime, listed: list[str]) -> list[str]:
+    """Those of them that can work on this machine."""
+    return [handler for handler in listed if handler not in runtime.unfit_handlers]
+
+
+@pytest.fixture
+def unfit(runtime: Runtime, listed: list[str]) -> list[str]:
+    """Why the others cannot."""
+    return [reason for handler, reason in runtime.unfit_handlers.items() if handler in listed]
 
 
 @requirement("RCL-01")
@@ -80,15 +92,15 @@ def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandboxes:
 
 @requirement("RCL-04")
 def test_sandboxes_of_several_handlers_run_side_by_side(
-    runtime: Runtime, sandboxes: Sandboxes, handlers: list[str]
+    runtime: Runtime, sandboxes: Sandboxes, handlers: list[str], unfit: list[str]
 ) -> None:
     """Sandboxes of different handlers SHOULD run at the same time, each with its own.
 
     Source: RunPodSandboxRequest.runtime_handler.
     """
     if len(handlers) < 2:
-        for reason in runtime.unfit_handlers.values():
-            blocked(reason)
+        if unfit:
+            blocked(unfit[0])
         unsupported(f"several handlers: Status lists only {', '.join(handlers)}")
     made = {}
 
@@ -108,7 +120,11 @@ def test_sandboxes_of_several_handlers_run_side_by_side(
 
 @requirement("RCL-05")
 def test_every_listed_handler_runs_a_container(
-    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, handlers: list[str]
+    runtime: Runtime,
+    sandboxes: Sandboxes,
+    containers: Containers,
+    handlers: list[str],
+    unfit: list[str],
 ) -> None:
     """Every handler that Status lists SHOULD run a sandbox and a container.
 
@@ -125,5 +141,5 @@ def test_every_listed_handler_runs_a_container(
         printed[handler] = containers.until_logged(made, handler)
 
     assert printed == {handler: [handler] for handler in handlers}
-    for reason in runtime.unfit_handlers.values():
-        blocked(reason)
+    if unfit:
+        blocked(unfit[0])
