@@ -164,7 +164,6 @@ class Auditor:
         self.noticed: set[str] = set()
         self.current: Entry | None = None
         self.wraps = False
-        self.left_out: set[str] = set()
 
     # what runs
 
@@ -194,8 +193,16 @@ class Auditor:
             elif _can_wrap(self.config):
                 self.wraps = True
                 yield entry
-            else:
-                self.left_out.add(entry.id)
+
+    def _left_out(self) -> list[Entry]:
+        """Return the faults of the tests that ran which could not be set here; with -n only the workers
+        collect.
+        """
+        if _can_wrap(self.config):
+            return []
+        entries = self.matrix.entries if self.matrix is not None else ()
+        found = [entry for entry in entries if any(map(entry.concerns, self.audit.tests))]
+        return [entry for entry in (*found, self.tried) if entry is not None and _is_below_the_runtime(entry)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
@@ -424,9 +431,10 @@ class Auditor:
         terminalreporter.section("audit")
         for line in self.audit.lines(self.matrix):
             terminalreporter.write_line(line)
-        if self.left_out:
-            needs = "which need --cri-node and one process (no -n)"
-            terminalreporter.write_line(f"not tried: {len(self.left_out)} faults below the runtime, {needs}")
+        left_out = [entry.id for entry in self._left_out()]
+        if left_out:
+            needs = "below the runtime, which need --cri-node and one process (no -n)"
+            terminalreporter.write_line(f"not tried: {', '.join(left_out)}: faults {needs}")
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""

@@ -227,6 +227,36 @@ def test_faults_below_the_runtime_need_one_that_the_suite_starts(tmp_path: Path,
     assert "--cri-audit-oci needs --cri-node" in output
 
 
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "two workers"])
+def test_a_fault_below_a_runtime_that_cannot_be_disturbed_is_not_tried(
+    tmp_path: Path, endpoint: str, workers: list[str]
+) -> None:
+    faults = """
+        [[fault]]
+        id = "no-name"
+        break = "bundle.hostname: clear"
+        promise = "a container has a name"
+        turns_red = ["test_in_the_call", "test_in_the_set_up"]
+
+        [[fault]]
+        id = "no-name-later"
+        break = ["bundle.hostname: clear", "Version.response.runtime_name: set other"]
+        promise = "a container has a name"
+        turns_red = ["test_in_the_call"]
+        during = "call"
+    """
+    (tmp_path / "own.toml").write_text(faults, encoding="utf-8")
+
+    status, output, report = audit(
+        tmp_path, endpoint, "--cri-audit-matrix", "own.toml", "-k", "in_the", *workers
+    )
+
+    assert status == 0, output
+    assert (report["verdicts"], report["unnoticed"]) == ([], [])
+    assert "0 faults went unnoticed" in output
+    assert "not tried: no-name, no-name-later: faults below the runtime, which need --cri-node" in output
+
+
 def test_one_fault_only(tmp_path: Path, endpoint: str) -> None:
     (tmp_path / "own.toml").write_text(MATRIX.replace('"refused"', '"declined"'), encoding="utf-8")
     status, output, report = audit(
