@@ -1,0 +1,50 @@
+"""What a test of ours compared is kept whole, and what others compare is shown as pytest shows it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.criserver import CriServer, serve
+from tests.plugin.command import SECONDS, environment, record_in
+
+SUITE = '''
+from critests.api import api_pb2 as cri
+
+LATE = [1795348013500000000, 1795348012000000000, 1795348014000000000]
+
+
+def test_ours(runtime):
+    """They are in order."""
+    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig()))
+    runtime.stub.Version(cri.VersionRequest())
+    assert LATE[:] == sorted(LATE)
+
+
+def test_of_others():
+    assert LATE[:] == sorted(LATE)
+'''
+
+
+def test_points_in_time_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(SUITE, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cri-allow-kubelet"]
+    with serve(CriServer()) as endpoint:
+        ended = subprocess.run(
+            [*command, "--runtime-endpoint", endpoint, "--cri-results", str(tmp_path / "results")],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment(),
+            timeout=SECONDS,
+            check=False,
+        )
+
+    (ours,) = record_in(tmp_path / "results")["tests"]
+    assert ours["seen"] == (
+        "expected LATE[:][0] == sorted(LATE)[0], seen LATE[:][0] 1.5 s after sorted(LATE)[0];"
+        " expected LATE[:][1] == sorted(LATE)[1], seen LATE[:][1] 1.5 s before sorted(LATE)[1]"
+    ), ended.stdout
+    assert ours["after"] == "UpdateRuntimeConfig"
+    whole, shortened = (line for line in ended.stdout.splitlines() if line.startswith("E       assert"))
+    assert "1795348013500000000, 1795348012000000000, 1795348014000000000] == [" in whole
+    assert "..." in shortened
