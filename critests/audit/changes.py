@@ -6,10 +6,12 @@
 | `set VALUE` | anything | enums by name; messages, lists and maps as JSON |
 | `copy request.PATH` | anything | sets it to another field's value, also `response.PATH` |
 | `toggle` | bool | the opposite |
+| `next` | enum | the value that the API names next; the first one behind the last |
 | `add N`, `times N`, `divide N` | number | arithmetic, within the field's range |
 | `append V`, `prepend V` | text, bytes; `append` also list | at the end, at the start |
 | `truncate N`, `upper`, `lower`, `strip` | text, bytes | the first N characters; letters; no blanks around |
 | `reverse` | text, bytes, list | back to front |
+| `change-last` | text, bytes | another last character, where there is one |
 | `drop-first`, `drop-last`, `drop-all`, `keep-first` | list, map | of a map, by the order of its keys |
 | `drop KEY` | map | one key |
 | `duplicate-first` | list | the first element once more |
@@ -24,7 +26,7 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from critests.audit.descriptors import FaultError, Rpc, descriptor_of, is_map, near
+from critests.audit.descriptors import FaultError, Rpc, descriptor_of, held_enum, is_map, near
 from critests.audit.paths import Place, Step, check_path, parse_path, places
 from critests.audit.values import as_text, kind_of, parse_value, unquote
 
@@ -90,6 +92,19 @@ def _copy(place: Place, source: tuple[str, tuple[Step, ...]], around: Surroundin
 
 def _toggle(place: Place, _value: object, _around: Surroundings) -> None:
     place.set(not place.get())
+
+
+def _next(place: Place, _value: object, _around: Surroundings) -> None:
+    numbers = [value.number for value in held_enum(place.field).values]
+    held = place.get()
+    place.set(numbers[(numbers.index(held) + 1) % len(numbers)] if held in numbers else numbers[0])
+
+
+def _change_last(place: Place, _value: object, _around: Surroundings) -> None:
+    held = place.get()
+    if held:
+        other, same = ("x", "y") if isinstance(held, str) else (b"x", b"y")
+        place.set(held[:-1] + (same if held.endswith(other) else other))
 
 
 def _calculate(how: Callable[[float, float], float]) -> Change:
@@ -195,6 +210,7 @@ FIELD_ACTIONS: dict[str, FieldAction] = {
     "set": FieldAction(_ANY, "value", _set),
     "copy": FieldAction(_ANY, "path", _copy),
     "toggle": FieldAction(frozenset({"bool"}), "", _toggle),
+    "next": FieldAction(frozenset({"enum"}), "", _next),
     "add": FieldAction(_NUMBER, "number", _calculate(lambda value, by: value + by)),
     "times": FieldAction(_NUMBER, "number", _calculate(lambda value, by: value * by)),
     "divide": FieldAction(_NUMBER, "number", _calculate(_divide)),
@@ -205,6 +221,7 @@ FIELD_ACTIONS: dict[str, FieldAction] = {
     "lower": FieldAction(_TEXT, "", _simply(lambda value: value.lower())),
     "strip": FieldAction(_TEXT, "", _simply(lambda value: value.strip())),
     "reverse": FieldAction(_TEXT | _LIST, "", _simply(lambda value: value[::-1])),
+    "change-last": FieldAction(_TEXT, "", _change_last),
     "drop-first": FieldAction(_MANY, "", _simply(lambda value: value[1:])),
     "drop-last": FieldAction(_MANY, "", _simply(lambda value: value[:-1])),
     "drop-all": FieldAction(_MANY, "", _clear),

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, cast
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -183,8 +183,24 @@ class Exchange:
         if "twice" in acting:
             acting["twice"].hit()
             self._way.forward(request)
-        raw = self._remembered(acting, self._way.forward(request))
-        return self.response(raw)
+        try:
+            answer = self._way.forward(request)
+        except grpc.RpcError as error:
+            self._recode(error)
+            raise
+        return self.response(self._remembered(acting, answer))
+
+    def _recode(self, error: grpc.RpcError) -> None:
+        """Let an error of the runtime have another code.
+
+        Raises:
+            Answered: with that code, and the runtime's words.
+        """
+        ended = cast("grpc.Call", error)
+        for armed in self._acting("call"):
+            if armed.fault.action == "recode" and ended.code() != armed.fault.argument[0]:
+                armed.hit()
+                raise Answered(armed.fault.argument[0], ended.details() or "") from error
 
     def _remembered(self, acting: dict[str, ArmedFault], raw: bytes) -> bytes:
         answer = raw
@@ -247,26 +263,58 @@ class Exchange:
             return None
 
     def stream(self, messages: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the messages of a stream as the client shall get them."""
-        for number, raw in enumerate(messages, start=1):
-            acting = list(self._acting("call", self._decode(self.rpc.response, raw), number))
-            for armed in acting:
-                if armed.fault.action == "cut" and number > armed.fault.argument:
-                    armed.hit()
+        """Yield the messages of a stream as the client shall get them.
+
+        Raises:
+            Answered: the client gets an error.
+            grpc.RpcError: the runtime ended the stream with one.
+        """
+        postponed: list[bytes] = []
+        try:
+            for number, raw in enumerate(messages, start=1):
+                if self._is_cut(raw, number):
                     return
-            decoded = self._decode(self.rpc.response, raw)
-            whole = {
-                armed.fault.action: armed
-                for armed in self._acting("response", decoded, number)
-                if not armed.fault.steps
-            }
-            if "drop" in whole:
-                whole["drop"].hit()
-                continue
+                sent = list(self._as_told(raw, number, postponed))
+                yield from sent
+                if sent:
+                    yield from postponed
+                    postponed.clear()
+        except grpc.RpcError as error:
+            self._recode(error)
+            raise
+        yield from postponed
+
+    def _is_cut(self, raw: bytes, number: int) -> bool:
+        for armed in self._acting("call", self._decode(self.rpc.response, raw), number):
+            if armed.fault.action == "cut" and number > armed.fault.argument:
+                armed.hit()
+                return True
+        return False
+
+    def _as_told(self, raw: bytes, number: int, postponed: list[bytes]) -> Iterator[bytes]:
+        """Yield what comes instead of one message of a stream; what is to come behind the next one is put to
+        those that are postponed.
+        """
+        decoded = self._decode(self.rpc.response, raw)
+        whole = {
+            armed.fault.action: armed
+            for armed in self._acting("response", decoded, number)
+            if not armed.fault.steps
+        }
+        for action in ("drop", "delay", "postpone", "duplicate"):
+            if action in whole:
+                whole[action].hit()
+        if "drop" in whole:
+            return
+        if "delay" in whole:
+            self._way.gone.wait(whole["delay"].fault.argument)
+        message = self.response(raw, number)
+        if "postpone" in whole and not postponed:
+            postponed.append(message)
+            return
+        yield message
+        if "duplicate" in whole:
             yield self.response(raw, number)
-            if "duplicate" in whole:
-                whole["duplicate"].hit()
-                yield self.response(raw, number)
 
 
 def deadline_of(context: grpc.ServicerContext) -> float | None:

@@ -31,9 +31,11 @@ runtime: `oci_document.py`.
 | `lagging` | the previous answer to the same request, where there is one |
 | `frozen` | the first answer to the same request, for ever |
 | `before RPC {JSON}`, `after RPC {JSON}` | another call beside it; `$request.PATH` stands for its field |
+| `recode CODE ["text"]` | another code, where the runtime answers with an error |
 | `cut N` | ends a stream, OK, after N messages |
 
-On a message as a whole: `clear`; on messages of a stream also `drop` and `duplicate`.
+On a message as a whole: `clear`; on messages of a stream also `drop`, `duplicate`, `postpone` (it comes
+behind the next one) and `delay TIME`.
 """
 
 import json
@@ -58,6 +60,7 @@ CALL_ACTIONS = {
     "swallow": "",
     "error": "code",
     "fail-after": "code",
+    "recode": "code",
     "empty": "",
     "delay": "time",
     "delay-answer": "time",
@@ -70,7 +73,7 @@ CALL_ACTIONS = {
     "after": "call",
     "cut": "number",
 }
-MESSAGE_ACTIONS = ("clear", "drop", "duplicate")
+MESSAGE_ACTIONS = {"clear": "", "drop": "", "duplicate": "", "postpone": "", "delay": "time"}
 STREAMING_RPCS = ("Exec", "Attach", "PortForward")
 OCI_DOCUMENTS = {
     "bundle": ("create", "container"),
@@ -241,7 +244,8 @@ def _message_fault(text: str, target: str, action: str, argument: str, when: str
     if side == "call":
         return Fault(text, rpc, side, (), action, _call_argument(rpc, action, argument), conditions)
     if not path:
-        return Fault(text, rpc, side, (), _message_action(rpc, side, action, argument), None, conditions)
+        read = _message_argument(rpc, side, action, argument)
+        return Fault(text, rpc, side, (), action, read, conditions)
     steps = parse_path(path)
     field = check_path(steps, descriptor_of(rpc.request if side == "request" else rpc.response))
     read = parse_field_action(action, argument, field, rpc, element=steps[-1].pick is not None)
@@ -277,12 +281,18 @@ def _target(target: str) -> tuple[Rpc, str, str]:
     return known[name], side, path
 
 
-def _message_action(rpc: Rpc, side: str, action: str, argument: str) -> str:
-    allowed = MESSAGE_ACTIONS if rpc.streams and side == "response" else MESSAGE_ACTIONS[:1]
-    if action not in allowed or argument:
+def _message_argument(rpc: Rpc, side: str, action: str, argument: str) -> object:
+    allowed = MESSAGE_ACTIONS if rpc.streams and side == "response" else {"clear": ""}
+    if action not in allowed:
         msg = f"on a whole message of {rpc.name} there is only: {', '.join(allowed)}"
         raise FaultError(msg)
-    return action
+    if bool(argument) != bool(allowed[action]):
+        raise FaultError(_wrong_argument(action, allowed[action], argument))
+    return parse_time(argument) if argument else None
+
+
+def _wrong_argument(action: str, kind: str, argument: str) -> str:
+    return f"{action} needs a {kind}" if kind else f"{action} takes nothing, so not {argument!r}"
 
 
 def _call_argument(rpc: Rpc, action: str, argument: str) -> object:
@@ -294,8 +304,7 @@ def _call_argument(rpc: Rpc, action: str, argument: str) -> object:
         )
         raise FaultError(msg)
     if bool(argument) != bool(kind):
-        msg = f"{action} needs a {kind}" if kind else f"{action} takes nothing, so not {argument!r}"
-        raise FaultError(msg)
+        raise FaultError(_wrong_argument(action, kind, argument))
     if rpc.streams and action in {"twice", "stale", "lagging", "frozen", "after", "delay-answer"}:
         msg = f"{action} does not fit {rpc.name}, whose answer is a stream"
         raise FaultError(msg)

@@ -62,6 +62,8 @@ STATUS = cri.ContainerStatusResponse(
         ("ContainerStatus.response.status.id: upper", "id", "AB"),
         ('ContainerStatus.response.status.id: append " \\n "', "id", "ab \n "),
         ("ContainerStatus.response.status.id: truncate 1", "id", "a"),
+        ("ContainerStatus.response.status.id: change-last", "id", "ax"),
+        ("ContainerStatus.response.status.state: next", "state", cri.CONTAINER_EXITED),
         ('ContainerStatus.response.status.id: set ""', "id", ""),
         (
             "ContainerStatus.response.status.finished_at: copy response.status.created_at",
@@ -125,6 +127,13 @@ def test_every_element_of_a_nested_map() -> None:
     message = listed()
     assert change("ListContainers.response.containers[].labels: clear", message)
     assert not any(container.labels for container in message.containers)
+
+
+def test_what_is_empty_has_no_last_character_and_behind_the_last_value_comes_the_first() -> None:
+    status = cri.ContainerStatusResponse(status=cri.ContainerStatus(state=cri.CONTAINER_UNKNOWN))
+    assert not change("ContainerStatus.response.status.id: change-last", status)
+    assert change("ContainerStatus.response.status.state: next", status)
+    assert status.status.state == cri.CONTAINER_CREATED
 
 
 def test_requests_presence_bools_bytes_and_scalar_lists() -> None:

@@ -260,6 +260,10 @@ def test_calls_beside(bench: Bench) -> None:
         ("StreamPodSandboxes.response: drop when message=1", [1]),
         ("StreamPodSandboxes.response: duplicate when message=2", [2, 1, 1]),
         ("StreamPodSandboxes.response: clear", [0, 0]),
+        ("StreamPodSandboxes.response: postpone when message=1", [1, 2]),
+        ("StreamPodSandboxes.response: postpone when message=2", [2, 1]),
+        ("StreamPodSandboxes.response: postpone", [1, 2]),
+        ("StreamPodSandboxes.response: delay 10ms", [2, 1]),
         ("StreamPodSandboxes.response.pod_sandboxes: drop-first when message=1", [1, 1]),
         ("StreamPodSandboxes.request.filter.label_selector[app]: set none", []),
     ],
@@ -282,6 +286,19 @@ def test_an_error_in_the_middle_of_a_stream(bench: Bench) -> None:
     with pytest.raises(grpc.RpcError) as error:
         next(stream)
     assert code_of(error.value) == grpc.StatusCode.UNAVAILABLE
+
+
+def test_another_code_where_the_runtime_refuses(bench: Bench) -> None:
+    bench.break_("PodSandboxStatus: recode DATA_LOSS")
+    box = bench.client.run_sandbox()
+    request = cri.PodSandboxStatusRequest(pod_sandbox_id=box)
+    assert bench.runtime.PodSandboxStatus(request, timeout=5).status.id == box
+    assert not bench.hit()
+    request.pod_sandbox_id = "nowhere"
+    with pytest.raises(grpc.RpcError) as error:
+        bench.runtime.PodSandboxStatus(request, timeout=5)
+    assert code_of(error.value) == grpc.StatusCode.DATA_LOSS
+    assert bench.hit() == 1
 
 
 def test_an_event_can_be_dropped(bench: Bench) -> None:

@@ -1,0 +1,61 @@
+"""What a derived fault is: one way to break the API, and what a test must do to meet it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from critests.audit.faults import AnyFault, parse_fault
+
+KINDS = {
+    "request": "a field of a request is ignored, in part or as a whole, or mistaken for another value",
+    "response": "a field of an answer is not reported, or reported wrongly",
+    "call": "an RPC does nothing, is not there, fails in another way, or takes its time",
+    "list": "a list does not heed its filter, is not up to date, or holds too much or too little",
+    "event": "a message of a stream is lost, comes twice, too late, or behind the next one",
+    "session": "an exec, attach or port-forward session loses or changes what it carries",
+    "log": "a container's log is not what the container wrote",
+}
+"""Kinds of faults, each with what is broken."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where a fault acts: only a test that gets there can notice it.
+
+    Attributes:
+        rpc: the RPC that must be called; empty for whatever shows itself in no call.
+        side: `request` or `response`, whose field must be there; `call` where the call is enough.
+        path: of the field, as in a fault, without any pick but `[]`.
+    """
+
+    rpc: str
+    side: str = "call"
+    path: str = ""
+
+    def __str__(self) -> str:
+        return ".".join(filter(None, (self.rpc, self.side if self.path else "", self.path)))
+
+
+@dataclass(frozen=True)
+class DerivedFault:
+    """One way to break the API.
+
+    Attributes:
+        id: `RPC.side.path:what`; stays the same when the way in which it is done changes.
+        kind: a key of `KINDS`.
+        text: in the language of faults.
+        says: what the runtime does, in a few words.
+        reach: where it acts.
+        breaks: ids of requirements that it breaks, as far as the catalogue says so.
+    """
+
+    id: str
+    kind: str
+    text: str
+    says: str
+    reach: Reach
+    breaks: tuple[str, ...] = ()
+
+    @cached_property
+    def fault(self) -> AnyFault:
+        """The fault itself, read."""
+        return parse_fault(self.text)
