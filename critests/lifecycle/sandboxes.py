@@ -1,5 +1,6 @@
 """A sandbox in hand: made, looked at, stopped and removed."""
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,6 +45,21 @@ class Sandbox:
         return self.connection.runtime.PodSandboxStatus(
             cri.PodSandboxStatusRequest(pod_sandbox_id=self.id)
         ).status
+
+    def verbose_value(self, key: str) -> object:
+        """Return what its verbose status says under a key, `pid` for instance; None if it says nothing."""
+        answer = self.connection.runtime.PodSandboxStatus(
+            cri.PodSandboxStatusRequest(pod_sandbox_id=self.id, verbose=True)
+        )
+        for text in answer.info.values():
+            try:
+                value = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(value, dict) and key in value:
+                found: object = value[key]
+                return found
+        return None
 
     def state(self) -> int:
         """Return its state (`SANDBOX_READY` or `SANDBOX_NOTREADY`)."""

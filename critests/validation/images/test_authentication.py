@@ -1,8 +1,6 @@
 """AUT: what a pull does with credentials, and where they go."""
 
 import base64
-import fcntl
-from collections.abc import Iterator
 
 import grpc
 import pytest
@@ -12,6 +10,8 @@ from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime
 from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
 from critests.run.marks import requirement
+
+pytestmark = pytest.mark.usefixtures("authenticating_alone")
 
 USERNAME, PASSWORD = "critests-user", "critests:pass word"
 BASIC = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
@@ -28,16 +28,6 @@ ENCODED = {
 def redirection(location: str) -> Fault:
     """Return the fault by which the blob with an image's configuration is to be had elsewhere."""
     return Fault(kind=FaultKind.REDIRECT, scope=Scope.CONFIG, location=location)
-
-
-@pytest.fixture(autouse=True)
-def _one_at_a_time(runtime: Runtime) -> Iterator[None]:
-    """Take turns with other workers: some clients ask a registry only once, for all its repositories, how
-    they must authenticate.
-    """
-    with (runtime.context.run.state_directory / "authentication.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        yield
 
 
 @requirement("AUT-01")

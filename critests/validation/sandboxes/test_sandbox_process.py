@@ -1,6 +1,5 @@
 """SBX: the process that a runtime may keep for each sandbox, and the image that it comes from."""
 
-import json
 import os
 import signal
 
@@ -15,26 +14,10 @@ from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 
 
-def verbose_value(runtime: Runtime, sandbox: Sandbox, key: str) -> object:
-    """Return what the verbose status of a sandbox says under a key; None if it says nothing."""
-    answer = runtime.stub.PodSandboxStatus(
-        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
-    )
-    for text in answer.info.values():
-        try:
-            value = json.loads(text)
-        except ValueError:
-            continue
-        if isinstance(value, dict) and key in value:
-            found: object = value[key]
-            return found
-    return None
-
-
 @pytest.fixture
-def orphaned(runtime: Runtime, own_sandbox: Sandbox) -> Sandbox:
+def orphaned(own_sandbox: Sandbox) -> Sandbox:
     """A sandbox of the test's own whose process has been killed behind the runtime's back."""
-    pid = verbose_value(runtime, own_sandbox, "pid")
+    pid = own_sandbox.verbose_value("pid")
     if not isinstance(pid, int) or pid <= 1:
         blocked("the verbose status names no process of the sandbox")
     # of signals to process 1 of a PID namespace the kernel drops what it does not handle, but no SIGKILL from
@@ -131,7 +114,7 @@ def test_image_of_the_sandbox_process_is_pinned(runtime: Runtime, own_sandbox: S
 
     Source: Image.pinned.
     """
-    name = verbose_value(runtime, own_sandbox, "image")
+    name = own_sandbox.verbose_value("image")
     if not isinstance(name, str) or not name:
         blocked("the verbose status of a sandbox does not name the image of its process")
 

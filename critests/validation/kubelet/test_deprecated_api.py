@@ -1,0 +1,38 @@
+"""K8S: the API version before this one, which the kubelet has not spoken since 1.26."""
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement
+
+OLD = "/runtime.v1alpha2.RuntimeService"
+
+
+@requirement("K8S-14")
+def test_the_old_api_is_gone_or_harmless(runtime: Runtime, sandbox: Sandbox, observe: Observe) -> None:
+    """A runtime SHOULD answer v1alpha2 with Unimplemented, or serve the very same sandboxes by it.
+
+    Source: the name of the service; the kubelet speaks v1 alone since 1.26. Where the messages of v1alpha2
+    have a field of v1 as well, it has the same number.
+    """
+    listing = runtime.channel.unary_unary(
+        f"{OLD}/ListPodSandbox",
+        request_serializer=cri.ListPodSandboxRequest.SerializeToString,
+        response_deserializer=cri.ListPodSandboxResponse.FromString,
+    )
+
+    try:
+        answer = listing(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=sandbox.id)))
+    except grpc.RpcError as error:
+        # which code it is, is what the test judges
+        assert error.code() is grpc.StatusCode.UNIMPLEMENTED  # noqa: PT017 - see above
+        observe("it is not served")
+        return
+
+    assert [(each.id, each.state, each.metadata) for each in answer.items] == [
+        (sandbox.id, cri.SANDBOX_READY, sandbox.config.metadata)
+    ]
+    observe("it is served beside v1")

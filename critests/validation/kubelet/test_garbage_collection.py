@@ -1,0 +1,128 @@
+"""K8S: what the kubelet removes when it collects garbage: dead containers, dead sandboxes, unused images."""
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.runtime import Runtime
+from critests.images.repositories import MintedImage
+from critests.run.marks import requirement
+from critests.validation.kubelet.pods import POD_UID, Pod
+
+
+def image_of(container: cri.Container) -> str:
+    """Return the id of the image that a listed container was made from, as the kubelet reads it: the image
+    reference where the runtime tells no id.
+    """
+    return container.image_id or container.image_ref
+
+
+@requirement("K8S-03")
+def test_dead_containers_are_collected_by_age(runtime: Runtime, pod: Pod) -> None:
+    """The list of the dead MUST tell their age, and a removal MUST take just the one that it names: the older
+    ones go, the last one keeps its exit code, the living one runs on.
+
+    Source: ListContainers, RemoveContainer; how the kubelet collects containers.
+    """
+    sandbox = pod.start()
+    for attempt in range(3):
+        pod.run(sandbox, "app", attempt, script=f"exit {attempt + 1}").exited()
+    living = pod.run(sandbox, "app", attempt=3)
+    before = living.status()
+
+    exited = cri.ContainerFilter(state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED))
+    listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=exited)).containers
+    dead = sorted(
+        (each for each in listed if each.labels.get(POD_UID) == pod.uid), key=lambda each: each.created_at
+    )
+    for each in dead[:-1]:
+        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=each.id))
+
+    pod.shows("app/2 EXITED", "app/3 RUNNING", "sandbox/0 READY")
+    assert [each.metadata.attempt for each in dead] == [0, 1, 2]
+    kept = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=dead[-1].id)).status
+    assert kept.exit_code == 3
+    assert living.status().started_at == before.started_at
+
+
+@requirement("K8S-03")
+def test_dead_sandboxes_without_containers_are_collected(runtime: Runtime, pod: Pod) -> None:
+    """A sandbox that both lists show as dead and empty MUST go, and the next attempt of its pod MUST NOT feel
+    it.
+
+    Source: ListPodSandbox, ListContainers, RemovePodSandbox; how the kubelet collects sandboxes.
+    """
+    old = pod.start()
+    pod.run(old, "app", script="exit 0").exited()
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=old.id))
+    new = pod.start(attempt=1)
+    app = pod.run(new, "app", attempt=1)
+    address = new.status().network.ip
+
+    sandboxes = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    containers = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+    for each in containers:
+        if each.labels.get(POD_UID) == pod.uid and each.state == cri.CONTAINER_EXITED:
+            runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=each.id))
+    for home in sandboxes:
+        if home.labels.get(POD_UID) == pod.uid and home.state == cri.SANDBOX_NOTREADY:
+            runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=home.id))
+            runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=home.id))
+
+    pod.shows("app/1 RUNNING", "sandbox/1 READY")
+    assert new.status().network.ip == address
+    assert app.output("echo", "alive") == "alive"
+
+
+@requirement("K8S-04")
+def test_the_image_of_a_container_is_found_in_the_list_of_images(
+    runtime: Runtime, registry: Registry, pod: Pod
+) -> None:
+    """What the list tells of a container's image MUST be the id of just one image in the list of images: by
+    that the kubelet knows which are in use.
+
+    Source: Container.image_id, Container.image_ref, Image.id; how the kubelet collects images.
+    """
+    sandbox = pod.start()
+    app = pod.run(sandbox, "app", image=registry.pull(registry.mint()))
+
+    listed = runtime.images.ListImages(cri.ListImagesRequest()).images
+    (entry,) = app.entries()
+
+    assert [image.id for image in listed].count(image_of(entry)) == 1
+
+
+@requirement("K8S-04")
+def test_unused_images_are_collected_and_used_ones_stay(
+    runtime: Runtime, registry: Registry, images: Images, pod: Pod
+) -> None:
+    """Images that no container uses MUST be found by the lists and go when they are removed by id, and those
+    in use MUST stay good for the next attempt at their container.
+
+    Source: ImageFsInfo, ListImages, ListContainers, RemoveImage; how the kubelet collects images.
+    """
+
+    def pulled(name: str) -> MintedImage:
+        minted = registry.mint(repository=name, changes={"files": [{"path": name}]})
+        registry.pull(minted)
+        return minted
+
+    used, unused = pulled("used"), pulled("unused")
+    image = registry.pull(used)
+    sandbox = pod.start()
+    app = pod.run(sandbox, "app", image=image, script="exit 0")
+    app.exited()
+    ours = {images.id_of(used.reference), images.id_of(unused.reference)}
+
+    filesystems = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest()).image_filesystems
+    listed = {each.id for each in runtime.images.ListImages(cri.ListImagesRequest()).images}
+    containers = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+    collected = (listed & ours) - {image_of(each) for each in containers}
+    for each in collected:
+        runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=each)))
+    pod.run(sandbox, "app", attempt=1, image=image)
+
+    assert len(filesystems) > 0
+    assert images.look_up(unused.reference) is None
+    left = {each.id for each in runtime.images.ListImages(cri.ListImagesRequest()).images}
+    assert left & ours == ours - collected
+    assert len(collected) == 1
+    pod.shows("app/0 EXITED", "app/1 RUNNING", "sandbox/0 READY")

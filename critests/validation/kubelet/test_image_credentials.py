@@ -1,0 +1,57 @@
+"""K8S: images that need credentials, on a node that holds them already."""
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.runtime import Runtime
+from critests.images.faults import Access, Scheme
+from critests.run.marks import requirement
+
+pytestmark = pytest.mark.usefixtures("authenticating_alone")
+
+FIRST = cri.AuthConfig(username="tenant", password="first word")
+SECOND = cri.AuthConfig(username="tenant", password="second word")
+
+
+def access_with(auth: cri.AuthConfig) -> Access:
+    """Return who a registry is to let in: those with these credentials."""
+    return Access(scheme=Scheme.BASIC, username=auth.username, password=auth.password)
+
+
+@requirement("K8S-13")
+def test_an_image_of_somebody_else_is_not_had_without_credentials(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """A pull without credentials of an image that was pulled with them SHOULD fail: the kubelet asks so
+    whether a pod may use what another pod's secret has brought.
+
+    Source: PullImage; the kubelet's check of images that are there (KEP-2535).
+    """
+    minted = registry.mint()
+    registry.set_access(minted, access_with(FIRST))
+    runtime.images.PullImage(images.pull_request(minted.reference, FIRST))
+
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference))
+
+    assert images.look_up(minted.reference) is not None
+
+
+@requirement("K8S-13")
+def test_credentials_that_were_rotated_count_at_the_next_pull(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """After a change of the password a pull with the old one SHOULD fail, and one with the new one SHOULD
+    bring the same image.
+
+    Source: PullImage, AuthConfig; the kubelet's check of images that are there (KEP-2535).
+    """
+    minted = registry.mint()
+    registry.set_access(minted, access_with(FIRST))
+    before = runtime.images.PullImage(images.pull_request(minted.reference, FIRST)).image_ref
+
+    registry.set_access(minted, access_with(SECOND))
+    runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference, FIRST))
+    after = runtime.images.PullImage(images.pull_request(minted.reference, SECOND)).image_ref
+
+    assert after == before

@@ -1,0 +1,158 @@
+"""K8S: how a pod comes up: its sandbox, its images, its init containers and sidecars, its container."""
+
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.lifecycle.requests import ImageName
+from critests.run.marks import requirement, requires
+from critests.validation.kubelet.pods import Pod
+
+VOLUME = "/volume"
+
+
+@pytest.fixture
+def volume(host_folder: Path) -> list[cri.Mount]:
+    """The mounts with which all containers of a pod get the same empty directory at `VOLUME`."""
+    return [cri.Mount(container_path=VOLUME, host_path=str(host_folder))]
+
+
+@requirement("K8S-01")
+def test_a_pod_starts_as_the_kubelet_starts_one(
+    runtime: Runtime, registry: Registry, images: Images, pod: Pod
+) -> None:
+    """The calls by which the kubelet brings a pod up MUST succeed in its order, and leave the container
+    running from the image that was pulled on the way.
+
+    Source: what the kubelet calls: Version, Status, RuntimeConfig; RunPodSandbox, PodSandboxStatus,
+    ImageStatus, PullImage, CreateContainer, StartContainer.
+    """
+    minted = registry.mint(changes={"files": [{"path": "pulled-for-the-pod"}]})
+    runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
+    runtime.stub.Status(cri.StatusRequest())
+    with may_be_refused(grpc.StatusCode.UNIMPLEMENTED):
+        runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
+
+    sandbox = pod.start()
+    network = sandbox.status().network
+    before = images.look_up(minted.reference)
+    pulled = runtime.images.PullImage(
+        cri.PullImageRequest(
+            image=cri.ImageSpec(image=minted.reference, user_specified_image=minted.reference),
+            sandbox_config=sandbox.config,
+        )
+    )
+    image = ImageName(pulled.image_ref, minted.reference)
+    app = pod.run(sandbox, "app", image=image, first="ls /")
+
+    pod.shows("app/0 RUNNING", "sandbox/0 READY")
+    assert network.ip != ""
+    assert before is None
+    assert "pulled-for-the-pod" in app.wait_for_log("pulled-for-the-pod")
+
+
+@requirement("K8S-01")
+def test_the_lists_tell_a_new_kubelet_what_the_one_before_wrote(runtime: Runtime, pod: Pod) -> None:
+    """Both lists MUST tell names, attempts, labels and annotations as they were given: a kubelet that was
+    started again knows its pods by nothing else.
+
+    Source: PodSandbox and Container, what the kubelet writes into labels and annotations.
+    """
+    sandbox = pod.start()
+    app = pod.run(sandbox, "app", attempt=3)
+
+    pods = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    containers = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+
+    (listed,) = (each for each in pods if each.id == sandbox.id)
+    assert listed.metadata == sandbox.config.metadata
+    assert listed.labels.items() >= sandbox.config.labels.items()
+    assert listed.annotations.items() >= sandbox.config.annotations.items()
+    (held,) = (each for each in containers if each.id == app.id)
+    assert (held.metadata, held.pod_sandbox_id) == (app.config.metadata, sandbox.id)
+    assert held.labels.items() >= app.config.labels.items()
+    assert held.annotations.items() >= app.config.annotations.items()
+
+
+@requirement("K8S-15")
+@requires(Capability.SAME_HOST)
+def test_init_containers_run_one_after_the_other(pod: Pod, volume: list[cri.Mount]) -> None:
+    """Init containers MUST each run to their end, and what they leave in a volume MUST be there for the next
+    and for the pod's container.
+
+    Source: what the kubelet does for spec.initContainers.
+    """
+    sandbox = pod.start()
+
+    for name, seen in (("first", []), ("second", ["first/0 EXITED"])):
+        init = pod.run(sandbox, name, script=f"echo {name} >> {VOLUME}/order", mounts=volume)
+        assert init.exited().exit_code == 0
+        pod.shows(f"{name}/0 EXITED", *seen, "sandbox/0 READY")
+    app = pod.run(sandbox, "app", first=f"cat {VOLUME}/order", mounts=volume)
+
+    pod.shows("app/0 RUNNING", "first/0 EXITED", "sandbox/0 READY", "second/0 EXITED")
+    assert app.wait_for_log("second") == ["first", "second"]
+
+
+@requirement("K8S-15")
+def test_an_init_container_that_failed_is_tried_again(pod: Pod) -> None:
+    """An init container that failed MUST be told with its exit code, and its next attempt MUST run beside
+    what is left of the one before.
+
+    Source: what the kubelet does for spec.initContainers.
+    """
+    sandbox = pod.start()
+
+    first = pod.run(sandbox, "init", script="exit 3").exited()
+    second = pod.run(sandbox, "init", attempt=1, script="exit 0").exited()
+    pod.run(sandbox, "app")
+
+    pod.shows("app/0 RUNNING", "init/0 EXITED", "init/1 EXITED", "sandbox/0 READY")
+    assert (first.exit_code, first.metadata.attempt) == (3, 0)
+    assert (second.exit_code, second.metadata.attempt) == (0, 1)
+
+
+@requirement("K8S-11")
+def test_a_sidecar_runs_while_later_containers_come_and_go(pod: Pod) -> None:
+    """A sidecar that was started first MUST run on while an init container runs to its end and the pod's
+    container is started.
+
+    Source: what the kubelet does for init containers with restartPolicy Always.
+    """
+    sandbox = pod.start()
+
+    sidecar = pod.run(sandbox, "sidecar")
+    before = sidecar.status()
+    init = pod.run(sandbox, "init", script="exit 0")
+    assert init.exited().exit_code == 0
+    pod.run(sandbox, "app")
+
+    pod.shows("app/0 RUNNING", "init/0 EXITED", "sandbox/0 READY", "sidecar/0 RUNNING")
+    assert sidecar.status().started_at == before.started_at
+    assert sidecar.output("echo", "alive") == "alive"
+
+
+@requirement("K8S-11")
+def test_a_sidecar_that_ended_is_started_again_beside_the_others(pod: Pod) -> None:
+    """The next attempt at a sidecar that has ended MUST start beside the pod's container, which runs on.
+
+    Source: what the kubelet does for init containers with restartPolicy Always.
+    """
+    sandbox = pod.start()
+    sidecar = pod.run(sandbox, "sidecar", on_term="exit 4")
+    sidecar.wait_for_log("ready")
+    app = pod.run(sandbox, "app")
+    before = app.status()
+
+    sidecar.exec("/bin/sh", "-c", "kill -TERM 1")
+    pod.shows("app/0 RUNNING", "sandbox/0 READY", "sidecar/0 EXITED")
+    pod.run(sandbox, "sidecar", attempt=1)
+
+    pod.shows("app/0 RUNNING", "sandbox/0 READY", "sidecar/0 EXITED", "sidecar/1 RUNNING")
+    assert sidecar.status().exit_code == 4
+    assert app.status().started_at == before.started_at

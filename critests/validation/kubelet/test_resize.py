@@ -1,0 +1,103 @@
+"""K8S: a pod that is resized in place: its cgroup by the kubelet, its containers by the runtime."""
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.lifecycle.containers import Container
+from critests.lifecycle.evidence import first_process
+from critests.lifecycle.process import host_processes
+from critests.lifecycle.sandboxes import Sandbox
+from critests.node.cgroups import cgroup_facts
+from critests.node.container_cgroup import INSIDE, CgroupValues, folders_of_process
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
+from critests.validation.kubelet.pods import Pod
+
+MIB = 1 << 20
+SMALL, LARGE, LIMIT_OF_THE_POD = 64 * MIB, 128 * MIB, 256 * MIB
+LIMIT_FILES = ("memory.limit_in_bytes", "memory.max")
+"""The limit of memory in cgroup version 1, and 2."""
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A pod with one container that has a limit of memory.
+
+    Attributes:
+        sandbox: of the pod.
+        container: it.
+        limit_file: of the pod's own cgroup, which is the kubelet's to write.
+    """
+
+    sandbox: Sandbox
+    container: Container
+    limit_file: Path
+
+    def inside(self) -> int | None:
+        """Return the limit that the container sees of itself."""
+        return CgroupValues.printed(self.container.output("/bin/sh", "-c", INSIDE)).memory
+
+
+@pytest.fixture
+def sized(runtime: Runtime, pod: Pod) -> Sized:
+    """A pod with a container of `SMALL`, and the file with the limit of the pod's cgroup."""
+    facts = cgroup_facts()
+    if "memory" not in facts.controllers:
+        blocked(f"needs the cgroup controller memory, which this machine (version {facts.version}) has not")
+    sandbox = pod.start()
+    mark = "sized-" + secrets.token_hex(8)
+    container = pod.run(
+        sandbox, "app", first=f": {mark}", resources=cri.LinuxContainerResources(memory_limit_in_bytes=SMALL)
+    )
+    runtime.eventually("the container's first process in the process table", lambda: host_processes(mark))
+    name = PurePosixPath(sandbox.config.linux.cgroup_parent).name
+    found = [
+        above / file
+        for folder in folders_of_process(first_process(mark))
+        for above in folder.parents
+        for file in LIMIT_FILES
+        if name and above.name == name and (above / file).exists()
+    ]
+    if not found:
+        blocked("the cgroup that the pod asked for is not found above its container's")
+    return Sized(sandbox, container, found[0])
+
+
+@requirement("K8S-08")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+def test_a_pod_is_resized_in_place(runtime: Runtime, pod: Pod, sized: Sized) -> None:
+    """When the kubelet has raised the limit of a pod's cgroup, UpdateContainerResources MUST raise the
+    container's without a restart, ContainerStatus MUST tell it, and the pod's MUST stay as it was written.
+
+    Source: UpdateContainerResources, ContainerStatus.resources; what the kubelet does for an in-place resize.
+    It tells the pod's new resources with UpdatePodSandboxResources, and does without where that is not
+    there.
+    """
+    before = sized.container.status()
+
+    sized.limit_file.write_text(str(LIMIT_OF_THE_POD), encoding="ascii")
+    wanted = cri.LinuxContainerResources(memory_limit_in_bytes=LARGE, oom_score_adj=1000)
+    runtime.stub.UpdateContainerResources(
+        cri.UpdateContainerResourcesRequest(container_id=sized.container.id, linux=wanted)
+    )
+    with may_be_refused(grpc.StatusCode.UNIMPLEMENTED):
+        runtime.stub.UpdatePodSandboxResources(
+            cri.UpdatePodSandboxResourcesRequest(
+                pod_sandbox_id=sized.sandbox.id,
+                resources=cri.LinuxContainerResources(memory_limit_in_bytes=LIMIT_OF_THE_POD),
+            )
+        )
+
+    after = sized.container.status()
+    assert sized.inside() == LARGE
+    assert after.resources.linux.memory_limit_in_bytes == LARGE
+    assert after.started_at == before.started_at
+    assert int(sized.limit_file.read_text(encoding="ascii")) == LIMIT_OF_THE_POD
+    pod.shows("app/0 RUNNING", "sandbox/0 READY")

@@ -1,0 +1,144 @@
+"""K8S: containers that crash and pods whose sandbox has died, made anew as the kubelet does."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
+from critests.validation.kubelet.pods import GRACE_SECONDS, Pod
+
+TERMINATION_LOG = "/dev/termination-log"
+
+
+@requirement("K8S-16")
+def test_a_crash_loop_gets_ever_higher_attempts(runtime: Runtime, pod: Pod) -> None:
+    """A container that crashes again and again MUST be made anew under its name with each next attempt, while
+    the kubelet removes all but the last of the dead, and each MUST be told with its own exit code.
+
+    Source: ContainerMetadata.attempt; what the kubelet does for CrashLoopBackOff.
+    """
+    sandbox = pod.start()
+    codes: list[tuple[int, int]] = []
+    dead: list[Container] = []
+
+    for attempt in range(5):
+        app = pod.run(sandbox, "app", attempt, script=f"exit {10 + attempt}")
+        status = app.exited()
+        codes.append((status.metadata.attempt, status.exit_code))
+        dead.append(app)
+        if attempt > 1:
+            oldest = dead.pop(0)
+            runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=oldest.id))
+
+    pod.shows("app/3 EXITED", "app/4 EXITED", "sandbox/0 READY")
+    assert codes == [(0, 10), (1, 11), (2, 12), (3, 13), (4, 14)]
+
+
+@requirement("K8S-16")
+def test_what_a_crash_leaves_is_kept_beside_the_next_attempt(pod: Pod) -> None:
+    """Log and status of the attempt that crashed MUST stay as they were while the next one runs.
+
+    Source: ContainerStatus, ContainerConfig.log_path; what `kubectl logs --previous` shows.
+    """
+    sandbox = pod.start()
+    crashed = pod.run(sandbox, "app", first="echo before the crash", on_term="exit 9")
+    crashed.wait_for_log("ready")
+    crashed.exec("/bin/sh", "-c", "kill -TERM 1")
+    before, log = crashed.exited(), crashed.log_lines()
+
+    again = pod.run(sandbox, "app", attempt=1, first="echo after the crash")
+
+    again.wait_for_log("after the crash")
+    after = crashed.status()
+    assert (after.exit_code, after.reason, after.finished_at) == (9, before.reason, before.finished_at)
+    assert after.log_path == str(crashed.log_path)
+    assert crashed.log_lines() == log == ["before the crash", "ready"]
+    assert again.log_lines() == ["after the crash"]
+
+
+@requirement("K8S-16")
+@requires(Capability.SAME_HOST)
+def test_a_termination_message_reaches_the_kubelet(pod: Pod, host_folder: Path) -> None:
+    """What a container writes to the file that the kubelet mounts for its last words MUST stand in that file
+    of the host when the container has ended.
+
+    Source: ContainerConfig.mounts; the kubelet's terminationMessagePath.
+    """
+    message = host_folder / "message"
+    message.touch()
+    mounts = [cri.Mount(container_path=TERMINATION_LOG, host_path=str(message))]
+    sandbox = pod.start()
+
+    app = pod.run(sandbox, "app", script=f"echo out of luck > {TERMINATION_LOG}; exit 1", mounts=mounts)
+
+    assert app.exited().exit_code == 1
+    assert message.read_text(encoding="utf-8") == "out of luck\n"
+
+
+def made_anew(runtime: Runtime, pod: Pod, old: Sandbox, app: Container) -> tuple[Sandbox, Container]:
+    """Do what the kubelet does when it finds a sandbox dead: end what is left of the pod, and start it with
+    the next attempts.
+    """
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=app.id, timeout=GRACE_SECONDS))
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=old.id))
+    new = pod.start(attempt=1)
+    return new, pod.run(new, "app", attempt=1, first="echo up again")
+
+
+@requirement("K8S-06")
+def test_a_pod_whose_sandbox_was_stopped_is_made_anew(runtime: Runtime, pod: Pod) -> None:
+    """A pod whose sandbox was stopped MUST come up again with the next attempt at its sandbox and at its
+    container under the same names, beside what is left of the old ones.
+
+    Source: PodSandboxMetadata.attempt, ContainerMetadata.attempt; what the kubelet does.
+    """
+    old = pod.start()
+    app = pod.run(old, "app")
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=old.id))
+    pod.shows("app/0 EXITED", "sandbox/0 NOTREADY")
+
+    new, again = made_anew(runtime, pod, old, app)
+
+    pod.shows("app/0 EXITED", "app/1 RUNNING", "sandbox/0 NOTREADY", "sandbox/1 READY")
+    again.wait_for_log("up again")
+    assert new.status().network.ip != ""
+
+
+@pytest.fixture
+def bereft(pod: Pod) -> tuple[Sandbox, Container]:
+    """The sandbox of the pod, whose process was killed behind the runtime's back, and the container in it."""
+    old = pod.start()
+    app = pod.run(old, "app")
+    process = old.verbose_value("pid")
+    if not isinstance(process, int) or process <= 1:
+        blocked("the verbose status names no process of the sandbox")
+    os.kill(process, signal.SIGKILL)
+    return old, app
+
+
+@requirement("K8S-06")
+@requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
+def test_a_pod_whose_sandbox_died_is_made_anew(
+    runtime: Runtime, pod: Pod, bereft: tuple[Sandbox, Container]
+) -> None:
+    """A pod whose sandbox has died MUST be seen NOTREADY, and come up again with the next attempts under the
+    same names.
+
+    Source: PodSandboxState, PodSandboxMetadata.attempt, ContainerMetadata.attempt; what the kubelet does.
+    """
+    old, app = bereft
+    runtime.eventually(
+        "the sandbox to be seen as it is", old.state, holds=lambda state: state == cri.SANDBOX_NOTREADY
+    )
+
+    made_anew(runtime, pod, old, app)
+
+    pod.shows("app/0 EXITED", "app/1 RUNNING", "sandbox/0 NOTREADY", "sandbox/1 READY")
