@@ -10,8 +10,9 @@ from critests.run.marks import requirement
 
 pytestmark = pytest.mark.usefixtures("authenticating_alone")
 
-FIRST = cri.AuthConfig(username="tenant", password="first word")
-SECOND = cri.AuthConfig(username="tenant", password="second word")
+TENANT, BEFORE, AFTER = "tenant", "first word", "second word"
+FIRST = cri.AuthConfig(username=TENANT, password=BEFORE)
+SECOND = cri.AuthConfig(username=TENANT, password=AFTER)
 
 
 def access_with(auth: cri.AuthConfig) -> Access:
