@@ -32,7 +32,8 @@ class CallView:
         request: The request as indented JSON, bounded.
         response: The response as indented JSON, bounded; empty where there was none.
         streamed: Number of messages of a stream.
-        share: Duration as a part of the slowest call shown, 0 to 1.
+        offset: When it began on the line from the first call shown to the last one's end, 0 to 1.
+        share: How much of that line it lasted, 0 to 1.
     """
 
     rpc: str
@@ -42,6 +43,7 @@ class CallView:
     request: str
     response: str
     streamed: int
+    offset: float
     share: float
     started: float = 0.0
 
@@ -159,7 +161,7 @@ def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]
 
 def views_of(shown: list[dict[str, Any]], budget: Budget) -> list[CallView]:
     """Return recorded calls, ready to be shown."""
-    slowest = max((_number(call.get("ms")) for call in shown), default=0.0) or 1.0
+    begin, length = _line(shown)
     return [
         CallView(
             rpc=str(call.get("rpc", "?")),
@@ -169,11 +171,19 @@ def views_of(shown: list[dict[str, Any]], budget: Budget) -> list[CallView]:
             request=budget.take(_pretty(call.get("request"))),
             response=budget.take(_pretty(call.get("response"))),
             streamed=int(_number(call.get("streamed"))),
-            share=_number(call.get("ms")) / slowest,
+            offset=min(1.0, max(0.0, (_number(call.get("started")) - begin) / length)),
+            share=min(1.0, _number(call.get("ms")) / 1000 / length),
             started=_number(call.get("started")),
         )
         for call in shown
     ]
+
+
+def _line(calls: list[dict[str, Any]]) -> tuple[float, float]:
+    """Return when the first of some calls began, and the seconds until the last of them had ended."""
+    begin = min((_number(call.get("started")) for call in calls), default=0.0)
+    ends = [_number(call.get("started")) + _number(call.get("ms")) / 1000 for call in calls]
+    return begin, max(max(ends, default=0.0) - begin, 1e-6)
 
 
 def _call_lines(folder: Path) -> Iterator[str]:

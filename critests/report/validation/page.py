@@ -15,7 +15,7 @@ from markupsafe import Markup
 from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord
 from critests.report.facts.evidence import Budget, Evidence, read_evidence
-from critests.report.facts.selection import by_reason, columns, with_outcome
+from critests.report.facts.selection import by_reason, with_outcome
 from critests.report.page.templating import SYMBOLS, environment, flat, source
 from critests.report.validation.views import (
     areas_view,
@@ -24,6 +24,7 @@ from critests.report.validation.views import (
     coverage_view,
     failures_view,
     groups_view,
+    others_view,
     verdict_view,
 )
 
@@ -44,24 +45,39 @@ def validation_to_html(record: RunRecord, run_dir: Path | None = None) -> str:
     script = source(templates, "filter.js")
     budget = Budget(EVIDENCE_BUDGET)
     evidence: dict[str, Evidence] = {}
-    failures = failures_view(record)
-    warned, known = with_outcome(record, Outcome.WARNED), with_outcome(record, Outcome.KNOWN)
-    for test in (
-        [*(test for group in failures for test in group.tests)][:CARDS] + warned[:CARDS] + known[:CARDS]
-    ):
-        if run_dir is not None and test.evidence:
-            evidence[test.id] = read_evidence(run_dir, test.evidence, budget)
+    lists = (
+        failures_view(record),
+        others_view(record, Outcome.WARNED),
+        others_view(record, Outcome.KNOWN),
+    )
+    failed, warned, known = lists
+    for found in lists:
+        for test in [test for finding in found for test in finding.tests][:CARDS]:
+            if run_dir is not None and test.evidence:
+                evidence[test.id] = read_evidence(run_dir, test.evidence, budget)
+    verdict = verdict_view(record)
     return templates.get_template("page.html.j2").render(
         record=record,
-        verdict=verdict_view(record),
-        failures=failures,
-        failures_total=sum(len(group.tests) for group in failures),
+        verdict=verdict,
+        lists=[
+            (
+                "failures",
+                "Broken",
+                failed,
+                "Each line is a promise that is not kept; what stood in the way of most tests comes first.",
+            ),
+            (
+                "warned",
+                "Warned",
+                warned,
+                "A SHOULD is not kept, or a promise that no text of the API demands (†).",
+            ),
+            ("known", "Known", known, "Deviations that are listed in the expectations of this runtime."),
+        ],
         causes=causes_view(record),
-        warned=warned,
-        known=known,
         blocked=by_reason(with_outcome(record, Outcome.BLOCKED)),
         unsupported=by_reason(with_outcome(record, Outcome.UNSUPPORTED)),
-        columns=[outcome.value for outcome in columns(record)],
+        columns=[outcome for outcome, _ in verdict.tiles],
         areas=areas_view(record),
         groups=groups_view(record),
         capabilities=capabilities_view(record),

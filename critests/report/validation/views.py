@@ -1,6 +1,6 @@
 """What the HTML page shows, as plain data for its template."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,8 @@ from critests.exit_codes import ExitCode
 from critests.record.results import RequirementVerdict, RootCause, TestResult
 from critests.record.run import CapabilityFact, RunRecord
 from critests.record.scope import partial
-from critests.report.facts.selection import AreaRow, area_rows, failures
+from critests.report.facts.musts import verdict_sentence
+from critests.report.facts.selection import AreaRow, area_rows, failures, with_outcome
 
 UNTESTED: Final = "untested"
 BAR: Final = (
@@ -32,31 +33,33 @@ class Verdict:
     Attributes:
         word: Two or three words.
         tone: Outcome whose colour it has.
-        sentence: Why.
-        tiles: Outcome, number of tests, and its share of all in percent, for the bar.
-        total: Number of tests that were selected.
+        sentence: What was found, with numbers.
+        part: What the run was about, where it is not the whole suite; or empty.
+        tiles: Outcome and number of tests.
     """
 
     word: str
     tone: str
     sentence: str
-    tiles: list[tuple[str, int, float]]
-    total: int
+    part: str
+    tiles: list[tuple[str, int]]
 
 
 @dataclass(frozen=True)
-class FailureGroup:
-    """Failures of one requirement.
+class Finding:
+    """What the tests of one requirement found in common: one line, and a card below it.
 
     Attributes:
         requirement: Its id, or empty.
-        statement: What it promises.
+        promise: What was promised, one sentence.
+        anchor: Where a link finds the card; unique in the page.
         cause: The root cause that it is, if other tests were blocked by it.
-        tests: The failures.
+        tests: The tests, the one that tells most first.
     """
 
     requirement: str
-    statement: str
+    promise: str
+    anchor: str
     cause: RootCause | None
     tests: list[TestResult]
 
@@ -127,27 +130,35 @@ def verdict_view(record: RunRecord) -> Verdict:
     unknown = (f"Exit code {record.exit_code}", Outcome.DISABLED)
     word, tone = next((found for code, found in words.items() if code == record.exit_code), unknown)
     numbers = record.counts.outcomes
-    total = sum(number for outcome, number in numbers.items() if outcome != Outcome.DISABLED)
-    tiles = [
-        (outcome.value, numbers[outcome], 100 * numbers[outcome] / total)
-        for outcome in BAR
-        if numbers.get(outcome)
-    ]
-    reason = f"{record.exit_reason} ({part})" if part and record.exit_reason else record.exit_reason
-    return Verdict(word, tone.value, reason, tiles, total)
+    tiles = [(outcome.value, numbers[outcome]) for outcome in BAR if numbers.get(outcome)]
+    return Verdict(word, tone.value, verdict_sentence(record), part, tiles)
 
 
-def failures_view(record: RunRecord) -> list[FailureGroup]:
+def failures_view(record: RunRecord) -> list[Finding]:
     """Group failures by requirement, and under it those that are only another sight of it; those that blocked
     most tests come first, errors of the harness last.
     """
-    causes = {cause.requirement: cause for cause in record.root_causes}
+    return _findings(failures(record), {cause.requirement: cause for cause in record.root_causes}, "")
+
+
+def others_view(record: RunRecord, outcome: Outcome) -> list[Finding]:
+    """Group the tests with an outcome by requirement, as failures are."""
+    return _findings(with_outcome(record, outcome), {}, f"{outcome.value}-")
+
+
+def _findings(tests: Sequence[TestResult], causes: Mapping[str, RootCause], mark: str) -> list[Finding]:
     groups: dict[tuple[str, bool], list[TestResult]] = {}
-    for test in failures(record):
+    for test in tests:
         groups.setdefault((test.cause or test.requirement_id, test.outcome is Outcome.ERROR), []).append(test)
     return [
-        FailureGroup(requirement, statement(requirement), None if error else causes.get(requirement), tests)
-        for (requirement, error), tests in groups.items()
+        Finding(
+            requirement,
+            members[0].title or statement(requirement),
+            f"{mark}{requirement or 'other'}{'-error' if error else ''}",
+            None if error else causes.get(requirement),
+            members,
+        )
+        for (requirement, error), members in groups.items()
     ]
 
 
@@ -160,8 +171,8 @@ def causes_view(record: RunRecord) -> list[RootCause]:
 
 
 def areas_view(record: RunRecord) -> list[AreaRow]:
-    """Return the rows of the table of areas; the last is the sum."""
-    return area_rows(record)
+    """Return the rows of the table of areas that have tests; their sum stands above it."""
+    return [row for row in area_rows(record)[:-1] if row.total]
 
 
 def capabilities_view(record: RunRecord) -> list[CapabilityFact]:

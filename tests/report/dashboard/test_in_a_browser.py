@@ -8,7 +8,7 @@ import pytest
 
 from critests.report.dashboard import Options, build
 from critests.report.store import Index
-from tests.report.dashboard.browser import CHROMIUM, Tab, browser
+from tests.report.browser import CHROMIUM, CONTRAST, Tab, browser
 from tests.report.dashboard.synthetic import NOW, fill
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -20,40 +20,6 @@ PAGES = (
     "requirements/GEN-01.html",
     "compare/containerd-1.0.0--cri-o-1.0.0.html",
 )
-CONTRAST = """(() => {
-  const parse = (text) => {
-    const numbers = text.match(/[\\d.]+(e-?\\d+)?/g).map(Number);
-    const scale = text.startsWith("color(") ? 255 : 1;
-    return [numbers[0] * scale, numbers[1] * scale, numbers[2] * scale, numbers.length > 3 ? numbers[3] : 1];
-  };
-  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
-  const light = (colour) => {
-    const linear = (c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    const [r, g, b] = colour.slice(0, 3).map((c) => linear(c / 255));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = (element) => {
-    const layers = [];
-    for (let each = element; each; each = each.parentElement) {
-      const colour = parse(getComputedStyle(each).backgroundColor);
-      layers.push(colour);
-      if (colour[3] === 1) break;
-    }
-    return layers.reduceRight((below, top) => over(top, below), [255, 255, 255, 1]);
-  };
-  const poor = new Set();
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!own || element.closest("svg, .say, .skip, script, .hide")) continue;
-    if (!element.getClientRects().length) continue;
-    const below = ground(element), text = over(parse(getComputedStyle(element).color), below);
-    const [high, low] = [light(text), light(below)].sort((a, b) => b - a);
-    const ratio = (high + 0.05) / (low + 0.05);
-    const named = `${element.tagName}.${element.className}`;
-    if (ratio < 4.5) poor.add(`${named} ${ratio.toFixed(2)} ${element.textContent.slice(0, 20)}`);
-  }
-  return [...poor];
-})()"""
 
 
 @pytest.fixture(scope="module")

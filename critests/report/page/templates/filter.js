@@ -18,3 +18,19 @@ if (find) {
     }
   });
 }
+
+const reveal = () => {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target) return;
+  for (let each = target.parentElement; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
+  target.scrollIntoView();
+};
+addEventListener("hashchange", reveal);
+reveal();
+addEventListener("keydown", (event) => {
+  const step = { j: 1, k: -1 }[event.key];
+  if (!step || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input")) return;
+  const lines = [...document.querySelectorAll(".findings > details > summary")].filter((line) => line.getClientRects().length);
+  const at = lines.indexOf(document.activeElement);
+  lines[at < 0 ? 0 : Math.max(0, Math.min(lines.length - 1, at + step))]?.focus();
+});

@@ -14,6 +14,64 @@ import websocket
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SECONDS = 90
+SHAPES = [(1280, False), (390, False), (1280, True), (390, True)]
+"""Width of the window and whether the dark scheme is wanted."""
+SCREEN = 900
+"""Pixels of height of what is seen first."""
+CONTRAST = """(() => {
+  const parse = (text) => {
+    const numbers = text.match(/[\\d.]+(e-?\\d+)?/g).map(Number);
+    const scale = text.startsWith("color(") ? 255 : 1;
+    return [numbers[0] * scale, numbers[1] * scale, numbers[2] * scale, numbers.length > 3 ? numbers[3] : 1];
+  };
+  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+  const light = (colour) => {
+    const linear = (c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = colour.slice(0, 3).map((c) => linear(c / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    const layers = [];
+    for (let each = element; each; each = each.parentElement) {
+      const colour = parse(getComputedStyle(each).backgroundColor);
+      layers.push(colour);
+      if (colour[3] === 1) break;
+    }
+    return layers.reduceRight((below, top) => over(top, below), [255, 255, 255, 1]);
+  };
+  const poor = new Set();
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || element.closest("svg, .say, .skip, script, .hide")) continue;
+    if (!element.getClientRects().length) continue;
+    const below = ground(element), text = over(parse(getComputedStyle(element).color), below);
+    const [high, low] = [light(text), light(below)].sort((a, b) => b - a);
+    const ratio = (high + 0.05) / (low + 0.05);
+    const named = `${element.tagName}.${element.className}`;
+    if (ratio < 4.5) poor.add(`${named} ${ratio.toFixed(2)} ${element.textContent.slice(0, 20)}`);
+  }
+  return [...poor];
+})()"""
+"""Texts of poor contrast."""
+CUT_OFF = """(() => {
+  const scrolls = (element) => {
+    for (let each = element.parentElement; each && each !== document.body; each = each.parentElement)
+      if (["auto", "scroll"].includes(getComputedStyle(each).overflowX)) return true;
+    return false;
+  };
+  const cut = [];
+  for (const element of document.querySelectorAll("body *")) {
+    if (element.closest(".say, .skip, script, svg, .hide") || !element.getClientRects().length) continue;
+    if (getComputedStyle(element).clipPath !== "none" || scrolls(element)) continue;
+    const box = element.getBoundingClientRect();
+    const hidden = ["hidden", "clip"].includes(getComputedStyle(element).overflowX);
+    const beyond = box.right > innerWidth + 1 || box.left < -1;
+    if (beyond || (hidden && element.scrollWidth > element.clientWidth + 1))
+      cut.push(`${element.tagName}.${element.className} ${element.textContent.trim().slice(0, 40)}`);
+  }
+  return cut;
+})()"""
+"""What lies beyond the window, or is hidden by what it lies in, where no scrolling shows it."""
 
 
 class Tab:
@@ -51,7 +109,7 @@ class Tab:
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
-            height=900,
+            height=SCREEN,
             deviceScaleFactor=1,
             mobile=width < 600,
         )
@@ -74,8 +132,11 @@ class Tab:
 
     def press(self, key: str, code: int) -> None:
         """Press a key."""
-        for kind in ("rawKeyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+        text = {"text": "\r"} if key == "Enter" else {}
+        for kind, more in (("keyDown" if text else "rawKeyDown", text), ("keyUp", {})):
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more
+            )
 
     def asked_for(self) -> list[str]:
         """Every address that the page asked for since it was opened."""

@@ -1,0 +1,104 @@
+"""What became of the MUSTs of a run, counted by aspect and said in one sentence."""
+
+from dataclasses import dataclass
+
+from critests.catalogue.words import Level, Outcome, worst
+from critests.exit_codes import ExitCode
+from critests.record.exits import CAPABILITY_MARK
+from critests.record.expectations import SURPRISE
+from critests.record.results import TestResult
+from critests.record.run import RunRecord
+from critests.report.wording.texts import plural
+
+
+@dataclass(frozen=True, kw_only=True)
+class Musts:
+    """Numbers of aspects.
+
+    Attributes:
+        judged: Aspects of level MUST, that are not our judgement, with a verdict.
+        broken: Those of them that are broken.
+        known: Those of them that are broken and listed in the runtime's expectations.
+        blocked: Further ones that could not be judged.
+        unoffered: Further ones that are of features which the runtime does not offer.
+        beside: Broken aspects of optional features that the runtime offers, or of no requirement.
+    """
+
+    judged: int
+    broken: int
+    known: int
+    blocked: int
+    unoffered: int
+    beside: int
+
+
+def musts(record: RunRecord) -> Musts:
+    """Count the MUSTs of a run; a known failure that passed, and a capability that is missing, are none."""
+    aspects: dict[str, list[Outcome]] = {}
+    beside: set[str] = set()
+    for test in record.tests:
+        if _is_must(test):
+            aspects.setdefault(test.requirement, []).append(_seen(test))
+        elif test.outcome is Outcome.FAILED and _seen(test) is Outcome.FAILED:
+            beside.add(test.requirement or test.id)
+    verdicts = [worst(outcomes) for outcomes in aspects.values()]
+    broken, known = verdicts.count(Outcome.FAILED), verdicts.count(Outcome.KNOWN)
+    return Musts(
+        judged=broken + known + verdicts.count(Outcome.PASSED),
+        broken=broken,
+        known=known,
+        blocked=verdicts.count(Outcome.BLOCKED),
+        unoffered=verdicts.count(Outcome.UNSUPPORTED),
+        beside=len(beside),
+    )
+
+
+def verdict_sentence(record: RunRecord) -> str:
+    """Say with numbers what a run found, with a capital letter and a full stop; for one that came to no
+    verdict, say why.
+    """
+    found = musts(record)
+    parts = []
+    unexplained = record.exit_code == ExitCode.BROKEN and not found.broken
+    if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN} or not found.judged or unexplained:
+        parts.append(record.exit_reason or "no reason was recorded")
+    if found.judged and (found.broken or not parts):
+        parts.append(_of_the_judged(found))
+    if found.beside:
+        parts.append(f"{plural(found.beside, 'promise')} beside the MUSTs {_are(found.beside)} broken")
+    if found.judged and found.blocked:
+        parts.append(f"{found.blocked} more could not be judged")
+    if found.judged and found.unoffered:
+        what = "is of a feature" if found.unoffered == 1 else "are of features"
+        parts.append(f"{found.unoffered} {what} that it does not offer")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _of_the_judged(found: Musts) -> str:
+    judged = f"{plural(found.judged, 'MUST aspect')} that {'was' if found.judged == 1 else 'were'} judged"
+    known = f", {found.known} more {_are(found.known)} known to be" if found.known else ""
+    if found.broken:
+        return f"{found.broken} of the {judged} {_are(found.broken)} broken{known}"
+    if found.known:
+        kept = found.judged - found.known
+        return (
+            f"{kept} of the {judged} {_are(kept)} kept, {found.known} {_are(found.known)} known to be broken"
+        )
+    return f"every one of the {judged} is kept"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _is_must(test: TestResult) -> bool:
+    return bool(test.requirement) and test.level is Level.MUST and not test.judgement
+
+
+def _seen(test: TestResult) -> Outcome:
+    """Return what the runtime did: a known failure that passed was kept, a missing capability broke none."""
+    failed = test.outcome is Outcome.FAILED
+    if failed and (test.reason.startswith(SURPRISE) or test.id.startswith(CAPABILITY_MARK)):
+        return Outcome.PASSED
+    return test.outcome

@@ -1,0 +1,74 @@
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from critests.catalogue.words import Level, Outcome
+from critests.record.exits import CAPABILITY_MARK
+from critests.record.results import TestResult
+from critests.record.run import RunRecord
+from critests.report.facts.musts import musts, verdict_sentence
+from tests.report.sample_run import sample_run
+
+
+def of(name: str, outcome: Outcome, level: Level = Level.MUST, reason: str = "") -> TestResult:
+    return TestResult(
+        id=f"{name} {outcome}", name="t", requirement=name, outcome=outcome, level=level, reason=reason
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunRecord:
+    return dataclasses.replace(sample_run(tmp_path), exit_reason="as the run says")
+
+
+def said(run: RunRecord, code: int, *tests: TestResult) -> str:
+    return verdict_sentence(dataclasses.replace(run, exit_code=code, tests=list(tests)))
+
+
+def test_an_aspect_counts_once_whatever_its_tests(run: RunRecord) -> None:
+    tests = [of("A-1", Outcome.PASSED), of("A-1", Outcome.FAILED), of("A-2", Outcome.BLOCKED)]
+    found = musts(dataclasses.replace(run, tests=tests))
+
+    assert (found.judged, found.broken, found.blocked) == (1, 1, 1)
+
+
+def test_a_broken_run_is_told_with_numbers(run: RunRecord) -> None:
+    assert said(
+        run,
+        1,
+        of("A-1", Outcome.FAILED),
+        of("A-2", Outcome.PASSED),
+        of("A-3", Outcome.KNOWN),
+        of("A-4", Outcome.BLOCKED),
+        of("A-5", Outcome.UNSUPPORTED),
+        of("A-6", Outcome.FAILED, Level.OPT),
+        of("A-7", Outcome.WARNED, Level.SHOULD),
+    ) == (
+        "1 of the 3 MUST aspects that were judged is broken, 1 more is known to be; 1 promise beside the"
+        " MUSTs is broken; 1 more could not be judged; 1 is of a feature that it does not offer."
+    )
+
+
+def test_a_run_that_conforms_is_told_with_numbers(run: RunRecord) -> None:
+    kept = of("A-1", Outcome.PASSED)
+
+    assert said(run, 0, kept) == "Every one of the 1 MUST aspect that was judged is kept."
+    assert said(run, 0, kept, of("A-2", Outcome.KNOWN)) == (
+        "1 of the 2 MUST aspects that were judged is kept, 1 is known to be broken."
+    )
+
+
+def test_what_is_no_breach_is_not_counted_as_one(run: RunRecord) -> None:
+    surprise = of("A-1", Outcome.FAILED, reason="unexpected pass: the list is wrong")
+    missing = TestResult(id=f"{CAPABILITY_MARK}IPv6>", name="c", outcome=Outcome.FAILED)
+
+    assert said(run, 1, surprise) == "As the run says."
+    assert musts(dataclasses.replace(run, tests=[surprise, missing])).broken == 0
+
+
+def test_a_run_without_a_verdict_says_why(run: RunRecord) -> None:
+    assert said(run, 5) == "As the run says."
+    assert said(run, 3, of("A-1", Outcome.FAILED)).startswith(
+        "As the run says; 1 of the 1 MUST aspect that was"
+    )

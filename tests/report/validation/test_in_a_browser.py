@@ -1,0 +1,105 @@
+"""The page of a run as a browser shows it, wide and narrow, light and dark."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+
+from critests.catalogue.words import Outcome
+from critests.report.validation.page import validation_to_html
+from tests.report.browser import CHROMIUM, CONTRAST, CUT_OFF, SCREEN, SHAPES, Tab, browser
+from tests.report.sample_run import sample_run, write_evidence
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+BROKEN = 28
+"""Requirements that the run finds broken."""
+TALLEST = 4000
+"""Pixels of a page of so many, its cards closed."""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("page")
+    record = sample_run(folder)
+    write_evidence(record, folder)
+    known = {test.requirement_id for test in record.tests}
+    one = next(test for test in record.tests if test.outcome is Outcome.FAILED and test.evidence)
+    failed = {test.requirement_id for test in record.tests if test.outcome is Outcome.FAILED}
+    free = (f"NET-{number:02d}" for number in range(2, 90) if f"NET-{number:02d}" not in known)
+    more = [
+        dataclasses.replace(one, id=f"{name}.py::t", requirement=name, requirement_id=name, cause="")
+        for name, _ in zip(free, range(BROKEN - len(failed)), strict=False)
+    ]
+    path = folder / "report.html"
+    whole = dataclasses.replace(record, exit_code=1, tests=[*record.tests, *more])
+    path.write_text(validation_to_html(whole, folder))
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with browser(tmp_path_factory.mktemp("profile")) as tab:
+        yield tab
+
+
+def opened(tab: Tab) -> list[str]:
+    """Return the findings whose cards are open."""
+    found = tab.value("[...document.querySelectorAll('.findings > details[open] > .test')].map((e) => e.id)")
+    return list(found)
+
+
+@pytest.mark.parametrize(("width", "dark"), SHAPES)
+def test_the_verdict_is_on_the_first_screen_and_nothing_is_cut_off(
+    tab: Tab, page: str, width: int, dark: bool
+) -> None:
+    tab.open(page, width=width, dark=dark)
+
+    assert tab.value("document.querySelector('#headline').getBoundingClientRect().bottom") < SCREEN
+    assert " MUST aspects that were judged are broken" in tab.value(
+        "document.querySelector('#headline').innerText"
+    )
+    assert tab.value("document.documentElement.scrollWidth") <= width
+    assert tab.value(CUT_OFF) == []
+    assert tab.value(CONTRAST) == []
+    assert tab.complaints() == []
+
+
+def test_a_line_a_finding_and_a_page_that_can_be_looked_over(tab: Tab, page: str) -> None:
+    tab.open(page, width=1280)
+
+    assert opened(tab) == []
+    lines = "[...document.querySelectorAll('#failures .findings > details > summary')]"
+    assert tab.value(f"{lines}.length") == BROKEN + 1  # the last one is the harness's own
+    assert tab.value("document.documentElement.scrollHeight") < TALLEST
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_link_opens_a_card(tab: Tab, page: str, scripts: bool) -> None:
+    tab.open("about:blank")
+    tab.open(f"{page}#STP-02", scripts=scripts)
+
+    assert opened(tab) == ["STP-02"]
+    place = tab.value("document.querySelector('#STP-02').getBoundingClientRect().top")
+    assert 0 < place < SCREEN
+    assert tab.value("document.querySelector('#STP-02 .calls .time i').getClientRects().length") == 1
+
+
+def test_keys_go_from_line_to_line_and_open_a_card(tab: Tab, page: str) -> None:
+    tab.open("about:blank")
+    tab.open(page)
+    for key in "jjk":
+        tab.press(key, ord(key.upper()))
+    assert tab.value("document.activeElement.querySelector('.id').innerText") == "EXE-01"
+
+    tab.press("Enter", 13)
+
+    assert opened(tab) == ["EXE-01"]
+
+
+def test_the_navigation_fits(tab: Tab, page: str) -> None:
+    for width, _ in SHAPES:
+        tab.open(page, width=width)
+        right = tab.value(
+            "Math.max(...[...document.querySelectorAll('nav a')].map((e) => e.getBoundingClientRect().right))"
+        )
+        assert right <= width
