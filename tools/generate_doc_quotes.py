@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fill in what README and docs quote: counts of the catalogue, tests and faults as they are written.
+"""Fill in what README and docs quote: counts of the catalogue, the published runs, tests and faults.
 
     python tools/generate_doc_quotes.py            write the pages
     python tools/generate_doc_quotes.py --check    write nothing; exit 1 if a page is out of date
 
 A page says between which lines: `<!-- quote WHAT -->` and `<!-- /quote -->`, where WHAT is `counts`,
-`FILE.py::FUNCTION` or `FILE.faults.toml::ID`.
+`runtimes`, `FILE.py::FUNCTION` or `FILE.faults.toml::ID`.
 """
 
 import argparse
@@ -19,6 +19,11 @@ sys.path.insert(0, str(ROOT))  # what is quoted is of this checkout, not of one 
 
 from critests import catalogue, toml_file  # noqa: E402 - after the line above
 from critests.catalogue.references import references_below  # noqa: E402 - likewise
+from critests.catalogue.words import Area  # noqa: E402 - likewise
+from critests.record.files import COMPRESSED_RUN_FILE, read  # noqa: E402 - likewise
+from critests.record.identity import RuntimeIdentity  # noqa: E402 - likewise
+from critests.record.run import RunRecord  # noqa: E402 - likewise
+from critests.report.facts.musts import Musts, musts  # noqa: E402 - likewise
 
 QUOTE = re.compile(r"(<!-- quote (?P<what>\S+) -->)(?P<old>.*?)(<!-- /quote -->)", re.DOTALL)
 
@@ -35,6 +40,34 @@ def counts() -> str:
         for aspect in test.aspects
     }
     return f"{len(catalogue.load().requirements)} requirements are described, {len(tested)} of them tested"
+
+
+def runtimes() -> str:
+    """Return how many MUSTs each runtime keeps in each area, by the newest published run of each version."""
+    newest: dict[str, RunRecord] = {}
+    for path in (ROOT / "results/published").glob(f"*/*/*/{COMPRESSED_RUN_FILE}"):
+        record = read(path)
+        name = _named(record.runtime)
+        if name not in newest or newest[name].started < record.started:
+            newest[name] = record
+    areas = [area for area in Area if any(_judged(record, area).judged for record in newest.values())]
+    head = ["", *areas, "all"]
+    lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
+    for name, record in sorted(newest.items()):
+        found = [*(_judged(record, area) for area in areas), musts(record.tests)]
+        cells = [f"{each.kept}/{each.judged}" if each.judged else "" for each in found]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _named(runtime: RuntimeIdentity) -> str:
+    version = re.split(r"[+~]", runtime.version)[0]
+    others = [handler for handler in runtime.handlers if handler]
+    return f"{runtime.name} {version}" + (f" with {', '.join(others)}" if others else "")
+
+
+def _judged(record: RunRecord, area: Area) -> Musts:
+    return musts(test for test in record.tests if test.area == area)
 
 
 def function(file: Path, name: str) -> str:
@@ -67,6 +100,8 @@ def quoted(what: str) -> str:
     """
     if what == "counts":
         return counts()
+    if what == "runtimes":
+        return f"\n{runtimes()}\n"
     place, _, name = what.partition("::")
     file = ROOT / place
     if not file.is_file():

@@ -1,5 +1,6 @@
 """What became of the MUSTs of a run, counted by aspect and said in one sentence."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from critests.catalogue.words import Level, Outcome, worst
@@ -31,12 +32,19 @@ class Musts:
     unoffered: int
     beside: int
 
+    @property
+    def kept(self) -> int:
+        """Number of aspects that were judged and are kept."""
+        return self.judged - self.broken - self.known
 
-def musts(record: RunRecord) -> Musts:
-    """Count the MUSTs of a run; a known failure that passed, and a capability that is missing, are none."""
+
+def musts(tests: Iterable[TestResult]) -> Musts:
+    """Count the MUSTs of some tests of a run; a known failure that passed, and a capability that is missing,
+    are none.
+    """
     aspects: dict[str, list[Outcome]] = {}
     beside: set[str] = set()
-    for test in record.tests:
+    for test in tests:
         if _is_must(test):
             aspects.setdefault(test.requirement, []).append(_seen(test))
         elif test.outcome is Outcome.FAILED and _seen(test) is Outcome.FAILED:
@@ -57,7 +65,7 @@ def verdict_sentence(record: RunRecord) -> str:
     """Say with numbers what a run found, with a capital letter and a full stop; for one that came to no
     verdict, say why.
     """
-    found = musts(record)
+    found = musts(record.tests)
     parts = []
     unexplained = record.exit_code == ExitCode.BROKEN and not found.broken
     if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN} or not found.judged or unexplained:
@@ -81,9 +89,9 @@ def _of_the_judged(found: Musts) -> str:
     if found.broken:
         return f"{found.broken} of the {judged} {_are(found.broken)} broken{known}"
     if found.known:
-        kept = found.judged - found.known
         return (
-            f"{kept} of the {judged} {_are(kept)} kept, {found.known} {_are(found.known)} known to be broken"
+            f"{found.kept} of the {judged} {_are(found.kept)} kept,"
+            f" {found.known} {_are(found.known)} known to be broken"
         )
     return f"every one of the {judged} is kept"
 
