@@ -1,0 +1,197 @@
+"""EVT: clients of GetContainerEvents: several, one that leaves, one that does not read, and much to tell."""
+
+import statistics
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.client.recording import RecordedMessages
+from critests.fixtures.containers import Containers
+from critests.fixtures.events import CREATED, DELETED, STARTED, STOPPED, WHOLE_LIFE, Events, Lived
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import disruptive, requirement, requires, slow
+
+pytestmark = requires(Capability.EVENTS)
+
+ROUNDS, AT_ONCE = 6, 8
+"""How often instant containers are started, and how many of them at the same time."""
+LARGE = {"example.com/large": "x" * 200_000}
+"""Annotations that make a container's events large: a few of them are more than a connection takes that
+nobody reads from.
+"""
+SOON_SECONDS = 0.1
+
+
+@pytest.fixture
+def deaf(runtime: Runtime) -> Iterator[RecordedMessages]:
+    """A client of GetContainerEvents that reads nothing of its stream."""
+    stream = runtime.stub.GetContainerEvents(cri.GetEventsRequest())
+    yield stream
+    stream.cancel()
+
+
+@requirement("EVT-08")
+@slow
+def test_no_event_of_many_instant_containers_is_lost(
+    runtime: Runtime, events: Events, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """A client that reads SHOULD get every event of many containers that end as soon as they are started.
+
+    Source: GetContainerEvents. Not stated by the CRI; the kubelet otherwise notices an end minutes later.
+    """
+    listener = events.listen()
+    for _ in range(ROUNDS):
+        instant = [containers.created(command=["/bin/true"], in_sandbox=own_sandbox) for _ in range(AT_ONCE)]
+        starts = [
+            runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
+            for container in instant
+        ]
+        for start in starts:
+            start.result()
+
+    expected = {each: {CREATED, STARTED, STOPPED} for each in own_sandbox.container_ids}
+    assert len(expected) == ROUNDS * AT_ONCE
+    runtime.eventually(
+        "every event of every container: what is missing",
+        lambda: {each: kinds - set(listener.kinds(each)) for each, kinds in expected.items()},
+        holds=lambda missing: not any(missing.values()),
+    )
+
+
+@requirement("EVT-09")
+def test_every_client_gets_every_event(events: Events, lived: Lived) -> None:
+    """Each of several clients SHOULD get all events.
+
+    Source: GetContainerEvents.
+    """
+    first, second, third = (events.listen() for _ in range(3))
+
+    container = lived(first)
+
+    for listener in (second, third):
+        listener.first(container.id, DELETED)
+        assert sorted(listener.kinds(container.id)) == sorted(WHOLE_LIFE)
+
+
+@requirement("EVT-09")
+def test_a_client_that_leaves_takes_no_events_from_the_others(events: Events, lived: Lived) -> None:
+    """When a client leaves, the others SHOULD go on to get all events, and so SHOULD one that comes after.
+
+    Source: GetContainerEvents.
+    """
+    leaving, staying = events.listen(), events.listen()
+    leaving.leave()
+    coming = events.listen()
+
+    container = lived(staying)
+
+    coming.first(container.id, DELETED)
+    assert sorted(staying.kinds(container.id)) == sorted(WHOLE_LIFE)
+    assert sorted(coming.kinds(container.id)) == sorted(WHOLE_LIFE)
+
+
+@requirement("EVT-10/stall")
+def test_a_client_that_does_not_read_keeps_no_events_from_another(
+    deaf: RecordedMessages, events: Events, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """While one client reads nothing, another one SHOULD get its events.
+
+    Source: GetContainerEvents. Not stated by the CRI; each client has a stream of its own.
+    """
+    assert deaf
+    listener = events.listen()
+
+    made = [containers.created(in_sandbox=own_sandbox, annotations=LARGE) for _ in range(6)]
+
+    assert [listener.first(container.id, CREATED).container_id for container in made]
+
+
+@requirement("EVT-10/recovery")
+def test_events_come_when_a_client_that_did_not_read_has_left(
+    deaf: RecordedMessages, events: Events, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """When a client that read nothing has left, another one MUST get its events.
+
+    Source: GetContainerEvents. Not stated by the CRI; a client may be killed at any time.
+    """
+    listener = events.listen()
+    for _ in range(6):
+        containers.created(in_sandbox=own_sandbox, annotations=LARGE)
+
+    deaf.cancel()
+
+    last = containers.running(in_sandbox=own_sandbox)
+    assert listener.first(last.id, STARTED).container_id == last.id
+
+
+@requirement("EVT-11")
+@disruptive
+def test_the_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, own_events: Events) -> None:
+    """When the daemon ends, the stream of events MUST end for its client as well.
+
+    Source: GetContainerEvents. Not stated by the CRI; the kubelet would wait for ever.
+    """
+    assert own_runtime.daemon  # blocks the test where the suite may not restart the daemon
+    listener = own_events.listen()
+
+    own_runtime.restart()
+
+    assert listener.ends_within(10)
+
+
+@requirement("EVT-11")
+@disruptive
+def test_events_come_again_after_a_restart(own_runtime: OwnRuntime, own_events: Events) -> None:
+    """After a restart of the daemon, a client that comes again MUST get events, also those of containers from
+    before.
+
+    Source: GetContainerEvents. Not stated by the CRI; the kubelet comes again.
+    """
+    assert own_runtime.daemon  # blocks the test where the suite may not restart the daemon
+    container = own_runtime.container()
+
+    own_runtime.restart()
+    listener = own_events.listen()
+    own_runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=10))
+
+    assert listener.first(container.id, STOPPED).container_id == container.id
+
+
+@requirement("EVT-12")
+def test_events_come_soon(runtime: Runtime, events: Events, containers: Containers) -> None:
+    """An event SHOULD come within a tenth of a second after what it tells.
+
+    Source: GetContainerEvents. Not stated by the CRI; it is there so that nobody has to list all the time.
+    """
+    listener = events.listen()
+    late = []
+    for container in [containers.created() for _ in range(7)]:
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+        answered = time.perf_counter()
+        listener.first(container.id, STARTED)
+        late.append(listener.heard(container.id)[-1].at - answered)
+
+    # on a busy machine one of them may have to wait for other things
+    assert statistics.median(late) < SOON_SECONDS * runtime.scale
+
+
+@requirement("EVT-13")
+def test_events_from_before_a_client_came(
+    events: Events, ended_container: Container, observe: Observe
+) -> None:
+    """A new client MAY get events from before it came.
+
+    Source: GetContainerEvents; the CRI leaves it open.
+    """
+    listener = events.listen()
+
+    assert not listener.ended
+
+    observe("come" if listener.heard(ended_container.id) else "do not come")

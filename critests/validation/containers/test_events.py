@@ -1,0 +1,272 @@
+"""EVT: events about containers and sandboxes, as clients of GetContainerEvents get them."""
+
+import time
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.events import (
+    CREATED,
+    DELETED,
+    STARTED,
+    STOPPED,
+    WHOLE_LIFE,
+    Events,
+    Lived,
+    kind_of,
+)
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import unsupported
+
+pytestmark = requires(Capability.EVENTS)
+
+STATES_SINCE = {
+    CREATED: {"CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED"},
+    STARTED: {"CONTAINER_RUNNING", "CONTAINER_EXITED"},
+    STOPPED: {"CONTAINER_EXITED"},
+}
+"""The states in which a container may be since it was created, started, stopped."""
+QUIET_SECONDS = 1.5
+"""For which a stream is watched while nothing happens, and after which nothing more is expected to come."""
+
+
+@requirement("EVT-01")
+def test_the_stream_of_events_stays_open(events: Events) -> None:
+    """GetContainerEvents MUST keep its stream open also while nothing happens.
+
+    Source: GetContainerEvents.
+    """
+    listener = events.listen()
+
+    assert not listener.ends_within(QUIET_SECONDS)
+
+
+@requirement("EVT-02/sent")
+@pytest.mark.parametrize("kind", WHOLE_LIFE)
+def test_every_step_of_a_container_is_an_event(
+    runtime: Runtime, events: Events, containers: Containers, kind: str
+) -> None:
+    """There MUST be an event when a container is created, when it is started, when it has stopped and when it
+    is removed.
+
+    Source: ContainerEventType.
+    """
+    listener = events.listen()
+    container = containers.running()
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=10))
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+
+    assert listener.first(container.id, kind).container_id == container.id
+
+
+@requirement("EVT-02/order")
+def test_events_of_a_container_come_in_the_order_of_its_life(
+    runtime: Runtime, events: Events, containers: Containers
+) -> None:
+    """The events of a container SHOULD come in the order in which it was created, started, stopped and
+    removed.
+
+    Source: GetContainerEvents. Not stated by the CRI, which gives each event its time.
+    """
+    listener = events.listen()
+    container = containers.running()
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=10))
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+
+    listener.first(container.id, DELETED)
+    listener.first(container.id, STOPPED)
+
+    assert list(dict.fromkeys(listener.kinds(container.id))) == list(WHOLE_LIFE)
+
+
+@requirement("EVT-02/once")
+def test_every_event_of_a_container_comes_once(events: Events, lived: Lived) -> None:
+    """Each event of a container SHOULD come once only: it is created, started, stopped and removed once.
+
+    Source: GetContainerEvents.
+    """
+    listener = events.listen()
+
+    container = lived(listener)
+
+    assert not listener.ends_within(QUIET_SECONDS)
+    assert sorted(listener.kinds(container.id)) == sorted(WHOLE_LIFE)
+
+
+@requirement("EVT-02/pod-removal")
+def test_containers_that_go_with_their_pod(
+    runtime: Runtime, events: Events, own_sandbox: Sandbox, containers: Containers, observe: Observe
+) -> None:
+    """The removal of a pod MAY bring an event for each container that goes with it.
+
+    Source: RemovePodSandbox, GetContainerEvents; the CRI leaves it open.
+    """
+    listener = events.listen()
+    container = containers.exited(in_sandbox=own_sandbox)
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    assert not listener.ends_within(QUIET_SECONDS)
+
+    observe("DELETED comes" if listener.events(container.id, DELETED) else "no event comes")
+
+
+@requirement("EVT-03/sent")
+@pytest.mark.parametrize("kind", [CREATED, STARTED, STOPPED])
+def test_steps_of_a_sandbox_are_events_too(
+    runtime: Runtime, events: Events, sandboxes: Sandboxes, kind: str
+) -> None:
+    """There SHOULD be an event when a sandbox is created, started and stopped, with its id as that of a
+    container.
+
+    Source: ContainerEventResponse.container_id. Not stated by the CRI; the kubelet takes them for changes of
+    the pod.
+    """
+    listener = events.listen()
+    pod = sandboxes.ready()
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+
+    assert listener.first(pod.id, kind).container_id == pod.id
+
+
+@requirement("EVT-03/deleted")
+def test_removal_of_a_sandbox(
+    runtime: Runtime, events: Events, sandboxes: Sandboxes, observe: Observe
+) -> None:
+    """The removal of a sandbox MAY be an event.
+
+    Source: ContainerEventType; the CRI speaks of containers.
+    """
+    listener = events.listen()
+    pod = sandboxes.in_state(cri.SANDBOX_NOTREADY)
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
+
+    assert not listener.ends_within(QUIET_SECONDS)
+
+    observe("DELETED comes" if listener.events(pod.id, DELETED) else "no event comes")
+
+
+@requirement("EVT-04/time")
+def test_events_have_the_time_at_which_they_happened(events: Events, lived: Lived) -> None:
+    """The time of an event MUST be the one at which it happened, in nanoseconds.
+
+    Source: ContainerEventResponse.created_at. Half a second is left for clocks of another resolution.
+    """
+    listener = events.listen()
+    tolerance_ns = 500_000_000
+    begun = time.time_ns()
+
+    container = lived(listener)
+
+    told = {kind_of(event): event.created_at for event in listener.events(container.id)}
+    assert {
+        kind: at
+        for kind, at in told.items()
+        if not begun - tolerance_ns <= at <= time.time_ns() + tolerance_ns
+    } == {}
+
+
+@requirement("EVT-04/order")
+def test_times_of_events_do_not_go_back(events: Events, lived: Lived) -> None:
+    """The events of a container SHOULD come in the order of their times.
+
+    Source: ContainerEventResponse.created_at.
+    """
+    listener = events.listen()
+
+    container = lived(listener)
+
+    times = [event.created_at for event in listener.events(container.id)]
+    assert times == sorted(times)
+
+
+@requirement("EVT-05")
+@pytest.mark.parametrize("kind", [CREATED, STARTED, STOPPED])
+def test_events_tell_the_state_of_their_container(events: Events, lived: Lived, kind: str) -> None:
+    """An event MUST carry the status of its container, which is in the state of the event or a later one.
+
+    Source: ContainerEventResponse.containers_statuses.
+    """
+    listener = events.listen()
+
+    container = lived(listener)
+
+    statuses = listener.events(container.id, kind)[0].containers_statuses
+    states = [cri.ContainerState.Name(status.state) for status in statuses if status.id == container.id]
+    assert len(states) == 1
+    assert states[0] in STATES_SINCE[kind]
+
+
+@requirement("EVT-05")
+def test_events_tell_the_pod_of_their_container(events: Events, lived: Lived) -> None:
+    """An event of a container in a sandbox that is there MUST carry the status of that sandbox.
+
+    Source: ContainerEventResponse.pod_sandbox_status.
+    """
+    listener = events.listen()
+
+    container = lived(listener)
+
+    pods = {event.pod_sandbox_status.id for event in listener.events(container.id)}
+    assert pods == {container.sandbox.id}
+
+
+@requirement("EVT-06")
+def test_a_removed_sandbox_is_not_told_as_one_that_is_there(
+    runtime: Runtime, events: Events, sandboxes: Sandboxes
+) -> None:
+    """The event of the removal of a sandbox SHOULD NOT carry the address of one that is gone.
+
+    Source: ContainerEventResponse.pod_sandbox_status.
+    """
+    listener = events.listen()
+    pod = sandboxes.in_state(cri.SANDBOX_NOTREADY)
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
+
+    assert not listener.ends_within(QUIET_SECONDS)
+
+    removals = listener.events(pod.id, DELETED)
+    if not removals:
+        unsupported("events of the removal of a sandbox: none came")
+    assert {event.pod_sandbox_status.network.ip for event in removals} == {""}
+
+
+@requirement("EVT-07")
+@pytest.mark.parametrize("code", [0, 7])
+def test_the_end_of_a_process_is_an_event_with_its_exit_code(
+    events: Events, containers: Containers, code: int
+) -> None:
+    """The event of a process that ended by itself MUST carry its exit code.
+
+    Source: ContainerEventResponse.containers_statuses.
+    """
+    listener = events.listen()
+
+    container = containers.running(script=f"exit {code}")
+
+    statuses = listener.first(container.id, STOPPED).containers_statuses
+    told = [status for status in statuses if status.id == container.id]
+    assert [(status.exit_code, status.finished_at > 0) for status in told] == [(code, True)]
+
+
+@requirement("EVT-07")
+def test_the_end_of_a_killed_container_is_an_event_with_its_exit_code(
+    runtime: Runtime, events: Events, containers: Containers
+) -> None:
+    """The event of a container that was killed MUST carry the exit code that its status has.
+
+    Source: ContainerEventResponse.containers_statuses.
+    """
+    container = containers.running(on_term="")
+    listener = events.listen()
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
+
+    statuses = listener.first(container.id, STOPPED).containers_statuses
+    told = [status.exit_code for status in statuses if status.id == container.id]
+    assert told == [container.exited().exit_code] == [137]

@@ -1,0 +1,242 @@
+"""CNC: many calls at the same time, about different objects and about the same one."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, slow
+from critests.run.outcomes import setting_up
+from critests.validation.runtime.calls import all_of, settled
+
+AT_ONCE = 8
+
+
+@requirement("CNC-01")
+def test_sandboxes_that_are_made_at_once_are_all_there(runtime: Runtime, sandboxes: Sandboxes) -> None:
+    """RunPodSandbox MUST succeed for several different sandboxes at the same time, each with an id of its
+    own.
+
+    Source: RunPodSandbox.
+    """
+    configs = [sandboxes.config() for _ in range(AT_ONCE)]
+
+    calls = [runtime.stub.RunPodSandbox.future(sandboxes.creation(config)) for config in configs]
+
+    pods = [
+        sandboxes.adopt(answer.pod_sandbox_id, config)
+        for answer, config in zip(all_of(calls), configs, strict=True)
+    ]
+    assert len({pod.id for pod in pods}) == AT_ONCE
+    assert [pod.status().metadata.uid for pod in pods] == [config.metadata.uid for config in configs]
+    assert {pod.state() for pod in pods} == {cri.SANDBOX_READY}
+
+
+@requirement("CNC-06")
+def test_a_container_that_is_removed_while_it_starts_is_gone(
+    runtime: Runtime, containers: Containers
+) -> None:
+    """A start and a removal of a container at the same time MUST both end, and it MUST be removable.
+
+    Source: StartContainer, RemoveContainer.
+    """
+    container = containers.created()
+    removal = cri.RemoveContainerRequest(container_id=container.id)
+    stub = runtime.stub
+
+    calls = [
+        stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id)),
+        stub.RemoveContainer.future(removal),
+    ]
+
+    settled(calls)
+    runtime.until_answered("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
+    assert container.entries() == []
+
+
+@requirement("CNC-06")
+def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """Calls that make containers in a sandbox while it is removed MUST end, and no container MUST be left
+    when it is gone.
+
+    Source: CreateContainer, RemovePodSandbox.
+    """
+    removal = cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id)
+    stub = runtime.stub
+
+    calls = [
+        stub.CreateContainer.future(containers.creation(containers.config(), own_sandbox)) for _ in range(4)
+    ]
+    calls += [
+        stub.StopPodSandbox.future(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id)),
+        stub.RemovePodSandbox.future(removal),
+    ]
+
+    settled(calls)
+    runtime.until_answered(
+        "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=runtime.one_try)
+    )
+    inside = cri.ContainerFilter(pod_sandbox_id=own_sandbox.id)
+    assert list(stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers) == []
+    assert own_sandbox.entries() == []
+
+
+@requirement("CNC-07")
+@slow
+def test_commands_under_way_do_not_hold_up_a_kill(runtime: Runtime, containers: Containers) -> None:
+    """A container MUST be killed when the grace period of its stop is over, also while many commands run in
+    it.
+
+    Source: StopContainerRequest.timeout.
+    """
+    container = containers.running(on_term="")
+    commands = [
+        runtime.stub.ExecSync.future(container.exec_request("sleep", "50", timeout=60))
+        for _ in range(AT_ONCE)
+    ]
+
+    call = runtime.timed(
+        runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=2)
+    )
+
+    assert call.seconds < 2 + 8 * runtime.scale
+    assert container.status().exit_code == 137
+    for command in commands:
+        command.cancel()
+
+
+@requirement("CNC-08")
+def test_lists_are_whole_while_containers_come_and_go(
+    runtime: Runtime, sandbox: Sandbox, containers: Containers
+) -> None:
+    """Every list MUST be answered while containers are made and removed, with whole entries.
+
+    Source: ListContainers, ListPodSandbox, ListContainerStats, ListImages.
+    """
+    stub = runtime.stub
+
+    def come_and_go() -> None:
+        with setting_up():
+            for _ in range(AT_ONCE):
+                containers.running(in_sandbox=sandbox).discard()
+
+    with ThreadPoolExecutor(1) as beside:
+        churn = beside.submit(come_and_go)
+        while not churn.done():
+            listed = stub.ListContainers(cri.ListContainersRequest()).containers
+            pods = stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+            stub.ListContainerStats(cri.ListContainerStatsRequest())
+            runtime.images.ListImages(cri.ListImagesRequest())
+
+            assert [
+                each for each in listed if not (each.id and each.pod_sandbox_id and each.metadata.name)
+            ] == []
+            assert [each for each in pods if not (each.id and each.metadata.uid)] == []
+        churn.result()
+
+
+@requirement("CNC-13")
+@pytest.mark.parametrize("race", ["StopContainer", "RemoveContainer", "ExecSync"])
+def test_calls_that_meet_the_end_of_a_process_are_answered(
+    runtime: Runtime, containers: Containers, race: str
+) -> None:
+    """A stop MUST succeed at the very moment at which the process ends by itself, and a removal or a command
+    MUST succeed or be refused.
+
+    Source: StopContainer, RemoveContainer, ExecSync.
+    """
+    instant = [containers.created(command=["/bin/true"]) for _ in range(AT_ONCE)]
+    race_with: Callable[[Container], Any] = {
+        "StopContainer": lambda container: runtime.stub.StopContainer.future(
+            cri.StopContainerRequest(container_id=container.id, timeout=30)
+        ),
+        "RemoveContainer": lambda container: runtime.stub.RemoveContainer.future(
+            cri.RemoveContainerRequest(container_id=container.id)
+        ),
+        "ExecSync": lambda container: runtime.stub.ExecSync.future(container.exec_request("true")),
+    }[race]
+
+    calls = []
+    for container in instant:
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+        calls.append(race_with(container))
+
+    succeeded = settled(calls)
+    assert race != "StopContainer" or len(succeeded) == AT_ONCE
+    for container in instant:
+        assert race == "RemoveContainer" or container.exited().exit_code in {0, 137, 143}
+
+
+@requirement("CNC-17")
+def test_containers_that_are_made_at_once_run_what_each_is_told(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """CreateContainer and StartContainer MUST succeed for several containers of a pod at the same time, each
+    with its own command.
+
+    Source: CreateContainer, StartContainer.
+    """
+    configs = [containers.config(script=f"exit {code}") for code in range(AT_ONCE)]
+    requests = [containers.creation(config, own_sandbox) for config in configs]
+
+    answers = all_of([runtime.stub.CreateContainer.future(request) for request in requests])
+    made = [
+        containers.adopt(answer.container_id, config, own_sandbox)
+        for answer, config in zip(answers, configs, strict=True)
+    ]
+    all_of(
+        [runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=each.id)) for each in made]
+    )
+
+    assert [each.exited().exit_code for each in made] == list(range(AT_ONCE))
+
+
+@requirement("CNC-17")
+def test_containers_that_are_stopped_at_once_each_keep_their_exit_code(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """StopContainer MUST succeed for several containers of a pod at the same time, and each MUST keep the
+    exit code of its own process.
+
+    Source: StopContainer, ContainerStatus.exit_code.
+    """
+    running = [containers.running(in_sandbox=own_sandbox, on_term=f"exit {10 + n}") for n in range(AT_ONCE)]
+
+    all_of(
+        [
+            runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=each.id, timeout=30))
+            for each in running
+        ]
+    )
+
+    assert [each.status().exit_code for each in running] == [10 + n for n in range(AT_ONCE)]
+
+
+@requirement("CNC-17")
+def test_containers_that_are_removed_at_once_are_all_gone(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """RemoveContainer MUST succeed for several containers of a pod at the same time.
+
+    Source: RemoveContainer.
+    """
+    ended = [containers.exited(in_sandbox=own_sandbox) for _ in range(AT_ONCE)]
+
+    all_of(
+        [
+            runtime.stub.RemoveContainer.future(cri.RemoveContainerRequest(container_id=each.id))
+            for each in ended
+        ]
+    )
+
+    inside = cri.ContainerFilter(pod_sandbox_id=own_sandbox.id)
+    assert list(runtime.stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers) == []

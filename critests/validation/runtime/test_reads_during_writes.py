@@ -1,0 +1,202 @@
+"""CNC: what is asked of an object while a call changes it."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.runtime import Runtime, refused_with
+from critests.images.faults import Fault, FaultKind, Scope
+from critests.lifecycle.containers import Container
+from critests.node.wrappers.actions import Delay
+from critests.run.marks import disruptive, requirement, slow
+from critests.run.outcomes import blocked
+
+ANSWER_SECONDS = 4.0
+"""Within which whatever only reads is answered, before scaling: far more than it takes."""
+GRACE_SECONDS = 60
+"""Of a stop that goes on while the container is asked for."""
+STEP_SECONDS = 7.0
+"""What the OCI runtime takes for a step, before scaling: whoever waits for it is late."""
+
+
+def questions(runtime: Runtime, container: Container) -> Iterator[tuple[str, Callable[..., Any], Any]]:
+    """Yield everything that can be asked about a container and its pod, by name."""
+    stub, pod = runtime.stub, container.sandbox
+    yield (
+        "ContainerStatus",
+        stub.ContainerStatus,
+        cri.ContainerStatusRequest(container_id=container.id, verbose=True),
+    )
+    yield (
+        "PodSandboxStatus",
+        stub.PodSandboxStatus,
+        cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id, verbose=True),
+    )
+    this = cri.ContainerFilter(id=container.id)
+    yield "ListContainers", stub.ListContainers, cri.ListContainersRequest(filter=this)
+    yield (
+        "ListPodSandbox",
+        stub.ListPodSandbox,
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=pod.id)),
+    )
+    yield "ContainerStats", stub.ContainerStats, cri.ContainerStatsRequest(container_id=container.id)
+    yield (
+        "ListContainerStats",
+        stub.ListContainerStats,
+        cri.ListContainerStatsRequest(filter=cri.ContainerStatsFilter(id=container.id)),
+    )
+    yield "PodSandboxStats", stub.PodSandboxStats, cri.PodSandboxStatsRequest(pod_sandbox_id=pod.id)
+
+
+def unanswered(runtime: Runtime, container: Container, change: Any) -> list[str]:  # noqa: ANN401 - grpcio's future
+    """Ask everything about a container while a call changes something, and return what was not answered in
+    time. A refusal is an answer. Ends the test where that call is over too soon to ask anything.
+    """
+    late = []
+    for number, (name, call, request) in enumerate(questions(runtime, container)):
+        if change.done():
+            if not number:
+                blocked("what was to be slow was over at once")
+            break
+        try:
+            call(request, timeout=ANSWER_SECONDS * runtime.scale)
+        except grpc.RpcError as error:
+            code = refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNIMPLEMENTED)
+            if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+                late.append(name)
+    return late
+
+
+def slow_step(runtime: Runtime) -> list[Delay]:
+    """Return what makes a step of the OCI runtime slow."""
+    return [Delay(STEP_SECONDS * runtime.scale)]
+
+
+@requirement("CNC-16/stop")
+def test_a_container_is_told_of_while_it_is_stopped(runtime: Runtime, containers: Containers) -> None:
+    """Status, statistics and lists of a container and its pod MUST be answered while the container is being
+    stopped.
+
+    Source: StopContainerRequest.timeout. Not stated by the CRI; the kubelet looks at a pod while it ends.
+    """
+    container = containers.running(on_term="")
+    stop = runtime.stub.StopContainer.future(
+        cri.StopContainerRequest(container_id=container.id, timeout=math.ceil(GRACE_SECONDS * runtime.scale))
+    )
+
+    late = unanswered(runtime, container, stop)
+
+    # nothing is judged of the stop itself, and clean-up kills what it leaves
+    stop.cancel()
+    assert late == []
+
+
+@requirement("CNC-16/stop")
+def test_a_command_runs_while_its_container_is_stopped(runtime: Runtime, containers: Containers) -> None:
+    """ExecSync MUST be answered while the container is being stopped.
+
+    Source: StopContainerRequest.timeout, ExecSync. Not stated by the CRI; probes go on during a stop.
+    """
+    container = containers.running(on_term="")
+    stop = runtime.stub.StopContainer.future(
+        cri.StopContainerRequest(container_id=container.id, timeout=math.ceil(GRACE_SECONDS * runtime.scale))
+    )
+
+    command = runtime.stub.ExecSync.future(
+        container.exec_request("true"), timeout=2 * ANSWER_SECONDS * runtime.scale
+    )
+
+    code = command.code()
+    stop.cancel()
+    assert code is not grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+@requirement("CNC-16/start")
+@disruptive
+@slow
+def test_a_container_is_told_of_while_it_starts(wrapped_runtime: OwnRuntime) -> None:
+    """Status, statistics and lists of a container and its pod MUST be answered while a slow StartContainer is
+    under way.
+
+    Source: StartContainer. Not stated by the CRI; the kubelet lists all the time.
+    """
+    container = wrapped_runtime.containers.created()
+
+    with wrapped_runtime.oci.planned({"start": slow_step(wrapped_runtime)}):
+        start = wrapped_runtime.stub.StartContainer.future(
+            cri.StartContainerRequest(container_id=container.id)
+        )
+        late = unanswered(wrapped_runtime, container, start)
+        start.result()
+
+    assert late == []
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("CNC-16/start")
+@disruptive
+@slow
+def test_lists_are_answered_while_a_sandbox_is_made(wrapped_runtime: OwnRuntime) -> None:
+    """Lists and Status MUST be answered while a slow RunPodSandbox is under way.
+
+    Source: RunPodSandbox. Not stated by the CRI; the kubelet lists all the time.
+    """
+    container, config = wrapped_runtime.container(), wrapped_runtime.sandboxes.config()
+
+    with wrapped_runtime.oci.planned({"create": slow_step(wrapped_runtime)}):
+        run = wrapped_runtime.stub.RunPodSandbox.future(wrapped_runtime.sandboxes.creation(config))
+        late = unanswered(wrapped_runtime, container, run)
+        answer = run.result()
+
+    wrapped_runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
+    assert late == []
+
+
+@requirement("CNC-16/removal")
+@disruptive
+@slow
+def test_a_container_is_told_of_while_it_is_removed(wrapped_runtime: OwnRuntime) -> None:
+    """Status, statistics and lists of a container and its pod MUST be answered while a slow removal of the
+    container is under way.
+
+    Source: RemoveContainer. Not stated by the CRI; the kubelet lists all the time.
+    """
+    container = wrapped_runtime.container()
+
+    with wrapped_runtime.oci.planned({"delete": slow_step(wrapped_runtime)}):
+        removal = wrapped_runtime.stub.RemoveContainer.future(
+            cri.RemoveContainerRequest(container_id=container.id)
+        )
+        late = unanswered(wrapped_runtime, container, removal)
+        removal.exception()
+
+    assert late == []
+
+
+@requirement("CNC-16/pull")
+def test_images_are_told_of_while_one_is_pulled(runtime: Runtime, registry: Registry, images: Images) -> None:
+    """ImageStatus of an image, ListImages and ImageFsInfo MUST be answered while that image is being pulled.
+
+    Source: PullImage. Not stated by the CRI; the kubelet asks for the image of each container it starts.
+    """
+    minted = registry.mint()
+    registry.fault(minted, Fault(kind=FaultKind.STALL, scope=Scope.LAYER))
+    pull = runtime.images.PullImage.future(images.pull_request(minted.reference))
+    runtime.eventually(
+        "a layer that is waited for", lambda: [each for each in registry.requests(minted) if each.fault]
+    )
+
+    found = images.look_up(minted.reference)
+    runtime.images.ListImages(cri.ListImagesRequest())
+    runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+
+    assert found is None
+    assert not pull.done()
+    registry.clear_faults(minted)
+    pull.result()
