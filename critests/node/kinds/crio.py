@@ -16,6 +16,12 @@ _OVERLAY, _COPIES = "overlay", "vfs"
 WATCHES_NETWORK: Final = (1, 36, 3)
 """Since when CRI-O notices that a network which was ready is so no longer: where it is told to, as here."""
 
+POD_METRICS: Final = ("cpu", "disk", "hugetlb", "memory", "network", "oom", "process", "spec")
+"""The kinds of metrics of pods, of which CRI-O collects those that it is told to."""
+
+CHOOSES_METRICS: Final = (1, 36, 0)
+"""Since when it describes only those."""
+
 
 def socket_of(traces: Traces) -> Path:
     """Return the path of the socket that CRI-O will listen on."""
@@ -79,6 +85,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
     """
     state = traces.state
     default = next(iter(settings.handlers))
+    chooses_metrics = settings.version >= CHOOSES_METRICS
     tables: dict[str, dict[str, bool | int | str | Sequence[str]]] = {
         "crio": {
             "root": str(traces.root / "root"),
@@ -125,6 +132,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
         },
         "crio.nri": {"enable_nri": False},
         "crio.metrics": {"enable_metrics": False},
+        **({"crio.stats": {"included_pod_metrics": POD_METRICS}} if chooses_metrics else {}),
     }
     for name, binary in settings.handlers.items():
         tables[f"crio.runtime.runtimes.{json.dumps(name)}"] = {

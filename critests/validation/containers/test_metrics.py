@@ -1,0 +1,380 @@
+"""MET: the metrics of pods and containers, and the descriptors that explain them."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement, requires, slow
+from critests.run.outcomes import setting_up, unsupported
+
+pytestmark = requires(Capability.METRICS)
+
+MIB = 1 << 20
+METRIC_SECONDS = 30.0
+"""Runtimes may measure every ten seconds or so."""
+MINUTE_NS = 60 * 1_000_000_000
+LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+EXPECTED = {
+    "container_cpu_usage_seconds_total",
+    "container_fs_usage_bytes",
+    "container_memory_usage_bytes",
+    "container_memory_working_set_bytes",
+    "container_network_receive_bytes_total",
+    "container_network_transmit_bytes_total",
+    "container_oom_events_total",
+    "container_processes",
+    "container_spec_memory_limit_bytes",
+}
+"""A metric of each kind that the kubelet has shown of its own before it asked the runtime."""
+GAUGES = {
+    "container_fs_usage_bytes",
+    "container_memory_usage_bytes",
+    "container_memory_working_set_bytes",
+    "container_processes",
+    "container_spec_memory_limit_bytes",
+    "container_threads",
+}
+"""What goes up and down, by its very name."""
+TAKEN_BYTES = 64 * MIB
+TAKE = f"(dd if=/dev/zero bs={TAKEN_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
+"""Leaves a program behind that has filled a buffer of that size, which nobody takes from it."""
+BURN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+KILLED_CHILD = "dd if=/dev/zero of=/dev/null bs=96M count=1; echo over"
+"""Wants more than a container with 32 MiB may have; the shell outlives it."""
+SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
+
+
+def described(runtime: Runtime) -> dict[str, cri.MetricDescriptor]:
+    """Return the descriptors by name."""
+    answer = runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
+    return {descriptor.name: descriptor for descriptor in answer.descriptors}
+
+
+def need(runtime: Runtime, name: str) -> None:
+    """End a test as unsupported where no metric has a name."""
+    if name not in described(runtime):
+        unsupported(f"pod metrics: there is none called {name}")
+
+
+def measured(runtime: Runtime) -> list[cri.PodSandboxMetrics]:
+    """Return the metrics of all pods."""
+    return list(runtime.stub.ListPodSandboxMetrics(cri.ListPodSandboxMetricsRequest()).pod_metrics)
+
+
+def metrics_in(pods: list[cri.PodSandboxMetrics]) -> Iterator[cri.Metric]:
+    """Yield the metrics of pods and of their containers."""
+    for pod in pods:
+        yield from pod.metrics
+        for container in pod.container_metrics:
+            yield from container.metrics
+
+
+def of_container(runtime: Runtime, container: Container) -> list[cri.Metric]:
+    """Wait until a container has metrics, and return them."""
+    return runtime.eventually(
+        "metrics of the container",
+        lambda: [
+            metric
+            for pod in measured(runtime)
+            for each in pod.container_metrics
+            if each.container_id == container.id
+            for metric in each.metrics
+        ],
+        METRIC_SECONDS,
+    )
+
+
+def of_pod(runtime: Runtime, pod: Sandbox) -> list[cri.Metric]:
+    """Wait until a pod has metrics, and return its own."""
+    [found] = runtime.eventually(
+        "metrics of the pod",
+        lambda: [each for each in measured(runtime) if each.pod_sandbox_id == pod.id],
+        METRIC_SECONDS,
+    )
+    return list(found.metrics)
+
+
+def values(metrics: list[cri.Metric], name: str) -> list[int]:
+    """Return the values of a name."""
+    return [metric.value.value for metric in metrics if metric.name == name]
+
+
+@requirement("MET-01")
+def test_metric_descriptors_are_well_formed(runtime: Runtime) -> None:
+    """Every metric descriptor MUST have a name of its own, a sentence for people, and labels that metrics may
+    have.
+
+    Source: MetricDescriptor; names and labels are those of Prometheus.
+    """
+    told = list(runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest()).descriptors)
+
+    assert [name for name, times in Counter(each.name for each in told).items() if times > 1] == []
+    assert [each.name for each in told if not NAME.fullmatch(each.name)] == []
+    assert [each.name for each in told if not each.help.strip()] == []
+    assert {label for each in told for label in each.label_keys if not LABEL.fullmatch(label)} == set()
+    assert [each.name for each in told if len(set(each.label_keys)) != len(each.label_keys)] == []
+
+
+@requirement("MET-01")
+def test_metric_descriptors_stay_the_same(runtime: Runtime, running_container: Container) -> None:
+    """The metric descriptors MUST NOT change while pods come and are measured.
+
+    Source: ListMetricDescriptors.
+    """
+    before = described(runtime)
+    of_container(runtime, running_container)
+
+    assert described(runtime) == before
+
+
+@requirement("MET-02")
+def test_metrics_that_the_kubelet_has_shown_are_described(runtime: Runtime) -> None:
+    """There SHOULD be a metric of every kind that the kubelet has shown of its own: CPU, memory, network,
+    files, processes, kills for memory, limits.
+
+    Source: ListMetricDescriptors. Not stated by the CRI; what people have built on them would break.
+    """
+    assert EXPECTED - described(runtime).keys() == set()
+
+
+@requirement("MET-03")
+def test_every_metric_has_its_descriptor(runtime: Runtime, running_container: Container) -> None:
+    """Every metric MUST be described, and have a value for each label of its descriptor.
+
+    Source: Metric.label_values, MetricDescriptor.label_keys.
+    """
+    of_container(runtime, running_container)
+    pods, descriptors = measured(runtime), described(runtime)
+
+    assert {metric.name for metric in metrics_in(pods)} - descriptors.keys() == set()
+    assert {
+        (metric.name, len(metric.label_values))
+        for metric in metrics_in(pods)
+        if len(metric.label_values) != len(descriptors[metric.name].label_keys)
+    } == set()
+
+
+@requirement("MET-04")
+def test_labels_of_a_metric_come_in_the_order_of_its_descriptor(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """The values of a metric's labels MUST come in the order of the descriptor's label_keys: the container's
+    name, the pod and its namespace, the id each in its place.
+
+    Source: Metric.label_values.
+    """
+    metrics, descriptors = of_container(runtime, running_container), described(runtime)
+    pod = running_container.sandbox.config.metadata
+    known = {
+        "container": running_container.config.metadata.name,
+        "pod": pod.name,
+        "namespace": pod.namespace,
+        "id": running_container.id,
+    }
+
+    wrong = {
+        (metric.name, key, value)
+        for metric in metrics
+        for key, value in zip(descriptors[metric.name].label_keys, metric.label_values, strict=False)
+        if key in known and known[key] not in value
+    }
+
+    assert wrong == set()
+
+
+@requirement("MET-05")
+def test_metrics_have_the_time_at_which_they_were_measured(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """The time of a metric SHOULD be 0, or that of a measurement in the last minute, in nanoseconds.
+
+    Source: Metric.timestamp. Not stated by the CRI how old it may be.
+    """
+    metrics = of_container(runtime, running_container)
+    now = time.time_ns()
+
+    assert {
+        metric.timestamp
+        for metric in metrics
+        if metric.timestamp and not now - MINUTE_NS < metric.timestamp < now + MINUTE_NS
+    } == set()
+
+
+@requirement("MET-06/types")
+def test_metrics_have_the_type_that_their_name_promises(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """A metric whose name ends in _total SHOULD be a COUNTER, and what goes up and down by its very name a
+    GAUGE.
+
+    Source: MetricType; names are those of Prometheus.
+    """
+    of_container(runtime, running_container)
+    types = {(metric.name, metric.metric_type) for metric in metrics_in(measured(runtime))}
+
+    assert [name for name, kind in types if name.endswith("_total") and kind != cri.COUNTER] == []
+    assert [name for name, kind in types if name in GAUGES and kind != cri.GAUGE] == []
+
+
+@requirement("MET-06/counters")
+@slow
+def test_counters_never_fall(runtime: Runtime, containers: Containers) -> None:
+    """A metric that is called a COUNTER MUST NOT fall.
+
+    Source: MetricType.COUNTER.
+    """
+    container = containers.running()
+    seen: dict[tuple[str, ...], int] = {}
+    fallen = []
+    for _ in range(4):
+        container.exec("/bin/sh", "-c", BURN)
+        for metric in of_container(runtime, container):
+            if metric.metric_type == cri.COUNTER:
+                key = (metric.name, *metric.label_values)
+                if metric.value.value < seen.get(key, 0):
+                    fallen.append((key, seen[key], metric.value.value))
+                seen[key] = metric.value.value
+
+    assert fallen == []
+
+
+@requirement("MET-07/ids")
+def test_metrics_are_of_pods_and_containers_that_there_are(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """The ids of metrics MUST be those of sandboxes and containers that the lists have.
+
+    Source: PodSandboxMetrics.pod_sandbox_id, ContainerMetrics.container_id.
+    """
+    of_container(runtime, running_container)
+
+    def known() -> set[str]:
+        pods = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+        listed = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+        return {each.id for each in [*pods, *listed]}
+
+    before = known()
+    told = measured(runtime)
+    ids = {pod.pod_sandbox_id for pod in told} | {
+        each.container_id for pod in told for each in pod.container_metrics
+    }
+
+    assert ids - before - known() == set()
+
+
+@requirement("MET-07/presence")
+def test_a_running_container_has_metrics(runtime: Runtime, running_container: Container) -> None:
+    """A container that runs SHOULD have metrics, below those of its pod.
+
+    Source: ListPodSandboxMetrics.
+    """
+    of_container(runtime, running_container)
+
+    homes = {
+        pod.pod_sandbox_id
+        for pod in measured(runtime)
+        for each in pod.container_metrics
+        if each.container_id == running_container.id
+    }
+    assert homes == {running_container.sandbox.id}
+
+
+@requirement("MET-08")
+@slow
+def test_metrics_agree_with_the_statistics(runtime: Runtime, containers: Containers) -> None:
+    """The memory in the metrics of a container SHOULD be what its statistics tell, and what it has taken.
+
+    Source: Metric.value, ContainerStats.memory. Not stated by the CRI; both tell of the same memory.
+    """
+    name = "container_memory_working_set_bytes"
+    need(runtime, name)
+    container = containers.running(first=TAKE)
+
+    runtime.eventually(
+        "as much working set in the metrics as was taken",
+        lambda: values(of_container(runtime, container), name),
+        METRIC_SECONDS,
+        holds=lambda found: len(found) == 1 and 0.8 * TAKEN_BYTES < found[0] < 2 * TAKEN_BYTES,
+    )
+
+    [told] = values(of_container(runtime, container), name)
+    stats = runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats
+    assert abs(told - stats.memory.working_set_bytes.value) < 16 * MIB
+
+
+@requirement("MET-09")
+@requires(Capability.POD_NETWORK)
+def test_network_metrics_are_of_the_interfaces_of_the_pod(
+    runtime: Runtime, running_container: Container
+) -> None:
+    """The network metrics of a pod SHOULD be of its own interfaces, each named by a label.
+
+    Source: PodSandboxMetrics.metrics. Not stated by the CRI; the kubelet has shown them so of its own.
+    """
+    name = "container_network_receive_bytes_total"
+    need(runtime, name)
+    keys = list(described(runtime)[name].label_keys)
+    of_container(runtime, running_container)
+
+    metrics = [each for each in of_pod(runtime, running_container.sandbox) if each.name == name]
+
+    assert "interface" in keys
+    told = {each.label_values[keys.index("interface")] for each in metrics}
+    interfaces = set(running_container.output("ls", "/sys/class/net").split())
+    assert told
+    assert told <= interfaces
+
+
+@requirement("MET-10")
+def test_metrics_are_answered_while_pods_come_and_go(
+    runtime: Runtime, running_container: Container, containers: Containers
+) -> None:
+    """The metrics MUST be answered while containers come and go, and those that stay MUST keep theirs.
+
+    Source: ListPodSandboxMetrics. Not stated by the CRI; somebody scrapes them all the time.
+    """
+    of_container(runtime, running_container)
+
+    def come_and_go() -> None:
+        with setting_up():
+            for _ in range(6):
+                containers.running().discard()
+
+    missing = 0
+    with ThreadPoolExecutor(1) as beside:
+        churn = beside.submit(come_and_go)
+        while not churn.done():
+            ids = [each.container_id for pod in measured(runtime) for each in pod.container_metrics]
+            missing += running_container.id not in ids
+        churn.result()
+
+    assert not missing
+
+
+@requirement("MET-11")
+@slow
+@requires(Capability.SAME_HOST)
+def test_kills_for_memory_are_counted(runtime: Runtime, containers: Containers) -> None:
+    """The metric of kills for memory SHOULD count that of a process of the container.
+
+    Source: Metric.value. Not stated by the CRI; the kubelet has shown it so of its own.
+    """
+    name = "container_oom_events_total"
+    need(runtime, name)
+    container = containers.running(first=KILLED_CHILD, resources=SMALL, wait_for_log="over")
+
+    runtime.eventually(
+        "a kill for memory in the metrics",
+        lambda: values(of_container(runtime, container), name),
+        METRIC_SECONDS,
+        holds=lambda found: sum(found) >= 1,
+    )
