@@ -16,6 +16,7 @@ from critests.fixtures.events import (
     Events,
     Lived,
     kind_of,
+    labels_of,
 )
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
@@ -239,7 +240,7 @@ def test_a_removed_sandbox_is_not_told_as_one_that_is_there(
 @requirement("EVT-07")
 @pytest.mark.parametrize("code", [0, 7])
 def test_the_end_of_a_process_is_an_event_with_its_exit_code(
-    events: Events, containers: Containers, code: int
+    events: Events, sandbox: Sandbox, containers: Containers, code: int
 ) -> None:
     """The event of a process that ended by itself MUST carry its exit code.
 
@@ -247,7 +248,7 @@ def test_the_end_of_a_process_is_an_event_with_its_exit_code(
     """
     listener = events.listen()
 
-    container = containers.running(script=f"exit {code}")
+    container = containers.running(script=f"exit {code}", labels=labels_of(sandbox))
 
     statuses = listener.first(container.id, STOPPED).containers_statuses
     told = [status for status in statuses if status.id == container.id]
@@ -256,13 +257,13 @@ def test_the_end_of_a_process_is_an_event_with_its_exit_code(
 
 @requirement("EVT-07")
 def test_the_end_of_a_killed_container_is_an_event_with_its_exit_code(
-    runtime: Runtime, events: Events, containers: Containers
+    runtime: Runtime, events: Events, sandbox: Sandbox, containers: Containers
 ) -> None:
     """The event of a container that was killed MUST carry the exit code that its status has.
 
     Source: ContainerEventResponse.containers_statuses.
     """
-    container = containers.running(on_term="")
+    container = containers.running(on_term="", labels=labels_of(sandbox))
     listener = events.listen()
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
