@@ -4,11 +4,11 @@ import statistics
 import time
 from collections.abc import Iterator
 
+import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.client.recording import RecordedMessages
 from critests.fixtures.containers import Containers
 from critests.fixtures.events import CREATED, DELETED, STARTED, STOPPED, WHOLE_LIFE, Events, Lived
 from critests.fixtures.own_runtime import OwnRuntime
@@ -30,7 +30,7 @@ SOON_SECONDS = 0.1
 
 
 @pytest.fixture
-def deaf(runtime: Runtime) -> Iterator[RecordedMessages]:
+def deaf(runtime: Runtime) -> Iterator[grpc.Call]:
     """A client of GetContainerEvents that reads nothing of its stream."""
     stream = runtime.stub.GetContainerEvents(cri.GetEventsRequest())
     yield stream
@@ -99,7 +99,7 @@ def test_a_client_that_leaves_takes_no_events_from_the_others(events: Events, li
 
 @requirement("EVT-10/stall")
 def test_a_client_that_does_not_read_keeps_no_events_from_another(
-    deaf: RecordedMessages, events: Events, own_sandbox: Sandbox, containers: Containers
+    deaf: grpc.Call, events: Events, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """While one client reads nothing, another one SHOULD get its events.
 
@@ -115,7 +115,7 @@ def test_a_client_that_does_not_read_keeps_no_events_from_another(
 
 @requirement("EVT-10/recovery")
 def test_events_come_when_a_client_that_did_not_read_has_left(
-    deaf: RecordedMessages, events: Events, own_sandbox: Sandbox, containers: Containers
+    deaf: grpc.Call, events: Events, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """When a client that read nothing has left, another one MUST get its events.
 

@@ -74,9 +74,10 @@ def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(
     stub = runtime.stub
 
     calls = [
-        stub.CreateContainer.future(containers.creation(containers.config(), own_sandbox)) for _ in range(4)
-    ]
-    calls += [
+        *(
+            stub.CreateContainer.future(containers.creation(containers.config(), own_sandbox))
+            for _ in range(4)
+        ),
         stub.StopPodSandbox.future(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id)),
         stub.RemovePodSandbox.future(removal),
     ]
