@@ -44,8 +44,10 @@ GAUGES = {
     "container_threads",
 }
 """What goes up and down, by its very name."""
+SIZES = {"container_fs_inodes_total"}
+"""What is called a total as it is the size of something, and counts nothing."""
 TAKEN_BYTES = 64 * MIB
-TAKE = f"(dd if=/dev/zero bs={TAKEN_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
+TAKE = f"{{ (dd if=/dev/zero bs={TAKEN_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 & }}"
 """Leaves a program behind that has filled a buffer of that size, which nobody takes from it."""
 BURN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
 KILLED_CHILD = "dd if=/dev/zero of=/dev/null bs=96M count=1; echo over"
@@ -221,7 +223,8 @@ def test_metrics_have_the_type_that_their_name_promises(
     of_container(runtime, running_container)
     types = {(metric.name, metric.metric_type) for metric in metrics_in(measured(runtime))}
 
-    assert [name for name, kind in types if name.endswith("_total") and kind != cri.COUNTER] == []
+    counts = [(name, kind) for name, kind in types if name.endswith("_total") and name not in SIZES]
+    assert [name for name, kind in counts if kind != cri.COUNTER] == []
     assert [name for name, kind in types if name in GAUGES and kind != cri.GAUGE] == []
 
 
