@@ -172,12 +172,9 @@ def test_crio_is_told_to_watch_the_network_where_it_can(
     assert ("cni_status_grace_period" in data["crio"]["network"]) is told
 
 
-@pytest.mark.parametrize(("version", "told"), [((1, 34, 11), False), ((1, 36, 0), True)])
-def test_crio_is_told_to_collect_metrics_where_it_else_has_none(
-    traces: Traces, version: tuple[int, int, int], told: bool
-) -> None:
-    data = tomllib.loads(crio.configuration(traces, replace(SETTINGS, version=version)))
-    assert ("included_pod_metrics" in data["crio"].get("stats", {})) is told
+def test_crio_is_told_to_collect_metrics(traces: Traces) -> None:
+    data = tomllib.loads(crio.configuration(traces, SETTINGS))
+    assert {"cpu", "memory", "network"} <= set(data["crio"]["stats"]["included_pod_metrics"])
 
 
 def test_crio_without_its_helpers_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

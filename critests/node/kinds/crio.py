@@ -19,9 +19,6 @@ WATCHES_NETWORK: Final = (1, 36, 3)
 POD_METRICS: Final = ("cpu", "disk", "hugetlb", "memory", "network", "oom", "process", "spec")
 """The kinds of metrics of pods, of which CRI-O collects those that it is told to."""
 
-CHOOSES_METRICS: Final = (1, 36, 0)
-"""Since when it describes only those."""
-
 
 def socket_of(traces: Traces) -> Path:
     """Return the path of the socket that CRI-O will listen on."""
@@ -85,7 +82,6 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
     """
     state = traces.state
     default = next(iter(settings.handlers))
-    chooses_metrics = settings.version >= CHOOSES_METRICS
     tables: dict[str, dict[str, bool | int | str | Sequence[str]]] = {
         "crio": {
             "root": str(traces.root / "root"),
@@ -132,7 +128,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
         },
         "crio.nri": {"enable_nri": False},
         "crio.metrics": {"enable_metrics": False},
-        **({"crio.stats": {"included_pod_metrics": POD_METRICS}} if chooses_metrics else {}),
+        "crio.stats": {"included_pod_metrics": POD_METRICS},
     }
     for name, binary in settings.handlers.items():
         tables[f"crio.runtime.runtimes.{json.dumps(name)}"] = {

@@ -131,11 +131,15 @@ def test_no_item_of_a_streamed_list_comes_twice(
 @requirement("LST-04")
 @requires(Capability.STREAMING_LISTS)
 @every_filter
-def test_a_streamed_list_of_nothing_ends_without_a_message(runtime: Runtime, twin: Twin) -> None:
+def test_a_streamed_list_of_nothing_ends_without_a_message(
+    runtime: Runtime, listed_pods: list[Sandbox], twin: Twin
+) -> None:
     """A streamed list that nothing matches MUST end with OK and without a message.
 
     Source: the comments of the streaming list RPCs.
     """
+    assert listed_pods
+
     assert twin.pieces_of(runtime, label_selector=NOBODYS) == []
 
 
