@@ -17,7 +17,7 @@ from tests.criserver.images import Images
 from tests.criserver.sandboxes import HANDLERS, Sandboxes, refuse
 from tests.criserver.state import ImageConfig, Store
 from tests.criserver.streaming import StreamingServer
-from tests.criserver.usage import DESCRIPTORS, Statistics, container_stats
+from tests.criserver.usage import DESCRIPTORS, RECEIVED, Statistics, container_stats
 
 Answer = Any  # a message, or an iterator of messages: which, the RPC's own descriptor says
 Function = Callable[[Any], Answer]
@@ -156,7 +156,7 @@ class Services:
                 lambda batch: cri.StreamPodSandboxStatsResponse(pod_sandbox_stats=batch),
             ),
             "ListMetricDescriptors": lambda _request: cri.ListMetricDescriptorsResponse(
-                descriptors=DESCRIPTORS
+                descriptors=[*DESCRIPTORS, RECEIVED]
             ),
             "ListPodSandboxMetrics": lambda _request: cri.ListPodSandboxMetricsResponse(
                 pod_metrics=stats.metrics()

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import grpc
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
-from critests.fixtures.events import CREATED, DELETED, STARTED, STOPPED, WHOLE_LIFE, Events, Lived
+from critests.fixtures.events import CREATED, DELETED, STARTED, STOPPED, WHOLE_LIFE, Events, Lived, labels_of
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
@@ -30,11 +30,23 @@ SOON_SECONDS = 0.1
 
 
 @pytest.fixture
-def deaf(runtime: Runtime) -> Iterator[grpc.Call]:
-    """A client of GetContainerEvents that reads nothing of its stream."""
-    stream = runtime.stub.GetContainerEvents(cri.GetEventsRequest())
+def deaf(own_runtime: OwnRuntime) -> Iterator[grpc.Call]:
+    """A client of GetContainerEvents that reads nothing of its stream, on the runtime of the test's own: what
+    it does to the daemon is done to nobody else.
+    """
+    stream = own_runtime.stub.GetContainerEvents(cri.GetEventsRequest())
     yield stream
     stream.cancel()
+
+
+@pytest.fixture
+def make_large(own_runtime: OwnRuntime) -> Callable[[], list[Container]]:
+    """Make containers in one pod whose events are too large to wait in a connection."""
+    pod = own_runtime.sandbox()
+    containers = own_runtime.containers
+    return lambda: [
+        containers.created(in_sandbox=pod, annotations=LARGE, labels=labels_of(pod)) for _ in range(6)
+    ]
 
 
 @requirement("EVT-08")
@@ -98,36 +110,37 @@ def test_a_client_that_leaves_takes_no_events_from_the_others(events: Events, li
 
 
 @requirement("EVT-10/stall")
+@disruptive
 def test_a_client_that_does_not_read_keeps_no_events_from_another(
-    deaf: grpc.Call, events: Events, own_sandbox: Sandbox, containers: Containers
+    deaf: grpc.Call, own_events: Events, make_large: Callable[[], list[Container]]
 ) -> None:
     """While one client reads nothing, another one SHOULD get its events.
 
     Source: GetContainerEvents. Not stated by the CRI; each client has a stream of its own.
     """
     assert deaf
-    listener = events.listen()
+    listener = own_events.listen()
 
-    made = [containers.created(in_sandbox=own_sandbox, annotations=LARGE) for _ in range(6)]
+    made = make_large()
 
     assert [listener.first(container.id, CREATED).container_id for container in made]
 
 
 @requirement("EVT-10/recovery")
+@disruptive
 def test_events_come_when_a_client_that_did_not_read_has_left(
-    deaf: grpc.Call, events: Events, own_sandbox: Sandbox, containers: Containers
+    deaf: grpc.Call, own_events: Events, make_large: Callable[[], list[Container]]
 ) -> None:
     """When a client that read nothing has left, another one MUST get its events.
 
     Source: GetContainerEvents. Not stated by the CRI; a client may be killed at any time.
     """
-    listener = events.listen()
-    for _ in range(6):
-        containers.created(in_sandbox=own_sandbox, annotations=LARGE)
+    listener = own_events.listen()
+    last = make_large()[-1]
 
     deaf.cancel()
 
-    last = containers.running(in_sandbox=own_sandbox)
+    last.start()
     assert listener.first(last.id, STARTED).container_id == last.id
 
 

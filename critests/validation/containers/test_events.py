@@ -33,6 +33,9 @@ STATES_SINCE = {
     STOPPED: {"CONTAINER_EXITED"},
 }
 """The states in which a container may be since it was created, started, stopped."""
+GREEDY = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
+"""Wants 96 MiB at once."""
+SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 << 20, memory_swap_limit_in_bytes=32 << 20)
 QUIET_SECONDS = 1.5
 """For which a stream is watched while nothing happens, and after which nothing more is expected to come."""
 
@@ -271,3 +274,20 @@ def test_the_end_of_a_killed_container_is_an_event_with_its_exit_code(
     statuses = listener.first(container.id, STOPPED).containers_statuses
     told = [status.exit_code for status in statuses if status.id == container.id]
     assert told == [container.exited().exit_code] == [137]
+
+
+@requirement("EVT-07")
+def test_the_end_of_a_container_that_took_too_much_memory_is_an_event(
+    events: Events, sandbox: Sandbox, containers: Containers
+) -> None:
+    """The event of a container that was killed for its memory MUST carry the exit code that its status has.
+
+    Source: ContainerEventResponse.containers_statuses.
+    """
+    listener = events.listen()
+
+    container = containers.running(command=GREEDY, resources=SMALL, labels=labels_of(sandbox))
+
+    statuses = listener.first(container.id, STOPPED).containers_statuses
+    told = [status.exit_code for status in statuses if status.id == container.id]
+    assert told == [container.exited().exit_code]

@@ -20,7 +20,7 @@ from critests.run.outcomes import blocked
 ANSWER_SECONDS = 4.0
 """Within which whatever only reads is answered, before scaling: far more than it takes."""
 GRACE_SECONDS = 60
-"""Of a stop that goes on while the container is asked for."""
+"""Of such a stop, before scaling."""
 STEP_SECONDS = 7.0
 """What the OCI runtime takes for a step, before scaling: whoever waits for it is late."""
 
@@ -73,24 +73,29 @@ def unanswered(runtime: Runtime, container: Container, change: Any) -> list[str]
     return late
 
 
+def long_stop(runtime: Runtime, container: Container) -> cri.StopContainerRequest:
+    """Return the request of a stop that goes on while the container is asked for."""
+    seconds = math.ceil(GRACE_SECONDS * runtime.scale)
+    return cri.StopContainerRequest(container_id=container.id, timeout=seconds)
+
+
 def slow_step(runtime: Runtime) -> list[Delay]:
     """Return what makes a step of the OCI runtime slow."""
     return [Delay(STEP_SECONDS * runtime.scale)]
 
 
 @requirement("CNC-16/stop")
-def test_a_container_is_told_of_while_it_is_stopped(runtime: Runtime, containers: Containers) -> None:
+@disruptive
+def test_a_container_is_told_of_while_it_is_stopped(own_runtime: OwnRuntime) -> None:
     """Status, statistics and lists of a container and its pod MUST be answered while the container is being
     stopped.
 
     Source: StopContainerRequest.timeout. Not stated by the CRI; the kubelet looks at a pod while it ends.
     """
-    container = containers.running(on_term="")
-    stop = runtime.stub.StopContainer.future(
-        cri.StopContainerRequest(container_id=container.id, timeout=math.ceil(GRACE_SECONDS * runtime.scale))
-    )
+    container = own_runtime.container(on_term="")
+    stop = own_runtime.stub.StopContainer.future(long_stop(own_runtime, container))
 
-    late = unanswered(runtime, container, stop)
+    late = unanswered(own_runtime, container, stop)
 
     # nothing is judged of the stop itself, and clean-up kills what it leaves
     stop.cancel()
@@ -104,9 +109,7 @@ def test_a_command_runs_while_its_container_is_stopped(runtime: Runtime, contain
     Source: StopContainerRequest.timeout, ExecSync. Not stated by the CRI; probes go on during a stop.
     """
     container = containers.running(on_term="")
-    stop = runtime.stub.StopContainer.future(
-        cri.StopContainerRequest(container_id=container.id, timeout=math.ceil(GRACE_SECONDS * runtime.scale))
-    )
+    stop = runtime.stub.StopContainer.future(long_stop(runtime, container))
 
     command = runtime.stub.ExecSync.future(
         container.exec_request("true"), timeout=2 * ANSWER_SECONDS * runtime.scale
