@@ -1,9 +1,12 @@
-"""What becomes of calls that are made at the same time."""
+"""Calls that are made at the same time, and all that can be asked about a container."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from critests.fixtures.runtime import refused_with
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.runtime import Runtime, refused_with
+from critests.lifecycle.containers import Container
 
 
 def all_of(calls: Sequence[Any]) -> list[Any]:
@@ -21,3 +24,33 @@ def settled(calls: Sequence[Any]) -> list[Any]:
         else:
             refused_with(error)
     return succeeded
+
+
+def questions(runtime: Runtime, container: Container) -> Iterator[tuple[str, Callable[..., Any], Any]]:
+    """Yield everything that can be asked about a container and its pod, by name."""
+    stub, pod = runtime.stub, container.sandbox
+    yield (
+        "ContainerStatus",
+        stub.ContainerStatus,
+        cri.ContainerStatusRequest(container_id=container.id, verbose=True),
+    )
+    yield (
+        "PodSandboxStatus",
+        stub.PodSandboxStatus,
+        cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id, verbose=True),
+    )
+    this = cri.ContainerFilter(id=container.id)
+    yield "ListContainers", stub.ListContainers, cri.ListContainersRequest(filter=this)
+    yield (
+        "ListPodSandbox",
+        stub.ListPodSandbox,
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=pod.id)),
+    )
+    yield "ContainerStats", stub.ContainerStats, cri.ContainerStatsRequest(container_id=container.id)
+    yield (
+        "ListContainerStats",
+        stub.ListContainerStats,
+        cri.ListContainerStatsRequest(filter=cri.ContainerStatsFilter(id=container.id)),
+    )
+    if runtime.has(Capability.POD_STATS):
+        yield "PodSandboxStats", stub.PodSandboxStats, cri.PodSandboxStatsRequest(pod_sandbox_id=pod.id)

@@ -1,7 +1,6 @@
 """CNC: what is asked of an object while a call changes it."""
 
 import math
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
@@ -16,6 +15,7 @@ from critests.lifecycle.containers import Container
 from critests.node.wrappers.actions import Delay
 from critests.run.marks import disruptive, requirement, slow
 from critests.run.outcomes import blocked
+from critests.validation.runtime.calls import questions
 
 ANSWER_SECONDS = 4.0
 """Within which whatever only reads is answered, before scaling: far more than it takes."""
@@ -23,35 +23,6 @@ GRACE_SECONDS = 60
 """Of such a stop, before scaling."""
 STEP_SECONDS = 7.0
 """What the OCI runtime takes for a step, before scaling: whoever waits for it is late."""
-
-
-def questions(runtime: Runtime, container: Container) -> Iterator[tuple[str, Callable[..., Any], Any]]:
-    """Yield everything that can be asked about a container and its pod, by name."""
-    stub, pod = runtime.stub, container.sandbox
-    yield (
-        "ContainerStatus",
-        stub.ContainerStatus,
-        cri.ContainerStatusRequest(container_id=container.id, verbose=True),
-    )
-    yield (
-        "PodSandboxStatus",
-        stub.PodSandboxStatus,
-        cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id, verbose=True),
-    )
-    this = cri.ContainerFilter(id=container.id)
-    yield "ListContainers", stub.ListContainers, cri.ListContainersRequest(filter=this)
-    yield (
-        "ListPodSandbox",
-        stub.ListPodSandbox,
-        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=pod.id)),
-    )
-    yield "ContainerStats", stub.ContainerStats, cri.ContainerStatsRequest(container_id=container.id)
-    yield (
-        "ListContainerStats",
-        stub.ListContainerStats,
-        cri.ListContainerStatsRequest(filter=cri.ContainerStatsFilter(id=container.id)),
-    )
-    yield "PodSandboxStats", stub.PodSandboxStats, cri.PodSandboxStatsRequest(pod_sandbox_id=pod.id)
 
 
 def unanswered(runtime: Runtime, container: Container, change: Any) -> list[str]:  # noqa: ANN401 - grpcio's future
@@ -67,7 +38,7 @@ def unanswered(runtime: Runtime, container: Container, change: Any) -> list[str]
         try:
             call(request, timeout=ANSWER_SECONDS * runtime.scale)
         except grpc.RpcError as error:
-            code = refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNIMPLEMENTED)
+            code = refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
             if code is grpc.StatusCode.DEADLINE_EXCEEDED:
                 late.append(name)
     return late

@@ -1,0 +1,40 @@
+"""CNC: a node with hundreds of containers."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.run.marks import disruptive, requirement, slow
+from critests.validation.runtime.calls import questions
+
+MANY, AT_ONCE, PODS = 300, 8, 3
+ANSWER_SECONDS = 5.0
+"""Within which whatever only reads is answered, before scaling."""
+
+
+@requirement("CNC-14")
+@disruptive
+@slow
+def test_reads_are_answered_soon_among_hundreds_of_containers(own_runtime: OwnRuntime) -> None:
+    """Status, statistics and lists SHOULD be answered within seconds where there are hundreds of containers.
+
+    Source: ListContainers. Not stated by the CRI; the kubelet lists all containers every second.
+    """
+    pods, containers = [own_runtime.sandbox() for _ in range(PODS)], own_runtime.containers
+    one = containers.running(in_sandbox=pods[0])
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        for call in [
+            threads.submit(containers.created, in_sandbox=pods[number % PODS]) for number in range(MANY)
+        ]:
+            call.result()
+
+    late = {}
+    for name, question, request in questions(own_runtime, one):
+        seconds = own_runtime.timed(question, request).seconds
+        if seconds > ANSWER_SECONDS * own_runtime.scale:
+            late[name] = seconds
+    listed = own_runtime.timed(own_runtime.stub.ListContainers, cri.ListContainersRequest())
+
+    assert late == {}
+    assert len(listed.response.containers) == MANY + 1
+    assert listed.seconds < ANSWER_SECONDS * own_runtime.scale
