@@ -20,7 +20,7 @@ from critests.validation.runtime.calls import questions
 ANSWER_SECONDS = 4.0
 """Within which whatever only reads is answered, before scaling: far more than it takes."""
 GRACE_SECONDS = 60
-"""Of such a stop, before scaling."""
+"""Of a stop that goes on while the container is asked for, before scaling."""
 STEP_SECONDS = 7.0
 """What the OCI runtime takes for a step, before scaling: whoever waits for it is late."""
 
