@@ -8,11 +8,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
-from critests.run.marks import requirement, slow
+from critests.run.marks import disruptive, requirement, slow
 from critests.run.outcomes import setting_up
 from critests.validation.runtime.calls import all_of, settled
 
@@ -62,33 +63,30 @@ def test_a_container_that_is_removed_while_it_starts_is_gone(
 
 
 @requirement("CNC-06")
-def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(
-    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
-) -> None:
+@disruptive
+def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_runtime: OwnRuntime) -> None:
     """Calls that make containers in a sandbox while it is removed MUST end, and no container MUST be left
     when it is gone.
 
-    Source: CreateContainer, RemovePodSandbox.
+    Source: CreateContainer, RemovePodSandbox. On a runtime of its own, as some daemons do not survive it.
     """
-    removal = cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id)
-    stub = runtime.stub
+    pod, containers = own_runtime.sandbox(), own_runtime.containers
+    removal = cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id)
+    stub = own_runtime.stub
 
     calls = [
-        *(
-            stub.CreateContainer.future(containers.creation(containers.config(), own_sandbox))
-            for _ in range(4)
-        ),
-        stub.StopPodSandbox.future(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id)),
+        *(stub.CreateContainer.future(containers.creation(containers.config(), pod)) for _ in range(4)),
+        stub.StopPodSandbox.future(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id)),
         stub.RemovePodSandbox.future(removal),
     ]
 
     settled(calls)
-    runtime.until_answered(
-        "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=runtime.one_try)
+    own_runtime.until_answered(
+        "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)
     )
-    inside = cri.ContainerFilter(pod_sandbox_id=own_sandbox.id)
+    inside = cri.ContainerFilter(pod_sandbox_id=pod.id)
     assert list(stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers) == []
-    assert own_sandbox.entries() == []
+    assert pod.entries() == []
 
 
 @requirement("CNC-07")
