@@ -16,14 +16,13 @@ from critests.benchmark.floors.preflight import look_at_machine
 from critests.benchmark.measuring.bench import Bench, Floors
 from critests.benchmark.measuring.headline import carry
 from critests.benchmark.measuring.sampling import in_words
-from critests.benchmark.measuring.sides import account_of, opened, other_side
+from critests.benchmark.measuring.sides import account_of, opened, other_side, side_identity
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.profiles import SCENARIOS, seconds_each
 from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
 from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.record.operations import BenchmarkFacts
 from critests.record.samples import write_samples
-from critests.run.conclusion import identity_of
 from critests.run.context import RunContext
 from critests.run.outcomes import Blocked
 from critests.run.selection import scenario_of
@@ -105,13 +104,14 @@ def benchmark_run(
         except CannotTest as error:
             suite_session.gone = f"a side of the comparison cannot be measured: {error}"
             raise Blocked(suite_session.gone) from error
+        run_context.parts = side_identity(targets[0]).parts
         looked = look_at_machine(targets[0], quick=profile == "smoke")
         run_context.notes += looked.notes
         suite_session.benchmark = BenchmarkFacts(
             profile=profile,
             seed=seed,
             budget_seconds=round(sum(seconds.values()), 3),
-            sides={target.side: identity_of(target.context) for target in targets if target.side},
+            sides={target.side: side_identity(target) for target in targets if target.side},
             client_seconds=looked.client,
             reference_seconds=looked.reference,
             noise=looked.noise,

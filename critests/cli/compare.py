@@ -72,6 +72,12 @@ Exit codes: 0 compared, whatever it says (critests gate decides), 4 wrong usage,
 @click.option(
     "--only", type=click.Choice(("speed", "conformance")), help="live: compare only this (default: both)"
 )
+@click.option(
+    "--own-oci-runtimes",
+    "own_oci",
+    is_flag=True,
+    help="live: each throwaway side uses the OCI runtime that it finds (default: both use that of the first)",
+)
 @run_options("compare", profiles=PROFILES, help_of=HELP)
 def compare(
     *,
@@ -84,6 +90,7 @@ def compare(
     markdown_file: Path | None,
     html_file: Path | None,
     only: str | None,
+    own_oci: bool,
     **values: Any,  # noqa: ANN401 - the options of a run, handed on
 ) -> None:
     """Compare speed and conformance of A and B.
@@ -95,7 +102,7 @@ def compare(
     how = CompareSettings(quantile=quantile, noise_floor=noise_floor, unlike_machines=unlike_machines)
     subjects = parse_subject(a), parse_subject(b) if b is not None else None
     try:
-        comparison = _compare(subjects[0], subjects[1], how, only or "", run)
+        comparison = _compare(subjects[0], subjects[1], how, only or "", run, own_oci=own_oci)
         print_comparison(comparison)
         forms = (
             (json_file, comparison_to_json),
@@ -111,7 +118,9 @@ def compare(
         raise NotWritten(str(error)) from error
 
 
-def _compare(a: Subject, b: Subject | None, how: CompareSettings, only: str, run: Settings) -> RunComparison:
+def _compare(
+    a: Subject, b: Subject | None, how: CompareSettings, only: str, run: Settings, *, own_oci: bool
+) -> RunComparison:
     if isinstance(a, RunSubject) and b is None:
         earlier = read_run(a.path)
         if not earlier.two_sided:
@@ -130,4 +139,4 @@ def _compare(a: Subject, b: Subject | None, how: CompareSettings, only: str, run
     # it needs gRPC, earlier runs do not
     from critests.cli.live_comparison import LiveOptions, compare_live  # noqa: PLC0415 - see above
 
-    return compare_live(a, b, LiveOptions(how=how, only=only, run=run))
+    return compare_live(a, b, LiveOptions(how=how, only=only, run=run, own_oci=own_oci))

@@ -16,6 +16,8 @@ import click
 from critests.cli.pytest_command import BENCHMARK, VALIDATION, pytest_command, pytest_environment
 from critests.cli.refusals import NotPossible
 from critests.exit_codes import ExitCode
+from critests.kinds import oci
+from critests.node.binaries import MissingProgram, find_program, search_path
 from critests.node.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.record.errors import RecordUnreadable
 from critests.record.files import RUN_FILE, read
@@ -41,11 +43,13 @@ class LiveOptions:
         how: How its samples are compared.
         only: `speed`, `conformance`, or empty for both.
         run: The options of the runs that are made.
+        own_oci: Each throwaway side uses the OCI runtime that it finds, not that of side A.
     """
 
     how: CompareSettings
     only: str = ""
     run: Settings = DEFAULT_RUN
+    own_oci: bool = False
 
 
 def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunComparison:
@@ -55,6 +59,7 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
         NotPossible: a side could not be measured or validated.
         click.exceptions.Exit: the user stopped it; nothing is left behind.
     """
+    options = _with_one_oci_runtime(a, b, options)
     parts: list[RunComparison] = []
     if options.only != CONFORMANCE:
         parts.append(_speed(a, b, options))
@@ -65,6 +70,22 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
         return parts[0]
     speed, promises = parts
     return dataclasses.replace(speed, conformance=promises.conformance, notes=[*speed.notes, *promises.notes])
+
+
+def _with_one_oci_runtime(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> LiveOptions:
+    """Give two throwaway sides the OCI runtime that the first one finds, unless the user says otherwise: else
+    what is compared may be runc with runc.
+    """
+    throwaway = isinstance(a, ThrowawaySubject) and isinstance(b, ThrowawaySubject)
+    if not throwaway or options.own_oci or options.run.handler_binary:
+        return options
+    first = a.binary.parent if isinstance(a, ThrowawaySubject) and a.binary else None
+    try:
+        program = find_program(oci.DEFAULT, path=search_path(first))
+    except MissingProgram:
+        return options  # the run says so, and how to get it
+    told = dataclasses.replace(options.run, handler_binary=(f"{oci.DEFAULT}={program}",))
+    return dataclasses.replace(options, run=told)
 
 
 def _speed(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunComparison:

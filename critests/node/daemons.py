@@ -84,6 +84,10 @@ class Daemon:
             MARK: str(traces.state),
         }
 
+    def stores_overlays(self, traces: Traces) -> bool:
+        """Tell whether images are stored as overlays."""
+        return not _on_overlay(traces.root)
+
     def configure(
         self, traces: Traces, *, pause_image: str, registry_addresses: Sequence[str], systemd_cgroup: bool
     ) -> list[Command]:
@@ -99,7 +103,7 @@ class Daemon:
             apparmor=apparmor_enabled(),
             may_lower_oom_score=children_may("SYS_RESOURCE"),
             systemd_cgroup=systemd_cgroup,
-            overlays=not _on_overlay(traces.root),
+            overlays=self.stores_overlays(traces),
             helpers=self.helpers,
         )
         return [

@@ -121,6 +121,21 @@ class ThrowawayRuntime:
         """
         return ("", *list(self._daemon.handlers)[1:])
 
+    def oci_program(self, handler: str) -> Path | None:
+        """Return the OCI runtime of a handler; an empty name is the default one."""
+        programs = self._daemon.handlers
+        return programs.get(handler) if handler else next(iter(programs.values()))
+
+    @property
+    def cni_plugins(self) -> Path:
+        """Return the directory of its CNI plugins."""
+        return self._daemon.cni_plugins
+
+    @property
+    def storage(self) -> str:
+        """Return how it stores images: `overlay`, or `copies`."""
+        return "overlay" if self._daemon.stores_overlays(self._traces) else "copies"
+
     @property
     def left_out(self) -> dict[str, str]:
         """Return the handlers that are installed but cannot work on this machine, each with the reason."""

@@ -17,6 +17,7 @@ class RuntimeIdentity:
         binary_path: Path of the daemon's binary where it is visible, else empty.
         binary_sha256: Its SHA-256, hexadecimal, else empty.
         pid: Process id of the daemon, or None where it is not visible.
+        parts: What it works with, by name, `OCI runtime` or `storage`, as far as that is known.
     """
 
     name: str
@@ -28,3 +29,4 @@ class RuntimeIdentity:
     binary_path: str = ""
     binary_sha256: str = ""
     pid: int | None = None
+    parts: dict[str, str] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from critests.client.discovery import find
 from critests.client.hangs import Hangs
 from critests.client.recording import Recorder
 from critests.exit_codes import CannotTest, UsageError
+from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import KNOWS_CRI_V1
@@ -22,16 +23,20 @@ from critests.record.errors import RecordNotWritten
 from critests.record.layout import RunFolder, new_run_folder
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
 from critests.run.first_look import FirstLook
+from critests.run.parts import driver_part, parts_of_throwaway
 from critests.run.settings import Settings
 
 
-def begin_run(settings: Settings, *, keep_results: bool = True) -> RunContext:
+def begin_run(
+    settings: Settings, *, keep_results: bool = True, registry: RegistryClient | None = None
+) -> RunContext:
     """Find or start the runtime, look at it, and take the run's lock.
 
     Args:
         settings: what the user asked for.
         keep_results: whether to make a folder for results; without one the context cannot be handed to
             workers.
+        registry: serves the images already; None to start one.
 
     Raises:
         CannotTest: there is nothing to test, it must not be touched, or what the run needs is missing.
@@ -40,16 +45,24 @@ def begin_run(settings: Settings, *, keep_results: bool = True) -> RunContext:
     run = RunIdentity.new()
     owned = OwnedResources(run)
     try:
-        return _begin(settings, run, owned, keep_results=keep_results)
+        if not settings.read_only and not settings.image_prefix:
+            registry = registry or owned.serve_images(settings)
+        return _begin(settings, run, owned, registry, keep_results=keep_results)
     except BaseException:
         owned.end()
         raise
 
 
-def _begin(settings: Settings, run: RunIdentity, owned: OwnedResources, *, keep_results: bool) -> RunContext:
+def _begin(
+    settings: Settings,
+    run: RunIdentity,
+    owned: OwnedResources,
+    registry: RegistryClient | None,
+    *,
+    keep_results: bool,
+) -> RunContext:
     started = time.time()
     mutating = not settings.read_only
-    registry = owned.serve_images(settings) if mutating and not settings.image_prefix else None
     if settings.node:
         runtime = owned.start_runtime(settings, registry)
         endpoint = image_endpoint = Endpoint.parse(runtime.endpoint)
@@ -104,6 +117,9 @@ def _begin(settings: Settings, run: RunIdentity, owned: OwnedResources, *, keep_
         look = FirstLook(context, connection, recorder)
         _refuse_unknown_handlers(connection, settings)
         look.take(settings.handlers[0])
+        context.parts = driver_part(context.driver)
+        if owned.runtime is not None:
+            context.parts |= parts_of_throwaway(owned.runtime, settings.handlers[0])
         if any(settings.handlers):
             _refuse_unfit_handlers(connection, context)
         return context

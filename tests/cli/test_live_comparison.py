@@ -86,6 +86,31 @@ def test_promises_are_compared_beside_speed(tmp_path: Path, runs: Runs) -> None:
     assert [settings.select for _, settings in runs.asked][1:] == [(), ()]
 
 
+def told_of_oci(folder: Path, runs: Runs, *, own: bool = False, **chosen: object) -> set[tuple[str, ...]]:
+    """Return what the runs of a comparison of two throwaway runtimes are told of OCI runtimes."""
+    run = Settings(results=folder, **chosen)  # type: ignore[arg-type]  # options of the user's, by name
+    compare_live(THROWAWAY, THROWAWAY, LiveOptions(how=CompareSettings(), run=run, own_oci=own))
+    return {settings.handler_binary for _, settings in runs.asked}
+
+
+def test_two_throwaway_runtimes_get_one_oci_runtime(
+    tmp_path: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "runc"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+
+    assert told_of_oci(tmp_path, runs) == {(f"runc={program}",)}
+
+
+def test_the_user_chooses_the_oci_runtimes(tmp_path: Path, runs: Runs) -> None:
+    assert told_of_oci(tmp_path, runs, own=True) == {()}
+    runs.asked.clear()
+    assert told_of_oci(tmp_path, runs, handler_binary=("runc=/opt/runc",)) == {("runc=/opt/runc",)}
+
+
 def test_a_run_that_is_not_where_it_should_be_is_told(tmp_path: Path, runs: Runs) -> None:
     with pytest.raises(NotPossible, match=runs.measured.run_id):
         compare_live(ENDPOINT, THROWAWAY, options(tmp_path / "elsewhere"))

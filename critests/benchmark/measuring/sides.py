@@ -17,8 +17,11 @@ from critests.node.subjects import (
     ThrowawaySubject,
     parse_subject,
 )
+from critests.record.identity import RuntimeIdentity
 from critests.run.beginning import begin_run
+from critests.run.conclusion import identity_of
 from critests.run.context import RunContext
+from critests.run.parts import parts_of_throwaway, storage_part
 from critests.run.session import SuiteSession
 from critests.run.settings import Settings
 
@@ -40,7 +43,7 @@ def other_side(settings: Settings) -> LiveSubject | None:
 
 def settings_of_other(settings: Settings, subject: LiveSubject) -> Settings:
     """Return the options under which the other side is reached: as for the first, but another runtime."""
-    alone = replace(settings, registry_port=None, runtime_handler=(), image_endpoint="", runtime_log="")
+    alone = replace(settings, runtime_handler=(), image_endpoint="", runtime_log="")
     match subject:
         case HandlerSubject(handler):
             return replace(settings, runtime_handler=(handler,))
@@ -70,7 +73,8 @@ def opened(context: RunContext, session: SuiteSession) -> Iterator[list[Target]]
             if isinstance(subject, HandlerSubject):
                 _refuse_unknown_handler(context, subject)
             else:
-                other = begin_run(settings, keep_results=False)
+                # one registry for both: a runtime that was told of its port knows no other
+                other = begin_run(settings, keep_results=False, registry=context.registry)
                 held.callback(lambda: session.problems.extend(other.end()))
             targets = [Target.open(context, handler, "a"), Target.open(other, settings.handlers[0], "b")]
         for target in targets:
@@ -103,6 +107,15 @@ def _refuse_unknown_handler(context: RunContext, subject: HandlerSubject) -> Non
         connection.close()
     if subject.handler in unfit:
         raise CannotTest(f"{subject}: {unfit[subject.handler]}")
+
+
+def side_identity(target: Target) -> RuntimeIdentity:
+    """Return which runtime a side is, with the handler that it uses and what it works with."""
+    context = target.context
+    identity = identity_of(context)
+    own = context.owned.runtime if context.owned is not None else None
+    parts = parts_of_throwaway(own, target.handler) if own is not None else storage_part(target.connection)
+    return replace(identity, handlers=[target.handler], parts=identity.parts | parts)
 
 
 def account_of(target: Target) -> Callable[[], dict[str, float]]:
