@@ -223,11 +223,11 @@ def _bounded(tests: list[TestResult]) -> list[TestResult]:
 
 def _clean(text: str) -> str:
     """Replace lone surrogates (undecodable bytes of outputs): they cannot be written as UTF-8."""
-    return (
-        text.encode("utf-8", "replace").decode()
-        if any("\ud800" <= char <= "\udfff" for char in text)
-        else text
-    )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
 
 
 def _sync_folder(folder: Path) -> None:
