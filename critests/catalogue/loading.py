@@ -8,6 +8,7 @@ from typing import Any
 
 from critests.catalogue.requirements import Aspect, Catalogue, CatalogueError, Group, Requirement, minor_of
 from critests.catalogue.words import Area, Level
+from critests.kept import kept
 
 _REVISION_LENGTH = 12
 """Hexadecimal digits of the content hash."""
@@ -38,7 +39,14 @@ def load() -> Catalogue:
     Raises:
         CatalogueError: an entry does not hold together; the text names the file and the entry.
     """
-    return read(Path(__file__).parent)
+    folder = Path(__file__).parent
+    # reading TOML takes longer than all that is made of it
+    known = kept("tables", folder)
+    written = known.read()
+    if written is None:
+        written = _written(folder)
+        known.write(written)
+    return _catalogue(written)
 
 
 def read(folder: Path) -> Catalogue:
@@ -47,21 +55,40 @@ def read(folder: Path) -> Catalogue:
     Raises:
         CatalogueError: an entry does not hold together; the text names the file and the entry.
     """
+    return _catalogue(_written(folder))
+
+
+def _written(folder: Path) -> dict[str, Any]:
+    """Return what stands in the files, as JSON can hold it: features, groups by the names of their files, and
+    the revision of it all.
+    """
     digest = hashlib.sha256()
     features_text = (folder / "features.toml").read_bytes()
     digest.update(features_text)
-    features: dict[str, str] = tomllib.loads(features_text.decode())
-    groups: list[tuple[int, Group]] = []
+    groups: dict[str, dict[str, Any]] = {}
     for file in sorted((folder / "data").glob("*.toml")):
         text = file.read_bytes()
         digest.update(file.name.encode() + b"\0" + text)
         try:
-            groups.append(_group(file.stem, tomllib.loads(text.decode()), features))
+            groups[file.name] = tomllib.loads(text.decode())
+        except ValueError as error:
+            msg = f"{file.name}: {error}"
+            raise CatalogueError(msg) from error
+    features = tomllib.loads(features_text.decode())
+    return {"features": features, "groups": groups, "revision": digest.hexdigest()[:_REVISION_LENGTH]}
+
+
+def _catalogue(written: dict[str, Any]) -> Catalogue:
+    features: dict[str, str] = written["features"]
+    groups: list[tuple[int, Group]] = []
+    for name, table in written["groups"].items():
+        try:
+            groups.append(_group(name.removesuffix(".toml"), table, features))
         except (CatalogueError, KeyError, ValueError) as error:
-            msg = f"{file.name}: {_sentence(error)}"
+            msg = f"{name}: {_sentence(error)}"
             raise CatalogueError(msg) from error
     groups.sort(key=lambda numbered: numbered[0])
-    return Catalogue(tuple(group for _, group in groups), digest.hexdigest()[:_REVISION_LENGTH], features)
+    return Catalogue(tuple(group for _, group in groups), written["revision"], features)
 
 
 def _group(prefix: str, table: dict[str, Any], features: dict[str, str]) -> tuple[int, Group]:
