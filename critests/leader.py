@@ -3,7 +3,6 @@ record and cleans up.
 """
 
 import dataclasses
-import json
 import signal
 import sys
 import time
@@ -17,19 +16,22 @@ from critests.exit_codes import CannotTest, ExitCode
 from critests.node.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain
 from critests.record.errors import RecordError
-from critests.record.files import write, write_atomically
+from critests.record.files import write
 from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
-from critests.run import conclusion, results, selection, suspects
+from critests.run import conclusion, results, suspects
 from critests.run.beginning import begin_run
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
 from critests.run.first_look import FirstLook
 from critests.run.handover import HandoverFile, WorkerReport
-from critests.run.options import STANDARD_OUTPUT
+from critests.run.items import is_ours, known, narrowed_by_pytest
+from critests.run.known_tests import KnownTest
+from critests.run.listing import print_list
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
+from critests.run.selection import NOTHING_LEFT
 from critests.run.session import SESSION
 from critests.run.settings import Settings
 from critests.run.stop_signals import STOP_SIGNALS, handled_by, say_that_it_goes_on
@@ -118,9 +120,9 @@ class Leader:
         finally:
             connection.close()
 
-    def collected(self, kept: list[pytest.Item]) -> None:
+    def collected(self, kept: list[KnownTest]) -> None:
         """Note what will run."""
-        self.total, self.chosen = sum(selection.is_ours(item) for item in kept), True
+        self.total, self.chosen = sum(test.ours for test in kept), True
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Print what was chosen, a test a line, where the user wants the list; after an option that makes no
@@ -128,20 +130,10 @@ class Leader:
         """
         if not self.config.getoption("cri_list") or not self.chosen:
             return
-        if self.settings.json is not None:
-            listed = [results.listed(item, self.settings) for item in session.items]
-            text = json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
-            if self.settings.json == STANDARD_OUTPUT:
-                sys.stdout.write(text)
-                return
-            try:
-                write_atomically(self.settings.json, text)
-            except RecordError as error:
-                pytest.exit(str(error), returncode=ExitCode.HARNESS_ERROR)
-        for item in session.items:
-            judged = selection.judged_by(item)
-            level = f"{judged.aspect.level}{'†' if judged.aspect.judgement else ''}" if judged.aspect else "-"
-            sys.stdout.write(f"{judged.name or '-':<24} {level:<8} {item.name}\n")
+        try:
+            print_list(map(known, session.items), self.settings)
+        except RecordError as error:
+            pytest.exit(str(error), returncode=ExitCode.HARNESS_ERROR)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Say why a module could not be read, where pytest's display does not."""
@@ -157,7 +149,7 @@ class Leader:
             return
         if self.handover is not None:
             self.handover.write(self.begin())
-        elif any(selection.is_ours(item) for item in session.items):
+        elif any(is_ours(item) for item in session.items):
             self.begin()
 
     @pytest.hookimpl(optionalhook=True)
@@ -251,7 +243,7 @@ class Leader:
         if self.context is None:
             nothing_chosen = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not self.ended_early
             if self.alone and nothing_chosen:
-                sys.stderr.write("critests: no test is left by the options that choose tests; see --list\n")
+                sys.stderr.write(f"critests: {NOTHING_LEFT}\n")
             return
         self.gathered.take(self.config.stash[SESSION].report())
         can_repeat = self.context.throwaway and not self.interrupted
@@ -270,7 +262,7 @@ class Leader:
             workers=max(1, self.workers),
             begun=self.begun,
             interrupted=self.interrupted,
-            narrowed=selection.narrowed_by_pytest(self.config),
+            narrowed=narrowed_by_pytest(self.config),
             operations=self.config.stash[SESSION].operations,
             benchmark=self.config.stash[SESSION].benchmark,
         )

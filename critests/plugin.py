@@ -7,6 +7,7 @@ import contextlib
 import gc
 import pkgutil
 from collections.abc import Generator, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +30,8 @@ from critests.run.classification import RawOutcome, after_a_hang, classify, with
 from critests.run.context import RunContext
 from critests.run.daemon_watch import Death, found_nobody
 from critests.run.handover import HandoverFile
+from critests.run.index import Collection
+from critests.run.items import is_ours, known, narrowed_by_pytest, scenario_of, test_id
 from critests.run.results import Phase, TestProgress
 from critests.run.seen import in_full, message_of
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
@@ -46,6 +49,7 @@ BACK_SECONDS = 30.0
 LEADER = pytest.StashKey[Leader]()
 ALLURE = pytest.StashKey["AllureDir"]()
 LIMIT = pytest.StashKey[TimeLimit]()
+COLLECTION = pytest.StashKey[Collection]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,6 +63,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--cri-list", action="store_true", help="print aspect, level and name of the tests, and run none"
+    )
+    group.addoption(
+        "--cri-index",
+        action="store_true",
+        help="import only the files of the suite that hold a chosen test, as an earlier run's index tells",
     )
 
 
@@ -110,6 +119,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     """Collect without looking for garbage where a person waits for the suite: there is little, and looking
     through a thousand tests again and again takes a tenth of the time.
     """
+    _look_into_index(session.config)
     leader = session.config.stash.get(LEADER, None)
     ours = leader.alone if leader is not None else "critests" in (_worker_input(session.config) or {})
     if not ours or not gc.isenabled():
@@ -122,26 +132,50 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         gc.enable()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep what the user selected, in the suite's order, and give every test its time limit."""
-    if not any(selection.is_ours(item) for item in items):
-        return
-    settings = config.stash[SESSION].settings
-    measuring = any(selection.scenario_of(item) for item in items)
+def _look_into_index(config: pytest.Config) -> None:
+    # under -n the leader collects nothing
+    asked = config.getoption("cri_index") and not config.pluginmanager.has_plugin("dsession")
     try:
-        kept, dropped = (scenarios if measuring else selection).choose(items, settings)
+        config.stash[COLLECTION] = Collection(
+            config.stash[SESSION].settings, asked=asked and not narrowed_by_pytest(config)
+        )
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
-    for item in kept:
-        if selection.is_ours(item) and not measuring and item.get_closest_marker("timeout") is None:
-            limit = 180 if item.get_closest_marker(marks.SLOW) else 60
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files of the suite that hold nothing of what was chosen from the index."""
+    return True if config.stash[COLLECTION].leaves_out(collection_path) else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Keep what the user selected, in the suite's order, and give every test its time limit."""
+    if not any(is_ours(item) for item in items):
+        return
+    settings = config.stash[SESSION].settings
+    collected = {test.id: (test, item) for test, item in ((known(item), item) for item in items)}
+    tests = [test for test, _ in collected.values()]
+    measuring = any(test.scenario for test in tests)
+    try:
+        tests = config.stash[COLLECTION].whole(tests, complete=not session.testsfailed)
+        kept, dropped = (scenarios if measuring else selection).choose(tests, settings)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from error
+    for test in kept:
+        _, item = collected[test.id]
+        if test.ours and not measuring and item.get_closest_marker("timeout") is None:
+            limit = 180 if test.slow else 60
             item.add_marker(pytest.mark.timeout(limit * settings.deadline_scale, func_only=False))
+    items[:] = [collected[test.id][1] for test in kept]
     if dropped:
-        items[:] = kept
-        config.hook.pytest_deselected(items=dropped)
+        config.hook.pytest_deselected(
+            items=[collected[test.id][1] for test in dropped if test.id in collected]
+        )
     config.stash[SESSION].deselected = [
-        results.of_deselected(item, settings) for item in dropped if selection.is_ours(item)
+        results.of_deselected(test, settings) for test in dropped if test.ours
     ]
     leader = config.stash.get(LEADER, None)
     if leader is not None:
@@ -180,7 +214,7 @@ def _worker_input(config: pytest.Config) -> dict[str, Any] | None:
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:  # noqa: ANN401 - pytest-timeout's own
     """Keep the time limit of a test of ours by `TimeLimit`, which leaves out calls to the runtime."""
-    if not selection.is_ours(item) or selection.scenario_of(item) or settings.method != "signal":
+    if not is_ours(item) or scenario_of(item) or settings.method != "signal":
         return None
     item.stash[LIMIT] = TimeLimit(settings.timeout, item.config.stash[SESSION].recorder.under_way)
     return True
@@ -203,7 +237,7 @@ def pytest_timeout_cancel_timer(item: pytest.Item) -> bool | None:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Note where the recorder and the runtime's log are when a test begins."""
     session = item.config.stash[SESSION]
-    session.testing = selection.is_ours(item)
+    session.testing = is_ours(item)
     if session.testing:
         item.stash[PROGRESS] = TestProgress(
             position=session.recorder.position,
@@ -228,7 +262,7 @@ def pytest_assertrepr_compare(
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Do not begin a test on a runtime that has gone."""
     session = item.config.stash[SESSION]
-    if not selection.is_ours(item):
+    if not is_ours(item):
         return
     if session.context is not None and not session.gone:
         # what ended between two tests is no test's doing
@@ -267,7 +301,7 @@ def pytest_runtest_makereport(
         phase.raw = after_a_hang(phase.raw, session.hangs_since(progress.met))
     progress.met = session.hangs_met
     if session.context is not None:
-        measures = bool(selection.scenario_of(item))
+        measures = bool(scenario_of(item))
         look_after = _look_after_a_scenario if measures else _look_after
         phase.raw = look_after(session, progress, phase.raw, call.when)
     if phase.raw is not None and phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}:
@@ -295,7 +329,7 @@ def _keep_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgr
     with contextlib.suppress(OSError):
         progress.evidence = evidence.write(
             session.context.folder,
-            selection.test_id(item),
+            test_id(item),
             session.recorder,
             progress.position,
             item.stash.get(MADE_OBJECTS, None),

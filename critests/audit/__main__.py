@@ -7,7 +7,7 @@
 import os
 import sys
 
-from critests.run.selection import SUITE
+from critests.run.known_tests import SUITE
 
 
 def command(arguments: list[str]) -> list[str]:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from critests import toml_file
 from critests.audit.faults import AnyFault, FaultError, parse_fault
-from critests.run.selection import SUITE
+from critests.run.known_tests import SUITE
 from critests.toml_file import Table, TomlMalformed
 
 SUFFIX = ".faults.toml"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from critests.audit.matrix import base_name
-from critests.run.selection import SUITE
+from critests.run.known_tests import SUITE
 
 
 def written_tests(suite: Path = SUITE) -> set[str]:

@@ -34,8 +34,9 @@ from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.shared_containers import SharedContainers
 from critests.run.context import RunContext
+from critests.run.items import is_ours, judged_by
+from critests.run.known_tests import SUITE
 from critests.run.pulled_images import TestImages
-from critests.run.selection import SUITE, is_ours, judged_by
 from critests.run.session import PROGRESS, SESSION
 from critests.toml_file import TomlMalformed
 

@@ -24,8 +24,8 @@ from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.record.operations import BenchmarkFacts
 from critests.record.samples import write_samples
 from critests.run.context import RunContext
+from critests.run.items import scenario_of
 from critests.run.outcomes import Blocked
-from critests.run.selection import scenario_of
 from critests.run.session import SESSION, SuiteSession
 from critests.run.settings import Settings
 

@@ -4,7 +4,8 @@ import pytest
 
 from critests.benchmark.profiles import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
 from critests.exit_codes import UsageError
-from critests.run.selection import BENCHMARKS, scenario_of
+from critests.run.items import BENCHMARKS
+from critests.run.known_tests import KnownTest
 from critests.run.settings import Settings
 
 DEFAULT_PROFILE = STANDARD
@@ -63,15 +64,13 @@ def chosen(settings: Settings) -> list[str]:
     return [name for name in SCENARIOS if name in wanted and name not in unwanted]
 
 
-def choose(items: list[pytest.Item], settings: Settings) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """Return the items that measure a wanted scenario, in the order of the scenarios, and the others.
+def choose(tests: list[KnownTest], settings: Settings) -> tuple[list[KnownTest], list[KnownTest]]:
+    """Return the tests that measure a wanted scenario, in the order of the scenarios, and the others.
 
     Raises:
         UsageError: an option names something that does not exist.
     """
     order = {name: number for number, name in enumerate(chosen(settings))}
-    kept = sorted(
-        (item for item in items if scenario_of(item) in order), key=lambda item: order[scenario_of(item)]
-    )
-    taken = {id(item) for item in kept}
-    return kept, [item for item in items if id(item) not in taken]
+    kept = sorted((test for test in tests if test.scenario in order), key=lambda test: order[test.scenario])
+    taken = {test.id for test in kept}
+    return kept, [test for test in tests if test.id not in taken]

@@ -1,13 +1,19 @@
 """`critests run`: validate a runtime."""
 
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
+from critests.exit_codes import CannotTest
+from critests.run import index
+from critests.run.known_tests import KnownTest
+from critests.run.listing import print_list
 from critests.run.options import STANDARD_OUTPUT
 from critests.run.profiles import MACHINE, PROFILES, table
+from critests.run.selection import NOTHING_LEFT, choose
+from critests.run.settings import Settings
 
 EPILOG = f"""\b
 Profiles, and about how long each takes ({MACHINE}):
@@ -25,6 +31,9 @@ Examples:
 \b
 The same with plain pytest:
   pytest --pyargs critests.validation --runtime-endpoint unix:///run/containerd/containerd.sock"""
+
+UNUSED: Final = ("-p", "no:allure_pytest")
+"""What pytest loads only because it is installed, and does nothing without an option of its own."""
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
@@ -51,6 +60,14 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
         msg = "--json -: only a list goes to standard output (--list); name the file of the record"
         raise click.UsageError(msg)
     arguments: list[str] = []
+    if not (values["pytest_args"] or values["expression"]) and index.holds_for(settings):
+        arguments += ["--cri-index", *UNUSED]
+        chosen = _chosen(settings) if list_only or workers else None
+        if list_only and chosen:
+            print_list(chosen, settings)
+            return
+        if chosen and workers != "auto":
+            workers = str(min(int(workers), len(chosen)))
     if workers not in {None, "0", "1"} and not list_only:
         arguments += ["-n", str(workers), "--dist", "loadgroup"]
     if values["expression"]:
@@ -63,3 +80,18 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
     if not (list_only or settings.node or values["pytest_args"]):
         look_for_runtime(settings)
     become_pytest(VALIDATION, settings, arguments)
+
+
+def _chosen(settings: Settings) -> list[KnownTest] | None:
+    """Return the tests that a run would have, None where only pytest can tell.
+
+    Raises:
+        CannotTest: there are none.
+    """
+    tests = index.read()
+    if tests is None:
+        return None
+    chosen, _ = choose(tests, settings)
+    if not chosen:
+        raise CannotTest(NOTHING_LEFT)
+    return chosen

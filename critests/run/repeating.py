@@ -7,10 +7,10 @@ from typing import Final
 
 import pytest
 
-from critests.run import selection
 from critests.run.context import RunContext
+from critests.run.items import scenario_of
+from critests.run.known_tests import SUITE, Judged
 from critests.run.options import MEASURING, RULES, RUNTIME
-from critests.run.selection import Judged
 from critests.run.settings import Settings
 
 SECTIONS: Final = (RUNTIME, RULES, MEASURING)
@@ -31,8 +31,8 @@ def repeat_command(item: pytest.Item, judged: Judged, settings: Settings, contex
         settings: the user's options.
         context: the run, which knows the endpoint where the user did not name it; None before it began.
     """
-    scenario = selection.scenario_of(item)
-    ours = selection.SUITE in item.path.parents or bool(scenario)
+    scenario = scenario_of(item)
+    ours = SUITE in item.path.parents or bool(scenario)
     command = "bench" if scenario else "run"
     words = ["critests", command] if ours else ["pytest", item.nodeid]
     if context is not None and not settings.node:

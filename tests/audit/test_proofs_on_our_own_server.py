@@ -11,7 +11,7 @@ import pytest
 
 from critests import catalogue
 from critests.catalogue.references import references_below
-from critests.run.selection import SUITE
+from critests.run.known_tests import SUITE
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from critests.run.conclusion import SOME_TESTS
-from critests.run.selection import SUITE
+from critests.run.known_tests import SUITE
 from tests.criserver.server import CriServer, serve
 from tests.plugin.command import SECONDS, critests, environment, record_in
 

@@ -11,8 +11,8 @@ from _pytest.mark.expression import Expression
 
 from critests.client import Endpoint
 from critests.run.context import RunContext
+from critests.run.known_tests import SUITE, Judged
 from critests.run.repeating import repeat_command
-from critests.run.selection import SUITE, Judged
 from critests.run.settings import Settings
 from tests.run.test_handover import CONTEXT
 

@@ -8,11 +8,14 @@ import pytest
 
 import critests
 from critests.benchmark import scenarios
+from critests.catalogue.rpcs import all_rpcs
 from critests.exit_codes import UsageError
 from critests.report.formats.places import file_of, line_of
 from critests.run import profiles
+from critests.run.items import known, narrowed_by_pytest, test_id
+from critests.run.known_tests import SUITE, KnownTest
 from critests.run.marks import disruptive, malformed, requirement, slow
-from critests.run.selection import PARTS, SUITE, choose, narrowed_by_pytest, test_id
+from critests.run.selection import PARTS, choose
 from critests.run.settings import Settings
 
 SCENARIOS = Path(scenarios.__file__).parent
@@ -43,7 +46,7 @@ def test_a_scenario_is_found_again_by_its_id() -> None:
 
 def marked(path: str, *marks: pytest.MarkDecorator) -> Any:  # noqa: ANN401 - stands in for pytest's item
     """A test with some markers."""
-    item: Any = SimpleNamespace(path=SUITE / path, nodeid=f"{path}::test_x")
+    item: Any = SimpleNamespace(path=SUITE / path, nodeid=f"{path}::test_x", name="test_x")
     held = {mark.name: mark.mark for mark in marks}
     item.get_closest_marker = held.get
     item.iter_markers = lambda name: [held[name]] if name in held else []
@@ -64,12 +67,25 @@ def marked(path: str, *marks: pytest.MarkDecorator) -> Any:  # noqa: ANN401 - st
 def test_every_test_is_in_one_of_the_four_parts_of_everything(
     marks: list[pytest.MarkDecorator], part: str
 ) -> None:
-    item = marked("sandboxes/test_x.py", requirement("SBX-01"), *marks)
-    have_it = [name for name in PARTS if choose([item], Settings(profile=name))[0]]
+    test = known(marked("sandboxes/test_x.py", requirement("SBX-01"), *marks))
+    have_it = [name for name in PARTS if choose([test], Settings(profile=name))[0]]
 
     assert have_it == [part]
-    assert choose([item], Settings(profile=profiles.EVERYTHING))[0] == [item]
-    assert choose([item], Settings())[0] == [item], "everything is the default"
+    assert choose([test], Settings(profile=profiles.EVERYTHING))[0] == [test]
+    assert choose([test], Settings())[0] == [test], "everything is the default"
+
+
+def test_judges_of_calls_come_first_and_what_hurts_the_daemon_last() -> None:
+    def test(number: int, *marks: pytest.MarkDecorator) -> KnownTest:
+        return known(marked(f"sandboxes/test_{number}.py", *marks))
+
+    hurts, waits, plain, judge = (
+        test(1, requirement("SBX-26/error"), disruptive),
+        test(2, requirement("SBX-26/error"), slow),
+        test(3, requirement("SBX-26/error")),
+        test(4, requirement(all_rpcs()["RunPodSandbox"].judge)),
+    )
+    assert choose([hurts, waits, plain, judge], Settings()) == ([judge, plain, waits, hurts], [])
 
 
 def test_a_profile_of_benchmarks_is_none_of_a_validation() -> None:

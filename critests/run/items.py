@@ -1,0 +1,107 @@
+"""What pytest has collected: whether a test is ours, and what is known of it."""
+
+from pathlib import Path
+
+import pytest
+
+from critests import catalogue
+from critests.catalogue.words import Capability
+from critests.record.files import shortened
+from critests.run.known_tests import PACKAGE, SUITE, Judged, KnownTest
+from critests.run.marks import DISRUPTIVE, MALFORMED, REQUIREMENT, REQUIRES, SCENARIO, SLOW
+
+BENCHMARKS = PACKAGE / "benchmark"
+SCENARIOS = BENCHMARKS / "scenarios"
+MODULES = ("critests.validation", "critests.benchmark")
+"""As pytest's --pyargs takes the two."""
+PARAMETER_LIMIT = 200
+"""Characters that are kept of a parameter."""
+
+
+def known(item: pytest.Item) -> KnownTest:
+    """Return what is known of a test.
+
+    Raises:
+        pytest.UsageError: it names an aspect that the catalogue does not have.
+    """
+    doc = (getattr(getattr(item, "function", None), "__doc__", "") or "").strip()
+    callspec = getattr(item, "callspec", None)
+    params = callspec.params.items() if callspec else ()
+    return KnownTest(
+        id=test_id(item),
+        name=item.name,
+        aspect=judged_by(item).name,
+        scenario=scenario_of(item),
+        title=" ".join(doc.partition("\n\n")[0].split()),
+        params={name: shortened(str(value), PARAMETER_LIMIT) for name, value in params},
+        slow=item.get_closest_marker(SLOW) is not None,
+        disruptive=item.get_closest_marker(DISRUPTIVE) is not None
+        or Capability.DISRUPTIVE in required_by(item),
+        malformed=item.get_closest_marker(MALFORMED) is not None,
+        ours=is_ours(item),
+    )
+
+
+def judged_by(item: pytest.Item) -> Judged:
+    """Return what a test judges.
+
+    Raises:
+        pytest.UsageError: the test names an aspect that the catalogue does not have.
+    """
+    mark = item.get_closest_marker(REQUIREMENT)
+    try:
+        return Judged.named(mark.args[0] if mark is not None else "")
+    except catalogue.UnknownRequirement as error:
+        msg = f"{item.nodeid}: {error}"
+        raise pytest.UsageError(msg) from error
+
+
+def is_ours(item: pytest.Item) -> bool:
+    """Whether a test belongs to the suite or to a vendor's addition to it: it is marked, or uses our
+    `run_context`.
+
+    Other projects have fixtures of such names too, so what counts is whose fixture it is.
+    """
+    if item.get_closest_marker(REQUIREMENT) is not None:
+        return True
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get("run_context", ())
+    return any(definition.func.__module__ == "critests.fixtures.session" for definition in definitions)
+
+
+def scenario_of(item: pytest.Item) -> str:
+    """Return the benchmark scenario that a test measures; empty for other tests."""
+    mark = item.get_closest_marker(SCENARIO)
+    return str(mark.args[0]) if mark is not None else ""
+
+
+def required_by(item: pytest.Item) -> list[Capability]:
+    """Return the capabilities that a test asks for."""
+    return [capability for mark in item.iter_markers(REQUIRES) for capability in mark.args]
+
+
+def test_id(item: pytest.Item) -> str:
+    """Return a test's id: relative to the suite, wherever the suite is installed."""
+    _, _, inside = item.nodeid.partition("::")
+    if SUITE in item.path.parents:
+        return f"{item.path.relative_to(SUITE).as_posix()}::{inside}"
+    if SCENARIOS in item.path.parents:
+        return f"benchmark/{item.path.relative_to(SCENARIOS).as_posix()}::{inside}"
+    return item.nodeid
+
+
+test_id.__test__ = False  # type: ignore[attr-defined]  # the name is no invitation for pytest
+
+
+def narrowed_by_pytest(config: pytest.Config) -> list[str]:
+    """Return what of pytest's own command line may leave tests out: -k, -m, files and folders."""
+    words = [
+        f"{name} {given}"
+        for name, given in (("-k", config.option.keyword), ("-m", config.option.markexpr))
+        if given
+    ]
+    return words + [word for word in config.args if not _holds_a_suite(config.invocation_params.dir, word)]
+
+
+def _holds_a_suite(folder: Path, argument: str) -> bool:
+    path = (folder / argument).resolve()
+    return argument in MODULES or any(suite == path or path in suite.parents for suite in (SUITE, SCENARIOS))

@@ -1,0 +1,122 @@
+"""What is known of a test without running it: enough to choose it, to list it, and to say in the record that
+it was left out.
+
+Without pytest, which takes as long to import as gRPC: a list of tests needs neither.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import critests
+from critests import catalogue
+from critests.catalogue.requirements import Aspect, Requirement
+from critests.catalogue.words import Level
+from critests.record.exits import MEASURED
+from critests.run import profiles
+from critests.run.settings import Settings
+
+PACKAGE: Final = Path(critests.__file__).parent
+SUITE: Final = PACKAGE / "validation"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a test judges.
+
+    Attributes:
+        requirement: of the catalogue; None for a test without one.
+        aspect: of that requirement.
+    """
+
+    requirement: Requirement | None
+    aspect: Aspect | None
+
+    @property
+    def name(self) -> str:
+        """The aspect's id, empty without one."""
+        return self.aspect.id if self.aspect else ""
+
+    @classmethod
+    def named(cls, name: str) -> "Judged":
+        """Return what a test judges that names an aspect, or none.
+
+        Raises:
+            UnknownRequirement: the catalogue has no such aspect.
+        """
+        return cls(*catalogue.aspect(name)) if name else cls(None, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownTest:
+    """A test, as data.
+
+    Attributes:
+        id: relative to the suite, wherever the suite is installed.
+        name: of its function, with its parameters.
+        aspect: that it judges; empty for none.
+        scenario: of the benchmarks, that it measures; empty for other tests.
+        title: what it promises, in a sentence.
+        params: by name, as text.
+        slow: it waits for more than two seconds.
+        disruptive: it needs a daemon that may be hurt.
+        malformed: it sends requests that lack what they need.
+        ours: whether it belongs to the suite, or to a vendor's addition to it.
+    """
+
+    id: str
+    name: str
+    aspect: str = ""
+    scenario: str = ""
+    title: str = ""
+    params: dict[str, str] = field(default_factory=dict, hash=False)
+    slow: bool = False
+    disruptive: bool = False
+    malformed: bool = False
+    ours: bool = True
+
+    @cached_property
+    def judged(self) -> Judged:
+        """What it judges."""
+        return Judged.named(self.aspect)
+
+    @property
+    def file(self) -> str:
+        """Where it stands, relative to the suite."""
+        return self.id.partition("::")[0]
+
+    @property
+    def part(self) -> str:
+        """The profile that has it, of the four that everything consists of."""
+        if self.malformed:
+            return profiles.MALFORMED
+        if self.disruptive:
+            return profiles.RESTART
+        return profiles.SLOW if self.slow else profiles.FULL
+
+    def identity(self, settings: Settings, judged: Judged | None = None) -> dict[str, Any]:
+        """Return what a result says of it, whatever its outcome, as the fields of `TestResult` are named.
+
+        Args:
+            settings: the user's options.
+            judged: what it judged, where that is not what it is about.
+        """
+        judged = judged or self.judged
+        requirement, aspect = judged.requirement, judged.aspect
+        level = aspect.level_at(settings.api_minor) or aspect.level if aspect else Level.MUST
+        only = settings.handlers[0] if len(settings.handlers) == 1 else ""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "params": self.params,
+            "requirement": judged.name,
+            "requirement_id": requirement.id if requirement else "",
+            "area": requirement.area.value if requirement else MEASURED if self.scenario else "",
+            "group": requirement.group if requirement else self.scenario,
+            "level": level,
+            "judgement": aspect.judgement if aspect else False,
+            "title": self.title,
+            "handler": self.params.get("runtime_handler", only),
+            "slow": self.slow,
+        }

@@ -1,0 +1,91 @@
+"""From the index, only files are collected that hold what was chosen; it is kept when all were."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from critests.exit_codes import UsageError
+from critests.run import index
+from critests.run.index import Collection, holds_for
+from critests.run.known_tests import SUITE, KnownTest
+from critests.run.settings import Settings
+
+HERE = KnownTest(id="sandboxes/test_a.py::test_x[1]", name="test_x[1]", aspect="SBX-01", params={"n": "1"})
+THERE = KnownTest(id="images/test_b.py::test_y", name="test_y", aspect="IMG-01", title="It MUST.", slow=True)
+EXTRA = KnownTest(id="sandboxes/test_a.py::test_z", name="test_z", aspect="SBX-02")
+SELECTED = Settings(select=("SBX-01",))
+
+
+@pytest.fixture(autouse=True)
+def own_pycache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for name in index.OTHERS:
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_what_is_known_of_tests_is_found_again() -> None:
+    assert HERE.judged.name == "SBX-01", "what was looked up meanwhile is not kept"
+    index.keep([HERE, THERE])
+
+    assert index.read() == [HERE, THERE]
+
+
+def test_files_without_a_chosen_test_are_left_out(tmp_path: Path) -> None:
+    index.keep([HERE, THERE])
+    collection = Collection(SELECTED, asked=True)
+
+    assert not collection.leaves_out(SUITE / "sandboxes")
+    assert not collection.leaves_out(SUITE / "sandboxes" / "test_a.py")
+    assert collection.leaves_out(SUITE / "sandboxes" / "test_lifecycle.py")
+    assert collection.leaves_out(SUITE / "images")
+    assert not collection.leaves_out(SUITE / "sandboxes" / "conftest.py")
+    assert not collection.leaves_out(SUITE)
+    assert not collection.leaves_out(tmp_path / "test_own.py")
+    assert collection.whole([HERE], complete=True) == [HERE, THERE]
+
+
+def test_whoever_is_not_asked_leaves_nothing_out_and_keeps_nothing() -> None:
+    collection = Collection(SELECTED, asked=False)
+
+    assert not collection.leaves_out(SUITE / "images")
+    assert collection.whole([HERE], complete=True) == [HERE]
+    assert index.read() is None
+
+
+@pytest.mark.parametrize(("complete", "found"), [(True, [HERE, THERE]), (False, None)])
+def test_what_was_collected_is_kept_when_every_module_could_be_read(
+    complete: bool, found: list[KnownTest] | None
+) -> None:
+    collection = Collection(SELECTED, asked=True)
+
+    assert collection.whole([HERE, THERE], complete=complete) == [HERE, THERE]
+    assert index.read() == found
+
+
+@pytest.mark.parametrize("collected", [[], [HERE, EXTRA]], ids=["less", "more"])
+def test_an_index_that_tells_of_other_tests_is_removed(collected: list[KnownTest]) -> None:
+    index.keep([HERE, THERE])
+    collection = Collection(SELECTED, asked=True)
+
+    with pytest.raises(UsageError, match="told of other tests than there are, and is removed"):
+        collection.whole(collected, complete=True)
+    assert index.read() is None
+
+
+def test_an_option_that_makes_no_sense_is_refused_before_anything_is_collected() -> None:
+    index.keep([HERE, THERE])
+
+    with pytest.raises(UsageError, match="STP-0"):
+        Collection(Settings(select=("STP-0",)), asked=True)
+
+
+def test_where_something_else_decides_which_tests_there_are_nobody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert holds_for(Settings())
+    assert holds_for(Settings(runtime_handler=("crun",)))
+    assert not holds_for(Settings(runtime_handler=("runc", "crun")))
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-m slow")
+    assert not holds_for(Settings())
