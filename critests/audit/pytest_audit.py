@@ -9,7 +9,8 @@ where the fault had no part in that, the case counts as not tried: another runti
 
 The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several
 tests is made honestly, whenever it is made. The containers that tests share to look at them are made anew
-under a fault, for that case alone. A runtime that a test has for itself gets a proxy for itself.
+under a fault, for that case alone. A runtime that a test, or a module of tests, has for itself gets a proxy
+for itself.
 
 Of a fault that names requirements instead of tests (`breaks`) the first test that notices is enough; there
 whatever tests share is made anew under the fault.
@@ -160,6 +161,7 @@ class Auditor:
         self.tried = tried
         self.proxy: FaultProxy | None = None
         self.own: FaultProxy | None = None
+        self.of_modules: list[tuple[OwnRuntime, FaultProxy]] = []
         self.upstream: tuple[Endpoint, Endpoint] | None = None
         self.audit = Audit()
         self.noticed: set[str] = set()
@@ -241,31 +243,46 @@ class Auditor:
         )
         context.endpoint = context.image_endpoint = Endpoint.parse(self.proxy.start())
 
-    def _stand_before(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any], item: pytest.Item) -> None:
-        """Stand between a test and the runtime that it has for itself, with the faults that are set, for as
+    def _stand_before(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any]) -> FaultProxy:
+        """Stand before a runtime that a test or a module has for itself, with the faults that are set, for as
         long as it has it.
         """
         assert self.proxy is not None
         assert own.throwaway is not None
-        proxy = self.own = FaultProxy(own.context.endpoint.text, oci_wrapper=own.throwaway.oci_wrapper)
+        proxy = FaultProxy(own.context.endpoint.text, oci_wrapper=own.throwaway.oci_wrapper)
         endpoint = Endpoint.parse(proxy.start())
         fixture.addfinalizer(proxy.close)
         proxy.faults = self.proxy.faults
         own.connection.close()
         own.context = replace(own.context, endpoint=endpoint, image_endpoint=endpoint)
         own.connection = own.context.connect(own.connection.recorder)
-        restart, entry = own.restart, item.stash.get(ENTRY, None)
+        return proxy
 
-        # whatever the method takes
-        def restart_and_set(*arguments: Any, **named: Any) -> None:  # noqa: ANN401 - see above
-            restart(*arguments, **named)
+    def _stand_before_a_test_s(
+        self, own: OwnRuntime, fixture: pytest.FixtureDef[Any], item: pytest.Item
+    ) -> None:
+        """Stand before the runtime of one test, and set a fault that is for later once it has restarted."""
+        proxy = self.own = self._stand_before(own, fixture)
+        down, entry = own.down, item.stash.get(ENTRY, None)
+
+        @contextlib.contextmanager
+        def down_and_set(*arguments: Any, **named: Any) -> Iterator[None]:  # noqa: ANN401 - whatever it takes
+            with down(*arguments, **named):
+                yield
             if entry is not None and entry.during == "restart":
                 proxy.faults = entry.faults
 
-        own.restart = restart_and_set  # type: ignore[method-assign]  # of one object
+        own.down = down_and_set  # type: ignore[method-assign]  # of one object
+
+    def _stand_before_a_module_s(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any]) -> None:
+        """Stand before the runtime of a module, whose tests have it one after the other."""
+        proxy = self._stand_before(own, fixture)
+        self.of_modules.append((own, proxy))
+        fixture.addfinalizer(lambda: self.of_modules.remove((own, proxy)))
 
     def _proxies(self) -> list[FaultProxy]:
-        return [proxy for proxy in (self.proxy, self.own) if proxy is not None]
+        of_modules = [proxy for _, proxy in self.of_modules]
+        return [proxy for proxy in (self.proxy, self.own, *of_modules) if proxy is not None]
 
     def _step_aside(self) -> None:
         """Give the run its own endpoint back, for its clean-up."""
@@ -282,7 +299,7 @@ class Auditor:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Set the fault for the whole test."""
         entry = self.current = item.stash.get(ENTRY, None)
-        if entry is not None and entry.breaks:
+        if entry is not None and (entry.breaks or any(own.used_up for own, _ in self.of_modules)):
             _take_down_what_is_shared(item)
         if entry is not None and entry.during == "all":
             self._set(item, entry)
@@ -310,14 +327,17 @@ class Auditor:
         if fixturedef.scope == "function":
             made = yield
             if isinstance(made, OwnRuntime) and made.throwaway is not None and self.proxy is not None:
-                self._stand_before(made, fixturedef, request.node)
+                self._stand_before_a_test_s(made, fixturedef, request.node)
             elif isinstance(made, SharedContainers) and ENTRY in request.node.stash:
                 made.keep_apart()
             return made
         with self._honest() if self.current is None or not self.current.breaks else contextlib.nullcontext():
             made = yield
         # what these remember is for the whole session, whichever test asks first
-        if isinstance(made, Runtime):
+        if isinstance(made, OwnRuntime):
+            if self.proxy is not None:
+                self._stand_before_a_module_s(made, fixturedef)
+        elif isinstance(made, Runtime):
             # one object is made honest, not its class
             made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]  # see above
             unfit = self._honestly(made.context.unfit_handlers)

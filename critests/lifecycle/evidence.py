@@ -187,8 +187,8 @@ def first_process(mark: str) -> int:
         NotShown: there is none, or there are several that do not descend from one.
     """
     found = host_processes(mark)
-    # a child that has not yet become its program still has its parent's command line
-    roots = [pid for pid in found if not (stat := stat_of(pid)) or int(stat[1]) not in found]
+    # a child that has not yet become its program still has its parent's command line, and may be gone by now
+    roots = [pid for pid in found if (stat := stat_of(pid)) and int(stat[1]) not in found]
     if len(roots) != 1:
         raise NotShown(f"{len(roots)} processes of this machine carry {mark} in their command lines")
     return roots[0]

@@ -5,6 +5,7 @@ The format is the CNI specification's network configuration list, version 1.0.0;
 ones (bridge, host-local, portmap; loopback is called by the runtimes themselves).
 """
 
+import contextlib
 import ipaddress
 import json
 import os
@@ -29,6 +30,8 @@ PLUGIN_DIRECTORIES = (
 )
 """Where distributions and Kubernetes installers put CNI plugins."""
 
+LEASES_NAME = "cni-leases"
+"""The directory in which the IPAM plugin notes what it has given away."""
 CONFLIST_NAME = "10-critests.conflist"
 
 _PREFIX = 20
@@ -132,7 +135,7 @@ def conflist(traces: Traces) -> str:
         "hairpinMode": True,
         "ipam": {
             "type": "host-local",
-            "dataDir": str(traces.state / "cni-leases"),
+            "dataDir": str(_lease_files(traces)),
             "ranges": ranges,
             "routes": routes,
         },
@@ -142,6 +145,21 @@ def conflist(traces: Traces) -> str:
         json.dumps({"cniVersion": "1.0.0", "name": traces.network, "plugins": [bridge, portmap]}, indent=2)
         + "\n"
     )
+
+
+def leases(traces: Traces) -> set[str]:
+    """Return the addresses that the network's own IPAM plugin (host-local) has given away and not got back: a
+    file each, called after the address.
+    """
+    found = set()
+    for file in (_lease_files(traces) / traces.network).glob("*"):
+        with contextlib.suppress(ValueError):
+            found.add(str(ipaddress.ip_address(file.name)))
+    return found
+
+
+def _lease_files(traces: Traces) -> Path:
+    return traces.state / LEASES_NAME
 
 
 def _ip(*arguments: str) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import json
 import shutil
 import socket
 import subprocess
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +55,36 @@ def remove(traces: Traces) -> None:
         places.remove_empty(traces.sockets.parent, up_to=traces.sockets.parent)
         places.remove_empty(traces.root.parent, up_to=places.FILES)
         baseline.put_back()
+
+
+def switch_off(traces: Traces, keep: Collection[str]) -> None:
+    """Leave of a throwaway runtime what the next boot of a machine would find: no process, no mount, no link,
+    no cgroup, and of its directory in /run only what was written before its first start.
+
+    Args:
+        traces: of the runtime; its lock is held by the caller.
+        keep: names of what stays in its directory in /run.
+
+    Raises:
+        LeftBehind: something stayed.
+    """
+    ids = remains.container_ids(traces)
+    elsewhere = remains.files_elsewhere(traces)
+    left = remains.kill_processes(traces)
+    left += remains.unmount_below([traces.state, traces.root])
+    left += remains.remove_cgroups(remains.our_cgroups(traces, ids))
+    left += _delete_links(traces.bridge)
+    for path in elsewhere:
+        path.unlink(missing_ok=True)
+    for path in (*traces.sockets.glob("*"), *traces.state.iterdir()):
+        if path.parent == traces.state and path.name in keep:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            left += remains.remove_tree(path)
+        else:
+            path.unlink(missing_ok=True)
+    if left:
+        raise LeftBehind(f"of {traces.name}, this outlived its machine: {'; '.join(left)}")
 
 
 def reap_dead_runs() -> list[Reaped]:

@@ -67,6 +67,10 @@ class ThrowawayRuntime:
         self._stopping = threading.RLock()
         self._stopped = False
         self._network = False
+        self._written_before = {path.name for path in traces.state.iterdir()} | {
+            log_file.name,
+            cni.LEASES_NAME,
+        }
         self.log_file = log_file
         self.oci_wrapper: OciWrapper | None = None
         self.cni_wrapper: CniWrapper | None = None
@@ -173,6 +177,21 @@ class ThrowawayRuntime:
         return self.state / "cni" / cni.CONFLIST_NAME
 
     @property
+    def leases(self) -> set[str]:
+        """Return the addresses of pods that are given away: CNI ADD took them, and no DEL gave them back."""
+        return cni.leases(self._traces)
+
+    def files_of(self, object_id: str) -> list[Path]:
+        """Return the files, of whatever size, in which it keeps what it knows of a sandbox or container."""
+        folders = KINDS[self.kind].container_folders(self._traces)
+        return [
+            path
+            for folder in folders
+            for path in sorted((folder / object_id).rglob("*"))
+            if path.is_file() and not path.is_symlink() and "rootfs" not in path.relative_to(folder).parts
+        ]
+
+    @property
     def cdi_folder(self) -> Path:
         """Return the directory in which it looks for CDI specifications, and nobody else."""
         return self._traces.cdi
@@ -210,24 +229,45 @@ class ThrowawayRuntime:
 
     def kill(self, signal_number: int = signal.SIGKILL) -> None:
         """End the daemon by a signal and wait until it is dead. Its companions, containers and shims live on;
-        `restart` brings it back.
+        `start_again` brings it back.
         """
         self._daemon_process.end(signal_number)
 
     def restart(self, signal_number: int = signal.SIGTERM) -> None:
-        """End the daemon by a signal, start it again with the same configuration, and wait until it is ready.
-        A companion that has ended is started again too.
+        """End the daemon by a signal and start it again; see `start_again`.
 
         Raises:
             RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
         """
         self.kill(signal_number)
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Start the daemon that was killed with the same configuration, and wait until it is ready. A
+        companion that has ended is started again too.
+
+        Raises:
+            RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
+        """
         try:
             self.start_daemon(network=self._network)
         except readiness.NotReady as error:
             raise RuntimeStartFailed(
                 f"{self._traces.name} did not come back after a restart: {error}", log_tail(self.log_file)
             ) from error
+
+    def reboot(self) -> None:
+        """Let it be as after its machine was switched off and on, and start it again. What CNI has given away
+        is written down where it stays, as /var/lib/cni is by default.
+
+        Raises:
+            LeftBehind: a process, a mount or a file would not go.
+            RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
+        """
+        for process in reversed(self._processes):
+            process.end(signal.SIGKILL)
+        removal.switch_off(self._traces, self._written_before)
+        self.start_again()
 
     def stop(self) -> None:
         """Stop the runtime and remove everything it made. Calling it again does nothing.

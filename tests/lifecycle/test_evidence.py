@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.lifecycle.evidence import COMPLETE, Evidence, NotShown, of_process, script
+from critests.lifecycle import evidence as evidence_of_processes
+from critests.lifecycle.evidence import COMPLETE, Evidence, NotShown, first_process, of_process, script
 from critests.lifecycle.mount_points import MountPoint
 
 
@@ -72,3 +73,10 @@ def test_this_machine_sees_the_same() -> None:
     assert seen.namespaces["pid"] == str(Path("/proc/self/ns/pid").readlink())
     with pytest.raises(NotShown, match="cannot show status"):
         _ = of_process(2**31 - 1).status
+
+
+def test_a_child_that_has_ended_is_no_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence_of_processes, "host_processes", lambda _: {7: "sh mark", 8: "sh mark"})
+    monkeypatch.setattr(evidence_of_processes, "stat_of", lambda pid: ["S", "1"] if pid == 7 else [])
+
+    assert first_process("mark") == 7

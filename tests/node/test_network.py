@@ -11,6 +11,7 @@ from critests.node.cni import (
     NoPlugins,
     conflist,
     free_subnet,
+    leases,
     plugin_directory,
     unique_local_subnet,
 )
@@ -221,3 +222,15 @@ def test_entry_chains_that_were_there_before_stay() -> None:
     idle = [line for line in CRIO_NAT if not line.startswith("-A KUBE-HOSTPORTS")]
     before = [firewall.PORTMAP_CHAINS[0], firewall.CRIO_CHAINS[1]]
     assert firewall.removal_of_entry_chains(idle, before) == []
+
+
+def test_what_the_plugin_has_given_away_is_read_from_its_files(tmp_path: Path) -> None:
+    traces = Traces(
+        "containerd", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.9.0.0/20",), ProcessIdentity(1, 1, "b")
+    )
+    assert leases(traces) == set()
+    folder = Path(json.loads(conflist(traces))["plugins"][0]["ipam"]["dataDir"]) / traces.network
+    folder.mkdir(parents=True)
+    for name in ("10.9.0.7", "fd00::7", "last_reserved_ip.0", "lock"):
+        (folder / name).touch()
+    assert leases(traces) == {"10.9.0.7", "fd00::7"}

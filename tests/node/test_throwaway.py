@@ -189,6 +189,28 @@ def test_a_throwaway_runtime_comes_back_at_the_same_endpoint(runtime: throwaway.
     with pytest.raises(ProcessLookupError):
         _ = runtime.pid
 
+    runtime.start_again()
+
+    assert runtime.pid != first
+
+
+@pytest.mark.runtime
+def test_what_a_daemon_made_below_run_is_gone_when_its_machine_was_switched_off(
+    runtime: throwaway.ThrowawayRuntime,
+) -> None:
+    first = runtime.pid
+    of_the_daemon, configured = runtime.state / "of the daemon", runtime.conflist.read_text(encoding="utf-8")
+    (of_the_daemon / "file").mkdir(parents=True)
+    kept = runtime.root / "root" / "kept"
+    kept.touch()
+
+    runtime.reboot()
+
+    assert runtime.pid != first
+    assert not of_the_daemon.exists()
+    assert kept.exists()
+    assert runtime.conflist.read_text(encoding="utf-8") == configured
+
 
 @pytest.mark.runtime
 @pytest.mark.parametrize("binary", BINARIES, ids=lambda path: str(path.parent))
