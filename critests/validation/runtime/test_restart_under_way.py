@@ -1,0 +1,209 @@
+"""RST: what a restart of the daemon makes of output, pulls and streams that are under way."""
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.images import Registry
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.session import Observe
+from critests.images.faults import Fault, FaultKind, Scope
+from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import ImageName, pulling
+from critests.run.marks import disruptive, requirement, requires, slow
+from critests.run.outcomes import blocked
+
+ENDS = [signal.SIGTERM, signal.SIGKILL]
+ends_of_the_daemon = pytest.mark.parametrize("end", ENDS, ids=["in order", "killed"])
+FOLDER = "/counted"
+COUNT = f"i=0; while :; do i=$((i+1)); echo $i; echo $i > {FOLDER}/number; usleep 10000; done"
+LINES_WITHOUT_A_DAEMON = 20
+PODS = 100
+
+
+@pytest.fixture(autouse=True)
+def _restartable(own_runtime: OwnRuntime) -> None:
+    """End a test before its set-up where the daemon cannot be restarted."""
+    assert own_runtime.daemon
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A container that prints the numbers from 1, and tells in a file how far it is.
+
+    Attributes:
+        container: it.
+        told: the file.
+    """
+
+    container: Container
+    told: Path
+
+    @property
+    def number(self) -> int:
+        """The last number that was printed; 0 while the file is being written."""
+        return int(self.told.read_text(encoding="ascii") or 0)
+
+
+@pytest.fixture
+def counting(own_runtime: OwnRuntime, host_folder: Path) -> Counting:
+    """A container that prints the numbers from 1 and goes on with it whatever becomes of the daemon."""
+    mount = cri.Mount(container_path=FOLDER, host_path=str(host_folder))
+    container = own_runtime.containers.running(script=COUNT, mounts=[mount], wait_for_log="5")
+    return Counting(container, host_folder / "number")
+
+
+def numbers_after(own_runtime: OwnRuntime, counting: Counting, end: signal.Signals) -> list[int]:
+    """Restart the daemon while a container prints, and return the numbers in its log once what was printed
+    meanwhile stands there.
+    """
+    with own_runtime.down(end):
+        begin = own_runtime.eventually("the number that was printed last", lambda: counting.number)
+        last = str(
+            own_runtime.eventually(
+                "a process to go on printing without a daemon",
+                lambda: counting.number,
+                holds=lambda number: number >= begin + LINES_WITHOUT_A_DAEMON,
+            )
+        )
+    lines = own_runtime.eventually(
+        f"the line {last}, printed while there was no daemon, in the log",
+        counting.container.log_lines,
+        holds=lambda lines: last in lines,
+    )
+    return [int(line) for line in lines]
+
+
+@requirement("RST-10/sigterm")
+@disruptive
+def test_no_output_is_lost_over_a_restart_in_order(own_runtime: OwnRuntime, counting: Counting) -> None:
+    """What a container prints around an orderly restart of the daemon and without one MUST be in its log,
+    every line once.
+
+    Source: ContainerConfig.log_path. Not stated by the CRI for a restart; nobody can get lost lines back.
+    """
+    numbers = numbers_after(own_runtime, counting, signal.SIGTERM)
+
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@requirement("RST-10/sigkill")
+@disruptive
+def test_output_goes_on_after_the_daemon_was_killed(
+    own_runtime: OwnRuntime, counting: Counting, observe: Observe
+) -> None:
+    """A container MUST go on printing while there is no daemon and its output stand in the log afterwards; of
+    what was being copied when the daemon was killed a part MAY be lost or stand there twice.
+
+    Source: ContainerConfig.log_path. Not stated by the CRI for a restart.
+    """
+    numbers = numbers_after(own_runtime, counting, signal.SIGKILL)
+
+    observe("every line once" if numbers == list(range(1, len(numbers) + 1)) else "lines lost or twice")
+    assert counting.container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("RST-09")
+@disruptive
+@ends_of_the_daemon
+def test_pull_that_a_restart_cut_off_can_be_repeated(
+    own_runtime: OwnRuntime, registry: Registry, end: signal.Signals
+) -> None:
+    """An image whose pull was under way when the daemon ended MUST be had by pulling it again, whole enough
+    to run.
+
+    Source: PullImage. Not stated by the CRI for a restart; the kubelet pulls again.
+    """
+    minted = registry.mint()
+    registry.fault(minted, Fault(kind=FaultKind.STALL, scope=Scope.LAYER))
+    own_runtime.images.PullImage.future(pulling(minted.reference))
+    own_runtime.eventually(
+        "a layer that is waited for", lambda: [each for each in registry.requests(minted) if each.fault]
+    )
+    own_runtime.restart(end)
+    registry.clear_faults(minted)
+
+    answer = own_runtime.images.PullImage(pulling(minted.reference))
+
+    config = own_runtime.containers.config(image=ImageName(answer.image_ref, minted.reference))
+    container = own_runtime.containers.attempt(config, in_sandbox=own_runtime.sandbox())
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+def end_of(stream: Iterator[object]) -> grpc.StatusCode:
+    """Read what comes of a stream, and return with which code it ends."""
+    try:
+        for _ in stream:
+            pass
+    except grpc.RpcError as error:
+        code: grpc.StatusCode = error.code()
+        return code
+    return grpc.StatusCode.OK
+
+
+@requirement("RST-16")
+@disruptive
+def test_lost_record_of_one_container_is_not_in_the_way_of_others(own_runtime: OwnRuntime) -> None:
+    """A daemon that finds the files of one container empty SHOULD come back and know all others; that one it
+    SHOULD NOT tell as RUNNING where it had ended.
+
+    Source: not stated by the CRI; files that were being written when a machine lost its power are empty.
+    """
+    pod = own_runtime.sandbox()
+    healthy = own_runtime.container(pod)
+    lost = own_runtime.containers.exited(in_sandbox=pod)
+    files = own_runtime.daemon.files_of(lost.id)
+    if not files:
+        blocked("no file was found in which the daemon keeps what it knows of a container")
+
+    with own_runtime.down(signal.SIGKILL):
+        for file in files:
+            file.write_bytes(b"")
+
+    listed = own_runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+    states = {entry.id: entry.state for entry in listed}
+    assert states.get(healthy.id) == cri.CONTAINER_RUNNING
+    assert states.get(lost.id, cri.CONTAINER_UNKNOWN) in {cri.CONTAINER_EXITED, cri.CONTAINER_UNKNOWN}
+
+
+@requirement("RST-17")
+@slow
+@disruptive
+def test_daemon_with_many_pods_comes_back_knowing_all(own_runtime: OwnRuntime) -> None:
+    """A daemon with 100 pods SHOULD come back within 20 seconds and, once its Status says that it is ready,
+    know all of them.
+
+    Source: StatusResponse.status. Not stated by the CRI; the kubelet would make again what it is not told of.
+    """
+    with ThreadPoolExecutor(8) as pool:
+        pods = list(pool.map(lambda _: own_runtime.sandbox().id, range(PODS)))
+
+    own_runtime.restart(signal.SIGKILL)
+
+    listed = own_runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    ready = {entry.id for entry in listed if entry.state == cri.SANDBOX_READY}
+    assert len(ready.intersection(pods)) == PODS
+
+
+@requirement("RST-24")
+@requires(Capability.EVENTS)
+@disruptive
+@ends_of_the_daemon
+def test_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, end: signal.Signals) -> None:
+    """A stream of events that is open when the daemon ends SHOULD end for its client as well.
+
+    Source: GetContainerEvents; not stated by the CRI, a client that hears nothing waits for ever.
+    """
+    # far beyond the time of a restart
+    events = own_runtime.stub.GetContainerEvents(cri.GetEventsRequest(), timeout=20 * own_runtime.scale)
+
+    own_runtime.restart(end)
+
+    assert end_of(events) is not grpc.StatusCode.DEADLINE_EXCEEDED, "the stream fell silent"
