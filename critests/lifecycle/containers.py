@@ -1,7 +1,6 @@
 """A container in hand: made, started, looked at from several sides, removed."""
 
 import contextlib
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,10 +10,11 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.lifecycle import container_log
 from critests.lifecycle.container_log import LogRecord, NoLog
+from critests.lifecycle.log_end import wait_until_whole
 from critests.lifecycle.mount_points import MountPoint, parse, uppermost
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, ProcessStatus
 from critests.lifecycle.sandboxes import Sandbox, kill
-from critests.lifecycle.waiting import POLL_SECONDS, ConditionNotMet, eventually
+from critests.lifecycle.waiting import ConditionNotMet, eventually
 
 STATE_SECONDS = 10.0
 LOG_SECONDS = 10.0
@@ -22,7 +22,6 @@ SETTLE_SECONDS = 5.0
 """For the last output of an ended container, which a loaded machine may bring seconds later; one that settles
 is not waited for longer.
 """
-SETTLED_LOOKS = 2
 COMMAND_SECONDS = 1.0
 
 
@@ -101,29 +100,17 @@ class Container:
 
     def log(self) -> list[LogRecord]:
         """Return the records in its log now; of a container whose end was waited for, when the last of them
-        have had time to be written.
+        are written.
         """
         if self._log_may_lag:
-            self._wait_for_log_to_settle()
+            wait_until_whole(self.log_path, SETTLE_SECONDS * self.connection.deadlines.scale)
+            self._log_may_lag = False
             self._must_have_log()
         return container_log.read(self.log_path)
 
     def _must_have_log(self) -> None:
         if self.config.log_path and not self.log_path.exists():
             raise NoLog(f"there is no log at {self.log_path}")
-
-    def _wait_for_log_to_settle(self) -> None:
-        """Wait until the log stays as it is: runtimes may report an end a moment before the last output is in
-        the file.
-        """
-        deadline = time.monotonic() + SETTLE_SECONDS * self.connection.deadlines.scale
-        last, looks = -1, 0
-        while looks < SETTLED_LOOKS and time.monotonic() < deadline:
-            size = self.log_path.stat().st_size if self.log_path.exists() else 0
-            looks = looks + 1 if size == last and size else 0
-            last = size
-            time.sleep(POLL_SECONDS)
-        self._log_may_lag = False
 
     def log_lines(self, stream: str | None = None) -> list[str]:
         """Return the lines in its log now, parts joined; bytes that are not UTF-8 are shown as escapes."""

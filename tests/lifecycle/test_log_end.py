@@ -1,0 +1,79 @@
+import errno
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from critests.lifecycle.log_end import STILL_SECONDS, has_writer, wait_until_whole
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "0.log"
+
+
+def test_who_writes_a_file_is_known(log: Path) -> None:
+    with log.open("ab"):
+        assert has_writer(log) is True
+
+    assert has_writer(log) is False
+
+
+def test_a_file_that_somebody_reads_has_no_writer(log: Path) -> None:
+    log.touch()
+    with log.open("rb"):
+        assert has_writer(log) is False
+
+
+def test_where_the_kernel_grants_no_lease_nothing_is_told(log: Path) -> None:
+    def refuses(_descriptor: int, _command: int, _argument: int) -> int:
+        raise OSError(errno.EINVAL, "no leases here")
+
+    log.touch()
+
+    assert has_writer(log, refuses) is None
+
+
+def test_a_log_is_whole_when_its_writer_is_gone(log: Path) -> None:
+    file = log.open("ab")
+    more = threading.Event()
+
+    def write() -> None:
+        more.wait(5)
+        for number in range(20):  # longer than a log has to stay as it is in all, and never quiet for so long
+            file.write(b"%d\n" % number)
+            file.flush()
+            time.sleep(STILL_SECONDS / 10)
+        file.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    more.set()
+    wait_until_whole(log, 10)
+
+    assert len(log.read_bytes().splitlines()) == 20
+    writer.join()
+
+
+def test_a_log_that_stays_open_is_whole_when_it_stays_as_it_is(log: Path) -> None:
+    with log.open("ab") as file:
+        file.write(b"all\n")
+        file.flush()
+        begun = time.monotonic()
+        wait_until_whole(log, 10)
+
+    assert STILL_SECONDS <= time.monotonic() - begun < 5
+
+
+def test_an_ended_log_is_not_waited_for(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.touch()
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("waited"))
+
+    wait_until_whole(log, 10)
+
+
+def test_a_log_that_does_not_come_is_waited_for_no_longer_than_that(log: Path) -> None:
+    wait_until_whole(log, 0.1)
+
+    assert not log.exists()
