@@ -42,7 +42,7 @@ def test_a_comparison_ends_with_0_whatever_it_says(old: Path, slow: Path, tmp_pa
     result = compared(old, slow, "--json", forms[0], "--markdown", forms[1], "--html", forms[2])
 
     assert result.exit_code == 0
-    assert "1 slower" in result.output
+    assert "containerd 2.1, first takes" in said(result)
     assert json.loads(forms[0].read_text())["counts"]["verdicts"]["slower"] == 1
     assert forms[1].read_text().startswith("## containerd")
     assert forms[2].read_text().lstrip().startswith("<!doctype html>")
@@ -140,7 +140,7 @@ def test_conformance_of_other_machines_is_compared(tmp_path: Path) -> None:
     result = compared(tmp_path / "a", tmp_path / "b")
 
     assert result.exit_code == 0
-    assert "A keeps 2 requirements that B breaks" in said(result)
+    assert "containerd 1.6, first keeps 2 requirements that containerd 1.6, second breaks" in said(result)
     assert gated(tmp_path / "b", "--baseline", tmp_path / "a").exit_code == 1
 
 

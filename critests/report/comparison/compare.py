@@ -5,7 +5,7 @@ from typing import Final
 
 from critests.record.identity import RuntimeIdentity
 from critests.record.run import RunRecord
-from critests.record.samples import Series
+from critests.record.samples import SECONDS, Series
 from critests.record.scope import partial
 from critests.report.comparison.conformance import compare_conformance
 from critests.report.comparison.machines import compare_machines
@@ -18,6 +18,7 @@ from critests.report.comparison.model import (
     Speed,
 )
 from critests.report.comparison.speed import QuantileOf, compare_speed, measured
+from critests.report.comparison.wording import amount, percent
 from critests.report.run_kinds import kind_of
 
 DEFAULT: Final = CompareSettings()
@@ -112,7 +113,7 @@ def compare_sides(
         machines=Machines(),
         speed=speed,
         conformance=None,
-        notes=["the run was interrupted"] if record.interrupted else [],
+        notes=[*(["the run was interrupted"] if record.interrupted else []), *noise_of_machine(record)],
     )
 
 
@@ -135,7 +136,21 @@ def side_facts(label: str, record: RunRecord, runtime: RuntimeIdentity | None = 
         started=record.started,
         suite_version=record.suite_version,
         partial=partial(record) if record.requirements else "",
+        parts=dict(shown.parts),
+        kernel=str(record.machine.get("kernel") or ""),
     )
+
+
+def noise_of_machine(record: RunRecord) -> list[str]:
+    """Say how steady the machine was before and during a benchmark; nothing where that is not recorded."""
+    facts = record.benchmark
+    probes = [
+        f"{probe.name} {amount(probe.median_seconds, SECONDS)}, p99 {amount(probe.p99_seconds, SECONDS)}"
+        for probe in (facts.noise if facts else [])
+    ]
+    stolen = facts.steal_share if facts and facts.steal_share else 0.0
+    other = [f"other guests took {percent(stolen)} of the processor time"] if stolen else []
+    return [f"the machine's own noise: {'; '.join([*probes, *other])}"] if probes or other else []
 
 
 def _check(label: str, record: RunRecord, samples: Sequence[Series]) -> None:

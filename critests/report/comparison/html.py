@@ -1,12 +1,21 @@
 """A comparison as one self-contained page, in the look of the run's own page and as inert as it is."""
 
-import math
 from typing import Final
 
 from markupsafe import Markup
 
-from critests.report.comparison.model import Operation, RunComparison
-from critests.report.comparison.summary import conformance_sentence, method_sentence, speed_sentence, why
+from critests.report.comparison.fairness import beside, warning
+from critests.report.comparison.headline import headline
+from critests.report.comparison.model import Operation, OperationSide, RunComparison
+from critests.report.comparison.names import names_of
+from critests.report.comparison.shape import shape
+from critests.report.comparison.summary import (
+    conformance_sentence,
+    method_sentence,
+    too_noisy,
+    verdict_text,
+    why,
+)
 from critests.report.comparison.wording import (
     amount,
     error_words,
@@ -14,7 +23,6 @@ from critests.report.comparison.wording import (
     operation_label,
     percent,
     ratio,
-    verdict_word,
 )
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.statistics import Verdict
@@ -25,30 +33,35 @@ TONES: Final = {
     Verdict.FASTER.value: "passed",
     Verdict.TOO_NOISY.value: "warned",
 }
-WIDEST: Final = 2.0
-"""The picture of a ratio reaches from one over this to this, on a logarithmic scale; what lies beyond ends in
-an arrow.
-"""
-WIDTH: Final = 110
-_HEIGHT: Final = 18
+TAILS: Final = {"0.9": "p90", "0.99": "p99"}
+"""Quantiles that stand under the one that is compared, where the samples support them."""
 
 
 def comparison_to_html(comparison: RunComparison) -> str:
     """Return the page of a comparison: no network, no script, light and dark."""
     templates = environment("critests.report.comparison")
     style = source(templates, "style.css") + source(templates, "compare.css")
+    names = names_of(comparison.a, comparison.b)
+    rows = comparison.speed.operations if comparison.speed else []
+    first = [each for each in rows if _is_shown_first(each)] or rows
     return templates.get_template("compare.html.j2").render(
         comparison=comparison,
+        names=names,
+        headline=headline(comparison),
+        beside=beside(comparison),
+        unfair=warning(comparison, names),
+        tables=[("speed", first), ("rest", [each for each in rows if each not in first])],
+        noisy=too_noisy(comparison.speed) if comparison.speed else [],
         amount=amount,
         error_words=error_words,
         interval=interval,
         operation_label=operation_label,
         percent=percent,
-        picture=picture,
+        shape=shape,
         ratio=ratio,
-        verdict_word=verdict_word,
+        tails=tails,
+        verdict_text=verdict_text,
         why=why,
-        speed_sentence=speed_sentence(comparison),
         conformance_sentence=conformance_sentence(comparison),
         method=method_sentence(comparison),
         tones=TONES,
@@ -58,38 +71,13 @@ def comparison_to_html(comparison: RunComparison) -> str:
     )
 
 
-def picture(operation: Operation) -> Markup:
-    """Return the ratio with its interval as inline SVG, the line of equality in its middle."""
-    if operation.ratio is None:
-        return Markup()
-    low, high = operation.low or operation.ratio, operation.high or operation.ratio
-    middle, x1, x2, dot = _HEIGHT / 2, _place(low), _place(high), _place(operation.ratio)
-    said = f"{ratio(operation.ratio)}" + (
-        f", {interval(operation.low, operation.high)}" if operation.low else ""
+def tails(side: OperationSide, unit: str) -> str:
+    """Return the further quantiles of a side: `p90 1.2 ms, p99 3.4 ms`."""
+    return ", ".join(
+        f"{name} {amount(side.quantiles[at], unit)}" for at, name in TAILS.items() if at in side.quantiles
     )
-    parts = [
-        (
-            f'<svg class="ratio" role="img" aria-label="ratio {said}" viewBox="0 0 {WIDTH} {_HEIGHT}"'
-            f' width="{WIDTH}" height="{_HEIGHT}">'
-        ),
-        f'<line class="one" x1="{WIDTH / 2:g}" x2="{WIDTH / 2:g}" y1="0" y2="{_HEIGHT}"/>',
-    ]
-    if operation.low is not None:
-        parts.append(
-            f'<line class="reach" x1="{x1:.1f}" x2="{max(x2, x1 + 1):.1f}" y1="{middle:g}" y2="{middle:g}"/>'
-        )
-    if _beyond(operation.ratio):
-        tip, back = (WIDTH - 1, WIDTH - 9) if operation.ratio > 1 else (1, 9)
-        parts.append(f'<path class="dot" d="M{tip} {middle:g}L{back} {middle - 5:g}V{middle + 5:g}Z"/>')
-    else:
-        parts.append(f'<circle class="dot" cx="{dot:.1f}" cy="{middle:g}" r="4.5"/>')
-    return Markup("".join(parts) + "</svg>")  # noqa: S704 - numbers only
 
 
-def _place(value: float) -> float:
-    share = math.log(max(value, 1e-9)) / math.log(WIDEST)
-    return WIDTH / 2 + max(-1.0, min(1.0, share)) * (WIDTH / 2 - 6)
-
-
-def _beyond(value: float) -> bool:
-    return not 1 / WIDEST <= value <= WIDEST
+def _is_shown_first(operation: Operation) -> bool:
+    decided = operation.verdict in {Verdict.SLOWER, Verdict.FASTER}
+    return decided or operation.whole or operation.headline or bool(operation.errors_verdict)

@@ -3,15 +3,23 @@
 import re
 from typing import Final
 
+from critests.report.comparison.fairness import beside, warning
 from critests.report.comparison.model import Conformance, Operation, RunComparison, SideFacts, Speed
-from critests.report.comparison.summary import conformance_sentence, method_sentence, speed_sentence, why
+from critests.report.comparison.names import Names, names_of
+from critests.report.comparison.summary import (
+    conformance_sentence,
+    method_sentence,
+    speed_sentence,
+    too_noisy,
+    verdict_text,
+    why,
+)
 from critests.report.comparison.wording import (
     amount,
     error_words,
     interval,
     operation_label,
     ratio,
-    verdict_word,
 )
 from critests.report.wording.texts import moment, one_line
 from critests.statistics import Verdict
@@ -23,12 +31,15 @@ _ACTIVE: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@&$])")
 
 def comparison_to_markdown(comparison: RunComparison) -> str:
     """Return the comparison in GitHub's Markdown; nothing that a runtime said is acted upon."""
+    names = names_of(comparison.a, comparison.b)
     lines = [f"## {text(comparison.a.name)} beside {text(comparison.b.name)}", ""]
-    for sentence in (speed_sentence(comparison), conformance_sentence(comparison), *comparison.notes):
+    told = (speed_sentence(comparison), conformance_sentence(comparison), warning(comparison, names))
+    for sentence in (*told, *comparison.notes):
         if sentence:
-            lines += [text(sentence), ""]
-    lines += ["| | A | B |", "|---|---|---|"]
-    for name, a, b in _facts(comparison.a, comparison.b):
+            lines += [text(sentence, 1000), ""]
+    lines += [f"| | {text(names.a)} | {text(names.b)} |", "|---|---|---|"]
+    fair = [(each.name, each.a or "not recorded", each.b or "not recorded") for each in beside(comparison)]
+    for name, a, b in [*_facts(comparison.a, comparison.b), *fair]:
         lines.append(f"| {name} | {text(a)} | {text(b)} |")
     if comparison.speed is not None:
         lines += [
@@ -36,9 +47,9 @@ def comparison_to_markdown(comparison: RunComparison) -> str:
             for each in comparison.machines.differences
         ]
     if comparison.speed is not None and not comparison.speed.refused:
-        lines += _speed(comparison, comparison.speed)
+        lines += _speed(comparison, comparison.speed, names)
     if comparison.conformance is not None:
-        lines += _conformance(comparison.conformance)
+        lines += _conformance(comparison.conformance, names)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -56,27 +67,31 @@ def _facts(a: SideFacts, b: SideFacts) -> list[tuple[str, str, str]]:
     return [*facts, ("scope", a.scope, b.scope)] if a.partial or b.partial else facts
 
 
-def _speed(comparison: RunComparison, speed: Speed) -> list[str]:
+def _speed(comparison: RunComparison, speed: Speed, names: Names) -> list[str]:
+    heads = text(names.a), text(names.b)
+    head = " | ".join(heads)
     lines = ["", "### Speed", "", text(method_sentence(comparison), 600), ""]
     lines += [
-        "| operation | A | B | B / A | interval | verdict | failed calls A | failed calls B |",
+        f"| operation | {head} | ratio | interval | {heads[1]} is | failed calls, {heads[0]} | {heads[1]} |",
         "|---|--:|--:|--:|--:|---|---|---|",
     ]
-    lines += [_row(operation) for operation in speed.operations[:LISTED]]
+    lines += [_row(operation, comparison, names) for operation in speed.operations[:LISTED]]
     lines += _more(len(speed.operations) - LISTED)
-    for label, unpaired in (("A", speed.only_a), ("B", speed.only_b)):
+    for reason, operations in too_noisy(speed):
+        lines += ["", f"Too noisy to tell: {text(', '.join(operations), 1000)}: {text(reason)}."]
+    for label, unpaired in ((text(names.a), speed.only_a), (text(names.b), speed.only_b)):
         if unpaired:
-            names = [
+            labels = [
                 text(operation_label(each.scenario, each.operation, each.dimensions))
                 for each in unpaired[:LISTED]
             ]
-            lines += ["", f"Measured on {label} only: {', '.join(names)}", *_more(len(unpaired) - LISTED)]
+            lines += ["", f"Measured on {label} only: {', '.join(labels)}", *_more(len(unpaired) - LISTED)]
     return lines
 
 
-def _row(operation: Operation) -> str:
+def _row(operation: Operation, comparison: RunComparison, names: Names) -> str:
     label = text(operation_label(operation.scenario, operation.operation, operation.dimensions))
-    reason, word = why(operation), verdict_word(operation.verdict, operation.unit)
+    reason, word = why(operation, names), verdict_text(operation, comparison)
     proven = operation.verdict in {Verdict.SLOWER, Verdict.FASTER}
     cells = [
         f"**{label}**" if operation.headline else label,
@@ -91,17 +106,25 @@ def _row(operation: Operation) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _conformance(conformance: Conformance) -> list[str]:
+def _conformance(conformance: Conformance, names: Names) -> list[str]:
     lines: list[str] = []
+    head = f"{text(names.a)} | {text(names.b)}"
     for group, members in conformance.grouped().items():
-        lines += ["", f"### {group.value[0].upper()}{group.value[1:]} ({len(members)})", ""]
+        lines += ["", f"### {text(names.group(group))} ({len(members)})", ""]
         told = [each for each in members if not each.not_run]
         lines += (
             [f"{len(members) - len(told)} not tested there.", *([""] if told else [])]
             if len(told) < len(members)
             else []
         )
-        lines += ["| requirement | A | B | promise | seen |", "|---|---|---|---|---|"] if told else []
+        lines += (
+            [
+                f"| requirement | {head} | promise | seen |",
+                "|---|---|---|---|---|",
+            ]
+            if told
+            else []
+        )
         for each in told[:LISTED]:
             seen = next((aspect.why for aspect in each.aspects if aspect.why), "")
             cells = (each.requirement, each.a, each.b, each.title, seen)
@@ -113,7 +136,7 @@ def _conformance(conformance: Conformance) -> list[str]:
             "",
             f"### Where the API is silent they differ ({len(differing)})",
             "",
-            "| aspect | A | B |",
+            f"| aspect | {head} |",
             "|---|---|---|",
         ]
         for pair in differing[:LISTED]:
@@ -128,13 +151,16 @@ def _conformance(conformance: Conformance) -> list[str]:
             "",
             f"### Capabilities ({len(conformance.capabilities)})",
             "",
-            "| capability | A | B |",
+            f"| capability | {head} |",
             "|---|---|---|",
         ]
         lines += [
             f"| {text(each.name)} | {words[each.a]} | {words[each.b]} |" for each in conformance.capabilities
         ]
-    for label, tests in (("A", conformance.tests_only_a), ("B", conformance.tests_only_b)):
+    for label, tests in (
+        (text(names.a), conformance.tests_only_a),
+        (text(names.b), conformance.tests_only_b),
+    ):
         if tests:
             lines += ["", f"{len(tests)} tests that {label} alone has."]
     return lines

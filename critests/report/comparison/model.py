@@ -65,6 +65,8 @@ class SideFacts:
         suite_version: Version of critests that made the run.
         partial: What the run was about, where it judged a part of the suite; empty where it judged the whole,
             or measured.
+        parts: What the runtime works with, by name, as far as it is recorded.
+        kernel: Release of the machine's kernel.
     """
 
     label: str
@@ -76,6 +78,8 @@ class SideFacts:
     started: float = 0.0
     suite_version: str = ""
     partial: str = ""
+    parts: dict[str, str] = field(default_factory=dict)
+    kernel: str = ""
 
     @property
     def scope(self) -> str:
@@ -125,6 +129,7 @@ class OperationSide:
         calls: Number of all calls, warm-up and failed ones included.
         errors: gRPC status code to the number of calls that ended with it.
         client_bound: The client's own cost is a large part of the value.
+        quantiles: `0.9` and so on to its value; those of the steady samples that their number supports.
     """
 
     value: float | None = None
@@ -134,6 +139,7 @@ class OperationSide:
     calls: int = 0
     errors: dict[str, int] = field(default_factory=dict)
     client_bound: bool = False
+    quantiles: dict[str, float] = field(default_factory=dict)
 
     @property
     def failed(self) -> int:
@@ -194,6 +200,13 @@ class Operation:
     def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
         """What pairs it."""
         return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
+
+    @property
+    def whole(self) -> bool:
+        """It is what a user waits for, and not one RPC of it: of those, one runtime does in one what the
+        other does in the next.
+        """
+        return self.operation[:1].islower()
 
     @property
     def worse(self) -> tuple[float, float, float] | None:

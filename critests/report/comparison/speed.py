@@ -41,6 +41,8 @@ _ORDER: Final = {
     NOT_JUDGED: 4,
 }
 _CONFIDENCE: Final = 0.95
+_SHAPE: Final = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+"""Quantiles that show how the samples of a side lie."""
 
 
 @dataclass
@@ -223,7 +225,14 @@ def side_of(found: Measured, at: float, *, confidence: float = _CONFIDENCE) -> O
         value, low, high = _estimate(steady, at, confidence)
         calls = sum(len(series.value) for series in found.series)
         return OperationSide(
-            value=value, low=low, high=high, count=len(steady), calls=calls, errors=errors, client_bound=bound
+            value=value,
+            low=low,
+            high=high,
+            count=len(steady),
+            calls=calls,
+            errors=errors,
+            client_bound=bound,
+            quantiles={f"{each:g}": quantile(steady, each) for each in _SHAPE if supports(len(steady), each)},
         )
     if result is None:
         return OperationSide()
@@ -236,6 +245,7 @@ def side_of(found: Measured, at: float, *, confidence: float = _CONFIDENCE) -> O
         calls=result.count + result.warm_up + sum(result.errors.values()),
         errors=dict(result.errors),
         client_bound=bound,
+        quantiles={name: each.value for name, each in result.quantiles.items()},
     )
 
 
@@ -273,13 +283,17 @@ def _unpaired(key: Key) -> Unpaired:
     return Unpaired(scenario=key[0], operation=key[1], dimensions=dict(key[2]))
 
 
-def _rank(operation: Operation) -> tuple[int, float, bool, Key]:
-    """Slower ones and those that fail more often first, the largest difference at the top."""
+def _rank(operation: Operation) -> tuple[bool, bool, int, bool, float, Key]:
+    """What fails more often first, then whole operations and what scenarios are about, then parts; of each
+    those that differ most at the top.
+    """
     proven = operation.verdict in {Verdict.SLOWER, Verdict.FASTER}
     size = abs(math.log(operation.ratio)) if operation.ratio and proven else 0.0
     return (
-        0 if operation.errors_verdict == "more" else _ORDER[operation.verdict],
+        operation.errors_verdict != "more",
+        not (operation.whole or operation.headline),
+        0 if proven else _ORDER[operation.verdict],
+        not operation.whole,
         -size,
-        not operation.headline,
         operation.key,
     )

@@ -1,31 +1,16 @@
-"""The sentences that say what a comparison found; every form of it begins with them."""
+"""The sentences that say what a comparison found beside its headline; every form of it has them."""
 
-from collections import Counter
-
+from critests.report.comparison.headline import headline, said
 from critests.report.comparison.model import Group, Operation, RunComparison, Speed
-from critests.report.comparison.wording import amount, percent, quantile_name
+from critests.report.comparison.names import Names, names_of
+from critests.report.comparison.wording import amount, percent, quantile_name, verdict_word
 from critests.report.wording.texts import plural
 from critests.statistics import Verdict
 
 
 def speed_sentence(comparison: RunComparison) -> str:
     """Say what was found about speed, or why nothing was; empty where neither side has measured anything."""
-    speed = comparison.speed
-    if speed is None:
-        return ""
-    if speed.refused:
-        return f"Speed is not compared: {speed.refused}."
-    counts = speed.counts()
-    parts = [f"{counts[verdict.value]} {verdict.value}" for verdict in _VERDICTS if counts.get(verdict.value)]
-    more = [operation for operation in speed.operations if operation.errors_verdict == "more"]
-    if more:
-        parts.append(f"{len(more)} fail more often")
-    failed = any(operation.a.failed or operation.b.failed for operation in speed.operations)
-    clean = "" if failed else " No call failed on either side."
-    return (
-        f"Of {plural(len(speed.operations), 'operation')}, B beside A:"
-        f" {', '.join(parts) or 'none judged'}.{clean}"
-    )
+    return " ".join(headline(comparison))
 
 
 def conformance_sentence(comparison: RunComparison) -> str:
@@ -33,9 +18,13 @@ def conformance_sentence(comparison: RunComparison) -> str:
     conformance = comparison.conformance
     if conformance is None:
         return ""
+    names = names_of(comparison.a, comparison.b)
     numbers = {group: len(members) for group, members in conformance.grouped().items()}
     only_a, only_b = numbers.get(Group.ONLY_A_KEEPS, 0), numbers.get(Group.ONLY_B_KEEPS, 0)
-    parts = [f"A keeps {plural(only_a, 'requirement')} that B breaks", f"B keeps {only_b} that A breaks"]
+    parts = [
+        f"{names.a} keeps {plural(only_a, 'requirement')} that {names.b} breaks",
+        f"{names.b} keeps {only_b} that {names.a} breaks",
+    ]
     for words, groups in _REST:
         number = sum(numbers.get(group, 0) for group in groups)
         if number:
@@ -46,6 +35,7 @@ def conformance_sentence(comparison: RunComparison) -> str:
 def method_sentence(comparison: RunComparison) -> str:
     """Say how speed was compared."""
     settings = comparison.settings
+    names = names_of(comparison.a, comparison.b)
     how = "measured in interleaved random blocks" if comparison.live else "measured in two separate runs"
     floor = settings.statistics(settings.quantile, live=comparison.live).smallest_effect
     floors = (
@@ -53,39 +43,49 @@ def method_sentence(comparison: RunComparison) -> str:
         " not called"
     )
     return (
-        f"Ratio of the {quantile_name(settings.quantile)}, B over A, with its"
+        f"Ratio of the {quantile_name(settings.quantile)}, {names.b} over {names.a}, with its"
         f" {percent(1 - settings.significance)} confidence interval; {how}; {floors}; corrected for all"
         " operations together, so that the chance of any false alarm is at most"
         f" {percent(settings.significance)}."
     )
 
 
-def noise(speed: Speed) -> dict[str, int]:
-    """Return why operations are too noisy, each reason with the number of operations, the commonest first."""
-    reasons = Counter(
-        operation.reason for operation in speed.operations if operation.verdict == Verdict.TOO_NOISY
-    )
-    return dict(reasons.most_common())
-
-
-def why(operation: Operation, *, noisy: bool = True) -> str:
-    """Return what must be said beside a verdict, or nothing.
-
-    Args:
-        operation: The operation.
-        noisy: Say why it is too noisy.
+def too_noisy(speed: Speed) -> list[tuple[str, list[str]]]:
+    """Return why operations are too noisy, each reason with the names of the operations, the commonest
+    first.
     """
+    reasons: dict[str, list[str]] = {}
+    for operation in speed.operations:
+        if operation.verdict == Verdict.TOO_NOISY:
+            reasons.setdefault(operation.reason, []).append(said(operation))
+    return sorted(reasons.items(), key=lambda item: -len(item[1]))
+
+
+def verdict_text(operation: Operation, comparison: RunComparison) -> str:
+    """Return the verdict in words that do not contradict the interval beside it: where that leaves out 1, a
+    difference was seen, and why it is not called one is said.
+    """
+    low, high = operation.low, operation.high
+    if operation.verdict == Verdict.NO_EVIDENCE and low is not None and high is not None:
+        if operation.p <= comparison.settings.significance:
+            return "proven, but below what two daemons of one binary differ by"
+        if not low <= 1 <= high:
+            return "not significant after correction"
+    return verdict_word(operation.verdict, operation.unit)
+
+
+def why(operation: Operation, names: Names) -> str:
+    """Return what must be said beside a verdict, or nothing."""
     parts = []
-    if (operation.verdict == Verdict.TOO_NOISY and noisy) or not operation.better:
+    if not operation.better:
         parts.append(operation.reason)
     if operation.a.client_bound or operation.b.client_bound:
         parts.append("mostly the client's own cost")
     if operation.errors_verdict:
-        parts.append(f"B fails {'more' if operation.errors_verdict == 'more' else 'less'} often")
+        parts.append(f"{names.b if operation.errors_verdict == 'more' else names.a} fails more often")
     return "; ".join(part for part in parts if part)
 
 
-_VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.NO_EVIDENCE, Verdict.TOO_NOISY)
 _REST = (
     ("offered on one side only", (Group.ONLY_A_OFFERS, Group.ONLY_B_OFFERS)),
     ("judged on one side only", (Group.NOT_ON_A, Group.NOT_ON_B)),

@@ -9,6 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from critests.report.comparison.fairness import warning
+from critests.report.comparison.headline import headline
 from critests.report.comparison.model import (
     Conformance,
     Operation,
@@ -17,11 +19,12 @@ from critests.report.comparison.model import (
     RunComparison,
     Speed,
 )
+from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.summary import (
     conformance_sentence,
     method_sentence,
-    noise,
-    speed_sentence,
+    too_noisy,
+    verdict_text,
     why,
 )
 from critests.report.comparison.wording import (
@@ -29,9 +32,7 @@ from critests.report.comparison.wording import (
     error_words,
     interval,
     operation_label,
-    percent,
     ratio,
-    verdict_word,
 )
 from critests.report.terminal.console import STYLES, new_console
 from critests.report.wording.texts import moment, one_line, plural
@@ -56,60 +57,65 @@ def print_comparison(comparison: RunComparison, console: Console | None = None) 
         console: Where; standard output by default.
     """
     out = console or new_console()
-    for side in (comparison.a, comparison.b):
+    names = names_of(comparison.a, comparison.b)
+    for name, side in ((names.a, comparison.a), (names.b, comparison.b)):
         when = f"{side.kind} run {one_line(side.run_id, 60)}, {moment(side.started)}"
         when += f", partial: {one_line(side.partial, 160)}" if side.partial else ""
-        out.print(
-            Text.assemble(
-                (f"{side.label}  ", "bold"), (one_line(side.name, 120), "bold"), (f"  {when}", "dim")
-            )
-        )
+        out.print(Text.assemble((name, "bold"), f"  {one_line(side.name, 120)}", (f"  {when}", "dim")))
     out.print()
-    for sentence in (speed_sentence(comparison), conformance_sentence(comparison), *comparison.notes):
+    told = [*headline(comparison), conformance_sentence(comparison)]
+    for sentence in (*told, warning(comparison, names), *comparison.notes):
         if sentence:
-            out.print(Text(one_line(sentence, 400)))
+            out.print(Text(one_line(sentence, 600)))
     if comparison.machines.differences and comparison.speed is not None:
-        _print_machines(comparison, out)
+        _print_machines(comparison, names, out)
     if comparison.speed is not None and not comparison.speed.refused:
-        _print_speed(comparison, comparison.speed, out)
+        _print_speed(comparison, comparison.speed, names, out)
     if comparison.conformance is not None:
-        _print_conformance(comparison.conformance, out)
+        _print_conformance(comparison.conformance, names, out)
 
 
-def _print_machines(comparison: RunComparison, out: Console) -> None:
+def _print_machines(comparison: RunComparison, names: Names, out: Console) -> None:
     _title(out, "Machines")
-    table = _table("", "A", "B")
+    table = _table("", names.a, names.b)
     for difference in comparison.machines.differences:
         table.add_row(*(Text(one_line(text, 80)) for text in (difference.name, difference.a, difference.b)))
     out.print(table)
 
 
-def _print_speed(comparison: RunComparison, speed: Speed, out: Console) -> None:
+def _print_speed(comparison: RunComparison, speed: Speed, names: Names, out: Console) -> None:
     _title(out, "Speed")
     out.print(Text(method_sentence(comparison), "dim"))
     failing = [operation for operation in speed.operations if operation.a.failed or operation.b.failed]
-    names = ["operation", "A", "B", "B / A", "interval", "verdict", *(["failed A, B"] if failing else [])]
-    table = _table(*names, numbers=(1, 2, 3, 4, 6))
+    heads = ["operation", names.a, names.b, "ratio", "interval", f"{names.b} is"]
+    table = _table(*heads, numbers=(3, 4))
     for operation in speed.operations:
-        table.add_row(*_cells(operation)[: len(names)])
+        table.add_row(*_cells(operation, comparison, names))
     if speed.operations:
         out.print(table)
-    for reason, number in noise(speed).items():
-        out.print(Text(f"too noisy: {plural(number, 'operation')}, {one_line(reason)}", "dim"))
-    for label, unpaired in (("A", speed.only_a), ("B", speed.only_b)):
+    for reason, operations in too_noisy(speed):
+        out.print(Text(one_line(f"too noisy: {', '.join(operations)}: {reason}", 600), "dim"))
+    for label, unpaired in ((names.a, speed.only_a), (names.b, speed.only_b)):
         if unpaired:
-            names = [operation_label(each.scenario, each.operation, each.dimensions) for each in unpaired]
-            _lines(out, f"Measured on {label} only ({len(names)})", [Text(one_line(name)) for name in names])
+            lines = [
+                Text(one_line(operation_label(each.scenario, each.operation, each.dimensions)))
+                for each in unpaired
+            ]
+            _lines(out, f"Measured on {label} only ({len(lines)})", lines)
     lines = [
-        Text(one_line(f"{_label(each)}: A {_errors(each.a)}; B {_errors(each.b)}", 400)) for each in failing
+        Text(
+            one_line(f"{_label(each)}: {names.a} {_errors(each.a)}; {names.b} {_errors(each.b)}", 400),
+            "bold red" if each.errors_verdict else "",
+        )
+        for each in failing
     ]
     _lines(out, f"Calls that failed ({plural(len(failing), 'operation')})", lines)
 
 
-def _cells(operation: Operation) -> list[Text]:
+def _cells(operation: Operation, comparison: RunComparison, names: Names) -> list[Text]:
     style = VERDICT_STYLES.get(operation.verdict, "")
     label = Text(one_line(_label(operation), 120), "bold" if operation.headline else "")
-    reason = why(operation, noisy=False)
+    reason = why(operation, names)
     if reason:
         label.append(f"\n  {one_line(reason, 160)}", "dim")
     bounds = interval(operation.low, operation.high)
@@ -119,11 +125,7 @@ def _cells(operation: Operation) -> list[Text]:
         Text(amount(operation.b.value, operation.unit)),
         Text(ratio(operation.ratio), style),
         Text(bounds or "·", "" if bounds else "dim"),
-        Text(verdict_word(operation.verdict, operation.unit), style),
-        Text(
-            f"{percent(operation.a.error_rate)}, {percent(operation.b.error_rate)}",
-            "bold red" if operation.errors_verdict else "",
-        ),
+        Text(verdict_text(operation, comparison), style),
     ]
 
 
@@ -135,23 +137,23 @@ def _errors(side: OperationSide) -> str:
     return error_words(side.failed, side.calls, side.errors)
 
 
-def _print_conformance(conformance: Conformance, out: Console) -> None:
+def _print_conformance(conformance: Conformance, names: Names, out: Console) -> None:
     for group, members in conformance.grouped().items():
-        _title(out, f"{group.value[0].upper()}{group.value[1:]} ({len(members)})")
+        _title(out, f"{names.group(group)} ({len(members)})")
         told = [each for each in members if not each.not_run]
         for difference in told[:LISTED]:
             _print_difference(difference, out)
         _more(out, len(told) - LISTED)
-        names = [each.requirement for each in members if each.not_run]
-        if names:
-            text = f"not tested there: {', '.join(names[:NAMED])}" + (
-                f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        ids = [each.requirement for each in members if each.not_run]
+        if ids:
+            text = f"not tested there: {', '.join(ids[:NAMED])}" + (
+                f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
             )
             out.print(Padding(Text(one_line(text, 600), "dim"), (0, 0, 0, 2), expand=False))
     differing = [pair for pair in conformance.forms if pair.differ]
     if differing:
         _title(out, f"Where the API is silent they differ ({len(differing)} of {len(conformance.forms)})")
-        table = _table("aspect", "A", "B")
+        table = _table("aspect", names.a, names.b)
         for pair in differing[:LISTED]:
             table.add_row(
                 *(
@@ -163,7 +165,7 @@ def _print_conformance(conformance: Conformance, out: Console) -> None:
         _more(out, len(differing) - LISTED)
     if conformance.capabilities:
         _title(out, f"Capabilities ({len(conformance.capabilities)})")
-        table = _table("capability", "A", "B", "what was seen")
+        table = _table("capability", names.a, names.b, "what was seen")
         words = {True: Text("yes", "green"), False: Text("no", "yellow"), None: Text("?", "dim")}
         for each in conformance.capabilities:
             seen = each.evidence_a if each.b else each.evidence_b
@@ -171,7 +173,10 @@ def _print_conformance(conformance: Conformance, out: Console) -> None:
                 Text(one_line(each.name, 60)), words[each.a], words[each.b], Text(one_line(seen, 120), "dim")
             )
         out.print(table)
-    for label, tests in (("A", conformance.tests_only_a), ("B", conformance.tests_only_b)):
+    for label, tests in (
+        (names.a, conformance.tests_only_a),
+        (names.b, conformance.tests_only_b),
+    ):
         _lines(
             out,
             f"Tests that {label} alone has ({len(tests)})",

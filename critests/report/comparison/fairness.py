@@ -1,0 +1,57 @@
+"""What stands beside two runtimes that are compared, and whether it is the same on both sides: what differs
+there may be what makes one of them faster.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from critests.report.comparison.model import RunComparison, SideFacts
+from critests.report.comparison.names import Names
+
+PARTS: Final = ("OCI runtime", "CNI plugins", "storage", "cgroup driver", "sandbox image")
+"""Parts of a runtime, as the record names them."""
+KERNEL: Final = "kernel"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One thing that both sides have.
+
+    Attributes:
+        name: What it is.
+        a: Side A's, or empty where that is not recorded.
+        b: Side B's.
+    """
+
+    name: str
+    a: str
+    b: str
+
+    @property
+    def alike(self) -> bool | None:
+        """Whether both are the same; None where that cannot be told."""
+        return self.a == self.b if self.a and self.b else None
+
+
+def beside(comparison: RunComparison) -> list[Beside]:
+    """Return what stands beside both runtimes."""
+    a, b = comparison.a, comparison.b
+    return [Beside(name, _part(a, name), _part(b, name)) for name in (*PARTS, KERNEL)]
+
+
+def warning(comparison: RunComparison, names: Names) -> str:
+    """Say what differs beside the runtimes, and what nobody can tell; empty where all is alike."""
+    found = beside(comparison)
+    differ = [
+        f"{each.name} ({names.a}: {each.a}; {names.b}: {each.b})" for each in found if each.alike is False
+    ]
+    unknown = [each.name for each in found if each.alike is None]
+    said = f"Beside the runtimes, these differ: {', '.join(differ)}." if differ else ""
+    if len(unknown) == len(found):
+        return "What stands beside the runtimes is not recorded, so that nobody can tell whether it is alike."
+    untold = f"Not recorded on both sides: {', '.join(unknown)}." if unknown else ""
+    return " ".join(filter(None, [said, untold]))
+
+
+def _part(side: SideFacts, name: str) -> str:
+    return side.kernel if name == KERNEL else side.parts.get(name, "")
