@@ -83,7 +83,8 @@ class Leader:
             try:
                 conclusion.required(self.settings)
                 conclusion.known_failures(self.settings, "")
-                self.context = begin_run(self.config.stash[SESSION].settings)
+                suite = self.config.stash[SESSION]
+                self.context = begin_run(suite.settings, keep_results=suite.is_kept)
                 self._probe_what_is_required()
                 self.rules = conclusion.circumstances(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
@@ -244,6 +245,10 @@ class Leader:
             nothing_chosen = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not self.ended_early
             if self.alone and nothing_chosen:
                 sys.stderr.write(f"critests: {NOTHING_LEFT}\n")
+            return
+        if not self.config.stash[SESSION].is_kept:
+            for problem in [*self.config.stash[SESSION].problems, *self._end_context()]:
+                sys.stderr.write(f"critests: {problem}\n")
             return
         self.gathered.take(self.config.stash[SESSION].report())
         can_repeat = self.context.throwaway and not self.interrupted

@@ -324,7 +324,7 @@ def pytest_runtest_makereport(
 
 def _keep_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgress) -> None:
     """Keep what shows why a test is not green, with the first phase that is not."""
-    if session.context is None or progress.evidence:
+    if session.context is None or progress.evidence or not session.is_kept:
         return
     with contextlib.suppress(OSError):
         progress.evidence = evidence.write(

@@ -28,6 +28,7 @@ from critests.audit.exchange import (
 )
 from critests.audit.faults import AnyFault, Fault, OciFault, UnknownMethodFault, parse_fault
 from critests.audit.oci_faults import OciFaults
+from critests.audit.watch import Watch
 from critests.client.endpoint import Endpoint
 from critests.node.wrappers.stand_in import OciWrapper
 
@@ -101,6 +102,9 @@ class FaultProxy:
         oci_wrapper: before the OCI runtime of a throwaway runtime; without one, faults in what that reads
             change nothing.
 
+    Attributes:
+        watch: notes what passes without being let through by `honest`; None where nobody wants to know.
+
     Use it as a context manager, or call `start` and `close`.
     """
 
@@ -118,6 +122,7 @@ class FaultProxy:
         self._directory: Path | None = None
         self._armed = _Armed(())
         self._oci = OciFaults(oci_wrapper) if oci_wrapper else None
+        self.watch: Watch | None = None
         self._setting = threading.Lock()
         self._bypassed = 0
         self._previous: dict[str, bytes] = {}
@@ -164,6 +169,9 @@ class FaultProxy:
 
     def _acting(self) -> _Armed:
         return _NOTHING if self._bypassed else self._armed
+
+    def _watching(self) -> Watch | None:
+        return None if self._bypassed else self.watch
 
     @property
     def hits(self) -> dict[str, int]:
@@ -239,8 +247,10 @@ class FaultProxy:
 
     def unary(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer one call of a unary RPC."""
-        armed = self._acting()
+        armed, watch = self._acting(), self._watching()
         faults, effects = armed.by_rpc.get(rpc.name, []), armed.effects_on(rpc.name)
+        if watch is not None:
+            watch.request(rpc, raw)
         try:
             if not faults and not effects:
                 answer = self._forward(rpc, raw, context)
@@ -255,7 +265,11 @@ class FaultProxy:
         except Answered as end:
             context.abort(end.code, end.details)
         except grpc.RpcError as error:
+            if watch is not None:
+                watch.error(rpc)
             _hand_on(error, context)
+        if watch is not None:
+            watch.response(rpc, answer)
         return answer
 
     def _forward(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> bytes:
@@ -276,14 +290,18 @@ class FaultProxy:
 
     def stream(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         """Answer one call of an RPC whose answer is a stream."""
-        armed = self._acting()
+        armed, watch = self._acting(), self._watching()
         faults, effects = armed.by_rpc.get(rpc.name, []), armed.effects_on(rpc.name)
+        if watch is not None:
+            watch.request(rpc, raw)
         multi = self._upstream_call(rpc.path, "unary_stream")
         try:
             if not faults and not effects:
-                yield from _relay(
-                    multi(raw, timeout=deadline_of(context), metadata=_metadata(context)), context
-                )
+                call = multi(raw, timeout=deadline_of(context), metadata=_metadata(context))
+                for message in _relay(call, context):
+                    if watch is not None:
+                        watch.response(rpc, message)
+                    yield message
                 return
             way = Way(lambda request: request, self._ask, _gone(context), None)
             exchange = Exchange(rpc, raw, faults, effects, way)
@@ -296,6 +314,8 @@ class FaultProxy:
         except Answered as end:
             context.abort(end.code, end.details)
         except grpc.RpcError as error:
+            if watch is not None:
+                watch.error(rpc)
             _hand_on(error, context)
 
     def anything(

@@ -16,36 +16,27 @@ Of a fault that names requirements instead of tests (`breaks`) the first test th
 whatever tests share is made anew under the fault.
 """
 
-import contextlib
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
+from critests.audit.between import Between, take_down_what_is_shared
+from critests.audit.cases import MARK, case_of
 from critests.audit.faults import FaultError, OciFault, parse_fault
-from critests.audit.matrix import SUFFIX, Entry, Matrix, base_name, beside, load
-from critests.audit.proxy import FaultProxy
+from critests.audit.matrix import SUFFIX, Entry, Matrix, beside, load
 from critests.audit.verdicts import Audit, Verdict, verdict_of
-from critests.client.endpoint import Endpoint
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.shared_containers import SharedContainers
-from critests.run.context import RunContext
 from critests.run.items import is_ours, judged_by
 from critests.run.known_tests import SUITE
-from critests.run.pulled_images import TestImages
 from critests.run.session import PROGRESS, SESSION
 from critests.toml_file import TomlMalformed
 
-MARK = "!"
 OCI_FAULTS = Path(__file__).with_name("oci.faults.toml")
 """The faults in what an OCI runtime reads."""
 ENTRY = pytest.StashKey[Entry]()
-T = TypeVar("T")
 _REPORTED = "cri_audit"
 
 
@@ -99,7 +90,9 @@ def pytest_configure(config: pytest.Config) -> None:
         matrix, tried = _matrix(config), _tried(config)
     except (FaultError, TomlMalformed) as error:
         raise pytest.UsageError(str(error)) from error
-    config.pluginmanager.register(Auditor(config, matrix, tried), "critests-auditor")
+    between = Between(keeps_apart=lambda item: ENTRY in item.stash)
+    config.pluginmanager.register(between, "critests-between")
+    config.pluginmanager.register(Auditor(config, matrix, tried, between), "critests-auditor")
 
 
 def _tried(config: pytest.Config) -> Entry | None:
@@ -153,19 +146,17 @@ def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
 
 
 class Auditor:
-    """Stands between the suite and the runtime, sets each fault for its case, and keeps the verdicts."""
+    """Sets each fault for its case, and keeps the verdicts."""
 
-    def __init__(self, config: pytest.Config, matrix: Matrix | None, tried: Entry | None) -> None:
+    def __init__(
+        self, config: pytest.Config, matrix: Matrix | None, tried: Entry | None, between: Between
+    ) -> None:
         self.config = config
         self.matrix = matrix
         self.tried = tried
-        self.proxy: FaultProxy | None = None
-        self.own: FaultProxy | None = None
-        self.of_modules: list[tuple[OwnRuntime, FaultProxy]] = []
-        self.upstream: tuple[Endpoint, Endpoint] | None = None
+        self.between = between
         self.audit = Audit()
         self.noticed: set[str] = set()
-        self.current: Entry | None = None
         self.wraps = False
 
     # what runs
@@ -217,161 +208,37 @@ class Auditor:
         """Forget the tests that the user left out."""
         self.audit.tests -= {item.name for item in items if ENTRY not in item.stash}
 
-    # the proxy
-
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Let the run begin through the proxy."""
-        suite = session.config.stash[SESSION]
-        begin = suite.begin
-
-        def begin_through_the_proxy() -> RunContext:
-            context = begin()
-            self._stand_between(context)
-            return context
-
-        suite.begin = begin_through_the_proxy
-
-    def _stand_between(self, context: RunContext) -> None:
-        if self.proxy is not None:
-            return
-        self.upstream = (context.endpoint, context.image_endpoint)
-        runtime = context.owned.runtime if context.owned is not None else None
-        self.proxy = FaultProxy(
-            context.endpoint.text,
-            image_upstream=context.image_endpoint.text,
-            oci_wrapper=runtime.oci_wrapper if runtime is not None else None,
-        )
-        context.endpoint = context.image_endpoint = Endpoint.parse(self.proxy.start())
-
-    def _stand_before(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any]) -> FaultProxy:
-        """Stand before a runtime that a test or a module has for itself, with the faults that are set, for as
-        long as it has it.
-        """
-        assert self.proxy is not None
-        assert own.throwaway is not None
-        proxy = FaultProxy(own.context.endpoint.text, oci_wrapper=own.throwaway.oci_wrapper)
-        endpoint = Endpoint.parse(proxy.start())
-        fixture.addfinalizer(proxy.close)
-        proxy.faults = self.proxy.faults
-        own.connection.close()
-        own.context = replace(own.context, endpoint=endpoint, image_endpoint=endpoint)
-        own.connection = own.context.connect(own.connection.recorder)
-        return proxy
-
-    def _stand_before_a_test_s(
-        self, own: OwnRuntime, fixture: pytest.FixtureDef[Any], item: pytest.Item
-    ) -> None:
-        """Stand before the runtime of one test, and set a fault that is for later once it has restarted."""
-        proxy = self.own = self._stand_before(own, fixture)
-        down, entry = own.down, item.stash.get(ENTRY, None)
-
-        @contextlib.contextmanager
-        def down_and_set(*arguments: Any, **named: Any) -> Iterator[None]:  # noqa: ANN401 - whatever it takes
-            with down(*arguments, **named):
-                yield
-            if entry is not None and entry.during == "restart":
-                proxy.faults = entry.faults
-
-        own.down = down_and_set  # type: ignore[method-assign]  # of one object
-
-    def _stand_before_a_module_s(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any]) -> None:
-        """Stand before the runtime of a module, whose tests have it one after the other."""
-        proxy = self._stand_before(own, fixture)
-        self.of_modules.append((own, proxy))
-        fixture.addfinalizer(lambda: self.of_modules.remove((own, proxy)))
-
-    def _proxies(self) -> list[FaultProxy]:
-        of_modules = [proxy for _, proxy in self.of_modules]
-        return [proxy for proxy in (self.proxy, self.own, *of_modules) if proxy is not None]
-
-    def _step_aside(self) -> None:
-        """Give the run its own endpoint back, for its clean-up."""
-        context = self.config.stash[SESSION].context
-        if context is not None and self.upstream is not None:
-            context.endpoint, context.image_endpoint = self.upstream
-        if self.proxy is not None:
-            self.proxy.close()
-            self.proxy = None
-
     # one case
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Set the fault for the whole test."""
-        entry = self.current = item.stash.get(ENTRY, None)
-        if entry is not None and (entry.breaks or any(own.used_up for own, _ in self.of_modules)):
-            _take_down_what_is_shared(item)
-        if entry is not None and entry.during == "all":
-            self._set(item, entry)
+        entry = item.stash.get(ENTRY, None)
+        if entry is None:
+            return
+        if entry.breaks or self.between.used_up:
+            take_down_what_is_shared(item)
+        self.between.reaches_shared = bool(entry.breaks)
+        if entry.during == "all":
+            self.between.set(item.config, entry.faults)
+        elif entry.during == "restart":
+            self.between.after_restart = entry.faults
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Set the fault for the call only, where that is what it is for."""
         entry = item.stash.get(ENTRY, None)
         if entry is not None and entry.during == "call":
-            self._set(item, entry)
+            self.between.set(item.config, entry.faults)
         return (yield)
-
-    def _set(self, item: pytest.Item, entry: Entry) -> None:
-        suite = item.config.stash[SESSION]
-        if self.proxy is None:
-            suite.begin()
-        for proxy in self._proxies():
-            proxy.faults = entry.faults
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(
-        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
-    ) -> Generator[None, object, object]:
-        """Let everything be honest that other tests will use as well."""
-        if fixturedef.scope == "function":
-            made = yield
-            if isinstance(made, OwnRuntime) and made.throwaway is not None and self.proxy is not None:
-                self._stand_before_a_test_s(made, fixturedef, request.node)
-            elif isinstance(made, SharedContainers) and ENTRY in request.node.stash:
-                made.keep_apart()
-            return made
-        with self._honest() if self.current is None or not self.current.breaks else contextlib.nullcontext():
-            made = yield
-        # what these remember is for the whole session, whichever test asks first
-        if isinstance(made, OwnRuntime):
-            if self.proxy is not None:
-                self._stand_before_a_module_s(made, fixturedef)
-        elif isinstance(made, Runtime):
-            # one object is made honest, not its class
-            made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]  # see above
-            unfit = self._honestly(made.context.unfit_handlers)
-            made.context.unfit_handlers = unfit  # type: ignore[method-assign]  # see above
-        elif isinstance(made, TestImages):
-            made.pull = self._honestly(made.pull)  # type: ignore[method-assign]  # see above
-        return made
-
-    @contextlib.contextmanager
-    def _honest(self) -> Iterator[None]:
-        with contextlib.ExitStack() as stack:
-            for proxy in self._proxies():
-                stack.enter_context(proxy.honest())
-            yield
-
-    def _honestly(self, ask: Callable[..., T]) -> Callable[..., T]:
-        def honestly(*arguments: Any, **named: Any) -> T:  # noqa: ANN401 - whatever the function takes
-            with self._honest():
-                return ask(*arguments, **named)
-
-        return honestly
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         """Clean up honestly; after a fault that spoils, take down what tests share."""
         entry = item.stash.get(ENTRY, None)
-        for proxy in self._proxies():
-            proxy.faults = ()
-        self.own = None  # its fixture closes it
-        self.current = None
-        if entry is None:
-            return
-        if entry.spoils or entry.breaks:
-            _take_down_what_is_shared(item)
+        self.between.lift()
+        if entry is not None and (entry.spoils or entry.breaks):
+            take_down_what_is_shared(item)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -381,8 +248,8 @@ class Auditor:
         entry = item.stash.get(ENTRY, None)
         if entry is None:
             return (yield)
-        hits = sum(sum(proxy.hits.values()) for proxy in self._proxies())
-        with self._honest():
+        hits = self.between.hits()
+        with self.between.honest():
             report = yield
         report.__dict__.pop("critests", None)  # a case under a fault is no result of the runtime
         if call.when == "teardown" or (call.when == "setup" and call.excinfo is None):
@@ -429,7 +296,7 @@ class Auditor:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         """Step aside before the run is cleaned up, and let an unnoticed fault decide the exit code."""
-        self._step_aside()
+        self.between.step_aside()
         result = yield
         if not hasattr(session.config, "workerinput"):
             report = session.config.getoption("cri_audit_report")
@@ -459,12 +326,7 @@ class Auditor:
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
-        self._step_aside()
-
-
-def _take_down_what_is_shared(item: pytest.Item) -> None:
-    # pytest has no public way to take down all fixtures early
-    item.session._setupstate.teardown_exact(None)  # noqa: SLF001 - see above
+        self.between.step_aside()
 
 
 def _name(nodeid: str) -> str:
@@ -476,15 +338,6 @@ def _name(nodeid: str) -> str:
 
 def _case(item: pytest.Function, entry: Entry) -> pytest.Function:
     """Return a test once more, under a fault."""
-    callspec = getattr(item, "callspec", None)
-    arguments: dict[str, Any] = {"callspec": callspec} if callspec is not None else {}
-    case: pytest.Function = pytest.Function.from_parent(
-        item.parent,
-        name=f"{item.name}{MARK}{entry.id}",
-        callobj=item.function,
-        fixtureinfo=item._fixtureinfo,  # noqa: SLF001 - the same fixtures; pytest has no public name for them
-        originalname=item.originalname or base_name(item.name),
-        **arguments,
-    )
+    case = case_of(item, entry.id)
     case.stash[ENTRY] = entry
     return case

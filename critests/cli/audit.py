@@ -1,5 +1,6 @@
 """`critests audit`: whether each way to break the API is noticed, or whether each test notices one."""
 
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,12 +15,17 @@ from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runt
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import UsageError
 from critests.run.profiles import PROFILES
+from critests.run.settings import Settings
 
 EPILOG = """\b
 Examples:
   critests audit --list                                    every fault that is derived from the API
-  critests audit --list --faults StopContainer             those of one RPC
+  critests audit --node containerd --faults StopContainer  which of one RPC are noticed
+  critests audit --node containerd --sample 100 --seed 7   which of a hundred
   critests audit --tests --node containerd -k test_stop    whether these tests notice their faults"""
+
+DEADLINE_SCALE = 0.5
+"""By default: what does not answer costs 5 s."""
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
@@ -32,6 +38,18 @@ Examples:
     help="only these: kind, RPC, requirement, id or the beginning of one; comma-separated or repeated",
 )
 @click.option("--sample", "size", type=click.IntRange(1), metavar="N", help="a random sample of them")
+@click.option(
+    "--tries",
+    type=click.IntRange(0),
+    metavar="N",
+    default=12,
+    show_default=True,
+    help="tests that are tried for a fault, the likeliest first; 0 for all that get where it acts",
+)
+@click.option("--resume", is_flag=True, help="go on where an audit of this runtime was stopped")
+@click.option(
+    "--coverage", "record_only", is_flag=True, help="only say which fields of the API the tests exercise"
+)
 @click.option("--list", "list_only", is_flag=True, help="print the faults by kind, and try none")
 @click.option(
     "--tests",
@@ -48,21 +66,24 @@ Examples:
 def audit(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Break the API in every way that it has, and say which tests notice.
 
-    Faults are derived from the API itself, one promise each. What follows `--` goes to pytest as it is.
+    Faults are derived from the API itself, one promise each, and set one after the other in a proxy between
+    the suite and a runtime. What survives is what no test sees. What follows `--` goes to pytest as it is.
     """
     if values["list_only"]:
         _list(values)
     elif values["of_tests"]:
         _audit_tests(values)
     else:
-        msg = "say what is wanted: --list or --tests"
-        raise click.UsageError(msg)
+        _audit_suite(values)
+
+
+def _words(values: dict[str, Any]) -> list[str]:
+    return [word.strip() for each in values["words"] for word in each.split(",") if word.strip()]
 
 
 def _wanted(values: dict[str, Any]) -> Sequence[DerivedFault]:
-    words = [word.strip() for each in values["words"] for word in each.split(",") if word.strip()]
     try:
-        faults = chosen(derived_faults(), words)
+        faults = chosen(derived_faults(), _words(values))
     except FaultError as error:
         raise UsageError(str(error)) from error
     return sample(faults, values["size"], int(values["cri_seed"] or 0)) if values["size"] else faults
@@ -103,13 +124,28 @@ def _plain(fault: DerivedFault) -> dict[str, object]:
     }
 
 
+def _audit_suite(values: dict[str, Any]) -> None:
+    _wanted(values)  # a word that means nothing is told before a runtime is started
+    settings = settings_from({**values, "cri_deadline_scale": values["cri_deadline_scale"] or DEADLINE_SCALE})
+    file, settings = settings.json, dataclasses.replace(settings, json=None, seed=None)
+    arguments = ["-qq", "--no-header", "-p", "critests.audit.pytest_sweep", "--cri-sweep"]
+    arguments += [f"--cri-sweep-faults={word}" for word in _words(values)]
+    arguments += [f"--cri-sweep-tries={values['tries']}", f"--cri-sweep-seed={int(values['cri_seed'] or 0)}"]
+    arguments += [f"--cri-sweep-sample={values['size']}"] if values["size"] else []
+    arguments += [f"--cri-sweep-json={file}"] if file is not None else []
+    arguments += ["--cri-sweep-resume"] if values["resume"] else []
+    arguments += ["--cri-sweep-record-only"] if values["record_only"] else []
+    _become(values, settings, arguments)
+
+
 def _audit_tests(values: dict[str, Any]) -> None:
-    settings = settings_from(values)
     arguments = ["-p", "critests.audit.pytest_audit", "--cri-audit"]
-    if values["oci"]:
-        arguments += ["--cri-audit-oci", "--cri-audit-only"]
-    if values["workers"] not in {None, "0", "1"}:
-        arguments += ["-n", values["workers"]]
+    arguments += ["--cri-audit-oci", "--cri-audit-only"] if values["oci"] else []
+    arguments += ["-n", values["workers"]] if values["workers"] not in {None, "0", "1"} else []
+    _become(values, settings_from(values), arguments)
+
+
+def _become(values: dict[str, Any], settings: Settings, arguments: list[str]) -> None:
     if values["expression"]:
         arguments += ["-k", values["expression"]]
     if not (settings.node or values["pytest_args"]):

@@ -40,12 +40,18 @@ class Deadlines:
 
     Attributes:
         scale: factor on every deadline; 1.0 for a machine of ordinary speed.
+        most: of any deadline, in seconds; None for no such bound.
     """
 
     scale: float = 1.0
+    most: float | None = None
 
     def seconds(self, rpc: str, request: Message | None = None) -> float:
         """Return the deadline in seconds of one call to an RPC, named as in the service definition."""
+        usual = self._usual(rpc, request)
+        return usual if self.most is None else min(usual, self.most)
+
+    def _usual(self, rpc: str, request: Message | None) -> float:
         if rpc == "StopContainer":
             grace = max(0, int(getattr(request, "timeout", 0)))
             return min(grace, 3600) + STOP_MARGIN_SECONDS * self.scale

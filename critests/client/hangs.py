@@ -109,6 +109,11 @@ class Hangs:
             for rpc, waited in known.items():
                 self._hanging.setdefault(rpc, Hang(waited))
 
+    def forget(self) -> None:
+        """Forget which RPCs hang: they are another runtime's from now on, or the same one mended."""
+        with self._lock:
+            self._hanging.clear()
+
     def words(self, rpc: str) -> str:
         """Say in a sentence that an RPC hangs."""
         return f"{rpc} did not answer within {self._hanging[rpc].waited:g} s"

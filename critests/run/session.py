@@ -41,6 +41,7 @@ class SuiteSession:
         operations: what benchmarks measured.
         benchmark: how they measured it; None until one begins.
         on_progress: hears a line about what goes on in a long test.
+        is_kept: whether the run has a record and evidence; not where the runtime is broken on purpose.
     """
 
     settings: Settings
@@ -57,6 +58,7 @@ class SuiteSession:
     operations: list[OperationResult] = field(default_factory=list)
     benchmark: BenchmarkFacts | None = None
     on_progress: Callable[[str], None] = lambda _: None
+    is_kept: bool = True
 
     @cached_property
     def watch(self) -> DaemonWatch:

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -12,6 +11,7 @@ from critests.audit.derived.choice import chosen, sample
 from critests.audit.descriptors import FaultError, rpcs
 from critests.audit.faults import parse_fault
 from critests.cli.audit import audit
+from critests.exit_codes import UsageError
 
 FAULTS = derived_faults()
 BY_ID = {fault.id: fault for fault in FAULTS}
@@ -173,6 +173,6 @@ def test_events_are_lost_by_their_kind() -> None:
     assert lost.text == f"GetContainerEvents.response: drop {condition}"
 
 
-def test_something_is_to_be_wanted() -> None:
-    with pytest.raises(click.UsageError, match="--list or --tests"):
-        CliRunner().invoke(audit, [], standalone_mode=False, catch_exceptions=False)
+def test_a_wrong_word_is_told_before_a_runtime_is_looked_for() -> None:
+    with pytest.raises(UsageError, match="no fault is meant by 'nosuch'"):
+        CliRunner().invoke(audit, ["--faults", "nosuch"], standalone_mode=False, catch_exceptions=False)

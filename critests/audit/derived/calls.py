@@ -19,16 +19,17 @@ def call_faults(rpc: Rpc) -> Iterator[DerivedFault]:
     """Yield the faults of an RPC as a whole."""
     late = "delay" if rpc.streams else "delay-answer"
     ways = [
-        ("does-nothing", "swallow", "says OK and does nothing"),
-        ("unimplemented", "error UNIMPLEMENTED", "is not there"),
-        ("wrong-code", "recode DATA_LOSS", "fails with another code"),
-        ("late", f"{late} {LATE}", "answers late"),
-        ("hangs", "hang", "does not answer"),
+        ("does-nothing", "swallow", "says OK and does nothing", "call"),
+        ("unimplemented", "error UNIMPLEMENTED", "is not there", "call"),
+        ("wrong-code", "recode DATA_LOSS", "fails with another code", "error"),
+        ("late", f"{late} {LATE}", "answers late", "call"),
+        ("hangs", "hang", "does not answer", "call"),
     ]
     if rpc.name not in _CREATING:
-        ways.insert(3, ("not-idempotent", "error INTERNAL when repeated", "fails when it is called again"))
-    for name, action, says in ways:
-        yield DerivedFault(f"{rpc.name}:{name}", "call", f"{rpc.name}: {action}", says, Reach(rpc.name))
+        again = "error INTERNAL when repeated"
+        ways.insert(3, ("not-idempotent", again, "fails when it is called again", "repeated"))
+    for name, action, says, side in ways:
+        yield DerivedFault(f"{rpc.name}:{name}", "call", f"{rpc.name}: {action}", says, Reach(rpc.name, side))
 
 
 def list_faults(rpc: Rpc) -> Iterator[DerivedFault]:

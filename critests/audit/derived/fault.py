@@ -22,9 +22,10 @@ class Reach:
     """Where a fault acts: only a test that gets there can notice it.
 
     Attributes:
-        rpc: the RPC that must be called; empty for whatever shows itself in no call.
-        side: `request` or `response`, whose field must be there; `call` where the call is enough.
-        path: of the field, as in a fault, without any pick but `[]`.
+        rpc: the RPC that must be called.
+        side: `request` or `response`, where the field must be there; `call` where the call is enough, `error`
+            where it must fail, `repeated` where the same must be asked twice.
+        path: of the field, as in a fault, without any pick but `[]`; empty for the message itself.
     """
 
     rpc: str
@@ -32,7 +33,8 @@ class Reach:
     path: str = ""
 
     def __str__(self) -> str:
-        return ".".join(filter(None, (self.rpc, self.side if self.path else "", self.path)))
+        side = "" if self.side == "call" else self.side
+        return ".".join(filter(None, (self.rpc, side, self.path)))
 
 
 @dataclass(frozen=True)

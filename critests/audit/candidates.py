@@ -1,0 +1,98 @@
+"""Which tests are tried for a fault, and in which order: those that are known to look there first, then the
+cheapest.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from critests.audit.derived.fault import DerivedFault
+from critests.audit.exercise import Exercise, Exercised
+from critests.audit.faults import Fault, LogFault, StreamFault
+from critests.audit.matrix import Matrix, base_name
+
+EXACTLY, NEAR, JUDGES, SAME_RPC, GETS_THERE = range(5)
+"""How likely a test is to notice, the likeliest first: it notices a fault in this very field, one in a field
+that holds it or is held by it, it judges a requirement that the fault breaks, it notices something in this
+RPC, or it only gets there.
+"""
+_Target = tuple[str, str, tuple[str, ...]]
+
+
+class Candidates:
+    """The tests for each fault.
+
+    Args:
+        exercise: where each test gets.
+        matrix: the faults that stand beside the tests.
+    """
+
+    def __init__(self, exercise: Exercise, matrix: Matrix) -> None:
+        self._exercise = exercise
+        self._notices: dict[str, set[_Target]] = defaultdict(set)
+        for entry in matrix.entries:
+            targets = {target for fault in entry.faults if (target := _target(fault)) is not None}
+            for test in entry.turns_red:
+                self._notices[base_name(test)] |= targets
+
+    def for_fault(self, fault: DerivedFault) -> list[Exercised]:
+        """Return the tests that get where a fault acts and that pass without it, the likeliest first, of
+        equally likely ones the quickest.
+        """
+        target = _target(fault.fault)
+        return sorted(
+            (test for test in self._exercise.reaching(fault.reach) if test.outcome == "passed"),
+            key=lambda test: (self._likely(test, fault, target), test.seconds, test.test),
+        )
+
+    def foreseen(self, test: Exercised, fault: DerivedFault) -> bool:
+        """Say whether something but the mere fact that a test gets there speaks for its noticing a fault."""
+        return self._likely(test, fault, _target(fault.fault)) < SAME_RPC
+
+    def failing(self, fault: DerivedFault) -> list[str]:
+        """Return the tests that get where a fault acts and do not pass without it either."""
+        return [test.test for test in self._exercise.reaching(fault.reach) if test.outcome != "passed"]
+
+    def _likely(self, test: Exercised, fault: DerivedFault, target: _Target | None) -> int:
+        known = self._notices.get(base_name(test.test), set())
+        if target in known:
+            return EXACTLY
+        if target is not None and any(_near(target, other) for other in known):
+            return NEAR
+        if test.judges.partition("/")[0] in fault.breaks or test.judges in fault.breaks:
+            return JUDGES
+        return SAME_RPC if fault.reach.rpc in {rpc for rpc, _, _ in known} else GETS_THERE
+
+
+def _target(fault: object) -> _Target | None:
+    """Return what a fault acts on: an RPC or a document, the side of it, and the names of the fields."""
+    if isinstance(fault, Fault):
+        return fault.rpc.name, fault.side, tuple(step.field for step in fault.steps)
+    if isinstance(fault, StreamFault):
+        return (fault.rpcs[0] if len(fault.rpcs) == 1 else "", "stream", (fault.action,))
+    return ("log", "log", (fault.action,)) if isinstance(fault, LogFault) else None
+
+
+def _near(one: _Target, other: _Target) -> bool:
+    if one[:2] != other[:2]:
+        return False
+    if one[1] in {"stream", "log"}:
+        return True
+    shorter = min(len(one[2]), len(other[2]))
+    return shorter > 0 and one[2][:shorter] == other[2][:shorter]
+
+
+def first(tests: Iterable[Exercised], most: int) -> list[Exercised]:
+    """Return the first of some tests, each function with one of its cases before any has another.
+
+    Args:
+        tests: the likeliest first.
+        most: how many; 0 for all of them.
+    """
+    seen: dict[str, int] = defaultdict(int)
+    rounds = []
+    for number, test in enumerate(tests):
+        name = base_name(test.test)
+        rounds.append((seen[name], number, test))
+        seen[name] += 1
+    ordered = [test for _, _, test in sorted(rounds, key=lambda entry: entry[:2])]
+    return ordered[:most] if most else ordered

@@ -1,0 +1,393 @@
+"""The audit of the suite as a pytest plugin: one long run in which one derived fault after the other is set,
+and tests are tried until one notices.
+
+First every selected test is run once without a fault, and what it asks and is told is kept in a file beside
+the results: it decides which tests are tried for a fault. Tests of which that is known already are not run
+again. What became of each fault is written as soon as it is known, so that an audit can go on where it was
+stopped.
+
+A fault acts on the test's own calls, from its set-up to its clean-up; what is made for several tests is made
+honestly. A test has noticed where its own phase found a promise broken and the fault had changed something by
+then. Where nobody foresaw that it would, it is run once more without the fault: it has noticed if it passes.
+"""
+
+import json
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from critests.audit.between import Between, take_down_what_is_shared
+from critests.audit.candidates import Candidates, first
+from critests.audit.cases import MARK, case_of
+from critests.audit.derived import DerivedFault, derived_faults
+from critests.audit.derived.choice import chosen, sample
+from critests.audit.descriptors import FaultError
+from critests.audit.equivalents import equivalents, why_equivalent
+from critests.audit.exercise import Exercise, Exercised, coverage
+from critests.audit.faults import AnyFault, Fault
+from critests.audit.matrix import load
+from critests.audit.outcomes import FaultOutcome, FaultResult, Tried, lines
+from critests.audit.watch import Watch
+from critests.catalogue.words import Outcome
+from critests.client.deadlines import Deadlines
+from critests.client.recording import READING
+from critests.node.throwaway import RuntimeStartFailed
+from critests.record.files import write_atomically
+from critests.run.context import RunContext
+from critests.run.items import is_ours, judged_by
+from critests.run.session import PROGRESS, SESSION
+
+HANG_SECONDS = 5.0
+"""How long a call is waited for under a fault that lets it hang."""
+HARMLESS = frozenset(
+    {
+        "RunPodSandbox",
+        "CreateContainer",
+        "StartContainer",
+        "PullImage",
+        "ExecSync",
+        "Exec",
+        "Attach",
+        "PortForward",
+    }
+)
+"""RPCs that change something, but nothing that another test has made."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the audit of the suite."""
+    group = parser.getgroup("critests audit of the suite")
+    group.addoption("--cri-sweep", action="store_true", help="try the faults that are derived from the API")
+    group.addoption(
+        "--cri-sweep-faults", action="append", default=[], metavar="WHAT", help="only these faults"
+    )
+    group.addoption("--cri-sweep-sample", type=int, default=0, metavar="N", help="a random sample of them")
+    group.addoption("--cri-sweep-seed", type=int, default=0, metavar="N", help="of the sample")
+    group.addoption(
+        "--cri-sweep-tries", type=int, default=12, metavar="N", help="tests for each fault; 0 for all"
+    )
+    group.addoption("--cri-sweep-resume", action="store_true", help="go on where an audit was stopped")
+    group.addoption("--cri-sweep-record-only", action="store_true", help="only record what tests exercise")
+    group.addoption("--cri-sweep-json", metavar="FILE", help="write what became of each fault, as JSON")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin the audit where it is asked for."""
+    if not config.getoption("cri_sweep"):
+        return
+    try:
+        faults: Sequence[DerivedFault] = chosen(derived_faults(), config.getoption("cri_sweep_faults"))
+    except FaultError as error:
+        raise pytest.UsageError(str(error)) from error
+    size = config.getoption("cri_sweep_sample")
+    if size:
+        faults = sample(faults, size, config.getoption("cri_sweep_seed"))
+    between = Between(keeps_apart=lambda _: True)
+    config.pluginmanager.register(between, "critests-between")
+    config.pluginmanager.register(Sweep(config, faults, between), "critests-sweep")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a case ended: the outcome as the suite names it, why, what the fault changed, and the seconds."""
+
+    outcome: str
+    reason: str
+    hits: int
+    seconds: float
+    places: frozenset[str]
+
+
+class Sweep:
+    """Sets one fault after the other, and tries tests until one notices."""
+
+    def __init__(self, config: pytest.Config, faults: Sequence[DerivedFault], between: Between) -> None:
+        self._config = config
+        self._faults = faults
+        self._between = between
+        self._watch = between.watch = Watch()
+        self._items: dict[str, pytest.Function] = {}
+        self._exercise = Exercise("")
+        self._results: list[FaultResult] = []
+        self._set: tuple[AnyFault, ...] = ()
+        self._hits = 0
+        self._begun = 0.0
+
+    # what goes on
+
+    def _say(self, line: str) -> None:
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line(line)
+
+    @property
+    def _folder(self) -> Path:
+        settings = self._config.stash[SESSION].settings
+        return settings.results / "audit" / self._exercise.runtime.replace("/", "-").replace(" ", "-")
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Let the run leave no record of its own: what is broken on purpose says nothing of a runtime."""
+        session.config.stash[SESSION].is_kept = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Record what is not known yet, then try every fault."""
+        if session.testsfailed or session.config.option.collectonly:
+            return None  # pytest says what could not be collected
+        self._items = {
+            item.name: item for item in session.items if is_ours(item) and isinstance(item, pytest.Function)
+        }
+        context = session.config.stash[SESSION].begin()
+        version = context.version
+        runtime = f"{version.runtime_name} {version.runtime_version}"
+        self._exercise.runtime = runtime
+        self._exercise = Exercise.load(self._folder / "exercise.json", runtime)
+        self._record(context)
+        self._say_coverage()
+        if not self._config.getoption("cri_sweep_record_only"):
+            self._try_all(context)
+        return True
+
+    def _record(self, context: RunContext) -> None:
+        """Run every test without a fault of which it is not known where it gets."""
+        new = [item for name, item in self._items.items() if name not in self._exercise.tests]
+        self._begun = time.monotonic()
+        for number, item in enumerate(new):
+            if number % 25 == 0:
+                self._say(f"recording {number} of {len(new)} tests{self._left(number, len(new))}")
+            ended = self._run(item, (), context)
+            self._exercise.add(
+                Exercised(item.name, ended.outcome, ended.seconds, ended.places, judged_by(item).name)
+            )
+            if number % 25 == 24:
+                self._exercise.save(self._folder / "exercise.json")
+        if new:
+            self._exercise.save(self._folder / "exercise.json")
+
+    def _say_coverage(self) -> None:
+        for side in ("request", "response"):
+            covered = coverage(self._exercise, side)
+            words = "are set by a test" if side == "request" else "come filled"
+            counts = f"{len(covered.seen)} of {len(covered.fields)} {side} fields"
+            self._say(f"{counts} {words} on {self._exercise.runtime}")
+
+    def _left(self, done: int, of: int) -> str:
+        if not done:
+            return ""
+        seconds = (time.monotonic() - self._begun) / done * (of - done)
+        return f", {int(seconds // 60)}:{int(seconds % 60):02d} left"
+
+    # the faults
+
+    def _try_all(self, context: RunContext) -> None:
+        file = self._folder / "verdicts.jsonl"
+        known = _read(file) if self._config.getoption("cri_sweep_resume") else {}
+        wanted = [fault for fault in self._faults if fault.id not in known]
+        self._results = [known[fault.id] for fault in self._faults if fault.id in known]
+        here = Exercise(
+            self._exercise.runtime,
+            {name: test for name, test in self._exercise.tests.items() if name in self._items},
+        )
+        candidates = Candidates(here, load())
+        equivalent = equivalents()
+        self._begun = time.monotonic()
+        with file.open("a" if known else "w", encoding="utf-8") as written:
+            for number, fault in enumerate(wanted, start=1):
+                why = why_equivalent(fault.id, equivalent)
+                evidence = here.never_filled(fault)
+                if why:
+                    result = FaultResult.of(fault, FaultOutcome.EQUIVALENT, evidence=why)
+                elif evidence:
+                    result = FaultResult.of(fault, FaultOutcome.NEVER_FILLED, evidence=evidence)
+                else:
+                    result = self._try(fault, candidates, context)
+                self._results.append(result)
+                written.write(json.dumps(result.to_json()) + "\n")
+                written.flush()
+                by = f" by {result.by}" if result.by else ""
+                self._say(
+                    f"[{number}/{len(wanted)}] {result.outcome}: {result.fault}{by}"
+                    f" ({result.seconds:.1f} s){self._left(number, len(wanted))}"
+                )
+
+    def _try(self, fault: DerivedFault, candidates: Candidates, context: RunContext) -> FaultResult:
+        """Try a fault on one test after the other, until one notices."""
+        fitting = candidates.for_fault(fault)
+        tests = first(fitting, self._config.getoption("cri_sweep_tries"))
+        begun = time.monotonic()
+        tried: list[Tried] = []
+        noticed = ""
+        for test in tests:
+            item = self._items[test.test]
+            ended = self._run(item, (fault.fault,), context)
+            failed = ended.outcome == Outcome.FAILED.value and ended.hits > 0
+            tried.append(Tried(test.test, ended.outcome, ended.hits, ended.reason[:300]))
+            if failed and candidates.foreseen(test, fault):
+                noticed = test.test
+            elif failed:
+                # it may have failed by what an earlier fault left behind
+                take_down_what_is_shared(item)
+                if self._run(item, (), context).outcome == Outcome.PASSED.value:
+                    noticed = test.test
+            if noticed:
+                break
+        outcome = FaultOutcome.NOT_REACHED
+        if noticed:
+            outcome = FaultOutcome.NOTICED
+        elif any(one.hits for one in tried):
+            outcome = FaultOutcome.SURVIVED
+        evidence = "" if fitting else _why_nobody(fault, candidates)
+        return FaultResult.of(
+            fault,
+            outcome,
+            by=noticed,
+            tried=tuple(tried),
+            candidates=len(fitting),
+            seconds=round(time.monotonic() - begun, 2),
+            evidence=evidence,
+        )
+
+    # one case
+
+    def _run(self, item: pytest.Function, faults: tuple[AnyFault, ...], context: RunContext) -> Ended:
+        """Run a test once more, under faults or honestly."""
+        case, neighbour = case_of(item, "case"), case_of(item, "next")
+        self._set, self._hits = faults, 0
+        self._watch.take()
+        self._between.watch = None if faults else self._watch
+        hangs = any(isinstance(fault, Fault) and fault.action == "hang" for fault in faults)
+        usual = context.hangs.deadlines
+        if hangs:
+            context.hangs.deadlines = Deadlines(usual.scale, HANG_SECONDS)
+        if self._between.used_up:
+            take_down_what_is_shared(item)
+        # what stands for the neighbours of the last test
+        item.session._setupstate.teardown_exact(case)  # noqa: SLF001 - pytest has no public name for it
+        begun = time.monotonic()
+        try:
+            case.config.hook.pytest_runtest_protocol(item=case, nextitem=neighbour)
+        finally:
+            context.hangs.deadlines = usual
+            context.hangs.forget()
+        seconds = time.monotonic() - begun
+        places = self._watch.take()
+        outcome, reason = _outcome(case)
+        if faults and self._hits and any(_may_spoil(fault) for fault in faults):
+            take_down_what_is_shared(item)
+        self._revive(context)
+        return Ended(outcome, reason, self._hits, seconds, places)
+
+    def _revive(self, context: RunContext) -> None:
+        """Start a throwaway runtime again that a fault has ended."""
+        suite = self._config.stash[SESSION]
+        runtime = context.owned.runtime if context.owned is not None else None
+        if suite.gone and runtime is not None:
+            try:
+                runtime.restart()
+            except RuntimeStartFailed as error:
+                pytest.exit(str(error), returncode=3)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Set the fault for the whole test."""
+        if self._set and MARK in item.name:
+            self._between.set(item.config, self._set)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self) -> None:
+        """Count what the fault has changed, and clean up honestly."""
+        self._hits = self._between.hits() if self._set else 0
+        self._between.lift()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let a case be no result of the runtime: it passes, whatever became of it."""
+        with self._between.honest():
+            report = yield
+        if MARK in item.name:
+            report.__dict__.pop("critests", None)
+            report.__dict__.pop("wasxfail", None)
+            report.outcome, report.longrepr = "passed", None
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self) -> tuple[str, str, str]:
+        """Print nothing for a case."""
+        return "", "", ""
+
+    # the end
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Step aside before the run is cleaned up, write what was found, and let a survivor decide the exit
+        code.
+        """
+        self._between.step_aside()
+        result = yield
+        if self._exercise.tests:
+            text = json.dumps(self._document(), indent=1) + "\n"
+            file = self._config.getoption("cri_sweep_json")
+            for target in filter(None, (file, self._folder / "audit.json" if self._results else None)):
+                write_atomically(Path(target), text)
+        if int(session.exitstatus) in {0, 1, 5} and self._exercise.tests:
+            survived = any(one.outcome is FaultOutcome.SURVIVED for one in self._results)
+            session.exitstatus = 1 if survived else 0
+        return result
+
+    def _document(self) -> dict[str, object]:
+        sides = {side: coverage(self._exercise, side) for side in ("request", "response")}
+        return {
+            "runtime": self._exercise.runtime,
+            "tests": len(self._items),
+            "coverage": {
+                side: {"fields": len(one.fields), "seen": len(one.seen), "missing": list(one.missing)}
+                for side, one in sides.items()
+            },
+            "faults": [result.to_json() for result in self._results],
+        }
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the survivors first, then the counts."""
+        terminalreporter.section("audit")
+        for line in lines(self._results):
+            terminalreporter.write_line(line)
+
+
+def _outcome(case: pytest.Function) -> tuple[str, str]:
+    """Return how a case ended, as the suite names it, and why."""
+    progress = case.stash.get(PROGRESS, None)
+    if progress is None:
+        return Outcome.ERROR.value, "it did not run"
+    for when in ("setup", "call"):
+        phase = progress.phases.get(when)
+        if phase is not None and phase.raw is not None:
+            return phase.raw.outcome.value, phase.raw.reason
+    return Outcome.PASSED.value, ""
+
+
+def _may_spoil(fault: AnyFault) -> bool:
+    """Say whether a fault may have changed what other tests have made."""
+    return (
+        isinstance(fault, Fault) and not READING.fullmatch(fault.rpc.name) and fault.rpc.name not in HARMLESS
+    )
+
+
+def _why_nobody(fault: DerivedFault, candidates: Candidates) -> str:
+    failing = candidates.failing(fault)
+    if failing:
+        return f"only tests get there that do not pass without a fault: {', '.join(failing[:3])}"
+    return f"no test gets to {fault.reach}"
+
+
+def _read(file: Path) -> dict[str, FaultResult]:
+    try:
+        rows = file.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    results = (FaultResult.from_json(json.loads(row)) for row in rows)
+    return {result.fault: result for result in results}

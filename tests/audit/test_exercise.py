@@ -1,0 +1,122 @@
+"""What a recording of the suite tells: coverage, and which tests are tried for a fault."""
+
+from pathlib import Path
+
+import pytest
+
+from critests.audit.candidates import Candidates, first
+from critests.audit.derived import DerivedFault, Reach, derived_faults
+from critests.audit.exercise import Exercise, Exercised, coverage
+from critests.audit.faults import parse_fault
+from critests.audit.matrix import Entry, Matrix
+
+FAULTS = {fault.id: fault for fault in derived_faults()}
+TIMEOUT = FAULTS["StopContainer.request.timeout:ignored"]
+PLACE = "StopContainer.request.timeout"
+
+
+def made_test(
+    name: str, *places: str, seconds: float = 1, outcome: str = "passed", judges: str = ""
+) -> Exercised:
+    return Exercised(name, outcome, seconds, frozenset(places), judges)
+
+
+def exercise(*tests: Exercised) -> Exercise:
+    made = Exercise("containerd 2.1")
+    for one in tests:
+        made.add(one)
+    return made
+
+
+def names(candidates: Candidates, fault: DerivedFault = TIMEOUT) -> list[str]:
+    return [one.test for one in candidates.for_fault(fault)]
+
+
+def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
+    made = exercise(
+        made_test("a", PLACE, "Version", judges="STP-01"), made_test("b[x]", "Version", outcome="failed")
+    )
+    made.save(tmp_path / "exercise.json")
+    assert Exercise.load(tmp_path / "exercise.json", "containerd 2.1") == made
+
+
+def test_of_another_runtime_nothing_is_known(tmp_path: Path) -> None:
+    exercise(made_test("a", PLACE)).save(tmp_path / "exercise.json")
+    assert not Exercise.load(tmp_path / "exercise.json", "containerd 2.2").tests
+    assert not Exercise.load(tmp_path / "nowhere.json", "containerd 2.1").tests
+    (tmp_path / "exercise.json").write_text("{", encoding="utf-8")
+    assert not Exercise.load(tmp_path / "exercise.json", "containerd 2.1").tests
+
+
+def test_coverage_counts_every_field_once() -> None:
+    made = exercise(made_test("a", PLACE, "StopContainer"), made_test("b", PLACE))
+    covered = coverage(made, "request", ["StopContainer"])
+    assert covered.fields == ("StopContainer.request.container_id", "StopContainer.request.timeout")
+    assert covered.seen == (PLACE,)
+    assert covered.missing == ("StopContainer.request.container_id",)
+
+
+def test_what_a_runtime_never_fills_is_known_only_where_tests_asked() -> None:
+    fault = FAULTS["ContainerStatus.response.status.message:missing"]
+    assert exercise(made_test("a", "ContainerStatus")).never_filled(fault) == ""
+    asked = exercise(made_test("a", "ContainerStatus", "ContainerStatus.response"))
+    assert asked.never_filled(fault) == "never filled in what ContainerStatus answered to 1 tests"
+    filled = exercise(made_test("a", "ContainerStatus.response", "ContainerStatus.response.status.message"))
+    assert filled.never_filled(fault) == ""
+    assert asked.never_filled(TIMEOUT) == ""
+
+
+def test_a_number_can_be_wrong_wherever_the_message_is_that_holds_it() -> None:
+    fault = FAULTS["ContainerStatus.response.status.exit_code:wrong"]
+    assert exercise(made_test("a", "ContainerStatus.response.status")).reaching(fault.reach)
+
+
+def test_the_likeliest_tests_come_first_then_the_quickest() -> None:
+    made = exercise(
+        made_test("slow", PLACE, seconds=3),
+        made_test("quick", PLACE, seconds=1),
+        made_test("same_rpc", PLACE, seconds=9),
+        made_test("judges", PLACE, seconds=9, judges="STP-02"),
+        made_test("other", PLACE, seconds=9),
+        made_test("exactly[one]", PLACE, seconds=9),
+        made_test("elsewhere", "Version"),
+        made_test("red", PLACE, outcome="failed"),
+    )
+    matrix = Matrix(
+        (
+            Entry("a", (parse_fault("StopContainer: swallow"),), "", ("same_rpc",)),
+            Entry("b", (parse_fault("StopContainer.request.timeout: set 0"),), "", ("exactly",)),
+        )
+    )
+    candidates = Candidates(made, matrix)
+    assert names(candidates) == ["exactly[one]", "judges", "same_rpc", "quick", "slow", "other"]
+    assert candidates.foreseen(made.tests["judges"], TIMEOUT)
+    assert not candidates.foreseen(made.tests["quick"], TIMEOUT)
+    assert candidates.failing(TIMEOUT) == ["red"]
+
+
+def test_a_test_that_notices_a_field_is_likely_to_notice_what_the_field_holds() -> None:
+    fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
+    place = str(fault.reach)
+    made = exercise(made_test("other", place), made_test("near", place, seconds=2))
+    near = Entry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", ("near",))
+    assert names(Candidates(made, Matrix((near,))), fault) == ["near", "other"]
+
+
+def test_one_case_of_each_test_before_any_other() -> None:
+    tests = [made_test("a[1]"), made_test("a[2]"), made_test("b"), made_test("a[3]")]
+    assert [one.test for one in first(tests, 0)] == ["a[1]", "b", "a[2]", "a[3]"]
+    assert [one.test for one in first(tests, 2)] == ["a[1]", "b"]
+
+
+@pytest.mark.parametrize(
+    ("reach", "text"),
+    [
+        (Reach("Version"), "Version"),
+        (Reach("Version", "error"), "Version.error"),
+        (Reach("Version", "response"), "Version.response"),
+        (Reach("ListImages", "response", "images[].id"), "ListImages.response.images[].id"),
+    ],
+)
+def test_places_are_written_as_they_are_watched(reach: Reach, text: str) -> None:
+    assert str(reach) == text

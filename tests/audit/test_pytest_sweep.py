@@ -1,0 +1,140 @@
+"""The audit of a suite as a pytest plugin, on a small suite in front of our small CRI server."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import critests
+from tests.criserver import CriServer, serve
+
+SUITE = """
+import pathlib
+
+import pytest
+from critests.api import api_pb2 as cri
+from critests.run.marks import requirement
+
+
+@pytest.fixture(scope="module")
+def shared(runtime):
+    return runtime.stub.Version(cri.VersionRequest()).runtime_name
+
+
+@pytest.fixture
+def version(runtime):
+    return lambda: runtime.stub.Version(cri.VersionRequest())
+
+
+@pytest.fixture
+def ran():
+    with pathlib.Path("ran").open("a") as file:
+        file.write("+")
+
+
+@requirement("RT-01")
+def test_the_name(ran, version):
+    assert version().runtime_name == "criserver"
+
+
+@requirement("RT-02")
+def test_that_looks_away(ran, version, shared):
+    version()
+    assert shared == "criserver"
+
+
+@requirement("RT-03")
+def test_that_is_red_anyway(runtime):
+    runtime.stub.Status(cri.StatusRequest())
+    assert False
+"""
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with serve(CriServer()) as endpoint:
+        yield endpoint
+
+
+def sweep(directory: Path, endpoint: str, *arguments: str) -> tuple[int, str, dict[str, Any]]:
+    (directory / "test_small.py").write_text(SUITE, encoding="utf-8")
+    (directory / "pytest.ini").write_text(
+        "[pytest]\naddopts = -p no:cacheprovider -p no:locust\n", encoding="utf-8"
+    )
+    report = directory / "report.json"
+    command = [sys.executable, "-m", "pytest", "-qq", "test_small.py", "-p", "critests.audit.pytest_sweep"]
+    command += ["--cri-sweep", f"--cri-sweep-json={report}", "--runtime-endpoint", endpoint]
+    command += ["--cri-read-only", "--cri-results", str(directory / "results"), "--cri-deadline-scale", "0.1"]
+    ended = subprocess.run(
+        [*command, *arguments],
+        cwd=directory,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(critests.__path__[0]).parent)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    found = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
+    return ended.returncode, ended.stdout + ended.stderr, found
+
+
+def runs(directory: Path) -> int:
+    """Return how often a test of the small suite began that asks for `ran`."""
+    return len((directory / "ran").read_text(encoding="utf-8"))
+
+
+def test_every_outcome_and_that_it_goes_on_where_it_stopped(tmp_path: Path, endpoint: str) -> None:
+    wanted = "Version.response.runtime_name,Version.response.version:missing,Status:hangs,Version:hangs"
+    faults = [f"--cri-sweep-faults={word}" for word in wanted.split(",")]
+
+    status, output, report = sweep(tmp_path, endpoint, *faults)
+
+    outcomes = {fault["fault"]: (fault["outcome"], fault["by"]) for fault in report["faults"]}
+    # whichever test was the quicker one
+    assert outcomes.pop("Version:hangs")[0] == "noticed"
+    assert outcomes == {
+        "Version.response.version:missing": ("survived", ""),
+        "Version.response.runtime_name:missing": ("noticed", "test_the_name"),
+        "Version.response.runtime_name:wrong": ("noticed", "test_the_name"),
+        "Status:hangs": ("not reached", ""),
+    }, output
+    assert status == 1
+    assert "survived: Version.response.version:missing" in output
+    assert "Status:hangs: only tests get there that do not pass without a fault: test_that_is_red" in output
+    assert "[5/5]" in output
+    assert report["coverage"]["response"]["seen"] > 0
+    stored = tmp_path / "results" / "audit" / "criserver-1.0.0"
+    assert json.loads((stored / "audit.json").read_text(encoding="utf-8")) == report
+    assert [folder.name for folder in (tmp_path / "results").iterdir()] == ["audit"]
+    began = runs(tmp_path)
+
+    # what tests exercise is known by now, and what became of the faults
+    status, output, again = sweep(tmp_path, endpoint, *faults, "--cri-sweep-resume")
+
+    assert runs(tmp_path) == began
+    assert again["faults"] == report["faults"]
+    assert status == 1
+
+
+def test_what_is_noticed_by_all_ends_well(tmp_path: Path, endpoint: str) -> None:
+    status, output, _ = sweep(tmp_path, endpoint, "--cri-sweep-faults=Version:unimplemented")
+    assert status == 0, output
+    assert "all 1: 1 noticed, 0 survived (100 % of those reached)" in output
+
+
+def test_only_what_tests_exercise(tmp_path: Path, endpoint: str) -> None:
+    status, output, report = sweep(tmp_path, endpoint, "--cri-sweep-record-only")
+    assert status == 0, output
+    assert "request fields are set by a test on criserver" in output
+    assert not report["faults"]
+    assert "Version.response.runtime_name" not in report["coverage"]["response"]["missing"]
+
+
+def test_a_word_that_means_no_fault(tmp_path: Path, endpoint: str) -> None:
+    status, output, _ = sweep(tmp_path, endpoint, "--cri-sweep-faults=StopContaine")
+    assert status == 4
+    assert "no fault is meant by 'StopContaine' (did you mean StopContainer" in output
