@@ -32,6 +32,7 @@ from critests.run.daemon_watch import Death, found_nobody
 from critests.run.handover import HandoverFile
 from critests.run.index import Collection
 from critests.run.items import is_ours, known, narrowed_by_pytest, scenario_of, test_id
+from critests.run.known_tests import KnownTest
 from critests.run.results import Phase, TestProgress
 from critests.run.seen import in_full, message_of
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
@@ -156,8 +157,14 @@ def pytest_collection_modifyitems(
     if not any(is_ours(item) for item in items):
         return
     settings = config.stash[SESSION].settings
-    collected = {test.id: (test, item) for test, item in ((known(item), item) for item in items)}
-    tests = [test for test, _ in collected.values()]
+    tests_by_id: dict[str, KnownTest] = {}
+    collected: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        test = known(item)
+        tests_by_id.setdefault(test.id, test)
+        # the cases of a test under faults have its id
+        collected.setdefault(test.id, []).append(item)
+    tests = list(tests_by_id.values())
     measuring = any(test.scenario for test in tests)
     try:
         tests = config.stash[COLLECTION].whole(tests, complete=not session.testsfailed)
@@ -165,15 +172,13 @@ def pytest_collection_modifyitems(
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     for test in kept:
-        _, item = collected[test.id]
-        if test.ours and not measuring and item.get_closest_marker("timeout") is None:
-            limit = 180 if test.slow else 60
-            item.add_marker(pytest.mark.timeout(limit * settings.deadline_scale, func_only=False))
-    items[:] = [collected[test.id][1] for test in kept]
+        for item in collected[test.id]:
+            if test.ours and not measuring and item.get_closest_marker("timeout") is None:
+                limit = 180 if test.slow else 60
+                item.add_marker(pytest.mark.timeout(limit * settings.deadline_scale, func_only=False))
+    items[:] = [item for test in kept for item in collected[test.id]]
     if dropped:
-        config.hook.pytest_deselected(
-            items=[collected[test.id][1] for test in dropped if test.id in collected]
-        )
+        config.hook.pytest_deselected(items=[item for test in dropped for item in collected.get(test.id, [])])
     config.stash[SESSION].deselected = [
         results.of_deselected(test, settings) for test in dropped if test.ours
     ]
