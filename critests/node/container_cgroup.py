@@ -16,6 +16,7 @@ NAMES: Mapping[int, Sequence[str]] = {
         "cpu.cfs_quota_us",
         "cpu.cfs_period_us",
         "cpu.stat",
+        "cpuacct.usage",
         "cpuset.cpus",
         "cpuset.mems",
         "memory.limit_in_bytes",
@@ -172,6 +173,13 @@ class CgroupValues:
         if self.version == 1:
             return int(self.text("cpu.cfs_period_us"))
         return int(self.text("cpu.max").split()[1])
+
+    @property
+    def cpu_used(self) -> int:
+        """Nanoseconds of CPU time that were used."""
+        if self.version == 1:
+            return int(self.text("cpuacct.usage"))
+        return self._count("cpu.stat", "usage_usec") * 1000
 
     @property
     def throttled(self) -> int:

@@ -22,6 +22,7 @@ VERSION_1 = {
     "cpu/cpu.cfs_quota_us": "20000",
     "cpu/cpu.cfs_period_us": "100000",
     "cpu/cpu.stat": "nr_periods 12\nnr_throttled 7\nthrottled_time 100",
+    "cpuacct/cpuacct.usage": "5000",
     "cpuset/cpuset.cpus": "0-1",
     "cpuset/cpuset.mems": "0",
     "memory/memory.limit_in_bytes": "67108864",
@@ -69,6 +70,7 @@ def printed_in(folder: Path) -> str:
 def assert_recorded(values: CgroupValues) -> None:
     assert (values.memory, values.swap, values.memory_used, values.oom_kills) == (64 << 20, 32 << 20, 4096, 1)
     assert (values.cpu_quota, values.cpu_period, values.throttled) == (20_000, 100_000, 7)
+    assert values.cpu_used == 5000
     assert values.has_shares(512)
     assert not values.has_shares(1024)
     assert (values.cpus, values.mems) == (frozenset({0, 1}), frozenset({0}))

@@ -1,0 +1,222 @@
+"""STA: the figures of PodSandboxStats, held against the pod's own interfaces and processes."""
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
+from critests.lifecycle.containers import Container
+from critests.lifecycle.evidence import first_process
+from critests.lifecycle.process import ProcessTree
+from critests.lifecycle.requests import HOST_NETWORK
+from critests.lifecycle.sandboxes import Sandbox
+from critests.node.container_cgroup import folders_of_process
+from critests.run.marks import disruptive, requirement, requires
+from critests.run.outcomes import blocked, unsupported
+
+pytestmark = requires(Capability.POD_STATS)
+
+STATS_SECONDS = 30.0
+"""Runtimes look every ten seconds or so."""
+KNOCK = "set -- $(ip route | grep ^default); nc -w 1 $3 9 </dev/null 2>&1; :"
+"""Sends a packet or two out of the pod, to its gateway."""
+
+
+def told_of(runtime: Runtime, pod: Sandbox) -> cri.LinuxPodSandboxStats:
+    """Return the figures of a pod."""
+    return runtime.stub.PodSandboxStats(cri.PodSandboxStatsRequest(pod_sandbox_id=pod.id)).stats.linux
+
+
+def network_of(runtime: Runtime, pod: Sandbox) -> cri.NetworkUsage:
+    """Return the traffic of a pod; ends the test as unsupported where the runtime tells none."""
+    linux = told_of(runtime, pod)
+    if not linux.HasField("network"):
+        unsupported("network usage of pods: absent from PodSandboxStats")
+    return linux.network
+
+
+def interface_of(container: Container) -> str:
+    """Return the interface inside a pod that has the pod's address."""
+    address = container.sandbox.status().network.ip
+    # `2: eth0    inet 10.0.0.2/24 brd …`
+    names = [
+        line.split()[1]
+        for line in container.output("ip", "-o", "addr").splitlines()
+        if f" {address}/" in line
+    ]
+    if not names:
+        blocked(f"no interface inside the pod has its address {address!r}")
+    return names[0].rstrip(":").partition("@")[0]
+
+
+def tasks_in(pod: Sandbox, process: int) -> int:
+    """Return how many processes and threads the kernel counts in the cgroup of a pod.
+
+    Args:
+        pod: of which it is the parent of the containers' cgroups.
+        process: of one of its containers, as the machine numbers it.
+    """
+    name = PurePosixPath(pod.config.linux.cgroup_parent).name
+    counters = [
+        above / "pids.current"
+        for folder in folders_of_process(process)
+        for above in folder.parents
+        if above.name == name and (above / "pids.current").is_file()
+    ]
+    if not counters:
+        blocked("the cgroup of the pod does not count its processes here")
+    return int(counters[0].read_text(encoding="ascii"))
+
+
+@requirement("STA-18")
+@pytest.mark.parametrize("block", ["cpu", "memory", "network", "process"])
+def test_stats_of_a_sandbox_have_every_block(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, block: str
+) -> None:
+    """PodSandboxStats of a pod that has a cgroup MUST tell of its CPU time, memory, traffic and processes.
+
+    Source: LinuxPodSandboxStats, LinuxPodSandboxConfig.cgroup_parent. With cgroup v1 it may tell less.
+    """
+    containers.running(in_sandbox=own_sandbox)
+
+    linux = told_of(runtime, own_sandbox)
+
+    if not linux.HasField(block) and not runtime.has(Capability.CGROUP_V2):
+        unsupported(f"{block} of pods: absent from PodSandboxStats, with cgroup v1")
+    told = {
+        "cpu": linux.cpu.usage_core_nano_seconds.value,
+        "memory": linux.memory.working_set_bytes.value,
+        "network": len(linux.network.default_interface.name),
+        "process": linux.process.process_count.value,
+    }
+    assert told[block] > 0
+
+
+@requirement("STA-20/default")
+@requires(Capability.POD_NETWORK)
+def test_default_interface_in_stats_has_the_address_of_the_pod(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """The default interface in PodSandboxStats MUST be the one inside the pod that has the pod's address.
+
+    Source: NetworkUsage.default_interface.
+    """
+    container = containers.running(in_sandbox=own_sandbox)
+
+    network = network_of(runtime, own_sandbox)
+
+    assert network.default_interface.name == interface_of(container)
+
+
+@requirement("STA-20/default")
+@requires(Capability.POD_NETWORK)
+@pytest.mark.parametrize("direction", ["rx", "tx"])
+def test_traffic_in_stats_is_what_the_pod_counts(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, direction: str
+) -> None:
+    """The bytes of the pod's interface in PodSandboxStats MUST be those that the kernel counts for it inside
+    the pod, and grow with them.
+
+    Source: NetworkInterfaceUsage.rx_bytes, tx_bytes.
+    """
+    container = containers.running(in_sandbox=own_sandbox)
+    name = interface_of(container)
+    counter = f"/sys/class/net/{name}/statistics/{direction}_bytes"
+    container.exec("/bin/sh", "-c", KNOCK)
+    least = int(container.output("cat", counter))
+
+    def told() -> int:
+        network = network_of(runtime, own_sandbox)
+        interfaces = {each.name: each for each in (network.default_interface, *network.interfaces)}
+        return int(getattr(interfaces[name], f"{direction}_bytes").value) if name in interfaces else -1
+
+    seen = runtime.eventually(
+        f"at least {least} bytes of {direction}", told, STATS_SECONDS, lambda value: value >= least
+    )
+
+    assert seen <= int(container.output("cat", counter))
+
+
+@requirement("STA-20/others")
+@requires(Capability.POD_NETWORK)
+def test_default_interface_in_stats_is_not_among_the_others(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """The other interfaces in PodSandboxStats SHOULD be without the default one.
+
+    Source: NetworkUsage.interfaces.
+    """
+    containers.running(in_sandbox=own_sandbox)
+
+    network = network_of(runtime, own_sandbox)
+
+    others = [each.name for each in network.interfaces]
+    assert network.default_interface.name not in others
+    assert len(set(others)) == len(others)
+
+
+@requirement("STA-21")
+def test_what_stats_tell_of_the_nodes_network(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, observe: Observe
+) -> None:
+    """PodSandboxStats of a pod on the node's network MAY tell the node's traffic or none, and MUST answer.
+
+    Source: LinuxPodSandboxStats.network.
+    """
+    pod = sandboxes.ready(namespaces=HOST_NETWORK)
+    containers.running(in_sandbox=pod)
+
+    linux = told_of(runtime, pod)
+
+    if not linux.HasField("network"):
+        observe("no traffic")
+    else:
+        observe("traffic" if linux.network.default_interface.name else "traffic without a default interface")
+
+
+@requirement("STA-22")
+@requires(Capability.SHARED_KERNEL, Capability.SAME_HOST, Capability.ROOT)
+def test_processes_in_stats_are_those_of_the_pod(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """The number of processes in PodSandboxStats SHOULD be no less than those of the containers, and no more
+    than the kernel counts in the cgroup of the pod.
+
+    Source: ProcessUsage.process_count. Not stated by the CRI whether the sandbox's own and threads count.
+    """
+    tree = ProcessTree()
+    containers.running(script=tree.script, wait_for_log="ready", in_sandbox=own_sandbox)
+    least, process = len(tree.alive()), first_process(tree.mark)
+    before = tasks_in(own_sandbox, process)
+
+    linux = told_of(runtime, own_sandbox)
+
+    if not linux.HasField("process"):
+        unsupported("processes of pods: absent from PodSandboxStats")
+    # a thread may have come or gone meanwhile
+    most = max(before, tasks_in(own_sandbox, process))
+    assert least <= linux.process.process_count.value <= most
+
+
+@requirement("STA-31")
+@disruptive
+def test_a_sandbox_without_a_cgroup_parent_does_not_fail_the_list_of_stats(own_runtime: OwnRuntime) -> None:
+    """ListPodSandboxStats SHOULD tell of the others where a sandbox has no cgroup parent.
+
+    Source: ListPodSandboxStats, LinuxPodSandboxConfig.cgroup_parent. Not stated by the CRI; a node agent
+    would otherwise know nothing of any pod.
+    """
+    pod = own_runtime.sandbox()
+    lacking = own_runtime.sandboxes.config()
+    lacking.linux.ClearField("cgroup_parent")
+    own_runtime.sandboxes.ready(lacking)
+
+    answer = own_runtime.stub.ListPodSandboxStats(cri.ListPodSandboxStatsRequest())
+
+    assert pod.id in [each.attributes.id for each in answer.stats]
