@@ -148,7 +148,7 @@ def test_traffic_in_stats_is_what_the_pod_counts(
 def test_default_interface_in_stats_is_not_among_the_others(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The other interfaces in PodSandboxStats SHOULD be without the default one.
+    """The other interfaces in PodSandboxStats SHOULD each come once, and without the default one.
 
     Source: NetworkUsage.interfaces.
     """
