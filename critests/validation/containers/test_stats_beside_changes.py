@@ -123,7 +123,7 @@ def test_stats_are_listed_while_containers_come_and_go(
     """ListContainerStats MUST not fail while containers are made and removed, and MUST tell of those that
     stay.
 
-    Source: ListContainerStats. Not stated by the CRI; the kubelet asks all the time.
+    Source: ListContainerStats, which tells of all containers that run.
     """
     staying = {containers.running(in_sandbox=own_sandbox).id for _ in range(2)}
 
