@@ -36,6 +36,12 @@ demo: ## test a private containerd, from nothing; results are left in RESULTS (d
 test: ## everything that must hold before a change is merged; ENVS=unit,types for some of its jobs
 	tools/run-tests.sh "$(ENVS)" $(ARGS)
 
+.PHONY: wheel
+wheel: ## a wheel of this checkout, in dist
+	tools/install-packages.sh python
+	tools/python-env.sh $(VENV) requirements/run.lock --project
+	$(VENV)/bin/python -m hatchling build --target wheel
+
 .PHONY: runtimes
 runtimes: ## containerd 1.7 and 2.1 beside the installed one: make runtimes DIR=/opt/containerds
 	tools/get-runtimes.sh "$(or $(DIR),.runtimes)"

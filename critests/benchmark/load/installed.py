@@ -20,8 +20,5 @@ def check_installed() -> None:
     """
     missing = [package for module, package in NEEDED.items() if importlib.util.find_spec(module) is None]
     if missing:
-        msg = (
-            f"critests load needs {' and '.join(missing)}, which the extra brings: pip install"
-            " 'critests[load]'"
-        )
+        msg = f"critests load needs {' and '.join(missing)}: pip install {' '.join(missing)}"
         raise NotInstalled(msg)

@@ -17,8 +17,14 @@ from critests.report.wording.texts import duration, moment, one_line, plural
 WIDTH: Final = 100
 LISTED: Final = 10
 COLUMNS: Final = ("samples", "errors", "median ± 95 %", "tail", "client", "/ OCI")
-ALWAYS: Final = frozenset({"samples", "errors", "median ± 95 %"})
-"""Columns that are there even when nothing is in them: no latency is shown without its errors."""
+ALWAYS: Final = frozenset({"samples", "median ± 95 %"})
+"""Columns that are there even when nothing is in them."""
+FAILURES: Final = "errors"
+"""A column that is there where a call failed; else one sentence says that none did."""
+MEANINGS: Final = {
+    "client": "client: the client's own part of the median",
+    "/ OCI": "/ OCI: the median as a multiple of what the bare OCI runtime takes for the same",
+}
 MOST: Final = 60
 """Operations from which on the table has only what the scenarios are about."""
 GAP: Final = 2
@@ -56,17 +62,17 @@ def print_operations(record: RunRecord, out: Console) -> None:
         max(len(name), *(line[column].cell_len for line in cells.values()))
         for column, name in enumerate(COLUMNS)
     ]
+    failed = any(each.failed for each in every)
     used = [
         column
         for column, name in enumerate(COLUMNS)
-        if name in ALWAYS or any(line[column] for line in cells.values())
+        if name in ALWAYS or (failed if name == FAILURES else any(line[column] for line in cells.values()))
     ]
     name_width = max(width - sum(widths[column] + GAP for column in used), NARROWEST)
     out.print()
-    header = Text("operation".ljust(name_width), "dim")
-    for column in used:
-        header.append(" " * GAP + COLUMNS[column].rjust(widths[column]))
-    _print_line(header, out)
+    _print_header([(COLUMNS[column], widths[column]) for column in used], name_width, out)
+    if not failed:
+        out.print(Text("no call failed", "dim"))
     for scenario in shown:
         out.print()
         _print_line(
@@ -103,6 +109,17 @@ def print_operations(record: RunRecord, out: Console) -> None:
         _print_line(
             Text("! client-bound: the client itself takes more than a third of the median", "yellow"), out
         )
+
+
+def _print_header(columns: Sequence[tuple[str, int]], name_width: int, out: Console) -> None:
+    """Print the names of the columns, each with its width, and what those mean that do not say it."""
+    header = Text("operation".ljust(name_width), "dim")
+    for name, width in columns:
+        header.append(" " * GAP + name.rjust(width))
+    _print_line(header, out)
+    for name, _ in columns:
+        if name in MEANINGS:
+            out.print(Text(MEANINGS[name], "dim"), width=min(out.width, WIDTH))
 
 
 def cut_to(text: str, width: int) -> str:

@@ -127,6 +127,11 @@ class ScenarioView:
     rows: list[Row]
 
 
+def _client_share(part: float) -> str:
+    """Return the client's part of the median; more than all of it is said in words, as no share can be."""
+    return share(part) if part <= 1 else "all of it"
+
+
 def verdict_word(record: RunRecord) -> str:
     """Return what became of a run, in a few words."""
     return VERDICTS.get(record.exit_code, "something failed")
@@ -178,7 +183,7 @@ def row(found: OperationResult, sides: dict[str, str]) -> Row:
         spread=spread,
         tail=_tail(found, estimates),
         client=quantity(found.client_seconds, SECONDS) if found.client_seconds is not None else "",
-        client_share=share(found.client_seconds / middle)
+        client_share=_client_share(found.client_seconds / middle)
         if found.client_seconds is not None and middle > 0 and unit == SECONDS
         else "",
         client_bound=found.client_bound,

@@ -40,6 +40,8 @@ from critests.statistics import Verdict
 
 LISTED: Final = 12
 """Lines of each list; the rest is counted, and is in the other forms."""
+WIDE: Final = 100
+"""Columns from which on a table has room for the names of operations."""
 NAMED: Final = 30
 """Ids of requirements that were not tested."""
 VERDICT_STYLES: Final = {
@@ -88,10 +90,13 @@ def _print_speed(comparison: RunComparison, speed: Speed, names: Names, out: Con
     out.print(Text(method_sentence(comparison), "dim"))
     failing = [operation for operation in speed.operations if operation.a.failed or operation.b.failed]
     heads = ["operation", names.a, names.b, "ratio", "interval", f"{names.b} is"]
-    table = _table(*heads, numbers=(3, 4))
-    for operation in speed.operations:
-        table.add_row(*_cells(operation, comparison, names))
-    if speed.operations:
+    rows = [_cells(operation, comparison, names) for operation in speed.operations]
+    if rows and out.width < WIDE:
+        _print_narrow(heads, rows, out)
+    elif rows:
+        table = _table(*heads, numbers=(3, 4))
+        for row in rows:
+            table.add_row(*row)
         out.print(table)
     for reason, operations in too_noisy(speed):
         out.print(Text(one_line(f"too noisy: {', '.join(operations)}: {reason}", 600), "dim"))
@@ -110,6 +115,20 @@ def _print_speed(comparison: RunComparison, speed: Speed, names: Names, out: Con
         for each in failing
     ]
     _lines(out, f"Calls that failed ({plural(len(failing), 'operation')})", lines)
+
+
+def _print_narrow(heads: Sequence[str], rows: Sequence[Sequence[Text]], out: Console) -> None:
+    """Print every operation with its verdict in a line of its own, and its numbers below it."""
+    widths = [max(len(head), *(row[at].cell_len for row in rows)) for at, head in enumerate(heads)]
+    numbers = range(1, len(heads) - 1)
+    out.print(Text("  " + "  ".join(heads[at].rjust(widths[at]) for at in numbers), "dim"))
+    for row in rows:
+        verdict = row[-1]
+        out.print(Text.assemble(row[0], ": ", verdict))
+        line = Text("  ")
+        for at in numbers:
+            line.append(" " * (widths[at] - row[at].cell_len)).append_text(row[at]).append("  ")
+        out.print(line)
 
 
 def _cells(operation: Operation, comparison: RunComparison, names: Names) -> list[Text]:

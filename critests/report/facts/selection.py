@@ -24,6 +24,12 @@ ALWAYS_SHOWN: Final = frozenset(
 )
 
 
+TOTAL: Final = "all"
+"""Name of the row that sums all areas."""
+_FOR_MANY: Final = "unproven level: "
+"""How reasons begin whose first clause holds for many tests; what follows it is the test's own."""
+
+
 @dataclass(frozen=True)
 class Reason:
     """Why several tests were not judged.
@@ -88,6 +94,8 @@ def by_reason(tests: Sequence[TestResult]) -> list[Reason]:
         text = test.reason or "no reason was given"
         if test.blocked_by:
             text = f"{test.blocked_by} stood in the way" + (f" ({rpc})" if rpc else "")
+        if text.startswith(_FOR_MANY):
+            text = text.partition("; ")[0]
         groups.setdefault(text, []).append(test)
     return sorted(
         (Reason(text, members) for text, members in groups.items()), key=lambda reason: -len(reason.tests)
@@ -101,7 +109,7 @@ def area_rows(record: RunRecord) -> list[AreaRow]:
         record.counts.areas, key=lambda area: (order.index(area) if area in order else len(order), area)
     )
     rows = [AreaRow(area, _numbers(record.counts.areas[area])) for area in areas]
-    return [*rows, AreaRow("all", _numbers(record.counts.outcomes))]
+    return [*rows, AreaRow(TOTAL, _numbers(record.counts.outcomes))]
 
 
 def columns(record: RunRecord) -> list[Outcome]:

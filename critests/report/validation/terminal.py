@@ -11,16 +11,20 @@ from rich.table import Table
 from rich.text import Text
 
 from critests.catalogue.words import Outcome
+from critests.exit_codes import ExitCode
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
-from critests.report.facts.selection import area_rows, by_reason, columns, failures, with_outcome
+from critests.report.facts.selection import TOTAL, area_rows, by_reason, columns, failures, with_outcome
 from critests.report.terminal.console import STYLES, print_more
+from critests.report.validation.views import verdict_view
 from critests.report.wording.texts import cut, duration, moment, one_line, plural, visible
 
 FULL: Final = 20
 """Failures that are shown in full."""
 LISTED: Final = 10
 """Lines of each shorter list."""
+NAMED: Final = 20
+"""Ids of what is broken, in the last lines."""
 TEXT_LIMIT: Final = 1200
 """Characters of one text of a failure."""
 
@@ -51,6 +55,24 @@ def print_validation(
     _print_list(out, "Notes", None, [Text(one_line(note)) for note in record.notes])
 
 
+def print_verdict(record: RunRecord, out: Console) -> None:
+    """Print what one would tell others: the runtime, the verdict with numbers, and what is broken."""
+    if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN}:
+        return
+    runtime = record.runtime
+    name = f"{one_line(runtime.name, 60)} {one_line(runtime.version, 60)}"
+    out.print()
+    verdict = verdict_view(record)
+    part = f" ({one_line(verdict.part)})" if verdict.part else ""
+    out.print(
+        Text.assemble((f"{name}: {verdict.word.lower()}{part}.", "bold"), f" {one_line(verdict.sentence)}")
+    )
+    broken = list(dict.fromkeys(test.requirement_id or test.name for test in failures(record)))
+    if broken:
+        more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
+        out.print(Text(f"broken: {', '.join(one_line(each, 60) for each in broken[:NAMED])}{more}"))
+
+
 def _print_head(record: RunRecord, out: Console) -> None:
     runtime = record.runtime
     head = Text.assemble(
@@ -69,12 +91,13 @@ def _print_head(record: RunRecord, out: Console) -> None:
 
 
 def _print_areas(record: RunRecord, out: Console) -> None:
-    shown = columns(record)
+    left_out = record.counts.outcomes.get(Outcome.DISABLED.value, 0)
+    shown = [outcome for outcome in columns(record) if outcome is not Outcome.DISABLED]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("area", no_wrap=True)
     for outcome in shown:
         table.add_column(outcome.value, justify="right", no_wrap=True)
-    rows = area_rows(record)
+    rows = [row for row in area_rows(record) if row.total or row.name == TOTAL]
     for row in rows:
         if row is rows[-1]:
             table.add_section()
@@ -84,6 +107,8 @@ def _print_areas(record: RunRecord, out: Console) -> None:
         ]
         table.add_row(Text(one_line(row.name, 30), "bold" if row is rows[-1] else ""), *cells)
     out.print(table)
+    if left_out:
+        out.print(Text(f"{plural(left_out, 'test')} left out by the selection", "dim"))
 
 
 def _print_root_causes(record: RunRecord, out: Console) -> None:

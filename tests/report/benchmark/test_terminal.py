@@ -55,6 +55,7 @@ def test_no_column_without_anything_in_it() -> None:
     text = printed(dataclasses.replace(record, operations=[bare], tests=[], notes=[], benchmark=None))
 
     header = next(line for line in text.splitlines() if line.startswith("operation"))
+    assert "no call failed" not in text
     assert header.split() == ["operation", "samples", "errors", "median", "±", "95", "%"]
     assert re.search(r"StopContainer +0  7 \(100 %\) +no sample", text)
 

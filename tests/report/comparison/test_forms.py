@@ -155,6 +155,18 @@ def test_the_terminal_shows_both_halves_without_escapes(comparison: RunCompariso
         assert part in " ".join(text.split())
 
 
+def test_a_comparison_fits_eighty_columns() -> None:
+    both = samples(side="a", blocks=40) + samples({"RunPodSandbox": 1.4}, side="b", blocks=40, seed=2)
+    out = io.StringIO()
+
+    print_comparison(compare_sides(record(both), both), new_console(out, width=80))
+
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    (place,) = [at for at, line in enumerate(lines) if line == "B-06 RunPodSandbox: slower"]
+    assert re.search(r"\d ms +\d+ ms +1\.\d\d +1\.\d\d to 1\.\d\d", lines[place + 1])
+
+
 def test_a_live_comparison_says_how_it_was_measured() -> None:
     both = samples(side="a", blocks=40) + samples(side="b", blocks=40, seed=2)
     out = io.StringIO()

@@ -1,11 +1,13 @@
 import dataclasses
 import io
+import re
 from pathlib import Path
 
 import pytest
 
 from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord
+from critests.record.tally import count
 from critests.report.run_kinds import kind_of
 from critests.report.terminal.console import new_console
 from critests.report.validation.terminal import print_validation
@@ -23,7 +25,7 @@ def test_a_person_finds_everything_about_a_failure(tmp_path: Path) -> None:
 
     assert "critests 0.1.0 · containerd 1.6.20~ds1 · unix:///run/containerd/containerd.sock" in text
     row = next(line.split() for line in text.splitlines() if line.startswith(" containers"))
-    assert row == ["containers", "30", "1", "2", "·", "·", "·", "·", "·"]
+    assert row == ["containers", "30", "1", "2", "·", "·", "·", "·"]
     assert "STP-02 MUST · test_stp_02_a_process_that_handles[case 2]" in text
     assert "expected exit_code == 7" in text
     assert "seen     exit_code == 137" in text
@@ -102,6 +104,37 @@ def test_text_that_is_no_terminal_is_plain_and_of_a_sane_width(
         if not line.strip().startswith(("evidence", "repeat", "record", "exit"))
     ]
     assert max(len(line) for line in free) <= 110
+
+
+def test_the_summary_fits_eighty_columns(tmp_path: Path) -> None:
+    file = io.StringIO()
+    record = sample_run(tmp_path)
+    kind_of(record.kind).print_summary(record, new_console(file, width=80), tmp_path)
+
+    copied = ("evidence", "repeat", "record", "exit", "critests ")
+    lines = [line for line in file.getvalue().splitlines() if not line.strip().startswith(copied)]
+    assert max(map(len, lines)) <= 80
+
+
+def test_an_area_without_tests_is_left_out(tmp_path: Path) -> None:
+    record = sample_run(tmp_path)
+    disabled = [
+        dataclasses.replace(test, outcome=Outcome.DISABLED) if test.area == "images" else test
+        for test in record.tests
+    ]
+    text = summary(dataclasses.replace(record, tests=disabled, counts=count(disabled, record.requirements)))
+
+    assert not [line for line in text.splitlines() if line.startswith(" images")]
+    assert re.search(r"^\d+ tests left out by the selection$", text, re.MULTILINE)
+
+
+def test_the_last_lines_are_what_one_tells_others(tmp_path: Path) -> None:
+    record = dataclasses.replace(sample_run(tmp_path), exit_code=1, exit_reason="as it ended")
+    *_, told, end = summary(record).rstrip().split("\n\n")
+
+    assert told.startswith("containerd 1.6.20~ds1: does not conform (1 tests left out). 3 of the 23 MUST")
+    assert "\nbroken: EXE-01, " in told
+    assert end == "exit 1: as it ended"
 
 
 def test_a_green_run_says_so_in_a_line(tmp_path: Path) -> None:
