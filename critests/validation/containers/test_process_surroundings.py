@@ -1,13 +1,16 @@
-"""CMD: the devices, file systems and files that the process of a container finds around it."""
+"""CMD, GEN: the devices, file systems, files and values that are no text, as the process of a container finds
+them.
+"""
 
 from pathlib import Path
 
+import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
@@ -157,3 +160,24 @@ def test_hosts_made_by_the_runtime(running_container: Container, observe: Observ
     observe("is made" if answer.stdout else "is not there")
     assert answer.exit_code == 0
     assert not answer.stdout or b"localhost" in answer.stdout
+
+
+@requirement("GEN-15")
+def test_environment_that_is_no_text(containers: Containers, observe: Observe) -> None:
+    """A value of an environment variable that is no valid UTF-8 MAY be refused or changed; what stands beside
+    it MUST come through.
+
+    Source: KeyValue.value.
+    """
+    raw, text = b"\xff\xfe", "gr\u00fcn".encode()
+    envs = [cri.KeyValue(key="RAW", value=raw), cri.KeyValue(key="TEXT", value=text)]
+
+    try:
+        container = containers.attempt(containers.config(envs=envs))
+    except grpc.RpcError as error:
+        observe(f"refused with {refused_with(error).name}")
+        return
+
+    told, _, beside = container.exec("/bin/sh", "-c", 'printf "%s|%s" "$RAW" "$TEXT"').stdout.partition(b"|")
+    observe("kept" if told == raw else "changed")
+    assert beside == text

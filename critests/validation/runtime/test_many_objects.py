@@ -1,6 +1,8 @@
-"""CNC: a node with hundreds of containers."""
+"""CNC, GEN: a node with hundreds of containers, and with more to tell than an answer may hold."""
 
 from concurrent.futures import ThreadPoolExecutor
+
+import grpc
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime
@@ -10,6 +12,10 @@ from critests.validation.runtime.calls import questions
 MANY, AT_ONCE, PODS = 300, 8, 3
 ANSWER_SECONDS = 5.0
 """Within which whatever only reads is answered, before scaling."""
+LARGE, ENOUGH = {"example.com/large": "x" * 200_000}, 88
+"""An annotation, and so many containers with it that a list of them is more than the 16 MiB that a client
+takes.
+"""
 
 
 @requirement("CNC-14")
@@ -38,3 +44,27 @@ def test_reads_are_answered_soon_among_hundreds_of_containers(own_runtime: OwnRu
     assert late == {}
     assert len(listed.response.containers) == MANY + 1
     assert listed.seconds < ANSWER_SECONDS * own_runtime.scale
+
+
+@requirement("GEN-05")
+@disruptive
+@slow
+def test_an_answer_that_is_too_large_fails_alone(own_runtime: OwnRuntime) -> None:
+    """An answer that is larger than its client takes SHOULD fail with ResourceExhausted, and the next calls
+    SHOULD be answered.
+
+    Source: ListContainers; the gRPC status codes. Not stated by the CRI; the kubelet lists all containers.
+    """
+    pod, containers = own_runtime.sandbox(), own_runtime.containers
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        for call in [
+            threads.submit(containers.created, in_sandbox=pod, annotations=LARGE) for _ in range(ENOUGH)
+        ]:
+            call.result()
+
+    code = own_runtime.refusal(own_runtime.stub.ListContainers, cri.ListContainersRequest())
+
+    one = cri.ListContainersRequest(filter=cri.ContainerFilter(id=pod.container_ids[0]))
+    assert len(own_runtime.stub.ListContainers(one).containers) == 1
+    assert own_runtime.damage() == ""
+    assert code is grpc.StatusCode.RESOURCE_EXHAUSTED

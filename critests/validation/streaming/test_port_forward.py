@@ -211,6 +211,36 @@ def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, streams: St
     assert connection.received().data == sent
 
 
+@requirement("PFW-10")
+@pytest.mark.parametrize("port", [0, 65536 + 7010], ids=["0", "beyond the last"])
+def test_port_forward_to_a_port_that_cannot_be_fails(
+    sandbox: Sandbox, serve: Serve, ending: Ending, port: int
+) -> None:
+    """A port below 1 or above 65535 MUST be refused: at the call, at the upgrade or in the stream.
+
+    Source: PortForwardRequest.port.
+    """
+    # what a server would reach that forgets the upper bits
+    serve(7010)
+
+    assert ending(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[port])) != ""
+
+
+@requirement("PFW-11")
+def test_port_forward_reaches_a_port_that_the_request_does_not_name(
+    sandbox: Sandbox, serve: Serve, streams: Streams
+) -> None:
+    """A session whose request names no port SHOULD reach the port that a stream of it names.
+
+    Source: PortForwardRequest.port. Not stated by the CRI; over SPDY clients say it in the session.
+    """
+    serve(7011, "nc", "-ll", "-p", "7011", "-e", "echo", "welcome")
+
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id))
+
+    assert session.connect(7011).read_until(b"\n") == b"welcome\n"
+
+
 @requirement("PFW-13/fails")
 def test_port_forward_to_a_stopped_sandbox_fails(
     runtime: Runtime, own_sandbox: Sandbox, serve: Serve, ending: Ending

@@ -1,0 +1,144 @@
+"""GEN: requests with nonsense in one field, for every field of the API that a runtime reads."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import pulling
+from critests.run.marks import disruptive, malformed, requirement, slow
+from critests.validation.runtime.nonsense import nonsense_for
+
+pytestmark = [malformed, disruptive, slow]
+
+ANSWER_SECONDS = 60.0
+"""Within which every request is answered, before scaling."""
+DEATHS = 3
+"""After so many deaths of the daemon the rest of a test's requests is not sent."""
+LEFT_ALONE = ("windows", "overhead", "sandbox_config")
+"""Messages with which nothing is tried: what is for another system, what has the fields of another one beside
+it, and what stands in RunPodSandbox already (`test_malformed_requests` leaves it out).
+"""
+
+Sound = Callable[[OwnRuntime, Container], Message]
+
+SANDBOXES: dict[str, Sound] = {
+    "RunPodSandbox": lambda runtime, _: runtime.sandboxes.creation(runtime.sandboxes.config()),
+}
+CONTAINERS: dict[str, Sound] = {
+    "CreateContainer": lambda runtime, container: runtime.containers.creation(
+        runtime.containers.config(
+            devices=[cri.Device(host_path="/dev/null", container_path="/dev/nothing", permissions="r")],
+            mounts=[
+                cri.Mount(
+                    host_path=container.sandbox.config.log_directory, container_path="/logs", readonly=True
+                )
+            ],
+        ),
+        container.sandbox,
+    ),
+}
+RESOURCES: dict[str, Sound] = {
+    "UpdateContainerResources": lambda _, container: cri.UpdateContainerResourcesRequest(
+        container_id=container.id, linux=cri.LinuxContainerResources(cpu_shares=100)
+    ),
+    "UpdatePodSandboxResources": lambda _, container: cri.UpdatePodSandboxResourcesRequest(
+        pod_sandbox_id=container.sandbox.id, resources=cri.LinuxContainerResources(cpu_shares=100)
+    ),
+    "UpdateRuntimeConfig": lambda *_: cri.UpdateRuntimeConfigRequest(),
+}
+IMAGES: dict[str, Sound] = {
+    "PullImage": lambda runtime, _: pulling(runtime.pulled().written),
+    "ImageStatus": lambda runtime, _: cri.ImageStatusRequest(image=runtime.pulled().spec()),
+    "ListImages": lambda *_: cri.ListImagesRequest(),
+    "RemoveImage": lambda runtime, _: cri.RemoveImageRequest(image=runtime.pulled().spec()),
+}
+QUESTIONS: dict[str, Sound] = {
+    "Version": lambda *_: cri.VersionRequest(),
+    "PodSandboxStatus": lambda *_: cri.PodSandboxStatusRequest(),
+    "ListPodSandbox": lambda *_: cri.ListPodSandboxRequest(),
+    "PodSandboxStats": lambda *_: cri.PodSandboxStatsRequest(),
+    "ListPodSandboxStats": lambda *_: cri.ListPodSandboxStatsRequest(),
+    "ContainerStatus": lambda *_: cri.ContainerStatusRequest(),
+    "ListContainers": lambda *_: cri.ListContainersRequest(),
+    "ContainerStats": lambda *_: cri.ContainerStatsRequest(),
+    "ListContainerStats": lambda *_: cri.ListContainerStatsRequest(),
+}
+STEPS: dict[str, Sound] = {
+    "ExecSync": lambda _, container: container.exec_request("true"),
+    "Exec": lambda _, container: cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True),
+    "Attach": lambda _, container: cri.AttachRequest(container_id=container.id, stdout=True),
+    "PortForward": lambda _, container: cri.PortForwardRequest(
+        pod_sandbox_id=container.sandbox.id, port=[80]
+    ),
+    "ReopenContainerLog": lambda *_: cri.ReopenContainerLogRequest(),
+    "StartContainer": lambda *_: cri.StartContainerRequest(),
+    "StopContainer": lambda _, container: cri.StopContainerRequest(container_id=container.id, timeout=5),
+    "RemoveContainer": lambda *_: cri.RemoveContainerRequest(),
+    "StopPodSandbox": lambda *_: cri.StopPodSandboxRequest(),
+    "RemovePodSandbox": lambda *_: cri.RemovePodSandboxRequest(),
+}
+GROUPS = {
+    "sandboxes": SANDBOXES,
+    "containers": CONTAINERS,
+    "resources": RESOURCES,
+    "images": IMAGES,
+    "questions": QUESTIONS,
+    "steps": STEPS,
+}
+"""Sound requests by RPC, which are spoiled in one field at a time."""
+
+
+def remove(runtime: OwnRuntime, answer: Any) -> None:  # noqa: ANN401 - the answer of any RPC
+    """Remove what a request has made in spite of its nonsense, as far as that goes: the runtime goes after
+    the test.
+    """
+    stub = runtime.stub
+    with contextlib.suppress(grpc.RpcError):
+        if isinstance(answer, cri.RunPodSandboxResponse):
+            stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=answer.pod_sandbox_id))
+            stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=answer.pod_sandbox_id))
+        if isinstance(answer, cri.CreateContainerResponse):
+            stub.RemoveContainer(cri.RemoveContainerRequest(container_id=answer.container_id))
+
+
+def harm_of(runtime: OwnRuntime, rpc: str, request: Message) -> str:
+    """Send a request, and return what it did to the daemon; empty where it was answered and nothing is
+    wrong.
+    """
+    method = getattr(runtime.stub, rpc, None) or getattr(runtime.images, rpc)
+    try:
+        remove(runtime, method(request, timeout=ANSWER_SECONDS * runtime.scale))
+    except grpc.RpcError as error:
+        if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+            return "no answer"
+    return runtime.damage()
+
+
+@requirement("GEN-06/fields")
+@pytest.mark.parametrize("group", GROUPS)
+def test_daemon_survives_nonsense_in_any_field(own_runtime: OwnRuntime, group: str) -> None:
+    """Whatever one field of a request holds, the request MUST be answered and MUST NOT end the daemon.
+
+    Source: the message of each RPC. Not stated by the CRI; a daemon that any client can end is of no use.
+    """
+    container = own_runtime.container()
+
+    harmed: dict[str, str] = {}
+    for rpc, sound in GROUPS[group].items():
+        for nonsense in nonsense_for(sound(own_runtime, container), LEFT_ALONE):
+            if len(harmed) == DEATHS:
+                break
+            request = sound(own_runtime, container)
+            nonsense.spoil(request)
+            if harm := harm_of(own_runtime, rpc, request):
+                harmed[f"{rpc}, {nonsense}"] = harm
+                own_runtime.restart()
+
+    assert harmed == {}
