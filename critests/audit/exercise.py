@@ -43,10 +43,12 @@ class Exercise:
     Attributes:
         runtime: its name and version.
         tests: by name.
+        absent: RPCs that the runtime does not have.
     """
 
     runtime: str
     tests: dict[str, Exercised] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
 
     def add(self, test: Exercised) -> None:
         """Keep what a test did, in place of what it did before."""
@@ -64,6 +66,10 @@ class Exercise:
     def reaching(self, reach: Reach) -> list[Exercised]:
         """Return the tests that get where a fault acts, whatever became of them."""
         return self._by_place.get(str(reach), [])
+
+    def not_called(self) -> list[str]:
+        """Return the RPCs that no test has called."""
+        return [name for name in rpcs() if name not in self._by_place]
 
     def never_filled(self, fault: DerivedFault) -> str:
         """Return the evidence that this runtime never fills what a fault changes; empty where it does, where
@@ -93,7 +99,13 @@ class Exercise:
             }
             for test in self.tests.values()
         ]
-        document = {"form": FORM, "runtime": self.runtime, "places": places, "tests": tests}
+        document = {
+            "form": FORM,
+            "runtime": self.runtime,
+            "absent": sorted(self.absent),
+            "places": places,
+            "tests": tests,
+        }
         write_atomically(file, json.dumps(document) + "\n")
 
     @classmethod
@@ -108,6 +120,7 @@ class Exercise:
             return exercise
         if document.get("form") != FORM or document.get("runtime") != runtime:
             return exercise
+        exercise.absent = frozenset(document.get("absent", ()))
         names = document["places"]
         for test in document["tests"]:
             places = frozenset(names[index] for index in test["places"])

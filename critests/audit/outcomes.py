@@ -21,6 +21,8 @@ class FaultOutcome(enum.StrEnum):
     """No test gets where it acts, or in none of those that were tried did it change anything."""
     NEVER_FILLED = "never filled"
     """This runtime never fills what it would change, though tests ask for it."""
+    NOT_OFFERED = "not offered"
+    """This runtime does not have the RPC."""
     EQUIVALENT = "equivalent"
     """It cannot be told apart from right behaviour, as the data file says."""
 
@@ -96,6 +98,7 @@ class Score:
     survived: int
     not_reached: int
     never_filled: int
+    not_offered: int
     equivalent: int
 
     @classmethod
@@ -112,8 +115,8 @@ class Score:
 
     @property
     def of_all(self) -> float | None:
-        """The part of all faults that were noticed, those left out that the runtime never fills or that are
-        equivalent; None where none is left.
+        """The part of all faults that were noticed, those left out that the runtime never fills or does not
+        offer, or that are equivalent; None where none is left.
         """
         counted = self.noticed + self.survived + self.not_reached
         return self.noticed / counted if counted else None
@@ -123,7 +126,7 @@ class Score:
             f"{self.noticed} noticed, {self.survived} survived"
             f" ({_percent(self.of_reached)} of those reached);"
             f" {self.not_reached} not reached ({_percent(self.of_all)} of all noticed);"
-            f" {self.never_filled} never filled, {self.equivalent} equivalent"
+            f" {self.never_filled} never filled, {self.not_offered} not offered, {self.equivalent} equivalent"
         )
 
 

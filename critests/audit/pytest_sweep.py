@@ -13,6 +13,7 @@ then. Where nobody foresaw that it would, it is run once more without the fault:
 
 import json
 import time
+from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +26,13 @@ from critests.audit.cases import MARK, case_of
 from critests.audit.derived import DerivedFault, derived_faults
 from critests.audit.derived.choice import chosen, sample
 from critests.audit.descriptors import FaultError
-from critests.audit.equivalents import equivalents, why_equivalent
+from critests.audit.equivalents import equivalents
 from critests.audit.exercise import Exercise, Exercised, coverage
 from critests.audit.faults import AnyFault, Fault
 from critests.audit.matrix import load
+from critests.audit.offered import absent
 from critests.audit.outcomes import FaultOutcome, FaultResult, Tried, lines
+from critests.audit.untried import untried
 from critests.audit.watch import Watch
 from critests.catalogue.words import Outcome
 from critests.client.deadlines import Deadlines
@@ -146,9 +149,12 @@ class Sweep:
         self._exercise.runtime = runtime
         self._exercise = Exercise.load(self._folder / "exercise.json", runtime)
         self._record(context)
-        self._say_coverage()
+        tests = {name: test for name, test in self._exercise.tests.items() if name in self._items}
+        here = Exercise(runtime, tests, self._exercise.absent)
+        candidates = Candidates(here, load())
+        self._say_coverage(here, candidates)
         if not self._config.getoption("cri_sweep_record_only"):
-            self._try_all(context)
+            self._try_all(context, here, candidates)
         return True
 
     def _record(self, context: RunContext) -> None:
@@ -165,14 +171,35 @@ class Sweep:
             if number % 25 == 24:
                 self._exercise.save(self._folder / "exercise.json")
         if new:
+            self._exercise.absent = self._absent(context)
             self._exercise.save(self._folder / "exercise.json")
 
-    def _say_coverage(self) -> None:
+    def _absent(self, context: RunContext) -> frozenset[str]:
+        may = [
+            name
+            for name in self._exercise.not_called()
+            if not context.settings.read_only or READING.fullmatch(name)
+        ]
+        connection = context.connect()
+        try:
+            return absent(connection, may)
+        finally:
+            connection.close()
+
+    def _say_coverage(self, here: Exercise, candidates: Candidates) -> None:
+        """Print which fields tests exercise, and how many of the faults they get to."""
         for side in ("request", "response"):
-            covered = coverage(self._exercise, side)
+            covered = coverage(here, side)
             words = "are set by a test" if side == "request" else "come filled"
             counts = f"{len(covered.seen)} of {len(covered.fields)} {side} fields"
-            self._say(f"{counts} {words} on {self._exercise.runtime}")
+            self._say(f"{counts} {words} on {here.runtime}")
+        known = equivalents()
+        without = [untried(fault, here, candidates, known) for fault in self._faults]
+        counted = Counter(result.outcome for result in without if result is not None)
+        self._say(
+            f"a test gets to {without.count(None)} of {len(without)} faults; "
+            + ", ".join(f"{counted[outcome]} {outcome}" for outcome in FaultOutcome if counted[outcome])
+        )
 
     def _left(self, done: int, of: int) -> str:
         if not done:
@@ -182,28 +209,16 @@ class Sweep:
 
     # the faults
 
-    def _try_all(self, context: RunContext) -> None:
+    def _try_all(self, context: RunContext, here: Exercise, candidates: Candidates) -> None:
         file = self._folder / "verdicts.jsonl"
         known = _read(file) if self._config.getoption("cri_sweep_resume") else {}
         wanted = [fault for fault in self._faults if fault.id not in known]
         self._results = [known[fault.id] for fault in self._faults if fault.id in known]
-        here = Exercise(
-            self._exercise.runtime,
-            {name: test for name, test in self._exercise.tests.items() if name in self._items},
-        )
-        candidates = Candidates(here, load())
         equivalent = equivalents()
         self._begun = time.monotonic()
         with file.open("a" if known else "w", encoding="utf-8") as written:
             for number, fault in enumerate(wanted, start=1):
-                why = why_equivalent(fault.id, equivalent)
-                evidence = here.never_filled(fault)
-                if why:
-                    result = FaultResult.of(fault, FaultOutcome.EQUIVALENT, evidence=why)
-                elif evidence:
-                    result = FaultResult.of(fault, FaultOutcome.NEVER_FILLED, evidence=evidence)
-                else:
-                    result = self._try(fault, candidates, context)
+                result = untried(fault, here, candidates, equivalent) or self._try(fault, candidates, context)
                 self._results.append(result)
                 written.write(json.dumps(result.to_json()) + "\n")
                 written.flush()
@@ -239,7 +254,6 @@ class Sweep:
             outcome = FaultOutcome.NOTICED
         elif any(one.hits for one in tried):
             outcome = FaultOutcome.SURVIVED
-        evidence = "" if fitting else _why_nobody(fault, candidates)
         return FaultResult.of(
             fault,
             outcome,
@@ -247,7 +261,6 @@ class Sweep:
             tried=tuple(tried),
             candidates=len(fitting),
             seconds=round(time.monotonic() - begun, 2),
-            evidence=evidence,
         )
 
     # one case
@@ -375,13 +388,6 @@ def _may_spoil(fault: AnyFault) -> bool:
     return (
         isinstance(fault, Fault) and not READING.fullmatch(fault.rpc.name) and fault.rpc.name not in HARMLESS
     )
-
-
-def _why_nobody(fault: DerivedFault, candidates: Candidates) -> str:
-    failing = candidates.failing(fault)
-    if failing:
-        return f"only tests get there that do not pass without a fault: {', '.join(failing[:3])}"
-    return f"no test gets to {fault.reach}"
 
 
 def _read(file: Path) -> dict[str, FaultResult]:

@@ -1,14 +1,21 @@
 """What a recording of the suite tells: coverage, and which tests are tried for a fault."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from critests.audit.candidates import Candidates, first
 from critests.audit.derived import DerivedFault, Reach, derived_faults
+from critests.audit.equivalents import Equivalent
 from critests.audit.exercise import Exercise, Exercised, coverage
 from critests.audit.faults import parse_fault
 from critests.audit.matrix import Entry, Matrix
+from critests.audit.offered import absent
+from critests.audit.proxy import FaultProxy
+from critests.audit.untried import untried
+from critests.client import Endpoint, connect
+from tests.criserver import CriServer, serve
 
 FAULTS = {fault.id: fault for fault in derived_faults()}
 TIMEOUT = FAULTS["StopContainer.request.timeout:ignored"]
@@ -36,6 +43,7 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
     made = exercise(
         made_test("a", PLACE, "Version", judges="STP-01"), made_test("b[x]", "Version", outcome="failed")
     )
+    made.absent = frozenset({"RestorePod"})
     made.save(tmp_path / "exercise.json")
     assert Exercise.load(tmp_path / "exercise.json", "containerd 2.1") == made
 
@@ -120,3 +128,45 @@ def test_one_case_of_each_test_before_any_other() -> None:
 )
 def test_places_are_written_as_they_are_watched(reach: Reach, text: str) -> None:
     assert str(reach) == text
+
+
+def test_what_need_not_be_tried() -> None:
+    made = exercise(
+        made_test("a", "Version", "Version.response"),
+        made_test("b", PLACE, "StopContainer", outcome="failed"),
+    )
+    made.absent = frozenset({"RestorePod"})
+    candidates = Candidates(made, Matrix(()))
+    windows = (Equivalent("*.windows*", "no Linux runtime looks at it"),)
+
+    found = {
+        name: untried(FAULTS[name], made, candidates, windows)
+        for name in (
+            "CreateContainer.request.config.windows:ignored",
+            "RestorePod:hangs",
+            "Version.response.version:missing",
+            "StopContainer.request.timeout:ignored",
+            "RemoveContainer:hangs",
+            "Version:hangs",
+        )
+    }
+
+    assert found.pop("Version:hangs") is None
+    assert [(result.outcome.value, result.evidence) for result in found.values() if result] == [
+        ("equivalent", "no Linux runtime looks at it"),
+        ("not offered", "containerd 2.1 has no RestorePod"),
+        ("never filled", "never filled in what Version answered to 1 tests"),
+        ("not reached", "only tests get there that do not pass without a fault: b"),
+        ("not reached", "no test gets to RemoveContainer"),
+    ]
+
+
+def test_which_rpcs_a_runtime_does_not_have() -> None:
+    with (
+        serve(CriServer()) as behind,
+        FaultProxy(behind) as proxy,
+        contextlib.closing(connect(Endpoint.parse(proxy.endpoint))) as connection,
+    ):
+        proxy.faults = ["Version: error UNIMPLEMENTED", "StreamImages: error UNIMPLEMENTED"]
+        asked = ("Version", "StreamImages", "Status", "StreamContainers", "StopContainer")
+        assert absent(connection, asked) == {"Version", "StreamImages"}

@@ -22,6 +22,7 @@ SURVIVED = FaultResult.of(
 )
 LOST = FaultResult.of(VERSION, FaultOutcome.NOT_REACHED, evidence="no test gets to Version")
 FILLED = FaultResult.of(VERSION, FaultOutcome.NEVER_FILLED, evidence="never filled in what Version answered")
+ABSENT = FaultResult.of(VERSION, FaultOutcome.NOT_OFFERED)
 SAME = FaultResult.of(VERSION, FaultOutcome.EQUIVALENT)
 
 
@@ -29,8 +30,8 @@ def test_a_result_is_read_as_it_was_written() -> None:
     assert FaultResult.from_json(SURVIVED.to_json()) == SURVIVED
 
 
-def test_what_is_not_reached_counts_but_what_is_never_filled_or_equivalent_does_not() -> None:
-    score = Score.of([NOTICED, SURVIVED, LOST, LOST, FILLED, SAME])
+def test_what_is_not_reached_counts_but_not_what_nobody_could_notice() -> None:
+    score = Score.of([NOTICED, SURVIVED, LOST, LOST, FILLED, ABSENT, SAME])
     assert score.of_reached == 0.5
     assert score.of_all == 0.25
     assert Score.of([FILLED]).of_reached is None

@@ -1,0 +1,38 @@
+"""The faults that need not be tried, since it is known without that nobody can notice them."""
+
+from critests.audit.candidates import Candidates
+from critests.audit.derived.fault import DerivedFault
+from critests.audit.equivalents import Equivalent, why_equivalent
+from critests.audit.exercise import Exercise
+from critests.audit.outcomes import FaultOutcome, FaultResult
+
+
+def untried(
+    fault: DerivedFault, exercise: Exercise, candidates: Candidates, known: tuple[Equivalent, ...]
+) -> FaultResult | None:
+    """Return what becomes of a fault that no test needs to be run for; None where one does.
+
+    Args:
+        fault: it.
+        exercise: what the tests do on this runtime.
+        candidates: the tests for each fault.
+        known: which faults cannot be told apart from right behaviour.
+    """
+    why = why_equivalent(fault.id, known)
+    if why:
+        return FaultResult.of(fault, FaultOutcome.EQUIVALENT, evidence=why)
+    if fault.reach.rpc in exercise.absent:
+        why = f"{exercise.runtime} has no {fault.reach.rpc}"
+        return FaultResult.of(fault, FaultOutcome.NOT_OFFERED, evidence=why)
+    why = exercise.never_filled(fault)
+    if why:
+        return FaultResult.of(fault, FaultOutcome.NEVER_FILLED, evidence=why)
+    if candidates.for_fault(fault):
+        return None
+    failing = candidates.failing(fault)
+    why = (
+        f"only tests get there that do not pass without a fault: {', '.join(failing[:3])}"
+        if failing
+        else f"no test gets to {fault.reach}"
+    )
+    return FaultResult.of(fault, FaultOutcome.NOT_REACHED, evidence=why)
