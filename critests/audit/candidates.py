@@ -10,10 +10,10 @@ from critests.audit.exercise import Exercise, Exercised
 from critests.audit.faults import Fault, LogFault, StreamFault
 from critests.audit.matrix import Matrix, base_name
 
-EXACTLY, NEAR, JUDGES, SAME_RPC, GETS_THERE = range(5)
+EXACTLY, NEAR, JUDGES, SAME_NAME, SAME_RPC, GETS_THERE = range(6)
 """How likely a test is to notice, the likeliest first: it notices a fault in this very field, one in a field
-that holds it or is held by it, it judges a requirement that the fault breaks, it notices something in this
-RPC, or it only gets there.
+that holds it or is held by it, it judges a requirement that the fault breaks, it notices a fault in a field of
+this name somewhere else, or something in this RPC, or it only gets there.
 """
 _Target = tuple[str, str, tuple[str, ...]]
 
@@ -60,6 +60,8 @@ class Candidates:
             return NEAR
         if test.judges.partition("/")[0] in fault.breaks or test.judges in fault.breaks:
             return JUDGES
+        if target is not None and target[2] and target[2][-1] in {path[-1] for _, _, path in known if path}:
+            return SAME_NAME
         return SAME_RPC if fault.reach.rpc in {rpc for rpc, _, _ in known} else GETS_THERE
 
 

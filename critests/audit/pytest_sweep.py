@@ -170,9 +170,8 @@ class Sweep:
             )
             if number % 25 == 24:
                 self._exercise.save(self._folder / "exercise.json")
-        if new:
-            self._exercise.absent = self._absent(context)
-            self._exercise.save(self._folder / "exercise.json")
+        self._exercise.absent = self._absent(context)
+        self._exercise.save(self._folder / "exercise.json")
 
     def _absent(self, context: RunContext) -> frozenset[str]:
         may = [

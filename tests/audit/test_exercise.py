@@ -85,6 +85,7 @@ def test_the_likeliest_tests_come_first_then_the_quickest() -> None:
         made_test("quick", PLACE, seconds=1),
         made_test("same_rpc", PLACE, seconds=9),
         made_test("judges", PLACE, seconds=9, judges="STP-02"),
+        made_test("same_name", PLACE, seconds=9),
         made_test("other", PLACE, seconds=9),
         made_test("exactly[one]", PLACE, seconds=9),
         made_test("elsewhere", "Version"),
@@ -94,10 +95,11 @@ def test_the_likeliest_tests_come_first_then_the_quickest() -> None:
         (
             Entry("a", (parse_fault("StopContainer: swallow"),), "", ("same_rpc",)),
             Entry("b", (parse_fault("StopContainer.request.timeout: set 0"),), "", ("exactly",)),
+            Entry("c", (parse_fault("ExecSync.request.timeout: clear"),), "", ("same_name",)),
         )
     )
     candidates = Candidates(made, matrix)
-    assert names(candidates) == ["exactly[one]", "judges", "same_rpc", "quick", "slow", "other"]
+    assert names(candidates) == ["exactly[one]", "judges", "same_name", "same_rpc", "quick", "slow", "other"]
     assert candidates.foreseen(made.tests["judges"], TIMEOUT)
     assert not candidates.foreseen(made.tests["quick"], TIMEOUT)
     assert candidates.failing(TIMEOUT) == ["red"]
