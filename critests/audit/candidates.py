@@ -12,8 +12,8 @@ from critests.audit.matrix import Matrix, base_name
 
 EXACTLY, NEAR, JUDGES, SAME_NAME, SAME_RPC, GETS_THERE = range(6)
 """How likely a test is to notice, the likeliest first: it notices a fault in this very field, one in a field
-that holds it or is held by it, it judges a requirement that the fault breaks, it notices a fault in a field of
-this name somewhere else, or something in this RPC, or it only gets there.
+that holds it or is held by it, it judges a requirement that the fault breaks, it notices a fault in a field
+of this name somewhere else, or something in this RPC, or it only gets there.
 """
 _Target = tuple[str, str, tuple[str, ...]]
 
