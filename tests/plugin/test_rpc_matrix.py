@@ -8,13 +8,16 @@ import ast
 import os
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import critests
+from critests.audit.descriptors import Rpc
 from critests.audit.proxy import FaultProxy
+from critests.audit.watch import Watch
 from critests.exit_codes import ExitCode
 from critests.images.registry import RegistryServer
 from critests.lifecycle.run_label import RunIdentity
@@ -92,8 +95,8 @@ def test_a_broken_rpc_is_one_root_cause(rpc: str, column: str, tmp_path: Path) -
     check(seen, row, column)
 
 
-@pytest.fixture(scope="module")
-def containerd() -> Iterator[ThrowawayRuntime]:
+@contextmanager
+def private_containerd() -> Iterator[ThrowawayRuntime]:
     run = RunIdentity.new()
     with RegistryServer(0) as registry:
         pause = registry.client().mint_pause().reference
@@ -101,6 +104,27 @@ def containerd() -> Iterator[ThrowawayRuntime]:
             "containerd", run_id=run.id, pause_image=pause, registry_addresses=[registry.address]
         ) as started:
             yield started
+
+
+@pytest.fixture(scope="module")
+def containerd() -> Iterator[ThrowawayRuntime]:
+    with private_containerd() as started:
+        yield started
+
+
+class EndsIt(Watch):
+    """Kills a daemon when an RPC is called, before the proxy hands the call on."""
+
+    def __init__(self, daemon: ThrowawayRuntime, rpc: str) -> None:
+        super().__init__()
+        self._ends = {rpc: daemon.kill}
+
+    def request(self, rpc: Rpc, raw: bytes) -> None:
+        # once: it cannot be killed again
+        kill = self._ends.pop(rpc.name, None)
+        if kill is not None:
+            kill()
+        super().request(rpc, raw)
 
 
 @pytest.mark.runtime
@@ -115,3 +139,16 @@ def test_a_broken_rpc_of_containerd_is_one_root_cause(
         seen = run_on(proxy.endpoint, column, row["select"], tmp_path, row.get("require", ()))
 
     check(seen, row, column)
+
+
+@pytest.mark.runtime
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_containerd_that_dies_is_one_root_cause(tmp_path: Path) -> None:
+    rpc, column = "StartContainer", "dies"
+    row = TABLE[rpc]
+    with private_containerd() as daemon, FaultProxy(daemon.endpoint) as proxy:
+        proxy.watch = EndsIt(daemon, rpc)
+        seen = run_on(proxy.endpoint, column, row["select"], tmp_path)
+
+    check(seen, row, column)
+    assert all(rpc in reason for reason in seen.reasons), seen.reasons
