@@ -21,7 +21,6 @@ from critests import fixtures
 from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode, UsageError
-from critests.leader import Leader
 from critests.record.codec import to_plain
 from critests.record.judgement import judge_alone
 from critests.record.results import TestResult
@@ -41,13 +40,14 @@ from critests.run.time_limit import TimeLimit
 
 if TYPE_CHECKING:
     from critests.alluredir import AllureDir
+    from critests.leader import Leader
 
 pytest_plugins = [f"{fixtures.__name__}.{module.name}" for module in pkgutil.iter_modules(fixtures.__path__)]
 
 BACK_SECONDS = 30.0
 """How long the leader may take to start a throwaway runtime again."""
 
-LEADER = pytest.StashKey[Leader]()
+LEADER: "pytest.StashKey[Leader]" = pytest.StashKey()
 ALLURE = pytest.StashKey["AllureDir"]()
 LIMIT = pytest.StashKey[TimeLimit]()
 COLLECTION = pytest.StashKey[Collection]()
@@ -87,6 +87,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if allure is not None:
         config.stash[ALLURE] = allure
     if _worker_input(config) is None:
+        # a worker begins no run and judges none
+        from critests.leader import Leader  # noqa: PLC0415 - see above
+
         config.stash[LEADER] = Leader(config, settings, allure)
         config.pluginmanager.register(config.stash[LEADER], "critests-leader")
         if config.stash[LEADER].alone:
