@@ -25,6 +25,7 @@ COMMANDS = {
     "run": "Validate a CRI runtime and report what it keeps and what it breaks.",
     "bench": "Measure a CRI runtime: latency and throughput of the hot path and what surrounds it.",
     "load": "Put load on a runtime and report latencies, errors and throughput.",
+    "explore": "Look for sequences of calls that break a promise, at random.",
     "compare": "Compare speed and conformance of A and B.",
     "gate": "Decide whether RUN may pass: conformance and speed, one exit code, and ten lines that explain"
     " it.",

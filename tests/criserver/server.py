@@ -20,7 +20,8 @@ from tests.criserver.images import DEFAULT_IMAGES
 from tests.criserver.sandboxes import Gone
 from tests.criserver.services import EventStream, Services
 from tests.criserver.state import ImageConfig
-from tests.criserver.ways import Answer, Call, choose
+from tests.criserver.way import Answer, Call
+from tests.criserver.ways import choose
 
 METHODS: dict[str, MethodDescriptor] = {
     method.name: method for service in cri.DESCRIPTOR.services_by_name.values() for method in service.methods

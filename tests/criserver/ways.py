@@ -7,49 +7,16 @@ the answer. `NAME=ARGUMENT` gives a way its argument, for example `fails=RunPodS
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import grpc
 
 from critests.api import api_pb2 as cri
 from tests.criserver.sandboxes import refuse
-
-Answer = Any  # a message, or an iterator of messages where the RPC streams
+from tests.criserver.slips import SLIPS
+from tests.criserver.way import Act, Answer, Call, Way
 
 HUGE = 17 * 1024 * 1024
-
-
-@dataclass
-class Call:
-    """One call on its way to the server."""
-
-    rpc: str
-    request: Any
-    ask: Callable[[str, Any], Any]
-    """Gets the right answer of an RPC to a request."""
-    over: threading.Event
-    """Set when the client has gone or the server stops."""
-    die: Callable[[], None]
-    """Ends the server as SIGKILL would."""
-
-    def answer(self) -> Answer:
-        """Return the right answer to this call."""
-        return self.ask(self.rpc, self.request)
-
-
-Act = Callable[[Call, str], Any]
-
-
-@dataclass(frozen=True)
-class Way:
-    """One way to be wrong: what it does, what its argument is (empty where it takes none), and what makes
-    it.
-    """
-
-    says: str
-    argument: str
-    make: Callable[[], Act]
 
 
 def _at(change: Callable[[Call, str], Any]) -> Act:
@@ -278,6 +245,7 @@ WAYS: dict[str, Way] = {
         "no sandbox with one PID namespace can be run", "", lambda: _no_shared_processes
     ),
     "registry-unreachable": Way("no image can be pulled", "", lambda: _registry_unreachable),
+    **SLIPS,
 }
 
 

@@ -1,0 +1,113 @@
+"""`critests explore`: make sequences at random, and hand back the shortest one that breaks a promise."""
+
+import secrets
+import sys
+from types import FrameType
+from typing import Any
+
+import click
+
+from critests.cli.run_options import Sectioned, run_options, settings_from
+from critests.exit_codes import CannotTest, ExitCode
+from critests.explore.installed import check_installed
+from critests.run.settings import Settings
+
+EPILOG = """\b
+Examples:
+  critests explore --node containerd --time 5m
+  critests explore --runtime-endpoint unix:///run/crio/crio.sock --seed 7 --steps 20
+
+\b
+Ends with 1 where a MUST is broken that is not listed as known, with 0 where none is; a broken SHOULD counts
+with --strict."""
+UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, written as 90, 90s, 5m or 1h."""
+
+    name = "time"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Return the seconds."""
+        if isinstance(value, float):
+            return value
+        number, unit = (value[:-1], value[-1]) if value[-1:] in UNITS else (value, "s")
+        if not number.isdigit() or not int(number):
+            self.fail(f"{value}: expected a time such as 90s, 5m or 1h", param, ctx)
+        return float(int(number) * UNITS[unit])
+
+
+@click.command(cls=Sectioned, epilog=EPILOG)
+@run_options("explore")
+@click.option(
+    "--time",
+    "seconds",
+    type=Duration(),
+    default="5m",
+    show_default=True,
+    help="how long to look, as 90s, 5m or 1h",
+)
+@click.option(
+    "--steps", type=click.IntRange(1, 200), default=40, show_default=True, help="most steps of a sequence"
+)
+def explore(*, seconds: float, steps: int, **values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
+    """Look for sequences of calls that break a promise, at random.
+
+    After every step lists and statuses are held against a model of the API. What breaks it is made as short
+    as it goes, played again ten times, and written as a test, as a script of crictl calls, and with its
+    calls.
+    """
+    settings = settings_from(values)
+    check_installed()
+    sys.exit(_explored(settings, seconds, steps))
+
+
+def _explored(settings: Settings, seconds: float, most_steps: int) -> ExitCode:
+    # imported here: what they need may be missing, which the user has been told by now
+    from critests.explore.exploring import Exploration  # noqa: PLC0415 - see above
+    from critests.explore.known import known_aspects  # noqa: PLC0415 - see above
+    from critests.explore.setting_up import player_on  # noqa: PLC0415 - see above
+    from critests.explore.telling import keep, lines  # noqa: PLC0415 - see above
+    from critests.run.beginning import begin_run  # noqa: PLC0415 - see above
+    from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above
+    from critests.run.stop_signals import handled_by, say_that_it_goes_on  # noqa: PLC0415 - see above
+
+    seed = secrets.randbelow(1 << 31) if settings.seed is None else settings.seed
+    context = begin_run(settings)
+    runtime = f"{context.version.runtime_name} {context.version.runtime_version}"
+    try:
+        if context.gone:
+            raise CannotTest(context.gone)
+        connection = context.connect()
+        exploration = Exploration(
+            player_on(context, connection), seed, seconds, most_steps, known_aspects(context), click.echo
+        )
+        click.echo(f"exploring {runtime} for {seconds:g} s, --seed {seed}")
+
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            exploration.stop()
+            say_that_it_goes_on(number, frame)
+
+        with handled_by(interrupt):
+            explored = exploration.run()
+        connection.close()
+    except (Blocked, SetUpFailed) as error:
+        raise CannotTest(str(error)) from error
+    finally:
+        for problem in context.end():
+            click.echo(f"left behind: {problem}", err=True)
+    for line in lines(explored):
+        click.echo(line)
+    for place in keep(explored, context.folder.path, runtime):
+        click.echo(f"written: {place}")
+    if explored.interrupted:
+        return ExitCode.INTERRUPTED
+    counts = {"MUST", "SHOULD"} if settings.strict else {"MUST"}
+    broken = any(finding.breach.level in counts for finding in explored.findings)
+    return ExitCode.BROKEN if broken else ExitCode.CONFORMS

@@ -1,0 +1,98 @@
+"""A sequence as a script of crictl calls, where crictl can say it."""
+
+import json
+import shlex
+from collections.abc import Sequence
+
+from critests.model.looks import COLOUR
+from critests.model.steps import EXEC_CODE, FAILED, NOTHING, TERMINATED, Process, Step, colour_of
+
+NOBODY = "0000000000000000000000000000000000000000000000000000000000000000"
+HEAD = """#!/bin/sh
+# {title}
+# IMAGE: any image with a shell that is on the node; its tags are pulled from there where a step pulls.
+: "${{IMAGE:?name an image with a shell}}"
+folder=$(mktemp -d)
+step() {{ echo "+ $*" >&2; "$@"; }}
+"""
+
+
+def script(steps: Sequence[Step], title: str) -> str:
+    """Return the script; steps that crictl cannot say stand in it as comments."""
+    lines = [HEAD.format(title=title)]
+    for step in steps:
+        lines += _lines(step)
+    return "\n".join([*lines, "crictl pods; crictl ps -a", ""])
+
+
+def _lines(step: Step) -> list[str]:
+    making = {"RunPodSandbox": _sandbox, "CreateContainer": _container}.get(step.rpc)
+    if making:
+        return making(step)
+    words = _words(step)
+    return [f"step {words}"] if words else [f"# crictl cannot say: {step}"]
+
+
+def _sandbox(step: Step) -> list[str]:
+    config = {
+        "metadata": {"name": step.name, "uid": step.name, "namespace": "explore", "attempt": step.attempt},
+        "log_directory": "/tmp",  # noqa: S108 - of a script that a person runs on a machine for trials
+        "labels": {COLOUR: colour_of(step.makes)},
+        "linux": {},
+    }
+    file = f'"$folder/{step.makes}.json"'
+    return [
+        f"cat >{file} <<'EOF'\n{json.dumps(config)}\nEOF",
+        f"{_variable(step.makes)}=$(crictl runp {file})",
+    ]
+
+
+def _container(step: Step) -> list[str]:
+    waits = f"trap 'exit {TERMINATED}' TERM; sleep 100000 & wait"
+    ends = f"exit {0 if step.process == Process.SUCCEEDS else FAILED}"
+    command = ["/bin/sh", "-c", waits if step.process == Process.WAITS else ends]
+    config = {
+        "metadata": {"name": step.name, "attempt": step.attempt},
+        "image": {"image": "$IMAGE"},
+        "command": command,
+        "labels": {COLOUR: colour_of(step.makes)},
+        "log_path": f"{step.name}.log",
+    }
+    file, pod = f'"$folder/{step.makes}.json"', f'"$folder/{step.inside}.json"'
+    return [
+        f"sed \"s|[$]IMAGE|$IMAGE|\" >{file} <<'EOF'\n{json.dumps(config)}\nEOF",
+        f"{_variable(step.makes)}=$(crictl create --no-pull {_value(step.inside)} {file} {pod})",
+    ]
+
+
+def _variable(key: str) -> str:
+    return key.replace("-", "_")
+
+
+def _value(key: str) -> str:
+    return NOBODY if key == NOTHING else f'"${_variable(key)}"'
+
+
+def _words(step: Step) -> str:
+    on = _value(step.on) if step.on else ""
+    output = shlex.quote(f"echo in {step.on}; exit {EXEC_CODE}")
+    filters = [f"--label {COLOUR}={step.colour}"] if step.colour else []
+    filters += [f"--state {step.state.rpartition('_')[2].capitalize()}"] if step.state else []
+    filters += [f"--id {on}"] if step.on else []
+    filters += [f"--pod {_value(step.inside)}"] if step.inside else []
+    return {
+        "StopPodSandbox": f"crictl stopp {on}",
+        "RemovePodSandbox": f"crictl rmp --force {on}",
+        "PodSandboxStatus": f"crictl inspectp {on}",
+        "ListPodSandbox": " ".join(["crictl pods", *filters]),
+        "StartContainer": f"crictl start {on}",
+        "StopContainer": f"crictl stop --timeout {step.timeout} {on}",
+        "RemoveContainer": f"crictl rm {on}",
+        "ContainerStatus": f"crictl inspect {on}",
+        "ListContainers": " ".join(["crictl ps -a", *filters]),
+        "ExecSync": f"crictl exec --sync {on} /bin/sh -c {output}",
+        "PullImage": 'crictl pull "$IMAGE"',
+        "RemoveImage": 'crictl rmi "$IMAGE"',
+        "ImageStatus": 'crictl inspecti "$IMAGE"',
+        "ListImages": "crictl images",
+    }.get(step.rpc, "")

@@ -1,0 +1,131 @@
+"""One exploration: round after round until the time is over, and what was found shortened and tried again."""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from critests.client.recording import Call
+from critests.explore.findings import Finding
+from critests.explore.machine import Over, Watch, play_round
+from critests.explore.playing import DAEMON_ENDED, Player
+from critests.explore.shortening import shortest
+from critests.model import Breach, Step
+
+TRIES = 10
+SHORTEN_SECONDS = 120.0
+"""For leaving out single steps, of each finding."""
+
+
+@dataclass
+class Explored:
+    """What became of it.
+
+    Attributes:
+        seed: of the random choices.
+        findings: in the order in which they were found.
+        known: breaches of promises that the runtime is known to break, with how often each came.
+        outcomes: how often each RPC was answered how in which situation.
+        sequences: that were played, all tries included.
+        steps: likewise.
+        seconds: that it took.
+        interrupted: whether the user ended it.
+    """
+
+    seed: int
+    findings: list[Finding] = field(default_factory=list)
+    known: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    outcomes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    sequences: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    interrupted: bool = False
+
+
+@dataclass
+class Exploration:
+    """Explores one runtime.
+
+    Attributes:
+        player: plays sequences on it.
+        seed: of the random choices: the same one makes the same sequences, on a runtime that answers the
+            same.
+        seconds: how long to look for something new; what was found last is still shortened and tried again.
+        most_steps: of a sequence.
+        known: aspects that the runtime is known to break, which are counted and not reported.
+        say: called with a line of progress.
+        most_findings: ends it early; 0 for all that the time allows.
+    """
+
+    player: Player
+    seed: int
+    seconds: float
+    most_steps: int
+    known: frozenset[str] = frozenset()
+    say: Callable[[str], None] = lambda _: None
+    most_findings: int = 0
+    _stopped: bool = field(default=False, init=False)
+    _kinds: set[tuple[str, str, str]] = field(default_factory=set, init=False)
+
+    def stop(self) -> None:
+        """End it as soon as the step under way is over; what was found is kept."""
+        self._stopped = True
+
+    def run(self) -> Explored:
+        """Explore until the time is over."""
+        begun = time.monotonic()
+        over = begun + self.seconds
+        watch = Watch(self._muted, lambda: self._stopped or time.monotonic() > over)
+        explored = Explored(self.seed, known=watch.muted_seen, outcomes=watch.outcomes)
+        rounds = random.Random(self.seed)  # noqa: S311 - chance, no secret
+        ended = False
+        while not (ended or watch.over()):
+            try:
+                play_round(self.player, watch, rounds.getrandbits(32), self.most_steps)
+            except Over:
+                ended = True
+            for breach, steps in list(watch.found.values()):
+                if breach.kind not in self._kinds:
+                    ended |= self._take(breach, steps, explored)
+            watch.found.clear()
+        explored.sequences, explored.steps = self.player.played, self.player.steps
+        explored.seconds = time.monotonic() - begun
+        explored.interrupted = self._stopped
+        return explored
+
+    def _muted(self, breach: Breach) -> bool:
+        return breach.aspect in self.known or breach.kind in self._kinds
+
+    def _take(self, breach: Breach, steps: Sequence[Step], explored: Explored) -> bool:
+        """Shorten and try again what was found; return whether nothing more can be found."""
+        self.say(f"{breach}\n  after {len(steps)} steps; shortening")
+        if breach.what == DAEMON_ENDED:
+            explored.findings.append(Finding(breach, tuple(steps), 0, 0))
+            return True
+        until = time.monotonic() + SHORTEN_SECONDS
+
+        def breaks(shorter: Sequence[Step]) -> bool:
+            if self._stopped or time.monotonic() > until:
+                return False
+            return self._breaks(breach, shorter)
+
+        shorter = shortest(steps, breaks)
+        tries = again = 0
+        calls: tuple[Call, ...] = ()
+        recorder = self.player.connection.recorder
+        while tries < TRIES and not self._stopped:
+            position = recorder.position
+            tries += 1
+            if self._breaks(breach, shorter):
+                again += 1
+                calls = tuple(recorder.since(position))
+        self._kinds.add(breach.kind)
+        finding = Finding(breach, tuple(shorter), tries, again, calls)
+        explored.findings.append(finding)
+        self.say(f"{finding}\n  came again in {again} of {tries} tries")
+        return 0 < self.most_findings <= len(explored.findings)
+
+    def _breaks(self, breach: Breach, steps: Sequence[Step]) -> bool:
+        found = self.player.breaches(steps, self._muted)
+        return any(each.kind == breach.kind for each in found)

@@ -1,0 +1,135 @@
+"""What was found, and the files that it is handed over as."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from critests.catalogue import aspect
+from critests.client.recording import Call
+from critests.explore.crictl import script
+from critests.model import Breach, Step
+from critests.model.steps import to_plain
+
+TEST = '''"""{title}.
+
+Found by `critests explore --seed {seed}` on {runtime}. Run it with
+`pytest {file} --runtime-endpoint ENDPOINT`.
+"""
+
+from critests.explore.setting_up import play_again
+from critests.fixtures.runtime import Runtime
+from critests.model import Step
+from critests.run.marks import requirement
+
+STEPS = [
+{steps}
+]
+
+
+@requirement("{aspect}")
+def test_found_{name}(runtime: Runtime) -> None:
+    """{level}: {statement}
+
+    Seen: {what}: expected {expected}, seen {seen}.
+    """
+    assert play_again(runtime.context, STEPS) == []
+'''
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One promise that a sequence breaks.
+
+    Attributes:
+        breach: the promise, and how it was broken.
+        steps: the shortest sequence that was found.
+        tries: how often that was played again.
+        again: in how many of them it broke the promise.
+        calls: those of the last try in which it did.
+    """
+
+    breach: Breach
+    steps: tuple[Step, ...]
+    tries: int
+    again: int
+    calls: tuple[Call, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.breach}\n  " + "\n  ".join(map(str, self.steps))
+
+    @property
+    def name(self) -> str:
+        """A name for files and a test: aspect, RPC and what was broken."""
+        words = f"{self.breach.aspect}_{self.breach.rpc}_{self.breach.what}"
+        return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")[:80]
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        breach = self.breach
+        return {
+            "requirement": breach.aspect,
+            "level": breach.level,
+            "what": breach.what,
+            "rpc": breach.rpc,
+            "expected": breach.expected,
+            "seen": breach.seen,
+            "tries": self.tries,
+            "again": self.again,
+            "steps": to_plain(self.steps),
+        }
+
+
+def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
+    """Write a finding into a folder of its own: a test, a script, its steps and its calls."""
+    place = folder / finding.name
+    place.mkdir(parents=True, exist_ok=True)
+    breach = finding.breach
+    requirement, _ = aspect(breach.aspect)
+    file = f"test_found_{finding.name}.py"
+    (place / file).write_text(
+        TEST.format(
+            title=_one_line(f"{breach.aspect} ({breach.level}): {breach.what}"),
+            seed=seed,
+            runtime=_one_line(runtime),
+            file=file,
+            steps="\n".join(f"    Step({_arguments(step)})," for step in finding.steps),
+            aspect=breach.aspect,
+            name=finding.name,
+            level=breach.level,
+            statement=_one_line(requirement.statement),
+            what=breach.what,
+            expected=_one_line(breach.expected),
+            seen=_one_line(breach.seen),
+        ),
+        encoding="utf-8",
+    )
+    (place / "crictl.sh").write_text(
+        script(finding.steps, _one_line(f"{breach.aspect}: {breach.what}")), encoding="utf-8"
+    )
+    (place / "finding.json").write_text(json.dumps(finding.plain(), indent=1) + "\n", encoding="utf-8")
+    with (place / "calls.jsonl").open("w", encoding="utf-8", errors="backslashreplace") as calls:
+        calls.writelines(json.dumps(call.to_json(), ensure_ascii=False) + "\n" for call in finding.calls)
+    return place
+
+
+def _arguments(step: Step) -> str:
+    given = step.arguments()
+    rpc = given.pop("rpc")
+    return ", ".join([json.dumps(rpc), *(f"{name}={json.dumps(value)}" for name, value in given.items())])
+
+
+def _one_line(text: str) -> str:
+    """Return what a runtime may have said as text that ends no docstring and no comment."""
+    return " ".join(text.replace("\\", "/").replace('"', "'").split())[:300]
+
+
+def table(outcomes: Counter[tuple[str, str, str]]) -> Sequence[tuple[str, str, str]]:
+    """Return what was covered: RPC, situation, and how often each outcome came."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for (rpc, situation, outcome), count in sorted(outcomes.items()):
+        rows.setdefault((rpc, situation), []).append(f"{outcome} {count}")
+    return [(rpc, situation, ", ".join(codes)) for (rpc, situation), codes in rows.items()]

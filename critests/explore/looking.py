@@ -1,0 +1,122 @@
+"""What lists and statuses say, as plain data: of one sequence's own objects, told by their label."""
+
+from collections.abc import Iterable, Mapping
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.client.failures import code_of
+from critests.model import World
+from critests.model.sights import ContainerSeen, ImageSeen, Look, SandboxSeen
+from critests.model.world import Image
+
+SEQUENCE_LABEL = "critests.sequence"
+
+
+def world_before(connection: Connection, images: Mapping[str, tuple[str, ...]], prefix: str) -> World:
+    """Return what is known before the first step: which of the images are there already."""
+    world = World(prefix, images={key: Image(key, names) for key, names in images.items()})
+    for image in world.images.values():
+        for seen in _images(connection, [*image.names]):
+            image.id, image.seen = seen.id, seen
+            image.present, image.tags = frozenset({True}), frozenset({*image.names} & seen.names)
+    return world
+
+
+def look_of(connection: Connection, world: World) -> Look:
+    """Look at everything that is a sequence's own.
+
+    Raises:
+        grpc.RpcError: a list failed.
+    """
+    pods = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    sandboxes = tuple(
+        SandboxSeen(
+            item.id,
+            cri.PodSandboxState.Name(item.state),
+            item.metadata.name,
+            item.metadata.attempt,
+            item.created_at,
+            dict(item.labels),
+            dict(item.annotations),
+        )
+        for item in pods
+        if item.labels.get(SEQUENCE_LABEL) == world.prefix
+    )
+    listed = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
+    containers = tuple(
+        ContainerSeen(
+            entry.id,
+            cri.ContainerState.Name(entry.state),
+            entry.pod_sandbox_id,
+            entry.metadata.name,
+            entry.metadata.attempt,
+            entry.created_at,
+            labels=dict(entry.labels),
+            annotations=dict(entry.annotations),
+        )
+        for entry in listed
+        if entry.labels.get(SEQUENCE_LABEL) == world.prefix
+    )
+    names = [name for image in world.images.values() for name in image.names]
+    return Look(
+        sandboxes,
+        containers,
+        tuple(_images(connection, names)) if names else (),
+        {each.id: _sandbox_status(connection, each.id) for each in sandboxes},
+        {each.id: _container_status(connection, each.id) for each in containers},
+    )
+
+
+def _images(connection: Connection, names: Iterable[str]) -> list[ImageSeen]:
+    repositories = {name.rpartition(":")[0] for name in names}
+    return [
+        ImageSeen(image.id, frozenset(image.repo_tags))
+        for image in connection.images.ListImages(cri.ListImagesRequest()).images
+        if repositories
+        & {
+            *(tag.rpartition(":")[0] for tag in image.repo_tags),
+            *(digest.partition("@")[0] for digest in image.repo_digests),
+        }
+    ]
+
+
+def _sandbox_status(connection: Connection, sandbox_id: str) -> SandboxSeen | str:
+    try:
+        status = connection.runtime.PodSandboxStatus(
+            cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
+        ).status
+    except grpc.RpcError as error:
+        return code_of(error)[0]
+    return SandboxSeen(
+        status.id,
+        cri.PodSandboxState.Name(status.state),
+        status.metadata.name,
+        status.metadata.attempt,
+        status.created_at,
+        dict(status.labels),
+        dict(status.annotations),
+    )
+
+
+def _container_status(connection: Connection, container_id: str) -> ContainerSeen | str:
+    try:
+        status = connection.runtime.ContainerStatus(
+            cri.ContainerStatusRequest(container_id=container_id)
+        ).status
+    except grpc.RpcError as error:
+        return code_of(error)[0]
+    return ContainerSeen(
+        status.id,
+        cri.ContainerState.Name(status.state),
+        "",
+        status.metadata.name,
+        status.metadata.attempt,
+        status.created_at,
+        status.started_at,
+        status.finished_at,
+        status.exit_code,
+        dict(status.labels),
+        dict(status.annotations),
+    )

@@ -1,0 +1,249 @@
+"""Containers: what each RPC may answer in each state, and what is true after it."""
+
+from collections.abc import Iterator
+
+from critests.model.outcomes import fails, succeeds
+from critests.model.sights import DEADLINE_EXCEEDED, Answer
+from critests.model.steps import EXEC_CODE, NOTHING, Step, colour_of
+from critests.model.world import (
+    CREATED,
+    EXITED,
+    GONE,
+    READY,
+    RUNNING,
+    Breach,
+    Container,
+    Sandbox,
+    World,
+    twins,
+)
+
+
+def create(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """CreateContainer: name and attempt are unique within the sandbox, which must be READY; the image must be
+    there.
+    """
+    sandbox = world.sandboxes.get(step.inside)
+    if sandbox is None or sandbox.gone:
+        state = "an unknown" if sandbox is None else "a removed"
+        yield from fails("CTR-04", f"a container in {state} sandbox", step, answer)
+        _add(world, step, answer)
+        return
+    beside = [each for each in world.containers.values() if each.sandbox == step.inside]
+    taken = list(twins(step, beside))
+    if taken:
+        # an error, or the id of the one that is there: the API does not say which
+        if answer.ok and answer.id not in {each.id for each in taken}:
+            yield Breach(
+                "CTR-07/never-two",
+                "a second container of the same metadata",
+                step.rpc,
+                f"an error or the id {taken[0].id}",
+                f"the id {answer.id}",
+            )
+            _add(world, step, answer)
+        return
+    image = world.images.get(step.image)
+    if image is not None and True not in image.present:
+        yield from fails("CTR-05", "a container of an absent image", step, answer)
+    elif READY not in sandbox.may_be:
+        yield from fails("SBX-29", "a container in a stopped sandbox", step, answer)
+    elif sandbox.may_be == {READY} and (image is None or image.present == {True}):
+        yield from _must_be_made(world, step, answer, beside)
+    if answer.ok and (not answer.id or answer.id in {each.id for each in world.living_containers()}):
+        yield Breach(
+            "GEN-12",
+            "the id of a new container",
+            step.rpc,
+            "an id that no other container has",
+            answer.id or "an empty one",
+        )
+        return
+    _add(world, step, answer)
+
+
+def _must_be_made(world: World, step: Step, answer: Answer, beside: list[Container]) -> Iterator[Breach]:
+    same_name = [each for each in beside if each.name == step.name]
+    if any(each.attempt == step.attempt for each in same_name):
+        return  # whether the name of a removed container can be used again, the API does not say
+    if any(not each.may_be <= {EXITED, GONE} for each in same_name):
+        return  # the kubelet makes the next attempt when the last one has ended
+    elsewhere = any(
+        each.name == step.name and each.sandbox != step.inside for each in world.living_containers()
+    )
+    aspect = "CTR-08" if same_name else "CTR-09" if elsewhere else "CTR-01"
+    yield from succeeds(aspect, "making a container", step, answer)
+
+
+def _add(world: World, step: Step, answer: Answer) -> None:
+    if answer.ok and answer.id:
+        world.containers[step.makes] = Container(
+            step.makes, answer.id, step.inside, step.name, step.attempt, step.image, step.process
+        )
+
+
+def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """StartContainer: once, and only in a sandbox that is READY."""
+    container = world.containers.get(step.on)
+    if container is None or container.gone:
+        state = "an unknown" if container is None else "a removed"
+        yield from fails("CTR-20/error", f"starting {state} container", step, answer, code="CTR-20/code")
+        return
+    sandbox = world.sandboxes.get(container.sandbox)
+    if CREATED not in container.may_be:
+        yield from fails("CTR-19/error", "starting a container again", step, answer)
+    elif not _is(sandbox, READY):
+        yield from fails("SBX-30", "starting a container in a stopped sandbox", step, answer)
+        container.may_be |= {EXITED}
+        if answer.ok:
+            container.may_be |= {RUNNING}
+    elif container.may_be == {CREATED}:
+        yield from succeeds("CTR-13", "starting a container", step, answer)
+        if answer.ok:
+            container.begins()
+        else:
+            container.under_way = True
+            container.may_be |= {RUNNING, EXITED}
+    elif answer.ok:
+        container.begins()
+
+
+def _is(sandbox: Sandbox | None, state: str) -> bool:
+    return sandbox is not None and state in sandbox.may_be
+
+
+def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """StopContainer: may be repeated, changes nothing of what has ended, is no error for what is gone."""
+    container = world.containers.get(step.on)
+    if container is None or container.gone:
+        state = "an unknown" if container is None else "a removed"
+        yield from succeeds("STP-09", f"stopping {state} container", step, answer)
+        return
+    if container.may_be == {EXITED}:
+        yield from succeeds("STP-07", "stopping a container that has ended", step, answer)
+        return
+    if CREATED not in container.may_be:
+        aspect = "STP-01" if step.timeout else "STP-04"
+        yield from succeeds(aspect, "stopping a container", step, answer)
+    container.under_way = not answer.ok
+    before = container.may_be
+    container.is_ended()
+    if not answer.ok:
+        container.may_be |= before
+
+
+def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """RemoveContainer: in whatever state; may be repeated."""
+    container = world.containers.get(step.on)
+    if container is None or container.gone:
+        state = "an unknown" if container is None else "a removed"
+        yield from succeeds("CTR-30", f"removing {state} container", step, answer)
+        return
+    # what does not end at SIGTERM may use up the deadline of the first call: the process of a container that
+    # was never started, and one that has not set its handler yet
+    late = answer.code == DEADLINE_EXCEEDED and container.may_be != {EXITED}
+    yield from succeeds(
+        "CTR-28/first-call" if late else "CTR-28/removed", "removing a container", step, answer
+    )
+    container.under_way = not answer.ok
+    if answer.ok:
+        container.may_be = frozenset({GONE})
+    else:
+        before = container.may_be
+        container.is_ended()
+        container.may_be |= before | {GONE}
+
+
+def status(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """ContainerStatus: an error, NotFound, for what is not there."""
+    container = world.containers.get(step.on)
+    if container is None:
+        yield from fails(
+            "CTA-16/error", "the status of an unknown container", step, answer, code="CTA-16/code"
+        )
+    elif container.gone:
+        yield from fails(
+            "CTR-31/error", "the status of a removed container", step, answer, code="CTR-31/code"
+        )
+    elif GONE not in container.may_be:
+        yield from succeeds("CTA-01", "the status of a container", step, answer)
+        if answer.ok and answer.id != container.id:
+            yield Breach("CTA-01", "the id in a status", step.rpc, container.id, answer.id)
+
+
+def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """ListContainers with a filter: exactly what is in that state and sandbox, has that id and that label."""
+    chosen = {name for name in ("on", "inside", "state", "colour") if getattr(step, name)}
+    if len(chosen) > 1:
+        aspect = "CTA-20"
+    elif step.inside == NOTHING:
+        aspect = "CTA-22"
+    else:
+        aspect = "CTA-19" if step.colour else "CTA-18" if chosen else "CTA-17"
+    yield from succeeds(aspect, "a list of containers", step, answer)
+    if not answer.ok:
+        return
+    for container in world.containers.values():
+        if container.id in world.lost:
+            continue
+        others = (
+            (step.on and step.on != container.key)
+            or (step.inside and step.inside != container.sandbox)
+            or (step.colour and step.colour != colour_of(container.key))
+        )
+        matches = not others and (
+            container.may_be == {step.state} if step.state else GONE not in container.may_be
+        )
+        excluded = others or container.gone or (step.state and step.state not in container.may_be)
+        count = answer.ids.count(container.id)
+        if matches and not count:
+            yield Breach(
+                aspect, "a filter leaves a container out", step.rpc, container.key, "not in the list"
+            )
+        elif excluded and count:
+            yield Breach(
+                aspect,
+                "a filter lets a container through",
+                step.rpc,
+                f"{container.key} left out",
+                "in the list",
+            )
+
+
+def exec_sync(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """ExecSync: in a container that runs, and nowhere else."""
+    container = world.containers.get(step.on)
+    if container is None or container.gone:
+        state = "an unknown" if container is None else "a removed"
+        yield from fails("EXS-16/error", f"a command in {state} container", step, answer, code="EXS-16/code")
+    elif container.may_be == {EXITED}:
+        yield from fails("EXS-15/exited", "a command in a container that has ended", step, answer)
+    elif container.may_be == {RUNNING}:
+        yield from succeeds("EXS-02", "a command", step, answer)
+        if answer.ok and answer.exit_code != EXEC_CODE:
+            yield Breach(
+                "EXS-02", "the exit code of a command", step.rpc, str(EXEC_CODE), str(answer.exit_code)
+            )
+        wanted = printed_by(world, step)
+        if answer.ok and answer.output != wanted:
+            yield Breach("EXS-01/small", "the output of a command", step.rpc, wanted, answer.output)
+
+
+def printed_by(world: World, step: Step) -> str:
+    """Return what the command of an ExecSync prints: each container's is told from another's, and from what
+    one of its name printed in another sequence.
+    """
+    return f"in {world.prefix}{step.on}\n"
+
+
+def process_ends(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """A process ends by itself: its container becomes EXITED, whether its sandbox lives or not."""
+    container = world.containers.get(step.on)
+    if container is None or not container.may_be <= {RUNNING, EXITED}:
+        return
+    if not answer.ok:
+        yield Breach("CTR-21", "the end of a process", step.rpc, EXITED, answer.details or answer.code)
+        container.may_be = frozenset({RUNNING, EXITED})
+        container.exit_codes = frozenset()
+        return
+    container.ends_by_itself()

@@ -1,0 +1,55 @@
+"""One step, judged: first what came back, then what lists and statuses say."""
+
+from collections.abc import Callable, Iterator
+
+from critests.model import containers, images, looks, sandboxes
+from critests.model.sights import Answer, Look
+from critests.model.steps import PROCESS_ENDS, Step
+from critests.model.world import Breach, World
+
+Rule = Callable[[World, Step, Answer], Iterator[Breach]]
+
+
+def _list_images(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """ListImages: the look after every step asks the same."""
+    del world
+    if not answer.ok:
+        yield Breach("IMS-11/no-filter", "a list of images", step.rpc, "success", answer.code)
+
+
+RULES: dict[str, Rule] = {
+    "RunPodSandbox": sandboxes.run,
+    "StopPodSandbox": sandboxes.stop,
+    "RemovePodSandbox": sandboxes.remove,
+    "PodSandboxStatus": sandboxes.status,
+    "ListPodSandbox": sandboxes.listed,
+    "CreateContainer": containers.create,
+    "StartContainer": containers.start,
+    "StopContainer": containers.stop,
+    "RemoveContainer": containers.remove,
+    "ContainerStatus": containers.status,
+    "ListContainers": containers.listed,
+    "ExecSync": containers.exec_sync,
+    PROCESS_ENDS: containers.process_ends,
+    "PullImage": images.pull,
+    "RemoveImage": images.remove,
+    "ImageStatus": images.status,
+    "ListImages": _list_images,
+}
+"""What judges each step. An RPC that is not here is none that the model knows."""
+
+
+def judge(world: World, step: Step, answer: Answer, look: Look) -> list[Breach]:
+    """Say which promises a step broke, and bring the world up to date.
+
+    Args:
+        world: what was known before; changed in place.
+        step: what was done.
+        answer: what came back.
+        look: what lists and statuses say after it.
+    """
+    world.makings += bool(step.makes)
+    found = list(RULES[step.rpc](world, step, answer))
+    for every in (looks.sandboxes, looks.containers, looks.images):
+        found += every(world, step, look)
+    return found

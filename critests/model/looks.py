@@ -1,0 +1,298 @@
+"""What lists and statuses must say after every step, of everything that the client knows.
+
+What they say is also how the model learns which way a runtime went where the API leaves a choice.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from critests.model.sights import NOT_FOUND, ContainerSeen, Look, SandboxSeen
+from critests.model.steps import Step, colour_of
+from critests.model.world import (
+    CREATED,
+    EXITED,
+    GONE,
+    NOTREADY,
+    ORDER,
+    READY,
+    RUNNING,
+    Breach,
+    Container,
+    Sandbox,
+    World,
+    still_possible,
+)
+
+COLOUR = "colour"
+ANNOTATION = "critests.example/made-as"
+"""Label and annotation of every object: what became of them is seen in lists and statuses."""
+
+
+def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
+    """Each is listed once as what it is, its status agrees, and what was removed is gone."""
+    times = Counter(seen.id for seen in look.sandboxes)
+    listed = {seen.id: seen for seen in look.sandboxes}
+    known = {sandbox.id for sandbox in world.sandboxes.values()}
+    for identity, count in times.items():
+        if count > 1:
+            yield Breach("SBA-24", "a sandbox is listed twice", step.rpc, "once", f"{count} times")
+        stray = identity not in known and identity not in world.lost
+        # a creation that failed may leave one that is NOTREADY, for a removal to clean up
+        if stray and listed[identity].state == READY:
+            world.lost.add(identity)
+            yield Breach(
+                "SBX-05/never-two",
+                "a sandbox that nobody made",
+                step.rpc,
+                "no other sandbox",
+                f"{identity}, named {listed[identity].name}",
+            )
+    for sandbox in world.sandboxes.values():
+        if sandbox.id not in world.lost:
+            yield from _sandbox(world, step, sandbox, listed.get(sandbox.id), look.sandbox_statuses)
+
+
+def _sandbox(
+    world: World,
+    step: Step,
+    sandbox: Sandbox,
+    seen: SandboxSeen | None,
+    statuses: Mapping[str, SandboxSeen | str],
+) -> Iterator[Breach]:
+    state = seen.state if seen else GONE
+    if state not in sandbox.may_be:
+        world.lost.add(sandbox.id)
+        yield Breach(
+            _aspect_of_sandbox_state(sandbox, state),
+            f"a sandbox is {_short(state)}",
+            step.rpc,
+            f"{sandbox.key} is {' or '.join(map(_short, sorted(sandbox.may_be)))}",
+            _short(state),
+        )
+        return
+    sandbox.may_be = still_possible(sandbox, state, ending=False)
+    if seen is None:
+        return
+    wanted = (_in_runtime(world, sandbox.name), sandbox.attempt)
+    if (seen.name, seen.attempt) != wanted:
+        yield Breach(
+            "SBA-02", "the metadata of a sandbox", step.rpc, str(wanted), str((seen.name, seen.attempt))
+        )
+    yield from _carried("SBA-04", "SBA-05", step, sandbox.key, seen)
+    sandbox.first = sandbox.first or seen
+    if seen.created_at != sandbox.first.created_at or not seen.created_at:
+        yield Breach(
+            "SBA-03",
+            "when a sandbox was made",
+            step.rpc,
+            str(sandbox.first.created_at or "> 0"),
+            str(seen.created_at),
+        )
+    status = statuses.get(sandbox.id)
+    if isinstance(status, str):
+        yield Breach("SBX-37", "the status of a sandbox that is listed", step.rpc, "a status", status)
+    elif status is not None:
+        yield from _agree("SBA-23", step, seen, status)
+
+
+def _aspect_of_sandbox_state(sandbox: Sandbox, state: str) -> str:
+    if sandbox.may_be == {GONE}:
+        return "SBX-26/error"
+    if state == GONE:
+        return "SBX-37" if NOTREADY in sandbox.may_be else "SBA-15"
+    return "SBX-12" if sandbox.may_be == {NOTREADY} else "SBX-01"
+
+
+def containers(world: World, step: Step, look: Look) -> Iterator[Breach]:
+    """Each is listed once as what it is, its status agrees, states never go back, and an end stays as
+    it was.
+    """
+    times = Counter(seen.id for seen in look.containers)
+    listed = {seen.id: seen for seen in look.containers}
+    known = {container.id for container in world.containers.values()}
+    for identity, count in times.items():
+        if count > 1:
+            yield Breach(
+                "CTR-07/never-two", "a container is listed twice", step.rpc, "once", f"{count} times"
+            )
+        if identity not in known and identity not in world.lost:
+            world.lost.add(identity)
+            yield Breach(
+                "CTR-11" if step.rpc == "CreateContainer" else "CTR-07/never-two",
+                "a container that nobody made",
+                step.rpc,
+                "no other container",
+                f"{identity}, named {listed[identity].name}",
+            )
+    for container in world.containers.values():
+        if container.id not in world.lost:
+            status = look.container_statuses.get(container.id)
+            yield from _container(world, step, container, listed.get(container.id), status)
+
+
+def _container(
+    world: World,
+    step: Step,
+    container: Container,
+    seen: ContainerSeen | None,
+    status: ContainerSeen | str | None,
+) -> Iterator[Breach]:
+    state = seen.state if seen else GONE
+    if state not in container.may_be:
+        world.lost.add(container.id)
+        yield Breach(
+            _aspect_of_container_state(world, step, container, state),
+            f"a container is {_short(state)}",
+            step.rpc,
+            f"{container.key} is {' or '.join(map(_short, sorted(container.may_be)))}",
+            _short(state),
+        )
+        return
+    # the look takes its time, and what ends by itself does so at any moment: never back
+    ending = container.may_be == {RUNNING, EXITED} and state == RUNNING
+    container.may_be = still_possible(container, state, ending=ending)
+    if seen is None:
+        return
+    wanted = (container.name, container.attempt)
+    if (seen.name, seen.attempt) != wanted:
+        yield Breach(
+            "CTA-01", "the metadata of a container", step.rpc, str(wanted), str((seen.name, seen.attempt))
+        )
+    sandbox = world.sandboxes.get(container.sandbox)
+    if sandbox is not None and seen.sandbox_id != sandbox.id:
+        yield Breach("CTA-23/equal", "the sandbox of a container", step.rpc, sandbox.id, seen.sandbox_id)
+    yield from _carried("CTA-02", "CTA-02", step, container.key, seen)
+    container.first = container.first or seen
+    if seen.created_at != container.first.created_at or not seen.created_at:
+        yield Breach(
+            "CTA-04",
+            "when a container was made",
+            step.rpc,
+            str(container.first.created_at or "> 0"),
+            str(seen.created_at),
+        )
+    if isinstance(status, str):
+        if status != NOT_FOUND or GONE not in container.may_be:
+            yield Breach("CTA-01", "the status of a container that is listed", step.rpc, "a status", status)
+    elif status is not None:
+        if status.state != EXITED or not ending:
+            yield from _agree("CTA-23/equal", step, seen, status)
+        else:
+            container.may_be = frozenset({EXITED})
+        yield from _times(step, container, status)
+
+
+def _aspect_of_container_state(world: World, step: Step, container: Container, state: str) -> str:
+    if container.may_be == {GONE}:
+        inside = world.sandboxes.get(container.sandbox)
+        return "SBX-21" if inside is not None and inside.gone else "CTR-31/error"
+    if state == GONE:
+        return "SBX-35/end" if step.rpc == "StopPodSandbox" else "CTA-17"
+    if step.on not in {container.key, container.sandbox}:
+        return "CTR-34"
+    known = [each for each in container.may_be if each in ORDER]
+    if state in ORDER and ORDER.index(state) < min(map(ORDER.index, known)):
+        if step.rpc == "StopPodSandbox":
+            return "SBX-12"
+        own_change = (step.rpc, state) in {("StopContainer", RUNNING), ("StartContainer", CREATED)}
+        return "CTA-27" if own_change else "CTA-26"
+    return "CTR-19/unchanged" if step.rpc == "StartContainer" else "CTA-27"
+
+
+def _times(step: Step, container: Container, status: ContainerSeen) -> Iterator[Breach]:
+    said = f"started {status.started_at}, finished {status.finished_at}, exit code {status.exit_code}"
+    if status.state == CREATED and (status.started_at, status.finished_at, status.exit_code) != (0, 0, 0):
+        yield Breach("CTR-01", "times and exit code before the start", step.rpc, "0, 0 and 0", said)
+    if status.state == RUNNING:
+        if not status.started_at or status.finished_at:
+            yield Breach("CTA-29", "times while it runs", step.rpc, "a start and no end", said)
+        if container.started_at and status.started_at != container.started_at:
+            yield Breach("CTA-29", "when it was started", step.rpc, str(container.started_at), said)
+        container.started_at = container.started_at or status.started_at
+    if status.state == EXITED:
+        yield from _end(step, container, status, said)
+
+
+def _end(step: Step, container: Container, status: ContainerSeen, said: str) -> Iterator[Breach]:
+    if not status.finished_at or status.finished_at < status.started_at:
+        yield Breach("CTR-21", "when it ended", step.rpc, "a time after its start", said)
+    if container.started_at and status.started_at != container.started_at:
+        yield Breach("CTA-29", "when it was started", step.rpc, str(container.started_at), said)
+    if container.exit_codes and status.exit_code not in container.exit_codes:
+        allowed = " or ".join(map(str, sorted(container.exit_codes)))
+        yield Breach("CTR-21", "the exit code", step.rpc, allowed, str(status.exit_code))
+        container.exit_codes = frozenset({status.exit_code})
+    before = container.ended
+    container.ended = status
+    if before is None:
+        container.started_at = status.started_at
+        return
+    changed = (before.exit_code, before.finished_at) != (status.exit_code, status.finished_at)
+    if changed:
+        by_stop = {"StopContainer": "STP-07", "StopPodSandbox": "SBX-36"}
+        yield Breach(
+            by_stop.get(step.rpc, "CTA-30"),
+            "how it ended is told otherwise later",
+            step.rpc,
+            f"exit code {before.exit_code} at {before.finished_at}",
+            f"{status.exit_code} at {status.finished_at}",
+        )
+
+
+def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
+    """Each is listed once with the names that it was pulled by; what was removed is gone."""
+    for image in world.images.values():
+        entries = [
+            seen for seen in look.images if (image.id and seen.id == image.id) or seen.names & {*image.names}
+        ]
+        here = bool(entries)
+        if here not in image.present:
+            aspect = "IMS-25" if step.rpc in {"PullImage", "RemoveImage"} else "IMS-11/no-filter"
+            what = "an image that was removed is listed" if here else "an image that is there is not listed"
+            yield Breach(
+                aspect, what, step.rpc, f"{image.key} is {'absent' if here else 'present'}", "otherwise"
+            )
+        if len(entries) > 1:
+            yield Breach("IMS-13", "an image is listed twice", step.rpc, "once", f"{len(entries)} times")
+        names = frozenset(name for seen in entries for name in seen.names)
+        if image.present == {True} and here and not image.tags <= names:
+            missing = ", ".join(sorted(image.tags - names))
+            yield Breach(
+                "IMG-10", "a name of an image is missing", step.rpc, missing, ", ".join(sorted(names))
+            )
+        if image.present != {True} and here and image.present != {False} and not image.tags <= names:
+            image.tags &= names
+        # what was seen is held to from now on
+        image.present, image.tags = frozenset({here}), frozenset({*image.names} & names)
+        image.seen = entries[0] if entries else None
+
+
+def _carried(
+    labels: str, annotations: str, step: Step, key: str, seen: SandboxSeen | ContainerSeen
+) -> Iterator[Breach]:
+    if seen.labels.get(COLOUR) != colour_of(key):
+        yield Breach(labels, "the label of an object", step.rpc, colour_of(key), str(seen.labels.get(COLOUR)))
+    if seen.annotations.get(ANNOTATION) != key:
+        yield Breach(
+            annotations, "the annotation of an object", step.rpc, key, str(seen.annotations.get(ANNOTATION))
+        )
+
+
+def _agree(
+    aspect: str, step: Step, seen: SandboxSeen | ContainerSeen, status: SandboxSeen | ContainerSeen
+) -> Iterator[Breach]:
+    """List and status say the same."""
+    for name in ("id", "state", "name", "attempt", "created_at", "labels", "annotations"):
+        in_list, in_status = getattr(seen, name), getattr(status, name)
+        if in_list != in_status:
+            yield Breach(
+                aspect, f"{name} in list and status", step.rpc, f"{in_list} as listed", str(in_status)
+            )
+
+
+def _in_runtime(world: World, name: str) -> str:
+    return f"{world.prefix}{name}"
+
+
+def _short(state: str) -> str:
+    return state.rpartition("_")[2]

@@ -1,0 +1,33 @@
+"""Whether a call may succeed or fail: the two sentences that most rules are made of."""
+
+from collections.abc import Iterator
+
+from critests.model.sights import NOT_FOUND, Answer
+from critests.model.steps import Step
+from critests.model.world import Breach
+
+
+def succeeds(aspect: str, what: str, step: Step, answer: Answer) -> Iterator[Breach]:
+    """The call must succeed."""
+    if not answer.ok:
+        yield Breach(aspect, what, step.rpc, "success", _words(answer))
+
+
+def fails(aspect: str, what: str, step: Step, answer: Answer, *, code: str = "") -> Iterator[Breach]:
+    """The call must fail.
+
+    Args:
+        aspect: that says so.
+        what: is refused.
+        step: the call.
+        answer: to it.
+        code: aspect that asks for NotFound; none by default.
+    """
+    if answer.ok:
+        yield Breach(aspect, what, step.rpc, "an error", "success")
+    elif code and answer.code != NOT_FOUND:
+        yield Breach(code, f"{what}: code", step.rpc, NOT_FOUND, _words(answer))
+
+
+def _words(answer: Answer) -> str:
+    return f"{answer.code}: {answer.details[:300]}" if answer.details else answer.code

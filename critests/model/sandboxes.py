@@ -1,0 +1,148 @@
+"""Sandboxes: what each RPC may answer in each state, and what is true after it."""
+
+from collections.abc import Iterator
+
+from critests.model.outcomes import fails, succeeds
+from critests.model.sights import Answer
+from critests.model.steps import NOTHING, Step, colour_of
+from critests.model.world import GONE, NOTREADY, READY, Breach, Sandbox, World, twins
+
+
+def run(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """RunPodSandbox: metadata is unique among sandboxes that exist; the answer comes when it is READY."""
+    taken = list(twins(step, world.sandboxes.values()))
+    if taken:
+        # an error, or the id of the one that is there: the API does not say which
+        if answer.ok and answer.id not in {each.id for each in taken}:
+            yield Breach(
+                "SBX-05/never-two",
+                "a second sandbox of the same metadata",
+                step.rpc,
+                f"an error or the id {taken[0].id}",
+                f"the id {answer.id}",
+            )
+            _add(world, step, answer)
+        return
+    situation = world.situation(step)
+    aspect = {"freed name": "SBX-08", "next attempt of name": "SBX-06"}.get(situation, "SBX-02")
+    yield from succeeds(aspect, f"a sandbox under a {situation}", step, answer)
+    if answer.ok:
+        alive = [each.id for each in world.living_sandboxes()]
+        if not answer.id or answer.id in alive:
+            yield Breach(
+                "GEN-12",
+                "the id of a new sandbox",
+                step.rpc,
+                "an id that no other sandbox has",
+                answer.id or "an empty one",
+            )
+            return
+        _add(world, step, answer)
+
+
+def _add(world: World, step: Step, answer: Answer) -> None:
+    world.sandboxes[step.makes] = Sandbox(step.makes, answer.id, step.name, step.attempt)
+
+
+def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """StopPodSandbox: may be repeated, ends all of the sandbox's containers, is no error for what is gone."""
+    sandbox = world.sandboxes.get(step.on)
+    if sandbox is None or sandbox.gone:
+        state = "an unknown" if sandbox is None else "a removed"
+        yield from succeeds("SBX-16", f"stopping {state} sandbox", step, answer)
+        return
+    again = READY not in sandbox.may_be
+    yield from succeeds(
+        "SBX-15" if again else "SBX-12", f"stopping a sandbox{' again' if again else ''}", step, answer
+    )
+    sandbox.under_way = not answer.ok
+    if answer.ok:
+        sandbox.may_be = frozenset({NOTREADY})
+        for container in world.living_containers(step.on):
+            container.is_ended()
+    else:
+        # how far it came, the next look shows
+        sandbox.may_be |= {NOTREADY}
+        for container in world.living_containers(step.on):
+            before = container.may_be
+            container.under_way = True
+            container.is_ended()
+            container.may_be |= before
+
+
+def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """RemovePodSandbox: in whatever state, with everything in it; may be repeated."""
+    sandbox = world.sandboxes.get(step.on)
+    if sandbox is None:
+        yield from succeeds("SBX-24", "removing an unknown sandbox", step, answer)
+        return
+    if sandbox.gone:
+        yield from succeeds("SBX-23", "removing a sandbox again", step, answer)
+        return
+    inside = world.living_containers(step.on)
+    aspect = "SBX-21" if READY not in sandbox.may_be else "SBX-22/removed"
+    yield from succeeds(aspect, "removing a sandbox", step, answer)
+    sandbox.under_way = not answer.ok
+    if answer.ok:
+        sandbox.may_be = frozenset({GONE})
+        for container in inside:
+            container.may_be = frozenset({GONE})
+    else:
+        sandbox.may_be |= {NOTREADY, GONE}
+        for container in inside:
+            before = container.may_be
+            container.under_way = True
+            container.is_ended()
+            container.may_be |= before | {GONE}
+
+
+def status(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """PodSandboxStatus: an error, NotFound, for what is not there."""
+    sandbox = world.sandboxes.get(step.on)
+    if sandbox is None:
+        aspects = ("ERR-01/error", "ERR-01/status-code")
+        yield from fails(aspects[0], "the status of an unknown sandbox", step, answer, code=aspects[1])
+    elif sandbox.gone:
+        aspects = ("SBX-26/error", "SBX-26/code")
+        yield from fails(aspects[0], "the status of a removed sandbox", step, answer, code=aspects[1])
+    elif GONE not in sandbox.may_be:
+        yield from succeeds("SBX-37", "the status of a sandbox", step, answer)
+        if answer.ok and answer.id != sandbox.id:
+            yield Breach("SBA-01", "the id in a status", step.rpc, sandbox.id, answer.id)
+
+
+FILTERS = {
+    frozenset({"on"}): "SBA-16",
+    frozenset({"state"}): "SBA-17",
+    frozenset({"colour"}): "SBA-19",
+}
+
+
+def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """ListPodSandbox with a filter: exactly what is in that state, has that id and that label."""
+    chosen = frozenset(name for name in ("on", "state", "colour") if getattr(step, name))
+    target = world.sandboxes.get(step.on)
+    absent = bool(step.on) and (step.on == NOTHING or target is None or target.gone)
+    aspect = "SBA-21" if absent else FILTERS.get(chosen, "SBA-20" if chosen else "SBA-15")
+    yield from succeeds(aspect, "a list of sandboxes", step, answer)
+    if not answer.ok:
+        return
+    for sandbox in world.sandboxes.values():
+        if sandbox.id in world.lost:
+            continue
+        others = (step.on and step.on != sandbox.key) or (
+            step.colour and step.colour != colour_of(sandbox.key)
+        )
+        matches = not others and (
+            sandbox.may_be == {step.state} if step.state else GONE not in sandbox.may_be
+        )
+        excluded = others or sandbox.gone or (step.state and step.state not in sandbox.may_be)
+        count = answer.ids.count(sandbox.id)
+        if matches and not count:
+            yield Breach(aspect, "a filter leaves a sandbox out", step.rpc, sandbox.key, "not in the list")
+        elif excluded and count:
+            yield Breach(
+                aspect, "a filter lets a sandbox through", step.rpc, f"{sandbox.key} left out", "in the list"
+            )
+        elif count > 1:
+            yield Breach("SBA-24", "a sandbox is listed twice", step.rpc, "once", f"{count} times")

@@ -1,0 +1,97 @@
+"""What a client sees: the answer to a step, and what lists and statuses say after it. Plain data, in the
+words of the API.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+OK = "OK"
+NOT_FOUND = "NOT_FOUND"
+DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back.
+
+    Attributes:
+        code: name of the gRPC status code.
+        id: of what was made, or an image's reference; or of what a status is about.
+        ids: what a list with a filter holds, in its order.
+        found: whether ImageStatus found an image.
+        exit_code: of the command of an ExecSync.
+        output: what it printed.
+        details: the runtime's own words, never judged.
+    """
+
+    code: str = OK
+    id: str = ""
+    ids: tuple[str, ...] = ()
+    found: bool = False
+    exit_code: int = 0
+    output: str = ""
+    details: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call succeeded."""
+        return self.code == OK
+
+
+@dataclass(frozen=True)
+class SandboxSeen:
+    """A sandbox in a list or in its status."""
+
+    id: str
+    state: str
+    name: str = ""
+    attempt: int = 0
+    created_at: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ContainerSeen:
+    """A container in a list or in its status; a list tells neither times of the process nor its exit code, a
+    status not the sandbox.
+    """
+
+    id: str
+    state: str
+    sandbox_id: str = ""
+    name: str = ""
+    attempt: int = 0
+    created_at: int = 0
+    started_at: int = 0
+    finished_at: int = 0
+    exit_code: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ImageSeen:
+    """An image in a list, with all its names."""
+
+    id: str
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Look:
+    """What lists without a filter and statuses say, after a step; of the run's own objects only.
+
+    Attributes:
+        sandboxes: as listed.
+        containers: as listed.
+        images: as listed.
+        sandbox_statuses: by id; the name of a code where the status is an error.
+        container_statuses: likewise.
+    """
+
+    sandboxes: tuple[SandboxSeen, ...] = ()
+    containers: tuple[ContainerSeen, ...] = ()
+    images: tuple[ImageSeen, ...] = ()
+    sandbox_statuses: Mapping[str, SandboxSeen | str] = field(default_factory=dict)
+    container_statuses: Mapping[str, ContainerSeen | str] = field(default_factory=dict)

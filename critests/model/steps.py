@@ -1,0 +1,115 @@
+"""What a client can do: one step of a sequence, as plain data.
+
+Objects have names of the sequence's own (`sandbox-1`, `container-2`, `image-1`), which are bound to the ids
+that the runtime gives; a name that is bound to nothing any more is a stale id, and `NOTHING` is an id that no
+object ever had.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+NOTHING = "nothing"
+
+
+class Process(StrEnum):
+    """What a container runs."""
+
+    WAITS = "waits"
+    """Until SIGTERM, where it ends with `TERMINATED`, or until it is told to end, with `TOLD`."""
+    SUCCEEDS = "succeeds"
+    """Ends at once with 0."""
+    FAILS = "fails"
+    """Ends at once with `FAILED`."""
+
+
+TERMINATED, TOLD, FAILED = 5, 7, 3
+"""The exit codes of these ends: each its own, so that one container's is not taken for another's."""
+EXEC_CODE = 42
+"""What the command of an ExecSync ends with."""
+
+PROCESS_ENDS = "ProcessEnds"
+"""The only step that is no RPC: a process ends by itself, and the client waits until it has."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step.
+
+    Attributes:
+        rpc: its name in the service, or `PROCESS_ENDS`.
+        on: the object that it is about, or that a filter names by its id.
+        makes: what an object that it makes is called from then on.
+        inside: the sandbox of a new container, or the one that a filter names.
+        image: of a new container.
+        name: in the metadata of a new object: the same name is the same metadata.
+        attempt: likewise.
+        process: of a new container.
+        state: that a filter names, as the API has it, such as `CONTAINER_EXITED`.
+        colour: value of the label that a filter names.
+        timeout: grace period in seconds.
+        by: how an image is named: `tag`, `other tag` or `id`.
+    """
+
+    rpc: str
+    on: str = ""
+    makes: str = ""
+    inside: str = ""
+    image: str = ""
+    name: str = ""
+    attempt: int = 0
+    process: str = ""
+    state: str = ""
+    colour: str = ""
+    timeout: int = 0
+    by: str = ""
+
+    def __str__(self) -> str:
+        said = ", ".join(
+            f"{name}={value}"
+            for name, value in self.arguments().items()
+            if name not in {"rpc", "makes", "on"}
+        )
+        inside = ", ".join(filter(None, (self.on, said)))
+        return f"{self.makes + ' = ' if self.makes else ''}{self.rpc}({inside})"
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what is set, by name."""
+        return {
+            field.name: value
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default
+        }
+
+    @property
+    def needs(self) -> set[str]:
+        """The objects that an earlier step must have made."""
+        named = {self.on, self.inside, self.image} - {"", NOTHING}
+        return {name for name in named if not name.startswith("image-")}
+
+
+def colour_of(made: str) -> str:
+    """Return the value of the label `colour` that an object carries, by its name in the sequence."""
+    return "red" if made[-1:] in "13579" else "blue"
+
+
+def playable(steps: Iterable[Step]) -> list[Step]:
+    """Return the steps without those that need what none of the steps before them makes."""
+    made: set[str] = set()
+    kept = []
+    for step in steps:
+        if step.needs <= made:
+            kept.append(step)
+            made.add(step.makes)
+    return kept
+
+
+def to_plain(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """Return a sequence as plain data, for a file."""
+    return [{name: value for name, value in asdict(step).items() if value} for step in steps]
+
+
+def from_plain(plain: Iterable[dict[str, Any]]) -> list[Step]:
+    """Return a sequence from plain data."""
+    return [Step(**each) for each in plain]

@@ -1,0 +1,269 @@
+"""What a client knows of a runtime: its own sandboxes, containers and images, each in the states that it can
+be in.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from critests import catalogue
+from critests.model.sights import ContainerSeen, ImageSeen, SandboxSeen
+from critests.model.steps import FAILED, NOTHING, TERMINATED, TOLD, Process, Step
+
+READY, NOTREADY = "SANDBOX_READY", "SANDBOX_NOTREADY"
+CREATED, RUNNING, EXITED = "CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED"
+GONE = "gone"
+ORDER = (CREATED, RUNNING, EXITED, GONE)
+"""Of the states of a container, which never go back."""
+
+KILLED = frozenset({128 + 9, 128 + 15})
+"""Exit codes of what was stopped by a signal that it did not handle."""
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A promise that was not kept.
+
+    Attributes:
+        aspect: of the catalogue, such as `SBX-26/error`.
+        what: in a few words, the same for every breach of this kind.
+        rpc: the step after which it was seen.
+        expected: what the promise says here.
+        seen: what the runtime said.
+    """
+
+    aspect: str
+    what: str
+    rpc: str
+    expected: str
+    seen: str
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What makes two breaches the same finding."""
+        return self.aspect, self.what, self.rpc
+
+    @property
+    def level(self) -> str:
+        """MUST or SHOULD: what is our own judgement, no text of the API, counts as SHOULD."""
+        _, aspect = catalogue.aspect(self.aspect)
+        return "SHOULD" if aspect.judgement else str(aspect.level)
+
+    def __str__(self) -> str:
+        return f"{self.aspect} ({self.level}): {self.what}: expected {self.expected}, seen {self.seen}"
+
+
+@dataclass
+class Sandbox:
+    """A sandbox.
+
+    Attributes:
+        key: what the sequence calls it.
+        id: the runtime's.
+        name: in its metadata.
+        may_be: the states that it can be in.
+        under_way: a call that failed may still be at work on it.
+        first: how it was seen first in a list; what must not change is held against it.
+    """
+
+    key: str
+    id: str
+    name: str
+    attempt: int
+    may_be: frozenset[str] = frozenset({READY})
+    under_way: bool = False
+    first: SandboxSeen | None = None
+    first_status: SandboxSeen | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was removed."""
+        return self.may_be == {GONE}
+
+
+@dataclass
+class Container:
+    """A container.
+
+    Attributes:
+        key: what the sequence calls it.
+        id: the runtime's.
+        sandbox: key of its sandbox.
+        image: key of its image.
+        process: what it runs.
+        may_be: the states that it can be in.
+        under_way: a call that failed may still be at work on it.
+        exit_codes: with which it can end; empty where any will do.
+        first: how it was seen first in a list.
+        started_at: as its status told it first.
+        ended: its status when it was seen EXITED first.
+    """
+
+    key: str
+    id: str
+    sandbox: str
+    name: str
+    attempt: int
+    image: str
+    process: str
+    may_be: frozenset[str] = frozenset({CREATED})
+    under_way: bool = False
+    exit_codes: frozenset[int] = frozenset()
+    first: ContainerSeen | None = None
+    first_status: ContainerSeen | None = None
+    started_at: int = 0
+    ended: ContainerSeen | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was removed."""
+        return self.may_be == {GONE}
+
+    def begins(self) -> None:
+        """Its process was started."""
+        brief = self.process != Process.WAITS
+        self.may_be = frozenset({RUNNING, EXITED}) if brief else frozenset({RUNNING})
+        if brief:
+            self.exit_codes = frozenset({0 if self.process == Process.SUCCEEDS else FAILED})
+
+    def is_ended(self, *, by: int = TERMINATED) -> None:
+        """Its process was ended from outside, if it ran."""
+        if self.may_be == {RUNNING}:
+            self.exit_codes = KILLED | {by}
+        elif RUNNING in self.may_be and self.exit_codes:
+            self.exit_codes |= KILLED
+        if self.may_be <= {RUNNING, EXITED}:
+            self.may_be = frozenset({EXITED})
+        elif CREATED in self.may_be:
+            self.may_be = frozenset({CREATED, EXITED})
+            self.exit_codes = frozenset()
+
+    def ends_by_itself(self) -> None:
+        """Its process ended because it wanted to."""
+        if self.may_be == {RUNNING}:
+            self.exit_codes = frozenset({TOLD})
+        if self.may_be <= {RUNNING, EXITED}:
+            self.may_be = frozenset({EXITED})
+
+
+@dataclass
+class Image:
+    """An image that can be pulled.
+
+    Attributes:
+        key: what the sequence calls it.
+        names: its tags, in full.
+        id: as the pull returned it; empty before the first.
+        present: whether it is there; both where the runtime had a choice.
+        tags: which of its names lead to it.
+        seen: how it was listed last.
+    """
+
+    key: str
+    names: tuple[str, ...]
+    id: str = ""
+    present: frozenset[bool] = frozenset({False})
+    tags: frozenset[str] = frozenset()
+    seen: ImageSeen | None = None
+
+
+@dataclass
+class World:
+    """All that the client knows.
+
+    Attributes:
+        prefix: of the names in metadata, so that no two sequences share one.
+        lost: ids of which nothing can be said any more, since a promise about them was broken.
+        makings: how many steps were to make something, so that each gives it a name of its own.
+    """
+
+    prefix: str = ""
+    makings: int = 0
+    sandboxes: dict[str, Sandbox] = field(default_factory=dict)
+    containers: dict[str, Container] = field(default_factory=dict)
+    images: dict[str, Image] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+
+    def living_sandboxes(self) -> list[Sandbox]:
+        """Return those that were not removed."""
+        return [each for each in self.sandboxes.values() if not each.gone]
+
+    def living_containers(self, sandbox: str = "") -> list[Container]:
+        """Return those that were not removed, of one sandbox or of all."""
+        return [
+            each
+            for each in self.containers.values()
+            if not each.gone and (not sandbox or each.sandbox == sandbox)
+        ]
+
+    def users_of(self, image: str) -> list[Container]:
+        """Return the containers that are made of an image."""
+        return [each for each in self.living_containers() if each.image == image]
+
+    def situation(self, step: Step) -> str:
+        """Say in which state a step meets what it is about: with the RPC and the outcome, what is covered."""
+        if step.rpc == "RunPodSandbox":
+            return f"{_name_of(step, self.sandboxes.values())} name"
+        if step.rpc == "CreateContainer":
+            return self._creation(step)
+        if step.rpc in {"ListPodSandbox", "ListContainers", "ListImages"}:
+            chosen = [name for name in ("on", "inside", "state", "colour") if getattr(step, name)]
+            known = f" of {self.state_of(step.on or step.inside)}" if step.on or step.inside else ""
+            return f"by {'+'.join(chosen) or 'nothing'}{known}"
+        state = self.state_of(step.on)
+        if step.rpc == "StartContainer" and step.on in self.containers:
+            return f"{state} in {self.state_of(self.containers[step.on].sandbox)}"
+        if step.rpc in {"StopPodSandbox", "RemovePodSandbox"} and step.on in self.sandboxes:
+            return f"{state} with {'containers' if self.living_containers(step.on) else 'none'}"
+        return f"{state} by {step.by}" if step.by else state
+
+    def _creation(self, step: Step) -> str:
+        image = self.images.get(step.image)
+        absent = "" if image is None or True in image.present else ", no image"
+        beside = [each for each in self.containers.values() if each.sandbox == step.inside]
+        return f"{_name_of(step, beside)} name in {self.state_of(step.inside)}{absent}"
+
+    def state_of(self, key: str) -> str:
+        """Return the state of an object in a word."""
+        if key in self.sandboxes:
+            return _word(self.sandboxes[key].may_be)
+        if key in self.containers:
+            return _word(self.containers[key].may_be)
+        if key in self.images:
+            used = ", used" if self.users_of(key) else ""
+            here = self.images[key].present
+            return ("unclear" if len(here) > 1 else "present" if True in here else "absent") + used
+        return "unknown" if key == NOTHING else "-"
+
+
+def still_possible(one: Sandbox | Container, seen: str, *, ending: bool) -> frozenset[str]:
+    """Return the states that something can be in from now on, after it was seen in one of them.
+
+    Args:
+        one: a sandbox or a container.
+        seen: its state.
+        ending: whether its process may end at any moment.
+    """
+    if not (one.under_way or ending):
+        return frozenset({seen})
+    order = ORDER if seen in ORDER else (READY, NOTREADY, GONE)
+    return one.may_be & frozenset(order[order.index(seen) :])
+
+
+def _word(states: Iterable[str]) -> str:
+    return "|".join(sorted(state.rpartition("_")[2].lower() for state in states))
+
+
+def _name_of(step: Step, others: Iterable[Sandbox | Container]) -> str:
+    same = [each for each in others if each.name == step.name]
+    if any(each.attempt == step.attempt and not each.gone for each in same):
+        return "taken"
+    if any(each.attempt == step.attempt for each in same):
+        return "freed"
+    return "next attempt of" if same else "fresh"
+
+
+def twins(step: Step, others: Iterable[Sandbox | Container]) -> Iterator[Sandbox | Container]:
+    """Give what lives under the metadata that a step asks for."""
+    for each in others:
+        if not each.gone and (each.name, each.attempt) == (step.name, step.attempt):
+            yield each

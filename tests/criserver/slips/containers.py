@@ -1,0 +1,249 @@
+"""Slips of the containers' state."""
+
+from collections import Counter
+from typing import Any
+
+from critests.api import api_pb2 as cri
+from tests.criserver.slips.slip import (
+    CREATED,
+    EXITED,
+    RUNNING,
+    after,
+    before,
+    containers,
+    fail,
+    identity,
+    sandboxes,
+    state,
+    status,
+    told,
+    way,
+)
+from tests.criserver.way import Act, Answer, Call
+
+
+@way("another attempt of a container is refused while the one before it is there")
+def attempt_of_container_ignored() -> Act:
+    def refuses(call: Call) -> None:
+        if call.rpc == "CreateContainer":
+            names = {each.metadata.name for each in containers(call, call.request.pod_sandbox_id)}
+            if call.request.config.metadata.name in names:
+                fail("the name is taken")
+
+    return before(refuses)
+
+
+@way("a container's name is taken in all other sandboxes too")
+def names_shared_by_sandboxes() -> Act:
+    def refuses(call: Call) -> None:
+        if call.rpc == "CreateContainer":
+            own = call.request.pod_sandbox_id
+            names = {each.metadata.name for each in containers(call) if each.pod_sandbox_id != own}
+            if call.request.config.metadata.name in names:
+                fail("the name is taken")
+
+    return before(refuses)
+
+
+@way("a container is told to have ended with the exit code of the one that ended last")
+def exit_code_of_another() -> Act:
+    ended: list[int] = []
+    seen: set[str] = set()
+
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        for each in told(answer, call.rpc) if call.rpc == "ContainerStatus" else ():
+            if each.state == EXITED and each.id not in seen:
+                seen.add(each.id)
+                ended.append(each.exit_code)
+            if each.state == EXITED:
+                each.exit_code = ended[-1]
+
+    return after(change)
+
+
+@way("a filter of containers by state and label forgets the state")
+def state_filter_beside_label_forgotten() -> Act:
+    def look(call: Call) -> None:
+        if call.rpc == "ListContainers" and call.request.filter.label_selector:
+            call.request.filter.ClearField("state")
+
+    return before(look)
+
+
+@way("a filter by sandbox is forgotten where that is not there")
+def unknown_sandbox_filter_forgotten() -> Act:
+    def look(call: Call) -> None:
+        if call.rpc == "ListContainers" and call.request.filter.pod_sandbox_id not in sandboxes(call):
+            call.request.filter.pod_sandbox_id = ""
+
+    return before(look)
+
+
+@way("containers of a removed sandbox stay in the list")
+def containers_outlive_their_sandbox() -> Act:
+    left: dict[str, cri.Container] = {}
+
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "RemovePodSandbox":
+            left.update({each.id: each for each in containers(call, call.request.pod_sandbox_id)})
+        answer = call.answer()
+        if call.rpc == "ListContainers":
+            answer.containers.extend(left.values())
+        return answer
+
+    return act
+
+
+@way("containers that ran in a sandbox that was stopped are told to run")
+def runs_in_a_stopped_sandbox() -> Act:
+    running: set[str] = set()
+
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "StopPodSandbox":
+            inside = containers(call, call.request.pod_sandbox_id)
+            running.update(each.id for each in inside if each.state == RUNNING)
+        answer = call.answer()
+        for each in told(answer, call.rpc):
+            if each.id in running:
+                each.state = RUNNING
+        return answer
+
+    return act
+
+
+@way("containers that are ended with their sandbox have the exit code 0")
+def exit_code_lost_with_the_sandbox() -> Act:
+    ended: set[str] = set()
+
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "StopPodSandbox":
+            inside = containers(call, call.request.pod_sandbox_id)
+            ended.update(each.id for each in inside if each.state == RUNNING)
+        answer = call.answer()
+        if call.rpc == "ContainerStatus" and answer.status.id in ended:
+            answer.status.exit_code = 0
+        return answer
+
+    return act
+
+
+@way("stopping a container that has ended makes it end anew")
+def end_told_anew() -> Act:
+    moved: Counter[str] = Counter()
+
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "StopContainer" and state(call, identity(call)) == EXITED:
+            moved[identity(call)] += 1
+        answer = call.answer()
+        if call.rpc == "ContainerStatus":
+            answer.status.finished_at += moved[answer.status.id]
+        return answer
+
+    return act
+
+
+@way("starting a container that runs succeeds")
+def started_twice() -> Act:
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "StartContainer" and state(call, identity(call)) == RUNNING:
+            return cri.StartContainerResponse()
+        return call.answer()
+
+    return act
+
+
+@way("a container that has ended is told to run again when it is started again")
+def runs_again() -> Act:
+    again: set[str] = set()
+
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "StartContainer" and state(call, identity(call)) == EXITED:
+            again.add(identity(call))
+        answer = None if call.rpc == "StartContainer" and identity(call) in again else call.answer()
+        for each in told(answer, call.rpc):
+            if each.id in again:
+                each.state = RUNNING
+        return answer or fail("it was started before")
+
+    return act
+
+
+@way("a command in a container that has ended succeeds")
+def command_after_the_end() -> Act:
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "ExecSync" and state(call, identity(call)) == EXITED:
+            return cri.ExecSyncResponse()
+        return call.answer()
+
+    return act
+
+
+@way("a command has the output of the one before it")
+def output_of_another() -> Act:
+    last: list[bytes] = []
+
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        if call.rpc == "ExecSync" and answer.stdout:
+            last.append(answer.stdout)
+            answer.stdout = last[-2] if len(last) > 1 else last[-1]
+
+    return after(change)
+
+
+@way("a container loses its annotations in its status when it has ended")
+def annotations_lost_at_the_end() -> Act:
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        if call.rpc == "ContainerStatus" and answer.status.state == EXITED:
+            answer.status.annotations.clear()
+
+    return after(change)
+
+
+@way("a container was started when its status is asked for")
+def start_moves() -> Act:
+    asked: Counter[str] = Counter()
+
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        if call.rpc == "ContainerStatus" and answer.status.started_at:
+            asked[answer.status.id] += 1
+            answer.status.started_at += asked[answer.status.id]
+
+    return after(change)
+
+
+@way("stopping a container ends its neighbours too")
+def neighbours_are_stopped() -> Act:
+    def act(call: Call, _argument: str) -> Answer:
+        found = status(call, identity(call)) if call.rpc == "StopContainer" else None
+        if found is not None and found.state == RUNNING:
+            own = next(each for each in containers(call) if each.id == found.id)
+            for each in containers(call, own.pod_sandbox_id):
+                call.ask("StopContainer", cri.StopContainerRequest(container_id=each.id))
+        return call.answer()
+
+    return act
+
+
+@way("removing a container removes its namesake in another sandbox")
+def namesake_is_removed() -> Act:
+    def act(call: Call, _argument: str) -> Answer:
+        found = status(call, identity(call)) if call.rpc == "RemoveContainer" else None
+        for each in containers(call) if found is not None else ():
+            if found is not None and each.metadata == found.metadata and each.id != found.id:
+                call.ask("RemoveContainer", cri.RemoveContainerRequest(container_id=each.id))
+        return call.answer()
+
+    return act
+
+
+@way("a container that was stopped before it was started cannot be removed")
+def stopped_before_its_start() -> Act:
+    stopped: set[str] = set()
+
+    def refuses(call: Call) -> None:
+        if call.rpc == "StopContainer" and state(call, identity(call)) == CREATED:
+            stopped.add(identity(call))
+        if call.rpc == "RemoveContainer" and identity(call) in stopped:
+            fail("it has no process")
+
+    return before(refuses)

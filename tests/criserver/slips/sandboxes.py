@@ -1,0 +1,189 @@
+"""Slips of the sandboxes' state."""
+
+from typing import Any
+
+from critests.api import api_pb2 as cri
+from tests.criserver.sandboxes import Gone
+from tests.criserver.slips.slip import (
+    EXITED,
+    after,
+    before,
+    containers,
+    fail,
+    identity,
+    sandboxes,
+    told_of_sandboxes,
+    way,
+)
+from tests.criserver.way import Act, Answer, Call
+
+
+@way("the metadata of a removed sandbox stays taken")
+def name_not_freed() -> Act:
+    taken: dict[str, str] = {}
+
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc != "RunPodSandbox":
+            return call.answer()
+        name = str(call.request.config.metadata)
+        if name in taken and taken[name] not in sandboxes(call):
+            fail("the name is reserved")
+        answer = call.answer()
+        taken[name] = answer.pod_sandbox_id
+        return answer
+
+    return act
+
+
+@way("another attempt of a sandbox is refused while one lives")
+def attempt_of_sandbox_ignored() -> Act:
+    def refuses(call: Call) -> None:
+        if call.rpc == "RunPodSandbox":
+            names = {sandbox.metadata.name for sandbox in sandboxes(call).values()}
+            if call.request.config.metadata.name in names:
+                fail("the name is taken")
+
+    return before(refuses)
+
+
+@way("metadata that is taken makes a second sandbox")
+def second_sandbox() -> Act:
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "RunPodSandbox":
+            names = {sandbox.metadata.name for sandbox in sandboxes(call).values()}
+            if call.request.config.metadata.name in names:
+                call.request.config.metadata.uid += "-again"
+        return call.answer()
+
+    return act
+
+
+@way("a new sandbox gets the id of one that lives")
+def id_reused() -> Act:
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc != "RunPodSandbox" or not (alive := sandboxes(call)):
+            return call.answer()
+        call.answer()
+        return cri.RunPodSandboxResponse(pod_sandbox_id=next(iter(alive)))
+
+    return act
+
+
+@way("the status of a sandbox is that of the newest one")
+def status_of_another_sandbox() -> Act:
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "PodSandboxStatus" and call.request.pod_sandbox_id in (alive := sandboxes(call)):
+            call.request.pod_sandbox_id = next(iter(alive))
+        return call.answer()
+
+    return act
+
+
+@way("a filter of sandboxes by id and label forgets the id")
+def id_filter_beside_label_forgotten() -> Act:
+    def look(call: Call) -> None:
+        if call.rpc == "ListPodSandbox" and call.request.filter.label_selector:
+            call.request.filter.ClearField("id")
+
+    return before(look)
+
+
+@way("a filter for sandboxes that are NOTREADY finds none that has containers")
+def stopped_sandboxes_not_found() -> Act:
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        if call.rpc == "ListPodSandbox" and call.request.filter.state.state == cri.SANDBOX_NOTREADY:
+            kept = [item for item in answer.items if not containers(call, item.id)]
+            del answer.items[:]
+            answer.items.extend(kept)
+
+    return after(change)
+
+
+@way("a removed sandbox stays in the list until the next one is made")
+def removed_sandbox_listed() -> Act:
+    last: dict[str, cri.PodSandbox] = {}
+
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc == "RemovePodSandbox":
+            last.update({k: v for k, v in sandboxes(call).items() if k == call.request.pod_sandbox_id})
+        if call.rpc == "RunPodSandbox":
+            last.clear()
+        answer = call.answer()
+        if call.rpc == "ListPodSandbox" and not call.request.HasField("filter"):
+            answer.items.extend(last.values())
+        return answer
+
+    return act
+
+
+@way("the status of a removed sandbox is still told")
+def removed_sandbox_has_a_status() -> Act:
+    last: dict[str, Any] = {}
+
+    def act(call: Call, _argument: str) -> Answer:
+        if call.rpc != "PodSandboxStatus":
+            return call.answer()
+        try:
+            last[call.request.pod_sandbox_id] = call.answer()
+        except Gone:
+            if call.request.pod_sandbox_id not in last:
+                raise
+        return last[call.request.pod_sandbox_id]
+
+    return act
+
+
+@way("a sandbox is told to have been made when it was stopped")
+def made_when_stopped() -> Act:
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        for each in told_of_sandboxes(answer, call.rpc):
+            if each.state == cri.SANDBOX_NOTREADY:
+                each.created_at += 1
+
+    return after(change)
+
+
+@way("a sandbox loses its labels when it is stopped")
+def labels_lost_when_stopped() -> Act:
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        for each in told_of_sandboxes(answer, call.rpc):
+            if each.state == cri.SANDBOX_NOTREADY:
+                each.labels.pop("colour", None)
+
+    return after(change)
+
+
+@way("a sandbox is told to be NOTREADY when all of its containers have ended")
+def sandbox_ends_with_its_containers() -> Act:
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        for each in told_of_sandboxes(answer, call.rpc):
+            inside = containers(call, each.id)
+            if inside and all(container.state == EXITED for container in inside):
+                each.state = cri.SANDBOX_NOTREADY
+
+    return after(change)
+
+
+@way("a sandbox with a container that has ended cannot be removed")
+def ended_container_in_the_way() -> Act:
+    def refuses(call: Call) -> None:
+        if call.rpc == "RemovePodSandbox":
+            inside = containers(call, call.request.pod_sandbox_id)
+            if any(each.state == EXITED for each in inside):
+                fail("it has containers")
+
+    return before(refuses)
+
+
+@way("after three removed sandboxes no other one can be made")
+def addresses_used_up() -> Act:
+    removed: set[str] = set()
+
+    def refuses(call: Call) -> None:
+        if call.rpc == "RemovePodSandbox" and identity(call) in sandboxes(call):
+            removed.add(identity(call))
+        if call.rpc == "RunPodSandbox" and len(removed) >= 3:
+            removed.clear()
+            fail("no address is left")
+
+    return before(refuses)

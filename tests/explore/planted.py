@@ -1,0 +1,92 @@
+"""Bugs that were planted in our own server, and what an exploration finds of them: `python -m
+tests.explore.planted [WRONG …]` plays all of them, or those that are named, and counts.
+"""
+
+import contextlib
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from critests.client import Deadlines, Endpoint, connect
+from critests.explore.exploring import Exploration, Explored
+from critests.explore.playing import Player
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
+from critests.lifecycle.run_label import RunIdentity
+from tests.criserver import CriServer, ImageConfig, serve
+
+SECONDS, MOST_STEPS = 300.0, 30
+LONGEST = 8
+"""Steps of the shortest sequence."""
+BASE = "example.test/base:1"
+IMAGES = {
+    BASE: ImageConfig(cmd=["sh"]),
+    "example.test/one:1": ImageConfig(env=["ONE=1"]),
+    "example.test/two:first": ImageConfig(env=["TWO=2"]),
+    "example.test/two:second": ImageConfig(env=["TWO=2"]),
+}
+PULLED = {
+    "image-1": ("example.test/one:1",),
+    "image-2": ("example.test/two:first", "example.test/two:second"),
+}
+
+BUGS: dict[str, list[str]] = {
+    bug["wrong"]: bug["breaks"]
+    for bug in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["bugs"]
+}
+
+
+@contextlib.contextmanager
+def player_on_our_own_server(logs: Path, *wrong: str) -> Iterator[Player]:
+    with serve(CriServer(wrong=wrong, images=IMAGES)) as endpoint:
+        connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines())
+        run = RunIdentity.new()
+        requests = RequestBuilder(run, logs, CgroupParents(run, CgroupDriver.UNKNOWN))
+        base = connection.images.PullImage(pulling(BASE)).image_ref
+        try:
+            yield Player(connection, requests, ImageName(base, BASE), dict(PULLED))
+        finally:
+            connection.close()
+
+
+def explored(logs: Path, wrong: str, seed: int = 1, seconds: float = SECONDS) -> Explored:
+    with player_on_our_own_server(logs, *([wrong] if wrong else [])) as player:
+        return Exploration(player, seed, seconds, MOST_STEPS, most_findings=1).run()
+
+
+def found_as(wrong: str, found: Explored) -> str:
+    """Return why a planted bug does not count as found, empty where it does."""
+    if not found.findings:
+        return "nothing found"
+    finding = found.findings[0]
+    if finding.breach.aspect.partition("/")[0] not in BUGS[wrong]:
+        return f"told as {finding.breach}"
+    if len(finding.steps) > LONGEST:
+        return f"{len(finding.steps)} steps"
+    return "" if finding.again == finding.tries else f"came again in {finding.again} of {finding.tries}"
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or list(BUGS)
+    missed = 0
+    for wrong in wanted:
+        begun = time.monotonic()
+        with tempfile.TemporaryDirectory() as logs:
+            found = explored(Path(logs), wrong)
+        why = found_as(wrong, found)
+        missed += bool(why)
+        said = found.findings[0] if found.findings else None
+        steps = len(said.steps) if said else 0
+        print(
+            f"{'missed' if why else 'found'} {wrong}: {steps} steps, {time.monotonic() - begun:.1f} s {why}",
+            said.breach if said else "",
+            flush=True,
+        )
+    print(f"{len(wanted) - missed} of {len(wanted)} found")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""`critests explore` as a user calls it."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.cli import main
+from critests.client import Endpoint, connect
+from tests.criserver import CriServer, serve
+from tests.plugin.command import begin, critests
+
+
+def test_a_found_bug_ends_with_1_and_is_handed_over(tmp_path: Path) -> None:
+    with serve(CriServer(wrong=["lost=StopPodSandbox"])) as endpoint:
+        ended = critests(
+            "explore",
+            "--runtime-endpoint",
+            endpoint,
+            "--allow-kubelet",
+            "--time",
+            "20s",
+            "--seed",
+            "1",
+            "--results",
+            str(tmp_path),
+        )
+        connection = connect(Endpoint.parse(endpoint))
+        left = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+        connection.close()
+
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "SBX-12 (MUST)" in ended.stdout
+    (told,) = tmp_path.rglob("explore.json")
+    found = json.loads(told.read_text(encoding="utf-8"))
+    assert (found["seed"], found["findings"][0]["requirement"]) == (1, "SBX-12")
+    assert list(tmp_path.rglob("test_found_*.py"))
+    assert not left
+
+
+def test_ctrl_c_ends_it_with_2_and_leaves_nothing(tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        going = begin(
+            "explore",
+            "--runtime-endpoint",
+            endpoint,
+            "--allow-kubelet",
+            "--time",
+            "1h",
+            "--results",
+            str(tmp_path),
+        )
+        assert going.stdout is not None
+        while "exploring" not in going.stdout.readline():
+            assert going.poll() is None
+        going.send_signal(signal.SIGINT)
+        out, _ = going.communicate(timeout=60)
+        connection = connect(Endpoint.parse(endpoint))
+        left = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
+        connection.close()
+
+    assert going.returncode == 2, out
+    assert "nothing found" in out
+    assert not left
+
+
+def test_without_hypothesis_it_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("critests.explore.installed.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["critests", "explore", "--runtime-endpoint", "unix:///nowhere"])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 5
+    assert "pip install 'critests[explore]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("time", ["0", "soon", "-5m"])
+def test_a_time_that_is_none_is_wrong_usage(time: str) -> None:
+    assert critests("explore", "--time", time).returncode == 4

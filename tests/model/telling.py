@@ -1,0 +1,79 @@
+"""A runtime in a few lines, for tests of the model: what it would say after every step."""
+
+from dataclasses import dataclass, field, replace
+
+from critests.model import Breach, Step, World, judge
+from critests.model.looks import ANNOTATION, COLOUR
+from critests.model.sights import Answer, ContainerSeen, ImageSeen, Look, SandboxSeen
+from critests.model.steps import Process, colour_of
+from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Image
+
+TAGS = ("registry/two:first", "registry/two:second")
+IMAGE_ID = "sha256:1"
+
+
+def a_world() -> World:
+    return World(images={"image-1": Image("image-1", TAGS)})
+
+
+@dataclass
+class Told:
+    """What the runtime tells; a test changes it, and plays a step with the answer that it wants."""
+
+    world: World = field(default_factory=a_world)
+    sandboxes: dict[str, SandboxSeen] = field(default_factory=dict)
+    containers: dict[str, ContainerSeen] = field(default_factory=dict)
+    images: list[ImageSeen] = field(default_factory=list)
+
+    def play(self, step: Step, answer: Answer | None = None) -> list[Breach]:
+        look = Look(
+            tuple(self.sandboxes.values()),
+            tuple(
+                replace(each, started_at=0, finished_at=0, exit_code=0) for each in self.containers.values()
+            ),
+            tuple(self.images),
+            {each.id: each for each in self.sandboxes.values()},
+            {each.id: replace(each, sandbox_id="") for each in self.containers.values()},
+        )
+        return judge(self.world, step, answer or Answer(), look)
+
+    def sandbox(self, key: str = "sandbox-1", name: str = "pod") -> None:
+        """Have a READY sandbox."""
+        labels, annotations = {COLOUR: colour_of(key)}, {ANNOTATION: key}
+        self.sandboxes[key] = SandboxSeen(f"id of {key}", READY, name, 0, 5, labels, annotations)
+        assert self.play(Step("RunPodSandbox", makes=key, name=name), Answer(id=f"id of {key}")) == []
+
+    def container(self, key: str = "container-1", name: str = "app", process: str = Process.WAITS) -> None:
+        """Have a container in the first sandbox, which was never started."""
+        labels, annotations = {COLOUR: colour_of(key)}, {ANNOTATION: key}
+        self.containers[key] = ContainerSeen(
+            f"id of {key}", CREATED, "id of sandbox-1", name, 0, 6, labels=labels, annotations=annotations
+        )
+        step = Step("CreateContainer", makes=key, inside="sandbox-1", name=name, process=process)
+        assert self.play(step, Answer(id=f"id of {key}")) == []
+
+    def running(self, key: str = "container-1", **made: str) -> None:
+        """Have a container that runs."""
+        self.container(key, **made)
+        self.becomes(key, RUNNING, started_at=7)
+        assert self.play(Step("StartContainer", on=key)) == []
+
+    def becomes(self, key: str, state: str, **fields: int) -> None:
+        """Tell another state from now on."""
+        if key in self.sandboxes:
+            self.sandboxes[key] = replace(self.sandboxes[key], state=state)
+        else:
+            self.containers[key] = replace(
+                self.containers[key],
+                state=state,
+                started_at=fields.get("started_at", self.containers[key].started_at),
+                finished_at=fields.get("finished_at", self.containers[key].finished_at),
+                exit_code=fields.get("exit_code", self.containers[key].exit_code),
+            )
+
+
+def aspects(breaches: list[Breach]) -> list[str]:
+    return [breach.aspect for breach in breaches]
+
+
+__all__ = ["CREATED", "EXITED", "NOTREADY", "READY", "RUNNING", "Told", "aspects"]

@@ -1,0 +1,63 @@
+"""Images as the model of the API has them."""
+
+import pytest
+
+from critests.model import Step
+from critests.model.sights import Answer, ImageSeen
+from tests.model.telling import IMAGE_ID, TAGS, Told, aspects
+
+HERE = ImageSeen(IMAGE_ID, frozenset(TAGS[:1]))
+
+
+@pytest.fixture
+def told() -> Told:
+    told = Told(images=[HERE])
+    assert told.play(Step("PullImage", on="image-1", by="tag"), Answer(id=IMAGE_ID)) == []
+    return told
+
+
+def test_a_pull_again_has_the_same_reference(told: Told) -> None:
+    assert aspects(told.play(Step("PullImage", on="image-1", by="tag"), Answer(id="other"))) == [
+        "IMG-09/same-ref"
+    ]
+
+
+def test_a_removal_takes_it_off_the_list(told: Told) -> None:
+    removal = Step("RemoveImage", on="image-1", by="tag")
+
+    assert aspects(told.play(removal)) == ["IMS-25"]
+    told.images.clear()
+    assert told.play(removal) == []
+
+
+def test_the_removal_of_an_image_in_use_leaves_a_choice(told: Told) -> None:
+    told.sandbox()
+    told.container()
+    told.world.containers["container-1"].image = "image-1"
+    removal = Step("RemoveImage", on="image-1", by="tag")
+
+    assert told.play(removal, Answer("FAILED_PRECONDITION")) == []
+    assert aspects(told.play(Step("ImageStatus", on="image-1", by="tag"), Answer())) == ["IMS-02/found"]
+    told.images.clear()
+    assert told.play(removal) == []
+    assert told.play(Step("ImageStatus", on="image-1", by="tag"), Answer()) == []
+
+
+def test_a_tag_that_was_not_pulled_leads_nowhere(told: Told) -> None:
+    other = Step("ImageStatus", on="image-1", by="other tag")
+
+    assert told.play(other, Answer()) == []
+    assert aspects(told.play(other, Answer(found=True, id=IMAGE_ID))) == ["IMS-01"]
+
+
+def test_a_second_tag_is_a_second_name(told: Told) -> None:
+    pull = Step("PullImage", on="image-1", by="other tag")
+
+    assert aspects(told.play(pull, Answer(id=IMAGE_ID))) == ["IMG-10"]
+
+
+def test_an_absent_image_can_be_removed(told: Told) -> None:
+    told.images.clear()
+    told.play(Step("RemoveImage", on="image-1", by="id"))
+
+    assert aspects(told.play(Step("RemoveImage", on="image-1", by="id"), Answer("NOT_FOUND"))) == ["IMS-16"]

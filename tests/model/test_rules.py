@@ -1,0 +1,55 @@
+"""What holds of the model as a whole."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import critests.model
+from critests import catalogue
+from critests.model.judging import RULES
+from critests.model.steps import PROCESS_ENDS, Step, from_plain, playable, to_plain
+
+MODULES = sorted(Path(critests.model.__file__).parent.glob("*.py"))
+CITED = sorted(
+    {
+        node.value
+        for module in MODULES
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch(r"[A-Z]{2,3}\d?-\d{2}(/[a-z-]+)?", node.value)
+    }
+)
+
+
+@pytest.mark.parametrize("cited", CITED)
+def test_every_rule_names_an_aspect_that_binds(cited: str) -> None:
+    _, aspect = catalogue.aspect(cited)
+
+    assert aspect.level in {"MUST", "SHOULD"}
+
+
+def test_every_rule_is_about_an_rpc() -> None:
+    assert set(RULES) - {PROCESS_ENDS} <= set(catalogue.all_rpcs())
+
+
+def test_a_step_without_what_it_needs_cannot_be_played() -> None:
+    run = Step("RunPodSandbox", makes="sandbox-1", name="pod")
+    create = Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app")
+    start = Step("StartContainer", on="container-2")
+
+    assert playable([run, create, start]) == [run, create, start]
+    assert playable([create, start]) == []
+    assert playable([run, start]) == [run]
+
+
+def test_a_sequence_is_plain_data() -> None:
+    steps = [Step("RunPodSandbox", makes="sandbox-1", name="pod"), Step("StopPodSandbox", on="sandbox-1")]
+
+    assert from_plain(to_plain(steps)) == steps
+    assert [str(step) for step in steps] == [
+        "sandbox-1 = RunPodSandbox(name=pod)",
+        "StopPodSandbox(sandbox-1)",
+    ]

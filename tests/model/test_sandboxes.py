@@ -1,0 +1,123 @@
+"""Sandboxes as the model of the API has them."""
+
+import pytest
+
+from critests.model import Step
+from critests.model.sights import Answer
+from critests.model.steps import NOTHING
+from tests.model.telling import EXITED, NOTREADY, READY, RUNNING, Told, aspects
+
+ERROR = Answer("UNKNOWN")
+
+
+@pytest.fixture
+def told() -> Told:
+    told = Told()
+    told.sandbox()
+    return told
+
+
+def test_metadata_that_is_taken_may_be_refused_or_lead_to_the_one_that_is_there(told: Told) -> None:
+    again = Step("RunPodSandbox", makes="sandbox-2", name="pod")
+
+    assert told.play(again, ERROR) == []
+    assert told.play(again, Answer(id="id of sandbox-1")) == []
+
+
+def test_metadata_that_is_taken_never_makes_a_second_one(told: Told) -> None:
+    breaches = told.play(Step("RunPodSandbox", makes="sandbox-2", name="pod"), Answer(id="another"))
+
+    assert aspects(breaches)[0] == "SBX-05/never-two"
+
+
+def test_metadata_is_free_after_the_removal(told: Told) -> None:
+    told.sandboxes.clear()
+    told.play(Step("RemovePodSandbox", on="sandbox-1"))
+
+    breaches = told.play(Step("RunPodSandbox", makes="sandbox-2", name="pod"), ERROR)
+
+    assert aspects(breaches) == ["SBX-08"]
+
+
+def test_a_stop_ends_what_runs_in_it(told: Told) -> None:
+    told.running()
+    told.becomes("sandbox-1", NOTREADY)
+
+    breaches = told.play(Step("StopPodSandbox", on="sandbox-1"))
+
+    assert aspects(breaches) == ["SBX-12"]
+    assert breaches[0].seen == "RUNNING"
+
+
+def test_a_stop_that_did_nothing_is_seen(told: Told) -> None:
+    assert aspects(told.play(Step("StopPodSandbox", on="sandbox-1"))) == ["SBX-12"]
+
+
+def test_a_stop_that_failed_may_still_be_at_work(told: Told) -> None:
+    assert aspects(told.play(Step("StopPodSandbox", on="sandbox-1"), ERROR)) == ["SBX-12"]
+
+    told.becomes("sandbox-1", NOTREADY)
+    assert told.play(Step("ListImages")) == []
+    told.becomes("sandbox-1", READY)
+    assert aspects(told.play(Step("ListImages"))) == ["SBX-12"]
+
+
+@pytest.mark.parametrize(
+    ("rpc", "on", "aspect", "level"),
+    [
+        ("StopPodSandbox", NOTHING, "SBX-16", "SHOULD"),
+        ("RemovePodSandbox", NOTHING, "SBX-24", "MUST"),
+    ],
+)
+def test_what_is_not_there_can_be_stopped_and_removed(
+    told: Told, rpc: str, on: str, aspect: str, level: str
+) -> None:
+    assert told.play(Step(rpc, on=on)) == []
+    (breach,) = told.play(Step(rpc, on=on), ERROR)
+    assert (breach.aspect, breach.level) == (aspect, level)
+
+
+def test_what_was_removed_has_no_status(told: Told) -> None:
+    told.sandboxes.clear()
+    told.play(Step("RemovePodSandbox", on="sandbox-1"))
+    status = Step("PodSandboxStatus", on="sandbox-1")
+
+    assert told.play(status, Answer("NOT_FOUND")) == []
+    assert aspects(told.play(status, ERROR)) == ["SBX-26/code"]
+    assert aspects(told.play(status, Answer(id="id of sandbox-1"))) == ["SBX-26/error"]
+
+
+def test_a_filter_holds_exactly_what_matches(told: Told) -> None:
+    ready = Step("ListPodSandbox", state=READY)
+
+    assert told.play(ready, Answer(ids=("id of sandbox-1", "a stranger's"))) == []
+    assert aspects(told.play(ready, Answer())) == ["SBA-17"]
+    assert aspects(told.play(Step("ListPodSandbox", state=NOTREADY), Answer(ids=("id of sandbox-1",)))) == [
+        "SBA-17"
+    ]
+    assert aspects(told.play(Step("ListPodSandbox", colour="blue"), Answer(ids=("id of sandbox-1",)))) == [
+        "SBA-19"
+    ]
+
+
+def test_a_sandbox_that_vanishes_is_told_once(told: Told) -> None:
+    told.sandboxes.clear()
+
+    assert aspects(told.play(Step("ListImages"))) == ["SBA-15"]
+    assert told.play(Step("ListImages")) == []
+
+
+def test_a_removal_takes_the_containers_along(told: Told) -> None:
+    told.running()
+    told.sandboxes.clear()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+
+    assert aspects(told.play(Step("RemovePodSandbox", on="sandbox-1"))) == ["SBX-21"]
+
+
+def test_nothing_is_expected_of_what_was_lost(told: Told) -> None:
+    told.running()
+    told.containers.clear()
+    told.play(Step("ListImages"))
+
+    assert told.play(Step("ListContainers", state=RUNNING), Answer()) == []
