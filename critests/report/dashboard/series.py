@@ -195,11 +195,7 @@ def picture(
     least, most = min(low for _, low, _ in values), max(high for _, _, high in values)
     room = (most - least) * 0.08 or abs(most) * 0.1 or 1.0
     least, most = least - room, most + room
-    if len(values) == 1:  # a line needs two ends
-        values, shown = values * 2, shown * 2
-        left, step = WIDTH * 0.4, WIDTH * 0.2
-    else:
-        left, step = 0.0, WIDTH / (len(values) - 1)
+    left, step = (WIDTH / 2, 0.0) if len(values) == 1 else (0.0, WIDTH / (len(values) - 1))
 
     def x(place: int) -> str:
         return f"{left + place * step:.0f}"
@@ -207,10 +203,15 @@ def picture(
     def y(value: float) -> str:
         return f"{TOP + (most - value) / (most - least) * (HEIGHT - TOP - BOTTOM):.0f}"
 
+    drawn = _run(x(0), y(values[0][0]), y(values[0][1]), y(values[0][2]))
     high = " ".join(f"{x(place)},{y(value[2])}" for place, value in enumerate(values))
     low = " ".join(f"{x(place)},{y(values[place][1])}" for place in range(len(values) - 1, -1, -1))
     middle = " ".join(f"{x(place)},{y(value[0])}" for place, value in enumerate(values))
-    marks = []
+    if len(values) > 1:
+        drawn = f'<polygon points="{high} {low}"/><polyline points="{middle}"/>'
+    marks = [
+        f'<line class="frame" x1="0" x2="{WIDTH}" y1="{at}" y2="{at}"/>' for at in (TOP, HEIGHT - BOTTOM)
+    ]
     for run in places:
         place = next((place for place, column in enumerate(shown) if column.first <= run < column.last), None)
         if place is not None:
@@ -223,13 +224,21 @@ def picture(
     name = escape(one_line(f"{series.operation} {described(series.dimensions)}", 200))
     first, last = amount(values[0][0], series.unit), amount(values[-1][0], series.unit)
     label = f"{name}: median from {first} ({shown[0].label}) to {last} ({shown[-1].label})"
+    top, bottom = amount(most, series.unit), amount(least, series.unit)
+    oldest = shown[0].label if len(shown) > 1 else ""
     return Markup(  # noqa: S704 - numbers, and texts that were escaped
-        f'<svg viewBox="-6 0 {WIDTH + 12} {HEIGHT}" role="img" aria-label="{label}"'
-        ' preserveAspectRatio="none">'
-        f'<polygon points="{high} {low}"/>{"".join(marks)}<polyline points="{middle}"/></svg>'
-        f'<p class="axis"><span>{shown[0].label}</span>'
-        f"<span>{_interval(least + room, most - room, series.unit)}</span>"
-        f"<span>{shown[-1].label}</span></p>"
+        f'<div class="plot"><svg viewBox="-6 0 {WIDTH + 12} {HEIGHT}" role="img" aria-label="{label}"'
+        f' preserveAspectRatio="none">{"".join(marks)}{drawn}</svg>'
+        f'<span class="y top">{top}</span><span class="y bottom">{bottom}</span></div>'
+        f'<p class="axis"><span>{oldest}</span><span>{shown[-1].label}</span></p>'
+    )
+
+
+def _run(x: str, middle: str, low: str, high: str) -> str:
+    """Draw a single run: a dot, and its interval."""
+    return (
+        f'<line class="reach" x1="{x}" x2="{x}" y1="{high}" y2="{low}"/>'
+        f'<line class="dot" x1="{x}" x2="{x}" y1="{middle}" y2="{middle}"/>'
     )
 
 

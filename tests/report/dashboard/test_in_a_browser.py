@@ -8,7 +8,7 @@ import pytest
 
 from critests.report.dashboard import Options, build
 from critests.report.store import Index
-from tests.report.browser import CHROMIUM, CONTRAST, Tab, browser
+from tests.report.browser import CHROMIUM, CONTRAST, CUT_OFF, SHAPES, Tab, browser
 from tests.report.dashboard.synthetic import NOW, fill
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -65,6 +65,21 @@ def test_on_a_phone_the_page_itself_does_not_scroll_sideways(tab: Tab, site: str
     assert tab.value("document.documentElement.scrollWidth") == 390
 
 
+@pytest.mark.parametrize(("width", "dark"), SHAPES)
+def test_all_areas_of_a_runtime_are_seen_without_scrolling(
+    tab: Tab, site: str, width: int, dark: bool
+) -> None:
+    tab.open(f"{site}/index.html", width=width, dark=dark)
+
+    right = tab.value(
+        "Math.max(...[...document.querySelectorAll('.overview td.area')]"
+        ".map((each) => each.getBoundingClientRect().right))"
+    )
+    assert right <= width
+    assert tab.value("document.querySelector('.overview').closest('.scroll').scrollWidth") <= width
+    assert tab.value(CUT_OFF) == []
+
+
 def visible_rows(tab: Tab) -> int:
     return int(
         tab.value(
@@ -75,19 +90,20 @@ def visible_rows(tab: Tab) -> int:
 
 def test_rows_are_chosen_by_keyboard_and_without_a_script(tab: Tab, site: str) -> None:
     tab.open(f"{site}/grids/containerd-1.0.0.html", scripts=False)
-    everything = visible_rows(tab)
+    deviating = visible_rows(tab)
 
-    tab.value("document.querySelector('#show-all').focus()")
-    tab.press("ArrowRight", 39)
+    tab.value("document.querySelector('#show-dev').focus()")
+    tab.press("ArrowLeft", 37)
 
-    assert tab.value("document.activeElement.id") == "show-dev"
+    assert tab.value("document.activeElement.id") == "show-all"
     assert tab.value("document.querySelector('#find').hidden") is True
-    assert 0 < visible_rows(tab) < everything == tab.value("document.querySelectorAll('tr.q').length")
+    assert 0 < deviating < visible_rows(tab) == tab.value("document.querySelectorAll('tr.q').length")
 
 
 def test_words_find_rows_where_scripts_run(tab: Tab, site: str) -> None:
     tab.open(f"{site}/grids/containerd-1.0.0.html")
 
+    tab.value("document.querySelector('#show-all').click()")
     tab.value("(find.value = 'gen-0', find.dispatchEvent(new Event('input')), 1)")
 
     assert visible_rows(tab) == 9
