@@ -67,9 +67,9 @@ class Exercise:
         """Return the tests that get where a fault acts, whatever became of them."""
         return self._by_place.get(str(reach), [])
 
-    def not_called(self) -> list[str]:
-        """Return the RPCs that no test has called."""
-        return [name for name in rpcs() if name not in self._by_place]
+    def never_answered(self) -> list[str]:
+        """Return the RPCs that no test has called, or that answered none with anything but an error."""
+        return [name for name in rpcs() if str(Reach(name, "response")) not in self._by_place]
 
     def never_filled(self, fault: DerivedFault) -> str:
         """Return the evidence that this runtime never fills what a fault changes; empty where it does, where

@@ -176,7 +176,7 @@ class Sweep:
     def _absent(self, context: RunContext) -> frozenset[str]:
         may = [
             name
-            for name in self._exercise.not_called()
+            for name in self._exercise.never_answered()
             if not context.settings.read_only or READING.fullmatch(name)
         ]
         connection = context.connect()

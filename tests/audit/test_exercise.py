@@ -74,6 +74,13 @@ def test_what_a_runtime_never_fills_is_known_only_where_tests_asked() -> None:
     assert asked.never_filled(TIMEOUT) == ""
 
 
+def test_an_rpc_that_only_failed_may_not_be_there() -> None:
+    made = exercise(made_test("a", "Version", "Version.response"), made_test("b", "Status", "Status.error"))
+    assert "Status" in made.never_answered()
+    assert "StopContainer" in made.never_answered()
+    assert "Version" not in made.never_answered()
+
+
 def test_a_number_can_be_wrong_wherever_the_message_is_that_holds_it() -> None:
     fault = FAULTS["ContainerStatus.response.status.exit_code:wrong"]
     assert exercise(made_test("a", "ContainerStatus.response.status")).reaching(fault.reach)
