@@ -92,6 +92,8 @@ QUICK = (
     Capability.POD_STATS,
     Capability.METRICS,
     Capability.CHECKPOINT,
+    Capability.POD_CHECKPOINT,
+    Capability.POD_RESTORE,
 )
 """Probes that make one or two calls and no container; a run makes them at its start."""
 
@@ -131,6 +133,8 @@ class RuntimeProbes:
             Capability.METRICS: self.metrics,
             Capability.POD_RESOURCE_UPDATES: self.pod_resource_updates,
             Capability.CHECKPOINT: self.checkpoint,
+            Capability.POD_CHECKPOINT: self.pod_checkpoint,
+            Capability.POD_RESTORE: self.pod_restore,
         }
 
     @property
@@ -282,6 +286,28 @@ class RuntimeProbes:
             "it succeeded for an id that nobody has",
             "answer of CheckpointContainer",
         )
+
+    def pod_checkpoint(self) -> CapabilityFact:
+        """CheckpointPod is implemented."""
+        try:
+            self.connection.runtime.CheckpointPod(
+                cri.CheckpointPodRequest(pod_sandbox_id=NO_SUCH_ID), timeout=self._seconds
+            )
+        except grpc.RpcError as error:
+            return _present_unless_unimplemented(Capability.POD_CHECKPOINT, error, "CheckpointPod")
+        return fact(Capability.POD_CHECKPOINT, True, "it answers", "CheckpointPod")
+
+    def pod_restore(self) -> CapabilityFact:
+        """RestorePod is implemented."""
+        metadata = cri.PodSandboxMetadata(name="probe-restore", uid=NO_SUCH_ID, namespace="critests")
+        request = cri.RestorePodRequest(
+            checkpoint_path=f"/{NO_SUCH_ID}", config=cri.PodSandboxConfig(metadata=metadata)
+        )
+        try:
+            self.connection.runtime.RestorePod(request, timeout=self._seconds)
+        except grpc.RpcError as error:
+            return _present_unless_unimplemented(Capability.POD_RESTORE, error, "RestorePod")
+        return fact(Capability.POD_RESTORE, True, "it answers", "RestorePod")
 
 
 def _absent_if_unimplemented(capability: Capability, error: grpc.RpcError, rpc: str) -> CapabilityFact:

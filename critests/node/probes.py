@@ -24,6 +24,7 @@ from critests.node.addresses import free_port, node_address
 from critests.node.capabilities import NO_ANSWER, Probe, RuntimeProbes, fact
 from critests.node.cdi import VENDOR, CdiFolder, variables
 from critests.node.cgroups import cgroup_facts
+from critests.node.checkpoint_probes import CheckpointProbes
 from critests.node.machine import apparmor_enabled, ipv6_enabled, seccomp_available, selinux_mode
 from critests.node.privileges import process_capabilities
 from critests.record.run import CapabilityFact
@@ -438,4 +439,5 @@ def all_probes(
     }
     if image is not None and mutating:
         probes |= ContainerProbes(connection, handler, requests, image, daemon_pid, cdi_folder).all()
+        probes |= CheckpointProbes(connection, handler, requests, image).all()
     return probes

@@ -13,7 +13,7 @@ from critests.api import api_pb2 as cri
 from tests.criserver import processes
 from tests.criserver.processes import ContainerProcess
 from tests.criserver.sandboxes import Sandboxes, refuse, selects
-from tests.criserver.state import Container, Store, StoredImage, new_id
+from tests.criserver.state import Container, Saved, Store, StoredImage, new_id
 
 
 def signal_number(wanted: cri.Signal) -> int:
@@ -69,22 +69,30 @@ class Containers:
             refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} is not running")
         return container
 
-    def create(self, request: cri.CreateContainerRequest) -> cri.CreateContainerResponse:
-        """CreateContainer."""
+    def create(
+        self, request: cri.CreateContainerRequest, saved: Saved | None = None
+    ) -> cri.CreateContainerResponse:
+        """CreateContainer.
+
+        Args:
+            request: the message.
+            saved: the checkpoint whose process is to go on, in place of the one that the request describes.
+        """
         config = request.config
+        process_of = saved.config if saved else config
         sandbox = self.sandboxes.get(request.pod_sandbox_id)
         if sandbox.state != cri.SANDBOX_READY:
             refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {sandbox.id!r} is not ready")
         if not config.metadata.name:
             refuse(grpc.StatusCode.INVALID_ARGUMENT, "container metadata needs a name")
-        image = self.store.find_image(config.image.image)
+        image = self.store.find_image(process_of.image.image)
         if image is None:
-            refuse(grpc.StatusCode.NOT_FOUND, f"image {config.image.image!r} is not here")
+            refuse(grpc.StatusCode.NOT_FOUND, f"image {process_of.image.image!r} is not here")
         log_path = str(Path(sandbox.config.log_directory) / config.log_path) if config.log_path else ""
-        entrypoint = list(config.command) or image.config.entrypoint
-        arguments = list(config.args) or ([] if config.command else image.config.cmd)
+        entrypoint = list(process_of.command) or image.config.entrypoint
+        arguments = list(process_of.args) or ([] if process_of.command else image.config.cmd)
         environment = dict(entry.partition("=")[::2] for entry in image.config.env)
-        environment |= {entry.key: entry.value.decode(errors="surrogateescape") for entry in config.envs}
+        environment |= {entry.key: entry.value.decode(errors="surrogateescape") for entry in process_of.envs}
         process = ContainerProcess(
             [*entrypoint, *arguments],
             environment,
@@ -92,6 +100,8 @@ class Containers:
             tty=config.tty,
             stdin=config.stdin,
         )
+        if saved:
+            process.log.held_back = dict(saved.printed)
         with self.store.lock:
             if any(
                 other.config.metadata == config.metadata for other in self.store.containers_of(sandbox.id)

@@ -92,6 +92,10 @@ class ContainerLog:
         self._lock = threading.Lock()
         self._file: IO[bytes] | None = None
         self.listeners: list[Callable[[str, bytes], None]] = []
+        self.printed: dict[str, int] = {}
+        """How many whole lines came, by stream."""
+        self.held_back: dict[str, int] = {}
+        """How many of the first lines are not written, by stream."""
 
     def reopen(self) -> None:
         """Open the file anew by its name, creating it where it is missing."""
@@ -126,6 +130,9 @@ class ContainerLog:
             self._write(stream, b"P", pending)
 
     def _write_line(self, stream: str, line: bytes) -> None:
+        self.printed[stream] = self.printed.get(stream, 0) + 1
+        if self.printed[stream] <= self.held_back.get(stream, 0):
+            return
         while len(line) > LONGEST_PIECE:
             self._write(stream, b"P", line[:LONGEST_PIECE])
             line = line[LONGEST_PIECE:]

@@ -12,6 +12,7 @@ import grpc
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
+from tests.criserver.checkpoints import Checkpoints
 from tests.criserver.containers import Containers
 from tests.criserver.images import Images
 from tests.criserver.sandboxes import HANDLERS, Sandboxes, refuse
@@ -62,6 +63,7 @@ class Services:
         self.store = Store()
         self.sandboxes = Sandboxes(self.store)
         self.containers = Containers(self.store, self.sandboxes)
+        self.checkpoints = Checkpoints(self.store, self.sandboxes, self.containers)
         self.images = Images(self.store, pullable)
         self.statistics = Statistics(self.store)
         self.streaming = StreamingServer()
@@ -112,7 +114,7 @@ class Services:
             "UpdatePodSandboxResources": _done(
                 lambda request: boxes.get(request.pod_sandbox_id), cri.UpdatePodSandboxResourcesResponse
             ),
-            "CreateContainer": cons.create,
+            "CreateContainer": self.checkpoints.create,
             "StartContainer": _done(
                 lambda request: cons.start(request.container_id), cri.StartContainerResponse
             ),
@@ -132,6 +134,9 @@ class Services:
                 lambda request: cons.reopen_log(request.container_id), cri.ReopenContainerLogResponse
             ),
             "ExecSync": cons.exec_sync,
+            "CheckpointContainer": _done(self.checkpoints.container, cri.CheckpointContainerResponse),
+            "CheckpointPod": _done(self.checkpoints.pod, cri.CheckpointPodResponse),
+            "RestorePod": self.checkpoints.restore,
             "Exec": self._exec,
             "Attach": self._attach,
             "PortForward": self._port_forward,

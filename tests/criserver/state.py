@@ -104,6 +104,14 @@ class Sandbox:
         )
 
 
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint keeps of a container: how it was made, how many lines it had printed by stream."""
+
+    config: cri.ContainerConfig
+    printed: dict[str, int]
+
+
 @dataclass
 class Container:
     """One container; its process, once started, runs on this machine."""

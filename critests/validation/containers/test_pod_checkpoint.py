@@ -1,0 +1,285 @@
+"""CKP: CheckpointPod, which saves several containers of a pod at one moment."""
+
+import contextlib
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.api import api_pb2_grpc as cri_grpc
+from critests.catalogue.words import Capability
+from critests.client.connection import open_channel
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
+from critests.fixtures.session import Observe
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+from critests.node.capabilities import NO_SUCH_ID
+from critests.run.marks import requirement, requires
+from critests.validation.containers.counting import COUNT
+from critests.validation.containers.pod_checkpoints import CountingPod
+
+offered = requires(Capability.POD_CHECKPOINT, Capability.SAME_HOST)
+taken = requires(Capability.POD_CHECKPOINT, Capability.SAME_HOST, Capability.CRIU)
+STANDSTILL_NS = 50_000_000
+"""No checkpoint is taken in less, and who counts every 20 ms hardly stands still so long otherwise."""
+UNLIMITED_SECONDS = 30.0
+"""After which a call without a deadline is given up here, before scaling."""
+
+
+@pytest.fixture
+def pod(runtime: Runtime, own_sandbox: Sandbox, containers: Containers, host_folder: Path) -> CountingPod:
+    """A pod with two containers that have begun to count, and an empty directory for its checkpoint."""
+    counting = [containers.running(script=COUNT, in_sandbox=own_sandbox, wait_for_log="3") for _ in range(2)]
+    folder = host_folder / "checkpoint"
+    folder.mkdir()
+    return CountingPod(runtime, own_sandbox, counting, folder)
+
+
+def standstills(container: Container, call: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return when a container printed nothing for a while, as far as that was during a call; in nanoseconds
+    since the epoch.
+    """
+    times = [record.time_ns for record in container.log()]
+    return [
+        (begun, ended)
+        for begun, ended in itertools.pairwise(times)
+        if ended - begun >= STANDSTILL_NS and begun < call[1] and ended > call[0]
+    ]
+
+
+@requirement("CKP-08")
+@taken
+def test_a_pod_is_saved_and_runs_on(runtime: Runtime, pod: CountingPod) -> None:
+    """CheckpointPod MUST write a checkpoint of the containers that it names, and leave them running.
+
+    Source: CheckpointPodRequest.
+    """
+    runtime.stub.CheckpointPod(pod.request())
+
+    assert pod.written() != {}
+    pod.goes_on()
+
+
+@requirement("CKP-08")
+@offered
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
+def test_a_pod_is_not_saved_with_a_container_that_does_not_run(
+    runtime: Runtime, pod: CountingPod, containers: Containers, state: "cri.ContainerState"
+) -> None:
+    """CheckpointPod MUST fail where one of the containers does not run, and write nothing.
+
+    Source: CheckpointPodRequest.container_ids.
+    """
+    idle = containers.in_state(state, in_sandbox=pod.sandbox)
+
+    runtime.refusal(runtime.stub.CheckpointPod, pod.request(idle.id))
+
+    assert pod.written() == {}
+    pod.goes_on()
+
+
+@requirement("CKP-08")
+@offered
+def test_a_pod_that_is_not_ready_is_not_saved(runtime: Runtime, pod: CountingPod) -> None:
+    """CheckpointPod MUST fail for a sandbox that was stopped, and write nothing.
+
+    Source: CheckpointPodRequest.pod_sandbox_id.
+    """
+    pod.sandbox.stop()
+
+    runtime.refusal(runtime.stub.CheckpointPod, pod.request())
+
+    assert pod.written() == {}
+
+
+@requirement("CKP-09")
+@offered
+@pytest.mark.parametrize("case", ["none", "twice", "unknown", "of another pod"])
+def test_wrong_containers_of_a_pod_are_not_saved(
+    runtime: Runtime, pod: CountingPod, running_container: Container, case: str
+) -> None:
+    """CheckpointPod MUST fail without containers, and for one that is named twice, unknown, or of another
+    pod, and write nothing.
+
+    Source: CheckpointPodRequest.container_ids.
+    """
+    requests = {
+        "none": cri.CheckpointPodRequest(pod_sandbox_id=pod.sandbox.id, output_path=str(pod.folder)),
+        "twice": pod.request(pod.containers[0].id),
+        "unknown": pod.request(NO_SUCH_ID),
+        "of another pod": pod.request(running_container.id),
+    }
+
+    runtime.refusal(runtime.stub.CheckpointPod, requests[case])
+
+    assert pod.written() == {}
+
+
+PLACES: dict[str, Callable[[Path], str]] = {
+    "none": lambda _: "",
+    "relative": lambda folder: folder.name,
+    "missing": lambda folder: str(folder / "missing"),
+    "a file": lambda folder: str(folder / "earlier"),
+    "not empty": str,
+}
+
+
+@requirement("CKP-10")
+@offered
+@pytest.mark.parametrize("place", PLACES)
+def test_a_pod_is_saved_to_an_empty_directory_alone(runtime: Runtime, pod: CountingPod, place: str) -> None:
+    """CheckpointPod MUST fail unless its path is the absolute one of an empty directory, and change nothing
+    there.
+
+    Source: CheckpointPodRequest.output_path.
+    """
+    (pod.folder / "earlier").write_text("earlier", encoding="utf-8")
+    before = pod.written()
+    request = pod.request()
+    request.output_path = PLACES[place](pod.folder)
+
+    runtime.refusal(runtime.stub.CheckpointPod, request)
+
+    assert pod.written() == before
+
+
+@requirement("CKP-10")
+@taken
+def test_a_pod_is_saved_below_its_directory(runtime: Runtime, pod: CountingPod) -> None:
+    """CheckpointPod MUST write below the directory that it is given, which stays the same, and nowhere beside
+    it.
+
+    Source: CheckpointPodRequest.output_path.
+    """
+    before = pod.folder.stat().st_ino
+
+    runtime.stub.CheckpointPod(pod.request())
+
+    assert pod.folder.stat().st_ino == before
+    assert pod.written() != {}
+    assert [path.name for path in pod.folder.parent.iterdir()] == [pod.folder.name]
+
+
+@requirement("CKP-11")
+@offered
+def test_a_checkpoint_of_a_pod_that_fails_leaves_nothing(runtime: Runtime, pod: CountingPod) -> None:
+    """CheckpointPod that fails MUST leave the directory as it found it, there and empty.
+
+    Source: CheckpointPodRequest.output_path.
+    """
+    runtime.refusal(runtime.stub.CheckpointPod, pod.request(NO_SUCH_ID))
+
+    assert list(pod.folder.iterdir()) == []
+
+
+@requirement("CKP-12")
+@taken
+def test_the_containers_of_a_pod_stand_still_together(runtime: Runtime, pod: CountingPod) -> None:
+    """All containers that are saved MUST stand still at one moment, so that what is saved of them fits
+    together.
+
+    Source: CheckpointPod.
+    """
+    call = runtime.timed(runtime.stub.CheckpointPod, pod.request())
+
+    pod.goes_on()
+    window = (call.started_ns, call.ended_ns)
+    first, second = (standstills(container, window) for container in pod.containers)
+    assert [
+        (one, other) for one in first for other in second if max(one[0], other[0]) < min(one[1], other[1])
+    ]
+
+
+@requirement("CKP-12")
+@taken
+def test_a_pod_goes_on_when_its_checkpoint_is_given_up(runtime: Runtime, pod: CountingPod) -> None:
+    """The containers MUST go on when the deadline of the call is over before the checkpoint is taken.
+
+    Source: CheckpointPod.
+    """
+    with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+        runtime.stub.CheckpointPod(pod.request(), timeout=0.05)
+
+    pod.goes_on()
+
+
+@pytest.fixture
+def without_deadline(runtime: Runtime) -> Callable[[cri.CheckpointPodRequest], str]:
+    """Return what calls CheckpointPod without a deadline, and says how that ended."""
+
+    def call(request: cri.CheckpointPodRequest) -> str:
+        with contextlib.closing(open_channel(runtime.connection.endpoint)) as channel:
+            under_way = cri_grpc.RuntimeServiceStub(channel).CheckpointPod.future(request)
+            try:
+                under_way.result(timeout=UNLIMITED_SECONDS * runtime.scale)
+            except grpc.FutureTimeoutError:
+                under_way.cancel()
+                return "is not over in time"
+            except grpc.RpcError as error:
+                return f"fails with {refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name}"
+        return "succeeds"
+
+    return call
+
+
+@requirement("CKP-13/form")
+@taken
+def test_a_checkpoint_of_a_pod_without_a_deadline(
+    pod: CountingPod, without_deadline: Callable[[cri.CheckpointPodRequest], str], observe: Observe
+) -> None:
+    """CheckpointPod without a deadline MAY succeed or be refused, but does not hang.
+
+    Source: CheckpointPod; callers have to set a deadline.
+    """
+    form = without_deadline(pod.request())
+
+    observe(form)
+    assert form != "is not over in time"
+
+
+@requirement("CKP-13/not-frozen")
+@taken
+def test_a_pod_goes_on_after_a_checkpoint_without_a_deadline(
+    pod: CountingPod, without_deadline: Callable[[cri.CheckpointPodRequest], str]
+) -> None:
+    """The containers MUST go on after CheckpointPod without a deadline, however it ended.
+
+    Source: CheckpointPod; callers have to set a deadline.
+    """
+    without_deadline(pod.request())
+
+    pod.goes_on()
+
+
+@requirement("CKP-14")
+@offered
+def test_unknown_options_of_a_checkpoint_are_refused(runtime: Runtime, pod: CountingPod) -> None:
+    """CheckpointPod MUST fail for an option that the runtime does not know, and write nothing.
+
+    Source: CheckpointPodRequest.options.
+    """
+    request = pod.request()
+    request.options["critests.example/nobody-knows-this"] = "true"
+
+    runtime.refusal(runtime.stub.CheckpointPod, request)
+
+    assert pod.written() == {}
+
+
+@requirement("CKP-15")
+@offered
+def test_a_checkpoint_of_an_unknown_pod_is_refused(runtime: Runtime, pod: CountingPod) -> None:
+    """CheckpointPod MUST fail for an id that no sandbox has, and write nothing.
+
+    Source: CheckpointPodRequest.pod_sandbox_id.
+    """
+    request = pod.request()
+    request.pod_sandbox_id = NO_SUCH_ID
+
+    runtime.refusal(runtime.stub.CheckpointPod, request)
+
+    assert pod.written() == {}

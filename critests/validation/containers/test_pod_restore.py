@@ -1,0 +1,316 @@
+"""CKP: RestorePod, which makes a pod from what CheckpointPod has saved."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import MADE_FROM, Sandboxes
+from critests.lifecycle.containers import Container
+from critests.node.addresses import free_port
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import setting_up
+from critests.validation.containers.counting import goes_on, numbers
+from critests.validation.containers.pod_checkpoints import APART, SavedPod, content, save, saving
+
+pytestmark = requires(
+    Capability.POD_CHECKPOINT, Capability.POD_RESTORE, Capability.SAME_HOST, Capability.CRIU
+)
+
+
+@pytest.fixture
+def folder(host_folder: Path) -> Path:
+    """An empty directory for the checkpoint."""
+    made = host_folder / "checkpoint"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def saved_pod(runtime: Runtime, sandboxes: Sandboxes, containers: Containers, folder: Path) -> SavedPod:
+    """A pod with two containers that count, which was saved and is gone."""
+    return save(runtime, sandboxes, containers, folder, ["one", "two"])
+
+
+def started(runtime: Runtime, containers: list[Container]) -> list[Container]:
+    """Call StartContainer for each of them."""
+    for container in containers:
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+    return containers
+
+
+@requirement("CKP-16")
+def test_a_restored_pod_has_a_container_for_each_configuration(saved_pod: SavedPod) -> None:
+    """RestorePod MUST return a sandbox and just one container for every configuration, each with its name and
+    an id of its own, and the lists MUST show them.
+
+    Source: RestorePodResponse, RestoredContainer.
+    """
+    request = saved_pod.request()
+
+    answer = saved_pod.runtime.stub.RestorePod(request)
+
+    sandbox = saved_pod.sandboxes.adopt(answer.pod_sandbox_id, request.config)
+    assert sandbox.id != ""
+    assert [entry.state for entry in sandbox.entries()] == [cri.SANDBOX_READY]
+    assert sorted(each.name for each in answer.restored_containers) == ["one", "two"]
+    ids = {each.container_id for each in answer.restored_containers}
+    assert len(ids) == 2
+    listed = saved_pod.runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+    assert {each.id for each in listed if each.pod_sandbox_id == sandbox.id} == ids
+
+
+@requirement("CKP-17")
+def test_restored_containers_wait_for_their_start(runtime: Runtime, saved_pod: SavedPod) -> None:
+    """Restored containers MUST be CREATED and run only when StartContainer was called.
+
+    Source: RestorePodResponse.
+    """
+    _, restored = saved_pod.restored(saved_pod.request())
+
+    assert {container.state() for container in restored} == {cri.CONTAINER_CREATED}
+    assert [container.log_lines() for container in restored] == [[], []]
+    goes_on(runtime, *started(runtime, restored))
+
+
+WRONG_CONFIGS: dict[str, Callable[[SavedPod], list[cri.ContainerConfig]]] = {
+    "none": lambda _: [],
+    "one missing": lambda saved: list(saved.configs[:1]),
+    "one twice": lambda saved: [*saved.configs, saved.configs[0]],
+    "no name": lambda saved: [saved.configs[0], _renamed(saved.configs[1], "")],
+    "another name": lambda saved: [saved.configs[0], _renamed(saved.configs[1], "other")],
+}
+
+
+def _renamed(config: cri.ContainerConfig, name: str) -> cri.ContainerConfig:
+    renamed = cri.ContainerConfig()
+    renamed.CopyFrom(config)
+    renamed.metadata.name = name
+    return renamed
+
+
+@requirement("CKP-18")
+@pytest.mark.parametrize("case", WRONG_CONFIGS)
+def test_a_pod_is_restored_with_the_names_that_were_saved(
+    runtime: Runtime, saved_pod: SavedPod, case: str
+) -> None:
+    """RestorePod MUST fail unless the configurations name just the containers that were saved.
+
+    Source: RestorePodRequest.container_configs.
+    """
+    runtime.refusal(saved_pod.restored, saved_pod.request(configs=WRONG_CONFIGS[case](saved_pod)))
+
+
+def _with(change: cri.ContainerConfig) -> Callable[[cri.ContainerConfig], None]:
+    return lambda config: config.MergeFrom(change)
+
+
+USER = cri.LinuxContainerSecurityContext(run_as_user=cri.Int64Value(value=4242))
+CHANGES: dict[str, Callable[[cri.ContainerConfig], None]] = {
+    "command": _with(cri.ContainerConfig(command=["more"])),
+    "args": _with(cri.ContainerConfig(args=["more"])),
+    "working directory": _with(cri.ContainerConfig(working_dir="/bin")),
+    "environment": _with(cri.ContainerConfig(envs=[cri.KeyValue(key="A", value=b"b")])),
+    "user": _with(cri.ContainerConfig(linux=cri.LinuxContainerConfig(security_context=USER))),
+}
+
+
+@requirement("CKP-19/error")
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_process_is_not_restored_as_another(runtime: Runtime, saved_pod: SavedPod, change: str) -> None:
+    """RestorePod SHOULD fail for a configuration by which the process would be another one.
+
+    Source: RestorePodRequest.container_configs.
+    """
+    request = saved_pod.request()
+    CHANGES[change](request.container_configs[0])
+
+    runtime.refusal(saved_pod.restored, request)
+
+
+@requirement("CKP-19/error")
+def test_a_process_is_not_restored_from_another_image(
+    runtime: Runtime, saved_pod: SavedPod, images: Images
+) -> None:
+    """RestorePod SHOULD fail for a configuration with another image.
+
+    Source: RestorePodRequest.container_configs, ContainerConfig.image.
+    """
+    request = saved_pod.request()
+    request.container_configs[0].image.CopyFrom(images.pull("tools").spec())
+
+    runtime.refusal(saved_pod.restored, request)
+
+
+@requirement("CKP-19/process")
+def test_a_restored_process_is_the_one_that_was_saved(runtime: Runtime, saved_pod: SavedPod) -> None:
+    """A pod that is restored MUST run the processes that were saved, with what they had in memory.
+
+    Source: RestorePodRequest.checkpoint_path.
+    """
+    _, restored = saved_pod.restored(saved_pod.request())
+
+    goes_on(runtime, *started(runtime, restored))
+    for container in restored:
+        before = saved_pod.counted[container.status().metadata.name]
+        assert before < numbers(container)[0] < before + APART
+
+
+@requirement("CKP-20")
+def test_a_restored_container_has_its_new_labels_and_annotations(saved_pod: SavedPod) -> None:
+    """Labels and annotations of a request to restore MUST be those of the restored container.
+
+    Source: ContainerConfig.labels and annotations.
+    """
+    request = saved_pod.request()
+    request.container_configs[0].labels["restored"] = "yes"
+    request.container_configs[0].annotations["critests.example/restored"] = "yes"
+
+    _, restored = saved_pod.restored(request)
+
+    (changed,) = (each for each in restored if each.config.metadata.name == "one")
+    (entry,) = changed.entries()
+    status = changed.status()
+    assert (entry.labels["restored"], status.labels["restored"]) == ("yes", "yes")
+    assert status.annotations["critests.example/restored"] == "yes"
+
+
+@requirement("CKP-20")
+def test_a_restored_container_has_its_new_limits(saved_pod: SavedPod) -> None:
+    """Resources of a request to restore MUST be those of the restored container.
+
+    Source: LinuxContainerConfig.resources, ContainerStatus.resources.
+    """
+    request = saved_pod.request()
+    request.container_configs[0].linux.resources.memory_limit_in_bytes = 96 << 20
+
+    _, restored = saved_pod.restored(request)
+
+    (changed,) = (each for each in restored if each.config.metadata.name == "one")
+    assert changed.status().resources.linux.memory_limit_in_bytes == 96 << 20
+
+
+@requirement("CKP-20")
+def test_a_restored_container_has_its_new_mounts(
+    runtime: Runtime, saved_pod: SavedPod, host_folder: Path
+) -> None:
+    """Mounts of a request to restore MUST be there in the restored container.
+
+    Source: ContainerConfig.mounts.
+    """
+    (host_folder / "here").write_text("mounted", encoding="utf-8")
+    host_folder.chmod(0o755)
+    request = saved_pod.request()
+    mount = cri.Mount(container_path=str(host_folder), host_path=str(host_folder), readonly=True)
+    request.container_configs[0].mounts.append(mount)
+
+    _, restored = saved_pod.restored(request)
+    started(runtime, restored)
+
+    (changed,) = (each for each in restored if each.config.metadata.name == "one")
+    assert [each.container_path for each in changed.status().mounts] == [str(host_folder)]
+    assert changed.exec("cat", str(host_folder / "here")).stdout == b"mounted"
+
+
+@requirement("CKP-21")
+def test_a_checkpoint_stays_as_it_is(runtime: Runtime, saved_pod: SavedPod) -> None:
+    """RestorePod MUST NOT change what was saved: the next pod may be made from it as well.
+
+    Source: RestorePodRequest.checkpoint_path.
+    """
+    before = content(saved_pod.folder)
+
+    _, restored = saved_pod.restored(saved_pod.request())
+    for container in started(runtime, restored):
+        assert container.exec("true").exit_code == 0
+
+    assert content(saved_pod.folder) == before
+
+
+@requirement("CKP-22")
+@pytest.mark.parametrize("wrong", ["handler", "option"])
+def test_unknown_settings_of_a_restore_are_refused(runtime: Runtime, saved_pod: SavedPod, wrong: str) -> None:
+    """RestorePod MUST fail for a handler and for an option that the runtime does not know.
+
+    Source: RestorePodRequest.runtime_handler and options.
+    """
+    request = (
+        saved_pod.request(handler="nobody-has-this-handler")
+        if wrong == "handler"
+        else saved_pod.request(options={"critests.example/nobody-knows-this": "true"})
+    )
+
+    runtime.refusal(saved_pod.restored, request)
+
+
+@requirement("CKP-23")
+def test_a_restore_that_fails_leaves_nothing(
+    runtime: Runtime, sandboxes: Sandboxes, saved_pod: SavedPod
+) -> None:
+    """RestorePod that fails MUST leave no sandbox and no container.
+
+    Source: RestorePod.
+    """
+    config = sandboxes.marked_config()
+    configs = [saved_pod.configs[0], _renamed(saved_pod.configs[1], "other")]
+    for each in configs:
+        each.labels[MADE_FROM] = config.labels[MADE_FROM]
+
+    runtime.refusal(saved_pod.restored, saved_pod.request(config, configs))
+
+    left = cri.ContainerFilter(label_selector={MADE_FROM: config.labels[MADE_FROM]})
+    assert sandboxes.made_from(config) == []
+    assert list(runtime.stub.ListContainers(cri.ListContainersRequest(filter=left)).containers) == []
+
+
+@requirement("CKP-24")
+def test_a_restored_pod_logs_to_its_new_directory(runtime: Runtime, saved_pod: SavedPod) -> None:
+    """Restored containers SHOULD go on in the log directory of the new pod, where they left off.
+
+    Source: PodSandboxConfig.log_directory, ContainerConfig.log_path.
+    """
+    sandbox, restored = saved_pod.restored(saved_pod.request())
+
+    goes_on(runtime, *started(runtime, restored))
+    for container in restored:
+        assert container.status().log_path == str(sandbox.log_directory / container.config.log_path)
+        seen = numbers(container)
+        assert seen == list(range(seen[0], seen[0] + len(seen)))
+        assert seen[0] > saved_pod.counted[container.config.metadata.name]
+
+
+def answers(server: Container) -> bool:
+    """Say whether a server answers, as its last argument says where."""
+    url = f"http://127.0.0.1:{server.config.command[-1]}/"
+    return b"404" in server.exec("wget", "-O", "-", url).stderr
+
+
+@pytest.fixture
+def saved_server(runtime: Runtime, sandboxes: Sandboxes, containers: Containers, folder: Path) -> SavedPod:
+    """A pod with a server that was saved while it listened, and is gone."""
+    sandbox = sandboxes.ready()
+    command = ["httpd", "-f", "-p", str(free_port())]
+    server = containers.running(name="server", command=command, in_sandbox=sandbox)
+    with setting_up():
+        runtime.eventually("the server to answer", lambda: answers(server))
+        runtime.stub.CheckpointPod(saving(sandbox, folder, server))
+        sandbox.discard()
+    return SavedPod(runtime, sandboxes, containers, folder, [server.config], {})
+
+
+@requirement("CKP-24")
+def test_a_restored_server_listens_again(runtime: Runtime, saved_server: SavedPod) -> None:
+    """A server that was saved while it listened SHOULD answer when its pod has been restored.
+
+    Source: RestorePod.
+    """
+    _, restored = saved_server.restored(saved_server.request())
+
+    (server,) = started(runtime, restored)
+
+    runtime.eventually("the restored server to answer", lambda: answers(server))

@@ -1,0 +1,63 @@
+"""Whether checkpoints can be taken here is found by taking one; where none could be, CRIU itself is asked."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from critests.catalogue.words import Capability
+from critests.client import Endpoint, connect
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
+from critests.lifecycle.run_label import RunIdentity
+from critests.node import checkpoint_probes
+from critests.node.checkpoint_probes import CheckpointProbes
+from critests.record.run import CapabilityFact
+from tests.criserver import CriServer, serve
+
+
+def facts(server: CriServer, logs: Path) -> dict[Capability, CapabilityFact]:
+    with serve(server) as endpoint:
+        connection = connect(Endpoint.parse(endpoint))
+        try:
+            run = RunIdentity.new()
+            requests = RequestBuilder(run, logs, CgroupParents(run, CgroupDriver.CGROUPFS))
+            image = ImageName("example.test/busybox:1", "example.test/busybox:1")
+            connection.images.PullImage(pulling(image.written))
+            found = CheckpointProbes(connection, "", requests, lambda: image).all()
+            return {capability: probe() for capability, probe in found.items()}
+        finally:
+            connection.close()
+
+
+def test_a_checkpoint_that_is_taken_shows_both(tmp_path: Path) -> None:
+    found = facts(CriServer(), tmp_path)
+
+    assert {capability: fact.present for capability, fact in found.items()} == {
+        Capability.CRIU: True,
+        Capability.CHECKPOINT_IMAGES: True,
+    }
+
+
+@pytest.mark.parametrize(("code", "present"), [(0, True), (1, False)], ids=["nothing", "something"])
+def test_a_checkpoint_that_fails_is_the_machines_fault_where_criu_misses_something(
+    code: int, present: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "criu"
+    program.write_text(f"#!/bin/sh\necho said >&2\nexit {code}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(checkpoint_probes, "shutil", SimpleNamespace(which=lambda *_, **__: str(program)))
+
+    found = facts(CriServer(wrong=["fails=CheckpointContainer"]), tmp_path)
+
+    assert found[Capability.CRIU].present is present
+    assert found[Capability.CRIU].evidence == "said"
+    assert found[Capability.CHECKPOINT_IMAGES].present is False
+
+
+def test_without_criu_none_can_be_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint_probes, "shutil", SimpleNamespace(which=lambda *_, **__: None))
+
+    found = facts(CriServer(wrong=["fails=CheckpointContainer"]), tmp_path)
+
+    assert found[Capability.CRIU].present is False
