@@ -6,17 +6,17 @@ from typing import Final
 from critests.record.samples import HIGHER, SECONDS
 from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
-from critests.report.comparison.wording import ratio
 from critests.report.wording.texts import plural
 from critests.statistics import Verdict
 
-TOLD: Final = 4
+TOLD: Final = 5
 """Operations that a headline tells of; the others stand in the table."""
 _PROVEN: Final = frozenset({Verdict.FASTER.value, Verdict.SLOWER.value})
 _TIMES: Final = 2.0
 """From here on, how many times as fast says more than how many percent less time."""
+_TEN: Final = 10.0
 _TENTH: Final = 0.1
-"""From here on, whole percents say enough."""
+"""From here on, whole numbers and whole percents say enough."""
 
 
 def headline(comparison: RunComparison) -> list[str]:
@@ -33,7 +33,13 @@ def headline(comparison: RunComparison) -> list[str]:
     if not speed.operations:
         return ["No operation was judged."]
     names = names_of(comparison.a, comparison.b)
-    found = [*_proven(speed, names), *_mixed(speed), *_unproven(speed), *_failing(speed, names)]
+    significance = comparison.settings.significance
+    found = [
+        *_proven(speed, names),
+        *_mixed(speed),
+        *_unproven(speed, significance),
+        *_failing(speed, names),
+    ]
     return [f"{each}." if not _ours(each, names) else f"{each[:1].upper()}{each[1:]}." for each in found]
 
 
@@ -69,7 +75,7 @@ def _by(operation: Operation, less: float, bounds: list[float]) -> str:
     if operation.better == HIGHER:
         return f"does {_share(1 / less - 1)} ({_span(1 / high - 1, 1 / low - 1)}) more: {what}"
     if operation.unit == SECONDS and 1 / less >= _TIMES:
-        return f"is {ratio(1 / less)} times ({ratio(1 / high)} to {ratio(1 / low)}) as fast in {what}"
+        return f"is {_times(1 / less)} times ({_times(1 / high)} to {_times(1 / low)}) as fast in {what}"
     verb = "takes {} ({}) less time for" if operation.unit == SECONDS else "has {} ({}) less of"
     return f"{verb.format(_share(1 - less), _span(1 - high, 1 - low))} {what}"
 
@@ -77,6 +83,10 @@ def _by(operation: Operation, less: float, bounds: list[float]) -> str:
 def _span(low: float, high: float) -> str:
     digits = 0 if high >= _TENTH else 1
     return f"{max(low, 0) * 100:.{digits}f} to {high * 100:.{digits}f} %"
+
+
+def _times(value: float) -> str:
+    return f"{value:.1f}" if value < _TEN else f"{value:,.0f}"
 
 
 def _share(value: float) -> str:
@@ -106,11 +116,19 @@ def _mixed(speed: Speed) -> list[str]:
     return [f"which side is faster at {_listed(both)} depends on what was held fixed"] if both else []
 
 
-def _unproven(speed: Speed) -> list[str]:
-    alike = [said(each) for each in speed.operations if each.verdict == Verdict.NO_EVIDENCE]
+def _unproven(speed: Speed, significance: float) -> list[str]:
+    unproven = [each for each in speed.operations if each.verdict == Verdict.NO_EVIDENCE]
+    small = [said(each) for each in unproven if each.p <= significance]
+    seen = [said(each) for each in unproven if each.p > significance and each.leaves_out_1]
+    alike = [said(each) for each in unproven if each.p > significance and not each.leaves_out_1]
     noisy = [said(each) for each in speed.operations if each.verdict == Verdict.TOO_NOISY]
-    sentences = [f"no difference that matters in {_few(alike)}"] if alike else []
-    return sentences + ([f"too noisy to tell: {_few(noisy)}"] if noisy else [])
+    sentences = (
+        ("no difference is proven in", alike),
+        ("too small to be the runtimes' is what differs in", small),
+        ("a difference was seen and is not significant after correction in", seen),
+        ("too noisy to tell:", noisy),
+    )
+    return [f"{words} {_few(names)}" for words, names in sentences if names]
 
 
 def _failing(speed: Speed, names: Names) -> list[str]:

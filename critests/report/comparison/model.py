@@ -202,6 +202,11 @@ class Operation:
         return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
     @property
+    def leaves_out_1(self) -> bool:
+        """Its interval is there, and does not hold that both sides are the same."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    @property
     def whole(self) -> bool:
         """It is what a user waits for, and not one RPC of it: of those, one runtime does in one what the
         other does in the next.

@@ -125,7 +125,7 @@ def compare_speed(
             )
         operations.append(row)
     return Speed(
-        operations=sorted(operations, key=_rank),
+        operations=_ranked(operations),
         only_a=[_unpaired(key) for key in sorted(set(a) - set(b))],
         only_b=[_unpaired(key) for key in sorted(set(b) - set(a))],
     )
@@ -283,17 +283,24 @@ def _unpaired(key: Key) -> Unpaired:
     return Unpaired(scenario=key[0], operation=key[1], dimensions=dict(key[2]))
 
 
-def _rank(operation: Operation) -> tuple[bool, bool, int, bool, float, Key]:
-    """What fails more often first, then whole operations and what scenarios are about, then parts; of each
-    those that differ most at the top.
+def _ranked(operations: Iterable[Operation]) -> list[Operation]:
+    """Sort: what fails more often first, then whole operations, then parts; of each those that differ most at
+    the top. A call is a whole operation where its scenario is about it and has nothing that it is part of.
     """
-    proven = operation.verdict in {Verdict.SLOWER, Verdict.FASTER}
-    size = abs(math.log(operation.ratio)) if operation.ratio and proven else 0.0
-    return (
-        operation.errors_verdict != "more",
-        not (operation.whole or operation.headline),
-        0 if proven else _ORDER[operation.verdict],
-        not operation.whole,
-        -size,
-        operation.key,
-    )
+    found = list(operations)
+    composed = {each.scenario for each in found if each.whole}
+
+    def rank(operation: Operation) -> tuple[bool, bool, int, bool, float, Key]:
+        proven = operation.verdict in {Verdict.SLOWER, Verdict.FASTER}
+        size = abs(math.log(operation.ratio)) if operation.ratio and proven else 0.0
+        alone = operation.headline and operation.scenario not in composed
+        return (
+            operation.errors_verdict != "more",
+            not (operation.whole or alone),
+            0 if proven else _ORDER[operation.verdict],
+            not operation.whole,
+            -size,
+            operation.key,
+        )
+
+    return sorted(found, key=rank)

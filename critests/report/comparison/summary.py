@@ -65,11 +65,10 @@ def verdict_text(operation: Operation, comparison: RunComparison) -> str:
     """Return the verdict in words that do not contradict the interval beside it: where that leaves out 1, a
     difference was seen, and why it is not called one is said.
     """
-    low, high = operation.low, operation.high
-    if operation.verdict == Verdict.NO_EVIDENCE and low is not None and high is not None:
+    if operation.verdict == Verdict.NO_EVIDENCE:
         if operation.p <= comparison.settings.significance:
             return "proven, but below what two daemons of one binary differ by"
-        if not low <= 1 <= high:
+        if operation.leaves_out_1:
             return "not significant after correction"
     return verdict_word(operation.verdict, operation.unit)
 

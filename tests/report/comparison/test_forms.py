@@ -175,7 +175,7 @@ def test_a_live_comparison_says_how_it_was_measured() -> None:
 
     text = " ".join(out.getvalue().split())
     assert "measured in interleaved random blocks" in text
-    assert "No difference that matters in RunPodSandbox" in text
+    assert "No difference is proven in RunPodSandbox" in text
     assert "No call failed on either side" in text
 
 

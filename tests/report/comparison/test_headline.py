@@ -50,7 +50,7 @@ def test_whole_operations_come_before_their_parts_with_direction_size_and_interv
     assert second.startswith("containerd 2.1 is 6.5")
     assert "times (6." in second
     assert second.endswith("as fast in CreateContainer.")
-    assert others == ["No difference that matters in ExecSync.", "No call failed on either side."]
+    assert others == ["No difference is proven in ExecSync.", "No call failed on either side."]
     assert comparison.speed is not None
     assert comparison.speed.operations[0].operation == "pod cycle"
 
@@ -81,8 +81,26 @@ def test_a_verdict_does_not_contradict_its_interval() -> None:
     assert version.low > 1
     assert version.verdict == "no evidence of a difference"
     assert verdict_text(version, comparison) == "proven, but below what two daemons of one binary differ by"
+    assert headline(comparison)[0].startswith("Too small to be the runtimes' is what differs in ")
     unproven = dataclasses.replace(version, p=0.2)
     assert verdict_text(unproven, comparison) == "not significant after correction"
+    speed = dataclasses.replace(comparison.speed, operations=[unproven])
+    first, *_ = headline(dataclasses.replace(comparison, speed=speed))
+    assert first == "A difference was seen and is not significant after correction in Version."
+
+
+def test_a_call_comes_after_what_it_is_part_of() -> None:
+    comparison = live(
+        measured({"create and start": (0.13, 0.18), "CreateContainer": (0.02, 0.15)})
+        + [dataclasses.replace(each, scenario="B-13") for each in measured({"RunPodSandbox": (0.05, 0.1)})]
+    )
+
+    assert comparison.speed is not None
+    assert [each.operation for each in comparison.speed.operations] == [
+        "create and start",
+        "RunPodSandbox",
+        "CreateContainer",
+    ]
 
 
 def test_names_are_as_short_as_tells_them_apart() -> None:
