@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from critests.benchmark.load.installed import NotInstalled
-from critests.client import EndpointError, EndpointMalformed
+from critests.client import Endpoint, EndpointError, EndpointMalformed
 from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.images.platforms import UnsupportedArchitectureError
 from critests.images.ports import RegistryPortTaken
@@ -19,6 +19,7 @@ from critests.run.beginning import begin_run
 from critests.run.settings import Settings
 from critests.toml_file import TomlMalformed
 from tests.criserver import CriServer, serve
+from tests.run.test_handover import CONTEXT
 
 
 def settings(**given: object) -> Settings:
@@ -81,3 +82,11 @@ def test_a_handler_that_cannot_work_with_the_daemon_is_refused_with_the_reason(
         with pytest.raises(CannotTest, match="--runtime-handler other: it is too old"):
             begin_run(replace(given, runtime_handler=("", "other")))
         begin_run(replace(given, runtime_handler=("runc",))).end()
+
+
+def test_a_runtime_that_is_gone_at_the_end_is_told_of_in_words(tmp_path: Path) -> None:
+    nobody = Endpoint.parse(str(tmp_path / "nobody.sock"))
+    context = replace(CONTEXT, endpoint=nobody, image_endpoint=nobody, throwaway=False)
+
+    (note,) = context._remove_objects()
+    assert "made (ListContainers failed with UNAVAILABLE: " in note
