@@ -98,6 +98,16 @@ class Container:
         """Its log file on this machine."""
         return self.sandbox.log_directory / self.config.log_path
 
+    @property
+    def written_log(self) -> Path:
+        """The same file, which is there.
+
+        Raises:
+            NoLog: it is not.
+        """
+        self._must_have_log()
+        return self.log_path
+
     def log(self) -> list[LogRecord]:
         """Return the records in its log now; of a container whose end was waited for, when the last of them
         are written.
