@@ -26,7 +26,7 @@ from critests.node.daemons import Daemon, find_daemon
 from critests.node.kinds.table import KINDS
 from critests.node.locks import FileLock, LockHeld
 from critests.node.oci_version import OciRuntimes
-from critests.node.remains import LeftBehind
+from critests.node.remains import LeftBehind, our_processes
 from critests.node.traces import Traces
 from critests.node.watcher import start_watcher
 from critests.node.wrappers.attached import attach
@@ -155,6 +155,11 @@ class ThrowawayRuntime:
     def state(self) -> Path:
         """Return the directory below /run that holds its configuration, sockets and state."""
         return self._traces.state
+
+    @property
+    def processes(self) -> set[int]:
+        """Return its living processes: daemon, shims or monitors, plugins, and those in its containers."""
+        return our_processes(self._traces)
 
     @property
     def root(self) -> Path:

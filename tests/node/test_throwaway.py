@@ -192,6 +192,8 @@ def test_a_throwaway_runtime_comes_back_at_the_same_endpoint(runtime: throwaway.
     runtime.start_again()
 
     assert runtime.pid != first
+    assert runtime.pid in runtime.processes
+    assert os.getpid() not in runtime.processes
 
 
 @pytest.mark.runtime

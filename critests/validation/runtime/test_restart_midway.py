@@ -1,7 +1,5 @@
 """RST: daemons that are killed in the middle of a call, and what the next one makes of the halves."""
 
-import contextlib
-import os
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -12,28 +10,16 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.process import host_processes, stat_of
 from critests.lifecycle.sandboxes import Sandbox
-from critests.node.wrappers.actions import Delay
+from critests.node.wrappers.hanging import FOR_EVER, cut_off, held
 from critests.node.wrappers.stand_in import Wrapper
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked
 
-FOR_EVER = 600.0
 AGAIN_SECONDS = 10.0
 """For a call that is repeated: the next daemon may have to clear up first."""
 
 Call = Callable[[], "grpc.Future[Any]"]
-
-
-def held(wrapper: Wrapper) -> list[int]:
-    """Return the processes that a wrapper holds: shells that wait, and then the `sleep` of each, which has
-    the same output open.
-    """
-    ours = host_processes(str(wrapper.directory))
-    sleeping = host_processes(f"sleep {FOR_EVER:.6f}")
-    waiting = {int(stat[1]): pid for pid in sleeping if (stat := stat_of(pid)) and int(stat[1]) in ours}
-    return [*waiting, *waiting.values()]
 
 
 class Midway:
@@ -52,7 +38,7 @@ class Midway:
         """Make calls, one after the other, until one comes to an operation of the OCI runtime or of a CNI
         plugin; kill the daemon there, with what it has called, and start it again.
         """
-        wrapper.plan({operation: [Delay(FOR_EVER)]})
+        wrapper.plan({operation: [FOR_EVER]})
         for call in calls:
             if self._comes_to(wrapper, call()):
                 break
@@ -60,10 +46,8 @@ class Midway:
             blocked(f"no call came to {operation}")
         stuck = held(wrapper)
         with self.runtime.down(signal.SIGKILL):
-            for pid in stuck:
-                # a shim ends its command, though not what that has started, when its daemon is gone
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            # a shim ends its command, though not what that has started, when its daemon is gone
+            cut_off(stuck)
             wrapper.plan({})
 
     def _comes_to(self, wrapper: Wrapper, call: "grpc.Future[Any]") -> bool:

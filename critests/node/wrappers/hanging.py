@@ -1,0 +1,30 @@
+"""What hangs in a wrapper: how it is found, and cut off."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterable
+
+from critests.lifecycle.process import host_processes, stat_of
+from critests.node.wrappers.actions import Delay
+from critests.node.wrappers.stand_in import Wrapper
+
+FOR_EVER = Delay(600.0)
+"""For a step that hangs until whoever planned it cuts it off."""
+
+
+def held(wrapper: Wrapper) -> list[int]:
+    """Return the processes that hang in a wrapper by `FOR_EVER`: shells that wait, and then the `sleep` of
+    each, which has the same output open.
+    """
+    ours = host_processes(str(wrapper.directory))
+    sleeping = host_processes(f"sleep {FOR_EVER.seconds:.6f}")
+    waiting = {int(stat[1]): pid for pid in sleeping if (stat := stat_of(pid)) and int(stat[1]) in ours}
+    return [*waiting, *waiting.values()]
+
+
+def cut_off(processes: Iterable[int]) -> None:
+    """Kill processes; those that have gone meanwhile are left out."""
+    for pid in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
