@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
@@ -87,4 +88,23 @@ def test_network_is_ready_again_with_its_configuration(
     answer = own_runtime.stub.RunPodSandbox(own_runtime.sandboxes.creation(config))
 
     assert own_runtime.sandboxes.adopt(answer.pod_sandbox_id, config).status().network.ip
+    assert not own_runtime.damage()
+
+
+@requirement("SBX-38")
+@disruptive
+@pytest.mark.usefixtures("without_network")
+def test_pod_is_refused_while_the_network_is_not_ready(own_runtime: OwnRuntime) -> None:
+    """While NetworkReady is false, RunPodSandbox of a pod on the pods' network SHOULD fail by its deadline,
+    and no sandbox SHOULD be READY.
+
+    Source: RuntimeCondition. Not stated by the CRI for the call; the kubelet starts no such pods meanwhile.
+    """
+    config = own_runtime.sandboxes.marked_config()
+
+    with pytest.raises(grpc.RpcError):
+        own_runtime.sandboxes.attempt(config, timeout=own_runtime.one_try)
+
+    ready = [entry for entry in own_runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
+    assert ready == []
     assert not own_runtime.damage()

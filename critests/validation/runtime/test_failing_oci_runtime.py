@@ -1,0 +1,175 @@
+"""RCL, CTR, STP: an OCI runtime that fails at one of its steps, and what the daemon makes of it."""
+
+import contextlib
+from pathlib import Path
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.failing_steps import FailingSteps
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+from critests.node.wrappers.actions import Fail
+from critests.run.marks import disruptive, requirement, slow
+
+BROKEN = [Fail(1, "the runtime has broken down")]
+FAILURES = 20
+"""So many failed starts, each of which leaves less than one open file."""
+PATIENCE_SECONDS = 5.0
+
+
+@pytest.fixture
+def pod(steps: FailingSteps) -> Sandbox:
+    """A READY sandbox on a runtime whose OCI runtime can fail."""
+    return steps.runtime.sandbox()
+
+
+def fail_to_start(steps: FailingSteps, pod: Sandbox) -> None:
+    """Make a container whose start fails, and remove what is listed of it."""
+    stub, containers = steps.runtime.stub, steps.runtime.containers
+    with pytest.raises(grpc.RpcError):
+        containers.attempt(containers.config(), in_sandbox=pod)
+    wanted = cri.ContainerFilter(pod_sandbox_id=pod.id)
+    for entry in stub.ListContainers(cri.ListContainersRequest(filter=wanted)).containers:
+        stub.RemoveContainer(cri.RemoveContainerRequest(container_id=entry.id))
+
+
+def open_files(steps: FailingSteps) -> int:
+    """Count the files that the processes of the runtime have open: daemon, shims or monitors, containers."""
+    folders = (Path(f"/proc/{pid}/fd") for pid in steps.runtime.daemon.processes)
+    return sum(len(list(folder.iterdir())) for folder in folders if folder.exists())
+
+
+@requirement("RCL-06")
+@disruptive
+def test_nothing_runs_while_the_oci_runtime_is_broken(steps: FailingSteps) -> None:
+    """Where the OCI runtime of a handler fails, RunPodSandbox or, without a sandbox process, the start of a
+    container MUST fail, and work once it works again.
+
+    Source: RunPodSandbox, StartContainer, whose success means that it is ready, or runs.
+    """
+    sandboxes, containers = steps.runtime.sandboxes, steps.runtime.containers
+    config = sandboxes.marked_config()
+
+    with steps.oci.planned({"create": BROKEN}), pytest.raises(grpc.RpcError):
+        containers.attempt(containers.config(), in_sandbox=sandboxes.attempt(config))
+
+    for half in sandboxes.made_from(config):
+        steps.remove(half.id)
+    pod = sandboxes.attempt(config)
+    assert containers.attempt(containers.config(), in_sandbox=pod).state() == cri.CONTAINER_RUNNING
+
+
+@requirement("CTR-18")
+@slow
+@disruptive
+def test_failed_starts_leave_no_files_open(steps: FailingSteps, pod: Sandbox) -> None:
+    """A container whose start fails in the OCI runtime SHOULD leave no files open, neither in the daemon nor
+    in what it has started.
+
+    Source: StartContainer. Not stated by the CRI; a crash loop would bring them to their limit.
+    """
+    with steps.oci.planned({"create": BROKEN}):
+        # what is opened once for all
+        fail_to_start(steps, pod)
+        before = open_files(steps)
+        for _ in range(FAILURES):
+            fail_to_start(steps, pod)
+
+    steps.runtime.eventually(
+        f"fewer than {FAILURES} more files to be open than the {before} before {FAILURES} failed starts",
+        lambda: open_files(steps),
+        holds=lambda now: now < before + FAILURES,
+    )
+
+
+@requirement("CTR-40/start")
+@disruptive
+def test_container_whose_start_failed_does_not_run_and_can_be_removed(
+    steps: FailingSteps, pod: Sandbox
+) -> None:
+    """Where the OCI runtime fails at its start, StartContainer MUST fail, the container MUST NOT be RUNNING,
+    and RemoveContainer MUST remove it.
+
+    Source: StartContainer, ContainerState, RemoveContainer.
+    """
+    stub = steps.runtime.stub
+    container: Container = steps.runtime.containers.created(in_sandbox=pod)
+
+    with steps.oci.planned({"start": BROKEN}):
+        steps.runtime.refusal(stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
+
+    assert [entry.state for entry in container.entries()] != [cri.CONTAINER_RUNNING]
+    stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+    assert container.entries() == []
+
+
+@requirement("CTR-40/exec")
+@disruptive
+def test_exec_that_failed_leaves_its_container_as_it_was(steps: FailingSteps, pod: Sandbox) -> None:
+    """Where the OCI runtime fails at an exec, ExecSync MUST NOT tell success, and the container MUST run on
+    and take the next one.
+
+    Source: ExecSyncResponse.exit_code.
+    """
+    container = steps.runtime.container(pod)
+    request = container.exec_request("echo", "said")
+
+    told = 1
+    with steps.oci.planned({"exec": BROKEN}), contextlib.suppress(grpc.RpcError):
+        told = steps.runtime.stub.ExecSync(request).exit_code
+
+    assert told != 0
+    assert container.state() == cri.CONTAINER_RUNNING
+    assert steps.runtime.stub.ExecSync(request).stdout == b"said\n"
+
+
+@requirement("CTR-40/delete")
+@disruptive
+def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod: Sandbox) -> None:
+    """Where the OCI runtime fails at its deletion of a container, StopContainer and RemoveContainer MUST
+    remove it when they are called again and the OCI runtime works.
+
+    Source: StopContainer, RemoveContainer. Not stated by the CRI; the kubelet calls again.
+    """
+    runtime, stub = steps.runtime, steps.runtime.stub
+    container = runtime.container(pod)
+    stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
+    removal = cri.RemoveContainerRequest(container_id=container.id)
+
+    with steps.oci.planned({"delete": BROKEN}), contextlib.suppress(grpc.RpcError):
+        stub.StopContainer(stop, timeout=PATIENCE_SECONDS * runtime.scale)
+        stub.RemoveContainer(removal, timeout=PATIENCE_SECONDS * runtime.scale)
+
+    runtime.until_answered(
+        "StopContainer once more", lambda: stub.StopContainer(stop, timeout=runtime.one_try)
+    )
+    runtime.until_answered(
+        "RemoveContainer once more", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try)
+    )
+    assert container.entries() == []
+
+
+@requirement("STP-22")
+@disruptive
+def test_stop_whose_kill_failed_is_told_and_can_be_repeated(steps: FailingSteps, pod: Sandbox) -> None:
+    """Where the OCI runtime fails to kill, StopContainer SHOULD NOT succeed while the container runs, and
+    SHOULD end it when it is called again and the OCI runtime works.
+
+    Source: StopContainer. Not stated by the CRI; the kubelet calls again where it is told.
+    """
+    runtime, stub = steps.runtime, steps.runtime.stub
+    container = runtime.container(pod)
+    stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
+
+    answered = False
+    with steps.oci.planned({"kill": BROKEN}), contextlib.suppress(grpc.RpcError):
+        stub.StopContainer(stop, timeout=PATIENCE_SECONDS * runtime.scale)
+        answered = True
+
+    assert not answered or container.state() == cri.CONTAINER_EXITED
+    runtime.until_answered(
+        "StopContainer once more", lambda: stub.StopContainer(stop, timeout=runtime.one_try)
+    )
+    assert container.state() == cri.CONTAINER_EXITED
