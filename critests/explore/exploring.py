@@ -14,6 +14,10 @@ from critests.explore.shortening import shortest
 from critests.model import Breach, Step
 
 TRIES = 10
+SURE = 2
+"""How often a shorter sequence must break the promise in a row: what came about by chance, or by what the
+sequences before it left behind, is no reason to leave out a step.
+"""
 SHORTEN_SECONDS = 120.0
 """For leaving out single steps, of each finding."""
 
@@ -108,7 +112,7 @@ class Exploration:
         def breaks(shorter: Sequence[Step]) -> bool:
             if self._stopped or time.monotonic() > until:
                 return False
-            return self._breaks(breach, shorter)
+            return all(self._breaks(breach, shorter) for _ in range(SURE))
 
         shorter = shortest(steps, breaks)
         tries = again = 0
