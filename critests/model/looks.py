@@ -254,6 +254,9 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
             )
         if len(entries) > 1:
             yield Breach("IMS-13", "an image is listed twice", step.rpc, "once", f"{len(entries)} times")
+        if here and image.id and entries[0].id != image.id:
+            yield Breach("IMG-08", "the reference of a pull and the id", step.rpc, image.id, entries[0].id)
+            image.id = entries[0].id
         names = frozenset(name for seen in entries for name in seen.names)
         if image.present == {True} and here and not image.tags <= names:
             missing = ", ".join(sorted(image.tags - names))
