@@ -296,8 +296,10 @@ class Played:
         )
 
     def _ProcessEnds(self, step: Step) -> Answer:  # noqa: N802 - named as the step
-        container = self.world.containers[step.on]
+        container = self.world.containers.get(step.on)
         runtime = self.player.connection.runtime
+        if container is None:
+            return Answer("NOT_MADE")  # by a step that was to make it, and failed this time
         if container.process == Process.WAITS:
             mark = f"{self.player.requests.run.id}-{self.world.prefix}{step.on}"
             # the brackets keep the search from finding itself

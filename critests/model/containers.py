@@ -50,13 +50,17 @@ def create(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         yield from fails("SBX-29", "a container in a stopped sandbox", step, answer)
     elif sandbox.may_be == {READY} and (image is None or image.present == {True}):
         yield from _must_be_made(world, step, answer, beside)
-    if answer.ok and (not answer.id or answer.id in {each.id for each in world.living_containers()}):
+    other = [each for each in world.living_containers() if each.id == answer.id]
+    if answer.ok and (other or not answer.id):
         yield Breach(
-            "GEN-12",
+            # within another sandbox the same name is another container's
+            "CTR-09"
+            if other and (other[0].name, other[0].attempt) == (step.name, step.attempt)
+            else "GEN-12",
             "the id of a new container",
             step.rpc,
             "an id that no other container has",
-            answer.id or "an empty one",
+            f"that of {other[0].key} in {other[0].sandbox}" if other else "an empty one",
         )
         return
     _add(world, step, answer)

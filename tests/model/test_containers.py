@@ -131,3 +131,13 @@ def test_a_container_that_a_failed_call_left_is_seen(told: Told) -> None:
     assert aspects(told.play(Step("CreateContainer", makes="container-2", inside=NOTHING), ERROR)) == [
         "CTR-11"
     ]
+
+
+def test_a_container_of_another_sandbox_is_no_answer(told: Told) -> None:
+    told.container()
+    told.sandbox("sandbox-2", name="other pod")
+    step = Step("CreateContainer", makes="container-3", inside="sandbox-2", name="app")
+
+    (breach,) = told.play(step, Answer(id="id of container-1"))
+
+    assert (breach.aspect, breach.seen) == ("CTR-09", "that of container-1 in sandbox-1")
