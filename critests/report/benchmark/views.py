@@ -94,6 +94,21 @@ class Row:
         return [(name, shown.text(value)) for name, value in numbers if value is not None]
 
     @property
+    def range(self) -> str:
+        """Return the smallest and the largest sample, or nothing."""
+        found = self.result
+        if found.minimum is None or found.maximum is None:
+            return ""
+        shown = reading(found.unit, typical(found))
+        return f"{shown.number(found.minimum)} to {shown.text(found.maximum)}"
+
+    @property
+    def deviation(self) -> str:
+        """Return how far samples lie from the median on the whole, or nothing."""
+        found = self.result
+        return "" if found.mad is None else f"MAD {reading(found.unit, typical(found)).text(found.mad)}"
+
+    @property
     def sampling(self) -> str:
         """Return how its samples were taken: warm-up, steadiness, why it ended, lateness, note."""
         found = self.result

@@ -48,9 +48,10 @@ def to_pytest_benchmark(record: RunRecord, series: Iterable[Series]) -> dict[str
     """Return the document as plain data.
 
     Failed calls and the warm-up are left out of the samples; `extra_info` counts them. An operation none of
-    whose calls succeeded has no entry, as that format cannot hold one.
+    whose calls succeeded has no entry, as that format cannot hold one; one that took no time at all has none
+    either, since every ratio to it would be infinite.
     """
-    timed = [each for each in series if each.unit == SECONDS and each.steady()]
+    timed = [each for each in series if each.unit == SECONDS and any(each.steady())]
     results = {(each.key, each.side): each for each in record.operations if each.unit == SECONDS}
     machine = record.machine
     processor = machine.get("cpu")

@@ -142,6 +142,8 @@ def test_the_client_s_cost_stands_beside_and_is_flagged() -> None:
     )
     page = benchmark_to_html(sample_benchmark(size=60)[0])
     assert page.count("client-bound") > 1
+    assert "min to max" in page
+    assert "MAD " in page
 
 
 def test_a_rate_has_its_low_end_as_its_tail() -> None:
