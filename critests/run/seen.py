@@ -109,7 +109,10 @@ def _parted(text: str) -> tuple[str, str]:
 def _asserted(error: AssertionError) -> str:
     if error.__traceback__ is None:
         return ""
-    statement = " ".join(str(pytest.ExceptionInfo.from_exception(error).traceback[-1].statement).split())
+    last = pytest.ExceptionInfo.from_exception(error).traceback[-1]
+    if last.frame.code.fullsource is None:  # the file has gone since it was imported
+        return ""
+    statement = " ".join(str(last.statement).split())
     return statement.removeprefix(ASSERT) if statement.startswith(ASSERT) else ""
 
 

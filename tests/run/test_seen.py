@@ -250,3 +250,12 @@ def test_a_side_that_is_very_long_is_shortened_and_words_of_others_stay() -> Non
     assert len(first) <= SIDE + len(" == 'b'")
     assert in_full("==", 1, 2, ["comparison failed"]) == ["comparison failed"]
     assert in_full("==", 1, 2, []) == []
+
+
+def test_an_assertion_whose_file_has_gone_is_told_by_its_values() -> None:
+    gone = compile("raise AssertionError('assert 1 == 2')", "/gone.py", "exec")
+
+    with pytest.raises(AssertionError) as found:
+        exec(gone)  # noqa: S102 - the test's own text
+
+    assert message_of(found.value) == "1 == 2"
