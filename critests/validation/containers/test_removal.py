@@ -6,12 +6,20 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import ProcessTree
+from critests.lifecycle.waiting import ConditionNotMet
 from critests.node.capabilities import NO_SUCH_ID
-from critests.run.marks import requirement, requires
+from critests.run.marks import disruptive, requirement, requires, slow
+from critests.run.outcomes import setting_up, unsupported
 
+MIB = 1 << 20
+WRITTEN_BYTES = 96 * MIB
+WRITE = f"dd if=/dev/urandom of=/written bs={MIB} count={WRITTEN_BYTES // MIB} 2>/dev/null; sync"
+USED_SECONDS = 65.0
+"""Runtimes look at disks every ten seconds, or every thirty."""
 STUBBORN = pytest.mark.parametrize(
     "state", [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING], ids=["never started", "running"]
 )
@@ -186,3 +194,43 @@ def test_remove_container_leaves_the_log_to_the_kubelet(runtime: Runtime, ended_
 
     assert ended_container.log_path.exists()
     assert ended_container.log_lines() == printed
+
+
+def used_on_disk(runtime: Runtime) -> int:
+    """Return the bytes on the file systems of images and containers, each of which counts once."""
+    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    found = (*answer.image_filesystems, *answer.container_filesystems)
+    return sum({each.fs_id.mountpoint: each.used_bytes.value for each in found}.values())
+
+
+@requirement("CTR-32")
+@disruptive
+@slow
+def test_removal_frees_what_a_container_has_written(own_runtime: OwnRuntime) -> None:
+    """RemoveContainer SHOULD free the space of what the container has written.
+
+    Source: RemoveContainer, ImageFsInfo. Not stated by the CRI; a node would fill up.
+    """
+    container = own_runtime.container()
+    before = used_on_disk(own_runtime)
+    with setting_up():
+        own_runtime.stub.ExecSync(container.script_request(WRITE))
+    try:
+        full = own_runtime.eventually(
+            "what was written in ImageFsInfo",
+            lambda: used_on_disk(own_runtime),
+            USED_SECONDS,
+            lambda used: used >= before + WRITTEN_BYTES,
+        )
+    except ConditionNotMet:
+        unsupported("writable layers: not counted in ImageFsInfo")
+
+    container.kill()
+    own_runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
+
+    own_runtime.eventually(
+        f"{WRITTEN_BYTES} bytes less than {full}",
+        lambda: used_on_disk(own_runtime),
+        USED_SECONDS,
+        lambda used: used <= full - WRITTEN_BYTES * 9 // 10,
+    )

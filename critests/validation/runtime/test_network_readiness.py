@@ -1,5 +1,6 @@
 """Whether the runtime follows the CNI configuration that is taken away and put back under it."""
 
+import re
 from collections.abc import Callable
 
 import grpc
@@ -15,6 +16,7 @@ from critests.run.outcomes import Blocked
 Readiness = dict[str, bool]
 READINESS_SECONDS = 15.0
 """How long a runtime may take to follow: some wait a while before they believe that the network has gone."""
+CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
 @pytest.fixture
@@ -108,3 +110,19 @@ def test_pod_is_refused_while_the_network_is_not_ready(own_runtime: OwnRuntime) 
     ready = [entry for entry in own_runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
     assert ready == []
     assert not own_runtime.damage()
+
+
+@requirement("RT-08")
+@disruptive
+@pytest.mark.usefixtures("without_network")
+def test_a_condition_that_is_false_says_why(own_runtime: OwnRuntime) -> None:
+    """A condition that is false SHOULD have a reason of one word in CamelCase, and a message for people.
+
+    Source: RuntimeCondition.reason, RuntimeCondition.message.
+    """
+    conditions = own_runtime.stub.Status(cri.StatusRequest()).status.conditions
+
+    told = [(each.reason, each.message) for each in conditions if each.type == "NetworkReady"]
+    assert [reason for reason, _ in told if not CAMEL_CASE.fullmatch(reason)] == []
+    assert [message for _, message in told if not message.strip()] == []
+    assert told
