@@ -1,5 +1,5 @@
-"""`python -m critests.audit [OPTIONS OF PYTEST]`: the suite under its matrix of faults, for example with
-`--cri-node containerd`.
+"""`python -m critests.audit [OPTIONS OF PYTEST]`: `critests audit --tests` with pytest's own options, for
+example `--cri-node containerd`.
 
 `--cri-audit-try FAULT -k TEST` shows what a fault does to a test that is being written.
 """

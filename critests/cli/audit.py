@@ -35,7 +35,8 @@ DEADLINE_SCALE = 0.5
     "words",
     multiple=True,
     metavar="WHAT",
-    help="only these: kind, RPC, requirement, id or the beginning of one; comma-separated or repeated",
+    help="only these: kind, RPC, requirement, id or the beginning of one, with --tests id;"
+    " comma-separated or repeated",
 )
 @click.option("--sample", "size", type=click.IntRange(1), metavar="N", help="a random sample of them")
 @click.option(
@@ -56,6 +57,13 @@ DEADLINE_SCALE = 0.5
     "of_tests",
     is_flag=True,
     help="the other way round: each test, and the faults that stand beside it",
+)
+@click.option(
+    "--try",
+    "tried",
+    multiple=True,
+    metavar="FAULT",
+    help="with --tests, this fault on every selected test; given several times, they are set together",
 )
 @click.option(
     "--oci", is_flag=True, help="with --tests, the faults in what an OCI runtime reads; needs --node"
@@ -139,10 +147,15 @@ def _audit_suite(values: dict[str, Any]) -> None:
 
 
 def _audit_tests(values: dict[str, Any]) -> None:
+    settings = settings_from(values)
+    file, settings = settings.json, dataclasses.replace(settings, json=None, seed=None)
     arguments = ["-p", "critests.audit.pytest_audit", "--cri-audit"]
     arguments += ["--cri-audit-oci", "--cri-audit-only"] if values["oci"] else []
+    arguments += [f"--cri-audit-fault={word}" for word in _words(values)]
+    arguments += [f"--cri-audit-try={fault}" for fault in values["tried"]]
+    arguments += [f"--cri-audit-report={file}"] if file is not None else []
     arguments += ["-n", values["workers"]] if values["workers"] not in {None, "0", "1"} else []
-    _become(values, settings_from(values), arguments)
+    _become(values, settings, arguments)
 
 
 def _become(values: dict[str, Any], settings: Settings, arguments: list[str]) -> None:

@@ -3,8 +3,6 @@ their faults.
 """
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from critests import catalogue
 from critests.catalogue.references import references_below
 from critests.run.known_tests import SUITE
 from tests.criserver import CriServer, serve
-from tests.plugin.command import SECONDS, environment
+from tests.plugin.command import critests
 
 OFFERED_NOWHERE = "STP-11,STP-12,STP-13,CTA-08,RCL-04,SBA-10,SBA-13,SBA-14,IMS-04"
 CHECKPOINTS = "CKP-01,CKP-07,CKP-08,CKP-16,CKP-17"
@@ -33,18 +31,8 @@ def test_what_no_runtime_here_can_prove(tmp_path: Path, requirements: str) -> No
     aspects = catalogue.load().select([requirements])
     tests = sum(not aspects.isdisjoint(reference.aspects) for reference in references_below(SUITE))
     with serve(CriServer()) as endpoint:
-        command = [sys.executable, "-m", "critests.audit", "-q", "--cri-allow-kubelet", "--cri-disruptive"]
-        command += [
-            "--runtime-endpoint",
-            endpoint,
-            "--cri-select",
-            requirements,
-            "--cri-results",
-            str(tmp_path),
-        ]
-        ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, env=environment(), check=False
-        )
+        options = ["--allow-kubelet", "--disruptive", "--select", requirements, "--results", str(tmp_path)]
+        ended = critests("audit", "--tests", "--runtime-endpoint", endpoint, *options, "--", "-q")
 
     assert f"{tests} of {tests} tests were turned red by a fault; 0 faults went unnoticed" in ended.stdout, (
         ended.stdout + ended.stderr

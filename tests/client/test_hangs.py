@@ -52,6 +52,24 @@ def test_other_rpcs_go_on(connection: Connection) -> None:
     assert connection.runtime.Version(cri.VersionRequest()).runtime_name
 
 
+def test_a_hang_can_be_forgotten(server: CriServer, connection: Connection) -> None:
+    hang(connection)
+    hang(connection)
+    calls = server.calls.count("Status")
+    connection.hangs.forget()
+
+    assert not isinstance(hang(connection), StillHangs)
+
+    assert server.calls.count("Status") == calls + 1
+
+
+def test_no_deadline_is_longer_than_the_longest() -> None:
+    bounded = Deadlines(1.0, most=5.0)
+    assert bounded.seconds("PullImage") == 5.0
+    assert bounded.seconds("StopContainer", cri.StopContainerRequest(timeout=60)) == 5.0
+    assert Deadlines(0.1, most=5.0).seconds("Status") == 1.0
+
+
 def test_an_rpc_that_is_back_is_called_as_before(server: CriServer, connection: Connection) -> None:
     hang(connection)
     server.mend()
