@@ -160,12 +160,18 @@ def scenarios(record: RunRecord) -> list[ScenarioView]:
             tests.setdefault(test.group or test.name, []).append(test)
     operations: dict[str, list[OperationResult]] = {}
     for operation in record.operations:
-        operations.setdefault(operation.scenario, []).append(operation)
+        if not _is_nothing(operation):
+            operations.setdefault(operation.scenario, []).append(operation)
     names = side_names(record)
     return [
         _scenario(name, tests.get(name, []), [row(each, names) for each in _paired(operations.get(name, []))])
         for name in sorted(tests.keys() | operations.keys())
     ]
+
+
+def _is_nothing(found: OperationResult) -> bool:
+    """Whether every sample was 0, as of a gap that never came: no row of numbers."""
+    return found.minimum == 0 and found.maximum == 0 and not found.errors
 
 
 def row(found: OperationResult, sides: dict[str, str]) -> Row:

@@ -174,6 +174,14 @@ def test_every_scenario_has_its_outcome_and_reason() -> None:
         assert text in page
 
 
+def test_an_operation_of_which_every_sample_was_nothing_has_no_row() -> None:
+    record, _ = sample_benchmark(size=60)
+    nothing = small(operation="gap", minimum=0.0, maximum=0.0)
+    found = scenarios(dataclasses.replace(record, operations=[*record.operations, nothing]))
+
+    assert "gap" not in {each.name for scenario in found for each in scenario.rows}
+
+
 def test_sides_stand_together() -> None:
     record, _ = sample_benchmark(sides=True, size=60)
     rows = next(scenario for scenario in scenarios(record) if scenario.id == "B-06").rows

@@ -59,8 +59,11 @@ def test_names_do_not_depend_on_the_order_of_dimensions_and_failed_series_have_n
     failed.add(0.1, 0.0, code="UNKNOWN")
     rate = Series(scenario="B-28", operation="pod cycle", unit=PER_SECOND, value=[2.0], at=[0.0])
 
+    nothing = Series(scenario="B-33", operation="gap", value=[0.0, 0.0], at=[0.0, 1.0])
+
     assert full_name(one) == full_name(other)
-    assert to_pytest_benchmark(sample_benchmark(size=20)[0], [failed, rate])["benchmarks"] == []
+    entries = to_pytest_benchmark(sample_benchmark(size=20)[0], [failed, rate, nothing])["benchmarks"]
+    assert entries == []
 
 
 def test_what_was_measured_twice_under_one_name_is_numbered() -> None:
