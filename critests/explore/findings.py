@@ -36,7 +36,7 @@ def test_found_{name}(runtime: Runtime) -> None:
 
     Seen: {what}: expected {expected}, seen {seen}.
     """
-    assert play_again(runtime.context, STEPS) == []
+    assert play_again(runtime.context, STEPS, "{aspect}") == []
 '''
 
 

@@ -48,7 +48,8 @@ class Player:
         connection: to the runtime.
         requests: builds messages with the run's label.
         base: what containers are made of that name no image; no step removes it.
-        images: what steps pull and remove, by key, with their tags.
+        images: makes what the steps of a sequence pull and remove, by key, with their tags: of each sequence
+            its own, so that none meets what another left behind.
         handler: of every sandbox.
         played: number of sequences.
         steps: number of steps of all of them.
@@ -57,7 +58,7 @@ class Player:
     connection: Connection
     requests: RequestBuilder
     base: ImageName
-    images: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    images: Callable[[], dict[str, tuple[str, ...]]] = dict
     handler: str = ""
     played: int = 0
     steps: int = 0
@@ -66,7 +67,7 @@ class Player:
     def sequence(self) -> "Iterator[Played]":
         """Give a sequence that has not begun; what it made is removed at the end."""
         self.played += 1
-        begun = Played(self, world_before(self.connection, self.images, f"x{self.played}-"))
+        begun = Played(self, world_before(self.connection, self.images(), f"x{self.played}-"))
         try:
             yield begun
         finally:

@@ -12,40 +12,48 @@ from critests.run.context import RunContext
 from critests.run.pulled_images import TestImages
 
 IMAGES = {"image-1": ("one",), "image-2": ("first", "second")}
-"""What steps pull and remove, with their tags. Where the user's registry serves the images there are none:
-they may be somebody else's too.
-"""
+"""What steps pull and remove, with their tags."""
 
 
 def player_on(context: RunContext, connection: Connection) -> Player:
     """Return a player.
+
+    Where the user's registry serves the images, steps pull and remove none: they may be somebody else's too.
 
     Raises:
         Blocked: the runtime does not reach the images.
         SetUpFailed: the pull of the base image failed.
     """
     base = TestImages(connection, context).pull()
-    images: dict[str, tuple[str, ...]] = {}
-    if context.registry is not None and not context.settings.image_prefix:
+    registry = None if context.settings.image_prefix else context.registry
+    prefix = repository_of(context.run.id, "explore")
+
+    def minted() -> dict[str, tuple[str, ...]]:
+        if registry is None:
+            return {}
+        registry.remove_repository(f"{prefix}/*")
+        salt = secrets.token_hex(8)
+        made = {}
         for key, tags in IMAGES.items():
-            repository = repository_of(context.run.id, f"explore-{key}-{secrets.token_hex(3)}")
-            minted = context.registry.mint(
+            image = registry.mint(
                 "plain",
-                repository,
+                f"{prefix}/{key}-{salt}",
                 tags=tags,
-                salt=secrets.token_hex(8),
+                salt=f"{key} {salt}",
                 labels={RUN_LABEL: context.run.id},
             )
-            images[key] = tuple(f"{minted.reference.rpartition(':')[0]}:{tag}" for tag in tags)
-    return Player(connection, context.requests(), base, images, context.settings.handlers[0])
+            made[key] = tuple(f"{registry.address}/{image.repository}:{tag}" for tag in tags)
+        return made
+
+    return Player(connection, context.requests(), base, minted, context.settings.handlers[0])
 
 
-def play_again(context: RunContext, steps: Sequence[Step]) -> list[Breach]:
-    """Play a sequence on the runtime of a run, and return the promises that it breaks: what a test calls that
-    was written by `critests explore`.
+def play_again(context: RunContext, steps: Sequence[Step], aspect: str) -> list[Breach]:
+    """Play a sequence on the runtime of a run, and return how it breaks a promise: what a test calls that was
+    written by `critests explore`.
     """
     connection = context.connect()
     try:
-        return player_on(context, connection).breaches(steps)
+        return player_on(context, connection).breaches(steps, lambda breach: breach.aspect != aspect)
     finally:
         connection.close()

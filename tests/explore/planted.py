@@ -3,11 +3,12 @@ tests.explore.planted [WRONG …]` plays all of them, or those that are named, a
 """
 
 import contextlib
+import itertools
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from critests.client import Deadlines, Endpoint, connect
@@ -22,16 +23,27 @@ SECONDS, MOST_STEPS = 300.0, 30
 LONGEST = 8
 """Steps of the shortest sequence."""
 BASE = "example.test/base:1"
-IMAGES = {
-    BASE: ImageConfig(cmd=["sh"]),
-    "example.test/one:1": ImageConfig(env=["ONE=1"]),
-    "example.test/two:first": ImageConfig(env=["TWO=2"]),
-    "example.test/two:second": ImageConfig(env=["TWO=2"]),
-}
-PULLED = {
-    "image-1": ("example.test/one:1",),
-    "image-2": ("example.test/two:first", "example.test/two:second"),
-}
+
+
+class Pullable(dict[str, ImageConfig]):
+    """Every sequence pulls images of its own: any name that begins so leads to one."""
+
+    def get(self, name: str, default: ImageConfig | None = None) -> ImageConfig | None:  # type: ignore[override]  # the table is asked for names only
+        number = name.partition(":")[0].rpartition("-")[2]
+        if name.startswith("example.test/image-") and number.isdigit():
+            return ImageConfig(env=[f"NUMBER={number}"])
+        return super().get(name, default)
+
+
+def images_of_sequences() -> Callable[[], dict[str, tuple[str, ...]]]:
+    numbers = itertools.count(1)
+
+    def images() -> dict[str, tuple[str, ...]]:
+        one, two = (f"example.test/image-{next(numbers)}" for _ in range(2))
+        return {"image-1": (f"{one}:1",), "image-2": (f"{two}:first", f"{two}:second")}
+
+    return images
+
 
 BUGS: dict[str, list[str]] = {
     bug["wrong"]: bug["breaks"]
@@ -41,13 +53,13 @@ BUGS: dict[str, list[str]] = {
 
 @contextlib.contextmanager
 def player_on_our_own_server(logs: Path, *wrong: str) -> Iterator[Player]:
-    with serve(CriServer(wrong=wrong, images=IMAGES)) as endpoint:
+    with serve(CriServer(wrong=wrong, images=Pullable({BASE: ImageConfig(cmd=["sh"])}))) as endpoint:
         connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines())
         run = RunIdentity.new()
         requests = RequestBuilder(run, logs, CgroupParents(run, CgroupDriver.UNKNOWN))
         base = connection.images.PullImage(pulling(BASE)).image_ref
         try:
-            yield Player(connection, requests, ImageName(base, BASE), dict(PULLED))
+            yield Player(connection, requests, ImageName(base, BASE), images_of_sequences())
         finally:
             connection.close()
 
