@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
+from critests.lifecycle import kubelet_keys
 from critests.lifecycle.cgroup_parents import CgroupParents
 from critests.lifecycle.run_label import RunIdentity
 
@@ -29,6 +30,8 @@ MASKED_PATHS = (
 READONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 BEST_EFFORT_OOM_SCORE = 1000
 BEST_EFFORT_CPU_SHARES = 2
+CPU_PERIOD = 100_000
+"""In microseconds; the kubelet names it also where it asks for no quota."""
 
 HOST_NETWORK = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
 """The namespaces of a pod on the node's network, whose processes are its containers' own."""
@@ -64,11 +67,13 @@ class RequestBuilder:
         run: whose label everything carries.
         logs: directory below which every sandbox gets a log directory.
         cgroups: how the cgroup parent of a pod is written for this runtime.
+        hugepages: sizes that the node's kernel has, each of which the kubelet limits for every container.
     """
 
     run: RunIdentity
     logs: Path
     cgroups: CgroupParents
+    hugepages: Sequence[str] = ()
 
     def sandbox(
         self,
@@ -105,19 +110,23 @@ class RequestBuilder:
             context.namespace_options.CopyFrom(namespaces)
         if not context.HasField("seccomp"):
             context.seccomp.profile_type = cri.SecurityProfile.RuntimeDefault
+        metadata = cri.PodSandboxMetadata(name=name, uid=uid, namespace=namespace, attempt=attempt)
         return cri.PodSandboxConfig(
-            metadata=cri.PodSandboxMetadata(name=name, uid=uid, namespace=namespace, attempt=attempt),
+            metadata=metadata,
             hostname=hostname,
             log_directory=str(log_directory),
             dns_config=dns_config,
             port_mappings=port_mappings,
-            labels={**self.run.labels, **(labels or {})},
-            annotations=annotations or {},
+            labels={**self.run.labels, **kubelet_keys.of_pod(metadata), **(labels or {})},
+            annotations={**kubelet_keys.pod_annotations(), **(annotations or {})},
             linux=cri.LinuxPodSandboxConfig(
                 cgroup_parent=self.cgroups.of_pod(uid),
                 security_context=context,
                 sysctls=sysctls or {},
-                resources=cri.LinuxContainerResources(cpu_shares=BEST_EFFORT_CPU_SHARES),
+                overhead=cri.LinuxContainerResources(),
+                resources=cri.LinuxContainerResources(
+                    cpu_shares=BEST_EFFORT_CPU_SHARES, cpu_period=CPU_PERIOD
+                ),
             ),
         )
 
@@ -126,6 +135,7 @@ class RequestBuilder:
         image: ImageName,
         name: str = "",
         *,
+        pod: cri.PodSandboxMetadata | None = None,
         attempt: int = 0,
         command: Sequence[str] = (),
         args: Sequence[str] = (),
@@ -150,13 +160,14 @@ class RequestBuilder:
         Args:
             image: what to run.
             name: of the container; a fresh one by default.
+            pod: that it is made for, whose labels it carries where it is given.
             attempt: how often the kubelet has tried before.
             command: replaces the image's entrypoint.
             args: replace the image's command.
             working_dir: empty for the image's.
             envs: environment variables, in order.
-            labels: besides the run's.
-            annotations: as they are.
+            labels: besides the run's and the kubelet's.
+            annotations: besides the kubelet's.
             mounts: host paths in the container.
             devices: host devices in the container.
             stdin: whether standard input is kept open.
@@ -186,9 +197,14 @@ class RequestBuilder:
                 context.ClearField("seccomp")
             context.MergeFrom(security_context)
         limits = cri.LinuxContainerResources(
-            cpu_shares=BEST_EFFORT_CPU_SHARES, oom_score_adj=BEST_EFFORT_OOM_SCORE
+            cpu_shares=BEST_EFFORT_CPU_SHARES,
+            cpu_period=CPU_PERIOD,
+            oom_score_adj=BEST_EFFORT_OOM_SCORE,
+            hugepage_limits=[cri.HugepageLimit(page_size=size, limit=0) for size in self.hugepages],
         )
         if resources is not None:
+            if resources.hugepage_limits:
+                limits.ClearField("hugepage_limits")
             limits.MergeFrom(resources)
         pairs = (
             [cri.KeyValue(key=key, value=value.encode()) for key, value in envs.items()]
@@ -202,8 +218,13 @@ class RequestBuilder:
             args=args,
             working_dir=working_dir,
             envs=pairs,
-            labels={**self.run.labels, **(labels or {})},
-            annotations=annotations or {},
+            labels={
+                **self.run.labels,
+                **(kubelet_keys.of_pod(pod) if pod is not None else {}),
+                kubelet_keys.CONTAINER_NAME: name,
+                **(labels or {}),
+            },
+            annotations={**kubelet_keys.container_annotations(attempt), **(annotations or {})},
             mounts=mounts,
             devices=devices,
             stdin=stdin,

@@ -12,12 +12,8 @@ from pathlib import Path
 import yaml
 
 from critests.kinds import containerd
-
-RUN_LABEL = "critests.run"
-"""Label of everything that a run of this suite creates."""
-
-POD_LABEL = "io.kubernetes.pod.uid"
-"""Label that the kubelet puts on every sandbox."""
+from critests.lifecycle.kubelet_keys import POD_NAME, POD_NAMESPACE, POD_UID
+from critests.lifecycle.run_label import RUN_LABEL
 
 DEFAULT_ENDPOINT = f"unix://{containerd.DEFAULT_SOCKET}"
 """What a kubelet uses that is told nothing (KubeletConfiguration.containerRuntimeEndpoint)."""
@@ -50,11 +46,9 @@ def live_kubelet(
         proc: where processes are read from.
     """
     signs = [sign for process in _processes(proc) if (sign := _process_sign(process, endpoint, proc))]
-    foreign = [labels for labels in pods if POD_LABEL in labels and RUN_LABEL not in labels]
+    foreign = [labels for labels in pods if POD_UID in labels and RUN_LABEL not in labels]
     if foreign:
-        named = "/".join(
-            foreign[0].get(key, "?") for key in ("io.kubernetes.pod.namespace", "io.kubernetes.pod.name")
-        )
+        named = "/".join(foreign[0].get(key, "?") for key in (POD_NAMESPACE, POD_NAME))
         others = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         signs.append(
             KubeletSign(f"the runtime has pods with the kubelet's labels that are not ours: {named}{others}")

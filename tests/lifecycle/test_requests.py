@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,16 @@ def builder(tmp_path: Path) -> RequestBuilder:
 def test_a_pod_is_what_the_kubelet_would_send(builder: RequestBuilder) -> None:
     config = builder.sandbox("web", labels={"mine": "1"})
 
-    assert config.labels == {RUN_LABEL: RUN.id, "mine": "1"}
+    assert config.labels == {
+        RUN_LABEL: RUN.id,
+        "io.kubernetes.pod.name": "web",
+        "io.kubernetes.pod.namespace": "critests",
+        "io.kubernetes.pod.uid": config.metadata.uid,
+        "mine": "1",
+    }
+    assert config.annotations["kubernetes.io/config.source"] == "api"
+    assert config.linux.HasField("overhead")
+    assert config.linux.resources.cpu_period == 100_000
     assert config.hostname == "web"
     assert Path(config.log_directory).is_dir()
     assert config.linux.cgroup_parent == f"/critests/{RUN.id}/pod{config.metadata.uid}"
@@ -37,6 +47,30 @@ def test_a_container_names_its_image_twice(builder: RequestBuilder) -> None:
     assert (config.image.image, config.image.user_specified_image) == ("sha256:1", "registry/x:1")
     assert config.log_path == "c_2.log"
     assert config.envs[0].value == "ä".encode()
+
+
+def test_a_container_carries_what_the_kubelet_writes(builder: RequestBuilder) -> None:
+    pod = builder.sandbox("web")
+
+    config = builder.container(
+        ImageName("x", "x"), "c", pod=pod.metadata, attempt=2, labels={"mine": "1"}, annotations={"my": "2"}
+    )
+
+    assert config.labels == {**pod.labels, "io.kubernetes.container.name": "c", "mine": "1"}
+    assert config.annotations["io.kubernetes.container.restartCount"] == "2"
+    assert config.annotations["my"] == "2"
+    assert config.linux.resources.cpu_period == 100_000
+
+
+def test_a_container_has_a_limit_for_every_size_of_huge_pages(builder: RequestBuilder) -> None:
+    large = replace(builder, hugepages=["2MB", "1GB"])
+    own = cri.LinuxContainerResources(hugepage_limits=[cri.HugepageLimit(page_size="2MB", limit=1 << 21)])
+
+    by_default = large.container(ImageName("x", "x")).linux.resources
+    asked_for = large.container(ImageName("x", "x"), resources=own).linux.resources
+
+    assert [(each.page_size, each.limit) for each in by_default.hugepage_limits] == [("2MB", 0), ("1GB", 0)]
+    assert asked_for.hugepage_limits == own.hugepage_limits
 
 
 def test_a_privileged_container_has_no_masked_paths(builder: RequestBuilder) -> None:

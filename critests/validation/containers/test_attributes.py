@@ -73,7 +73,7 @@ def test_labels_and_annotations_come_back_unchanged(containers: Containers, rpc:
     reported = ATTRIBUTES[rpc](container)
 
     assert dict(reported.labels) == dict(container.config.labels)
-    assert dict(reported.annotations) == ANNOTATIONS
+    assert dict(reported.annotations) == dict(container.config.annotations)
 
 
 @requirement("CTA-03")

@@ -9,22 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
-from critests.lifecycle.requests import NAMESPACE
+from critests.lifecycle.kubelet_keys import CONTAINER_NAME, POD_UID, TERMINATION_LOG
 from critests.lifecycle.sandboxes import Sandbox
 
-POD_NAME, POD_NAMESPACE, POD_UID = (
-    "io.kubernetes.pod.name",
-    "io.kubernetes.pod.namespace",
-    "io.kubernetes.pod.uid",
-)
-CONTAINER_NAME = "io.kubernetes.container.name"
-RESTART_COUNT = "io.kubernetes.container.restartCount"
-GRACE_PERIOD = "io.kubernetes.pod.terminationGracePeriod"
-GRACE_SECONDS = 30
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def seen(
@@ -46,6 +39,32 @@ def seen(
     return sorted(states)
 
 
+def added_mounts(home: Sandbox, name: str, attempt: int) -> list[cri.Mount]:
+    """Return the mounts that the kubelet adds to those of a container's specification, whose files are made
+    here: the pod's `/etc/hosts`, the container's last words, and the pod's token.
+
+    Args:
+        home: sandbox of the pod.
+        name: of the container.
+        attempt: how often it was started before.
+    """
+    hosts = home.log_directory / "etc-hosts"
+    hosts.write_text(f"127.0.0.1\tlocalhost\n127.0.1.1\t{home.config.hostname}\n", encoding="utf-8")
+    hosts.chmod(0o644)
+    last_words = home.log_directory / name / f"termination-log-{attempt}"
+    last_words.touch()
+    # whatever user the container runs as writes there
+    last_words.chmod(0o666)
+    token = home.log_directory / "token"
+    token.mkdir(exist_ok=True)
+    (token / "token").write_text("not a secret", encoding="utf-8")
+    return [
+        cri.Mount(container_path=SERVICE_ACCOUNT, host_path=str(token), readonly=True),
+        cri.Mount(container_path="/etc/hosts", host_path=str(hosts), selinux_relabel=True),
+        cri.Mount(container_path=TERMINATION_LOG, host_path=str(last_words), selinux_relabel=True),
+    ]
+
+
 @dataclass(frozen=True)
 class Pod:
     """A pod of the kubelet's. Its steps are the test's own calls: a refusal of one is what the test finds.
@@ -64,11 +83,6 @@ class Pod:
     name: str = field(default_factory=lambda: f"pod-{secrets.token_hex(4)}")
     uid: str = field(default_factory=lambda: str(uuid.uuid4()))
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """What the kubelet finds the pod's sandboxes and containers by."""
-        return {POD_NAME: self.name, POD_NAMESPACE: NAMESPACE, POD_UID: self.uid}
-
     def start(self, attempt: int = 0) -> Sandbox:
         """Call RunPodSandbox.
 
@@ -78,15 +92,7 @@ class Pod:
         Raises:
             grpc.RpcError: it was refused.
         """
-        annotations = {
-            "kubernetes.io/config.seen": "2026-01-02T03:04:05Z",
-            "kubernetes.io/config.source": "api",
-        }
-        return self.sandboxes.attempt(
-            self.sandboxes.config(
-                name=self.name, uid=self.uid, attempt=attempt, labels=self.labels, annotations=annotations
-            )
-        )
+        return self.sandboxes.attempt(self.sandboxes.config(name=self.name, uid=self.uid, attempt=attempt))
 
     def config(
         self,
@@ -95,8 +101,9 @@ class Pod:
         attempt: int = 0,
         **options: Any,  # noqa: ANN401 - those of `Containers.config`
     ) -> cri.ContainerConfig:
-        """Return the configuration of a container with the kubelet's labels and annotations; its log is in a
-        directory of the container's own, which is made here as the kubelet does.
+        """Return the configuration of a container with the mounts that the kubelet adds to those of the
+        specification; its log is in a directory of the container's own, which is made here as the kubelet
+        does.
 
         Args:
             home: where it is to live.
@@ -105,18 +112,15 @@ class Pod:
             options: of `Containers.config`.
         """
         (home.log_directory / name).mkdir(exist_ok=True)
+        mounts = {mount.container_path: mount for mount in options.pop("mounts", ())}
+        if self.runtime.has(Capability.SAME_HOST):
+            mounts = {mount.container_path: mount for mount in added_mounts(home, name, attempt)} | mounts
         return self.containers.config(
             name=name,
+            pod=home.config.metadata,
             attempt=attempt,
-            labels={**self.labels, CONTAINER_NAME: name},
-            annotations={
-                "io.kubernetes.container.hash": "1a2b3c4d",
-                RESTART_COUNT: str(attempt),
-                "io.kubernetes.container.terminationMessagePath": "/dev/termination-log",
-                "io.kubernetes.container.terminationMessagePolicy": "File",
-                GRACE_PERIOD: str(GRACE_SECONDS),
-            },
             log_path=f"{name}/{attempt}.log",
+            mounts=list(mounts.values()),
             **options,
         )
 

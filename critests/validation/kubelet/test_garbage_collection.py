@@ -4,8 +4,9 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime
 from critests.images.repositories import MintedImage
+from critests.lifecycle.kubelet_keys import POD_UID
 from critests.run.marks import requirement
-from critests.validation.kubelet.pods import POD_UID, Pod
+from critests.validation.kubelet.pods import Pod
 
 
 def image_of(container: cri.Container) -> str:

@@ -10,12 +10,11 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
+from critests.lifecycle.kubelet_keys import GRACE_SECONDS, TERMINATION_LOG
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
-from critests.validation.kubelet.pods import GRACE_SECONDS, Pod
-
-TERMINATION_LOG = "/dev/termination-log"
+from critests.validation.kubelet.pods import Pod
 
 
 @requirement("K8S-16")

@@ -4,8 +4,9 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.lifecycle.kubelet_keys import GRACE_SECONDS
 from critests.run.marks import requirement
-from critests.validation.kubelet.pods import GRACE_SECONDS, Pod
+from critests.validation.kubelet.pods import Pod
 
 
 @requirement("K8S-09")

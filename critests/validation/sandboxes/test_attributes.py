@@ -154,8 +154,8 @@ def test_sandbox_has_no_annotations_but_those_given(
 
     Source: PodSandboxStatus.annotations.
     """
-    given = {"critests.example/one": "1", "critests.example/two": "2"}
-    made = sandboxes.ready(annotations=given)
+    made = sandboxes.ready(annotations={"critests.example/one": "1", "critests.example/two": "2"})
+    given = dict(made.config.annotations)
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
 

@@ -1,0 +1,22 @@
+"""Sizes of huge pages that the kernel of this machine has."""
+
+from pathlib import Path
+
+_SIZES = Path("/sys/kernel/mm/hugepages")
+_UNITS = ("KB", "MB", "GB")
+
+
+def hugepage_sizes(folder: Path = _SIZES) -> list[str]:
+    """Return them as the kubelet writes them (`2MB`, `1GB`), the smallest first."""
+    kibibytes = sorted(
+        int(entry.name.removeprefix("hugepages-").removesuffix("kB"))
+        for entry in folder.glob("hugepages-*kB")
+    )
+    return [_written(size) for size in kibibytes]
+
+
+def _written(kibibytes: int) -> str:
+    size, unit = kibibytes, 0
+    while size % 1024 == 0 and unit < len(_UNITS) - 1:
+        size, unit = size // 1024, unit + 1
+    return f"{size}{_UNITS[unit]}"
