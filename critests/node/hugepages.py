@@ -1,6 +1,8 @@
-"""Sizes of huge pages that the kernel of this machine has."""
+"""Sizes of huge pages that the kernel of this machine has, and limits."""
 
 from pathlib import Path
+
+from critests.node.cgroups import cgroup_facts
 
 _SIZES = Path("/sys/kernel/mm/hugepages")
 _UNITS = ("KB", "MB", "GB")
@@ -13,6 +15,13 @@ def hugepage_sizes(folder: Path = _SIZES) -> list[str]:
         for entry in folder.glob("hugepages-*kB")
     )
     return [_written(size) for size in kibibytes]
+
+
+def limited_sizes() -> list[str]:
+    """Return those that the kubelet limits for every container; none where the machine has no cgroup
+    controller for huge pages, with which not every runtime could start a container then.
+    """
+    return hugepage_sizes() if "hugetlb" in cgroup_facts().controllers else []
 
 
 def _written(kibibytes: int) -> str:

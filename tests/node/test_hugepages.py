@@ -1,6 +1,10 @@
 from pathlib import Path
 
-from critests.node.hugepages import hugepage_sizes
+import pytest
+
+from critests.node import hugepages
+from critests.node.cgroups import CgroupFacts
+from critests.node.hugepages import hugepage_sizes, limited_sizes
 
 
 def test_sizes_are_written_as_the_kubelet_does(tmp_path: Path) -> None:
@@ -9,3 +13,13 @@ def test_sizes_are_written_as_the_kubelet_does(tmp_path: Path) -> None:
 
     assert hugepage_sizes(tmp_path) == ["64KB", "2MB", "1GB"]
     assert hugepage_sizes(tmp_path / "none") == []
+
+
+@pytest.mark.parametrize(("controllers", "sizes"), [(("cpu", "hugetlb"), ["2MB"]), (("cpu",), [])])
+def test_sizes_are_limited_where_a_controller_can(
+    controllers: tuple[str, ...], sizes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hugepages, "cgroup_facts", lambda: CgroupFacts(2, "/sys/fs/cgroup", controllers))
+    monkeypatch.setattr(hugepages, "hugepage_sizes", lambda: ["2MB"])
+
+    assert limited_sizes() == sizes
