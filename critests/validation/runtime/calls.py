@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import grpc
+
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime, refused_with
@@ -14,15 +16,20 @@ def all_of(calls: Sequence[Any]) -> list[Any]:
     return [call.result() for call in calls]
 
 
-def settled(calls: Sequence[Any]) -> list[Any]:
-    """Wait until each call has succeeded or was refused, and return those that have succeeded."""
+def settled(calls: Sequence[Any], *allowed: grpc.StatusCode) -> list[Any]:
+    """Wait until each call has succeeded or was refused, and return those that have succeeded.
+
+    Args:
+        calls: under way.
+        allowed: codes beside refusals that a call may end with.
+    """
     succeeded = []
     for call in calls:
         error = call.exception()
         if error is None:
             succeeded.append(call)
         else:
-            refused_with(error)
+            refused_with(error, *allowed)
     return succeeded
 
 

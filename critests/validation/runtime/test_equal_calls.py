@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import grpc
+
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.own_runtime import OwnRuntime
@@ -154,7 +156,8 @@ def test_a_container_that_is_removed_many_times_at_once_is_gone(
         for call in (stub.StopContainer.future(stop), stub.RemoveContainer.future(removal))
     ]
 
-    settled(calls)
+    # some wait for the process until the client gives up
+    settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
     runtime.until_answered("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
     assert running_container.entries() == []
 
@@ -179,7 +182,8 @@ def test_a_sandbox_that_is_removed_many_times_at_once_is_gone(own_runtime: OwnRu
         for call in (stub.StopPodSandbox.future(stop), stub.RemovePodSandbox.future(removal))
     ]
 
-    settled(calls)
+    # some wait for the process until the client gives up
+    settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
     own_runtime.until_answered(
         "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
@@ -57,7 +58,8 @@ def test_a_container_that_is_removed_while_it_starts_is_gone(
         stub.RemoveContainer.future(removal),
     ]
 
-    settled(calls)
+    # some wait for the process until the client gives up
+    settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
     runtime.until_answered("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
     assert container.entries() == []
 
@@ -80,7 +82,8 @@ def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_run
         stub.RemovePodSandbox.future(removal),
     ]
 
-    settled(calls)
+    # some wait for the process until the client gives up
+    settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
     own_runtime.until_answered(
         "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)
     )
