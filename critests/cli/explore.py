@@ -88,13 +88,13 @@ def _explored(settings: Settings, seconds: float, most_steps: int) -> ExitCode:
         exploration = Exploration(
             player_on(context, connection), seed, seconds, most_steps, known_aspects(context), click.echo
         )
-        click.echo(f"exploring {runtime} for {seconds:g} s, --seed {seed}")
 
         def interrupt(number: int, frame: FrameType | None) -> None:
             exploration.stop()
             say_that_it_goes_on(number, frame)
 
         with handled_by(interrupt):
+            click.echo(f"exploring {runtime} for {seconds:g} s, --seed {seed}")
             explored = exploration.run()
         connection.close()
     except (Blocked, SetUpFailed) as error:

@@ -13,7 +13,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client import Connection
-from critests.client.failures import CallNotAllowed, failed_rpc
+from critests.client.failures import CallNotAllowed, failed_rpc, in_words
 from critests.record.run import CapabilityFact
 
 NO_SUCH_ID = "critests-probe-of-an-id-that-nobody-has"
@@ -50,7 +50,9 @@ class CapabilityMatrix:
         except CallNotAllowed as error:
             return fact(capability, None, str(error), "not probed")
         except grpc.RpcError as error:
-            return fact(capability, None, f"the probe failed: {_said(error)}", failed_rpc(error) or "probe")
+            return fact(
+                capability, None, f"the probe failed: {in_words(error)}", failed_rpc(error) or "probe"
+            )
 
     def has(self, capability: Capability) -> bool:
         """Whether a capability was found."""
