@@ -192,7 +192,7 @@ def test_a_malformed_expectations_file_names_file_and_line(tmp_path: Path) -> No
 
 def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=RunPodSandbox"})) as endpoint:
-        ended = run_on(endpoint, tmp_path, "--select", "sandboxes")
+        ended = run_on(endpoint, tmp_path, "--select", "sandboxes", "--deadline-scale", "0.2")
 
     record = record_in(tmp_path)
     assert ended.returncode == 1, ended.stdout + ended.stderr

@@ -10,7 +10,7 @@ from tests.plugin.command import critests, record_in
 
 @pytest.mark.parametrize(
     ("way", "judge", "selected"),
-    [("log-elsewhere", "LOG-01", "STP,EXS"), ("never-exits", "CTR-21", "EXS,STA,CTA")],
+    [("log-elsewhere", "LOG-01", "STP"), ("never-exits", "CTR-21", "EXS-02,EXS-03,CTA")],
 )
 def test_what_set_ups_wait_for_in_vain_is_one_root_cause(
     way: str, judge: str, selected: str, tmp_path: Path
