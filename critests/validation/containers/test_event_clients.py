@@ -149,7 +149,7 @@ def test_events_come_when_a_client_that_did_not_read_has_left(
 def test_the_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, own_events: Events) -> None:
     """When the daemon ends, the stream of events MUST end for its client as well.
 
-    Source: GetContainerEvents. Not stated by the CRI; the kubelet would wait for ever.
+    Source: gRPC, where a stream ends with its connection. The kubelet would wait for ever.
     """
     assert own_runtime.daemon  # blocks the test where the suite may not restart the daemon
     listener = own_events.listen()
@@ -165,7 +165,7 @@ def test_events_come_again_after_a_restart(own_runtime: OwnRuntime, own_events: 
     """After a restart of the daemon, a client that comes again MUST get events, also those of containers from
     before.
 
-    Source: GetContainerEvents. Not stated by the CRI; the kubelet comes again.
+    Source: GetContainerEvents, which tells of every container to whoever asks. The kubelet comes again.
     """
     assert own_runtime.daemon  # blocks the test where the suite may not restart the daemon
     container = own_runtime.container()

@@ -216,7 +216,8 @@ def test_the_sandbox_itself_is_no_container(
 ) -> None:
     """ListContainers MUST NOT list what a runtime runs for the sandbox itself.
 
-    Source: ListContainers; not stated by the CRI, the kubelet would kill what it has not made.
+    Source: Container, which is what CreateContainer made, with the metadata of its request. The kubelet would
+    kill what it has not made.
     """
     container = containers.created(in_sandbox=own_sandbox)
 

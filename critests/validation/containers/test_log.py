@@ -99,7 +99,8 @@ def test_log_in_a_directory_that_is_not_there(containers: Containers, observe: O
 def test_log_holds_one_record_a_line(runtime: Runtime, containers: Containers) -> None:
     """Every line of a log MUST be time, stream, tags and payload, one space apart, and end in a newline.
 
-    Source: not stated by the CRI; the form that the kubelet reads.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), in which the kubelet reads
+    it.
     """
     container = containers.exited(script="echo one; echo two words >&2; echo; printf unfinished")
     runtime.eventually(
@@ -120,7 +121,7 @@ def test_time_of_a_record_is_rfc_3339(printed: Printed) -> None:
     """The time of a record MUST be an RFC 3339 time with Z or a numeric zone, and at most nine digits of
     fraction.
 
-    Source: not stated by the CRI; the form that the kubelet reads.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), RFC 3339 with nanoseconds.
     """
     records = printed("seq 1 20", 20)
 
@@ -132,7 +133,8 @@ def test_time_of_a_record_is_rfc_3339(printed: Printed) -> None:
 def test_time_of_a_record_is_when_it_was_printed(containers: Containers) -> None:
     """The time of a record MUST be near the time at which the line was printed.
 
-    Source: not stated by the CRI; people and the kubelet's --since read it so.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging); people and the kubelet's
+    --since read it so.
     """
     before = time.time_ns()
     container = containers.exited(script="echo said")
@@ -177,7 +179,8 @@ def test_records_name_the_stream_they_came_from(printed: Printed) -> None:
 def test_a_short_line_is_one_full_record(printed: Printed) -> None:
     """A short line that was written at once, newline and all, MUST be one record tagged F.
 
-    Source: not stated by the CRI; the form that the kubelet reads.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), whose tag F means a whole
+    line.
     """
     records = printed("echo short; echo line >&2", 2)
 
@@ -192,7 +195,8 @@ def test_a_long_line_is_split_and_whole_again_when_joined(printed: Printed) -> N
     """The pieces of a long line MUST be tagged P but the last, which is F, and give the very bytes of the
     line when joined.
 
-    Source: not stated by the CRI; the form that the kubelet reads.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), whose tag P means a piece
+    of a line.
     """
     records = printed(LONG_SCRIPT, 2)
 
@@ -248,7 +252,7 @@ def test_a_last_line_without_a_newline_is_partial(printed: Printed) -> None:
 def test_empty_lines_are_kept(printed: Printed) -> None:
     """An empty line MUST be a record with an empty payload.
 
-    Source: not stated by the CRI; the form that the kubelet reads.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), where a line is a record.
     """
     records = printed("echo; echo middle; echo; echo; echo end", 5)
 
@@ -283,7 +287,8 @@ def test_carriage_returns_are_kept(printed: Printed) -> None:
 def test_lines_of_a_stream_keep_their_order(printed: Printed, stream: str) -> None:
     """The lines of one stream MUST stand in the log in the order in which they were printed, each once.
 
-    Source: not stated by the CRI; nothing is said of the order between the two streams.
+    Source: ContainerConfig.log_path, where the log is what the process wrote to stdout and stderr; nothing is
+    said of the order between the two.
     """
     records = printed("i=0; while [ $i -lt 300 ]; do i=$((i + 1)); echo $i; echo $i >&2; done", 600)
 
@@ -320,7 +325,8 @@ def test_carriage_return_of_a_terminal(printed: Printed, observe: Observe) -> No
 def test_spaces_of_a_line_are_kept(printed: Printed) -> None:
     """Spaces at the beginning, inside and at the end of a line MUST be kept.
 
-    Source: not stated by the CRI; the payload begins behind the third space.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), where the payload begins
+    behind the third space and is what was printed.
     """
     records = printed("printf '  before\\nbe  tween\\nafter  \\n   \\n'", 4)
 

@@ -18,7 +18,8 @@ def test_states_never_go_back(runtime: Runtime, containers: Containers) -> None:
     """The states that ContainerStatus and ListContainers tell one after the other MUST never go back from
     EXITED or RUNNING.
 
-    Source: ContainerState; not stated by the CRI, the kubelet makes events of the changes.
+    Source: ContainerState; StartContainer, which starts what was created, and no other RPC leads back. The
+    kubelet makes events of the changes.
     """
     container = containers.created(script="sleep 0.3")
     seen = [container.state()]

@@ -40,8 +40,7 @@ def test_pulled_image_is_found_by_its_tag(runtime: Runtime, registry: Registry, 
 def test_pull_without_a_tag_means_latest(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull of a name without a tag MUST pull the tag `latest`.
 
-    Source: PullImageRequest.image. Not stated by the CRI; every runtime does it because the names of images
-    have that default.
+    Source: PullImageRequest.image; critest, which pulls by such names. The names of images have that default.
     """
     minted = registry.mint(tags=["latest"])
     registry.mint(tags=["1"])
@@ -230,7 +229,8 @@ def test_moved_tag_leads_to_the_new_image_only(runtime: Runtime, registry: Regis
 def test_image_whose_tag_has_moved_remains(runtime: Runtime, registry: Registry, images: Images) -> None:
     """An image whose tag has moved away MUST remain under its id, without the tag.
 
-    Source: Image.id, Image.repo_tags. Not stated by the CRI; containers may still run from it.
+    Source: Image.id, Image.repo_tags; RemoveImage, without which no image goes. Containers may still run from
+    it.
     """
     old = registry.mint()
     registry.pull(old)

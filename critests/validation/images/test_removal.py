@@ -186,7 +186,8 @@ def test_removals_of_one_image_at_once_all_succeed(
 def test_pulled_image_is_there_at_once(runtime: Runtime, registry: Registry, images: Images) -> None:
     """ImageStatus and ListImages MUST show an image as soon as PullImage has returned.
 
-    Source: PullImage. Not stated by the CRI; the kubelet creates the container next.
+    Source: ImageStatus, which is silent only of an image that is not present, and PullImage. The kubelet
+    creates the container next.
     """
     minted = registry.mint()
     before = (images.look_up(minted.reference), images.listed(minted))

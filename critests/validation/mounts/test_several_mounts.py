@@ -38,7 +38,7 @@ def test_a_mount_inside_another_is_found_whatever_their_order(
 ) -> None:
     """A mount whose path lies inside another one's MUST be found in it, whichever of them is named first.
 
-    Source: ContainerConfig.mounts. Not stated by the CRI; volumes of a pod come in any order.
+    Source: Mount.container_path, where each of them is found; volumes of a pod come in any order.
     """
     parent, child = folders(host_folder, "parent", "child")
     (parent / "nested").mkdir()

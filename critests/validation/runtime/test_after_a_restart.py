@@ -18,7 +18,7 @@ from critests.validation.runtime.survivors import MIB, PORT, STOPPED_WITH, Survi
 def test_exec_sync_works_after_a_restart(survivors: Survivors) -> None:
     """ExecSync MUST work in a container of before a restart of the daemon, output and exit code included.
 
-    Source: ExecSync. Not stated by the CRI for a restart; probes and hooks go on.
+    Source: ExecSync, of any container that runs, however old the daemon is; probes and hooks go on.
     """
     container = survivors.container("running")
 
@@ -32,7 +32,7 @@ def test_exec_sync_works_after_a_restart(survivors: Survivors) -> None:
 def test_exec_works_after_a_restart(survivors: Survivors, sessions: Streams) -> None:
     """Exec MUST work in a container of before a restart of the daemon, both ways.
 
-    Source: Exec. Not stated by the CRI for a restart.
+    Source: Exec, of any container that runs, however old the daemon is.
     """
     container = survivors.container("running")
     request = cri.ExecRequest(container_id=container.id, cmd=["cat"], stdin=True, stdout=True, stderr=True)
@@ -48,7 +48,7 @@ def test_exec_works_after_a_restart(survivors: Survivors, sessions: Streams) -> 
 def test_attach_works_after_a_restart(survivors: Survivors, sessions: Streams) -> None:
     """Attach MUST show what the process of a container of before a restart of the daemon prints.
 
-    Source: Attach. Not stated by the CRI for a restart.
+    Source: Attach, of any container that runs, however old the daemon is.
     """
     container = survivors.container("running")
     request = cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
@@ -63,7 +63,7 @@ def test_attach_works_after_a_restart(survivors: Survivors, sessions: Streams) -
 def test_port_forward_works_after_a_restart(survivors: Survivors, sessions: Streams) -> None:
     """PortForward MUST reach the ports of a sandbox of before a restart of the daemon.
 
-    Source: PortForward. Not stated by the CRI for a restart.
+    Source: PortForward, of any sandbox that is ready, however old the daemon is.
     """
     assert survivors.container("running")
     request = cri.PortForwardRequest(pod_sandbox_id=survivors.pod.id, port=[PORT])
@@ -79,7 +79,7 @@ def test_port_forward_works_after_a_restart(survivors: Survivors, sessions: Stre
 def test_stats_are_told_after_a_restart(survivors: Survivors) -> None:
     """ContainerStats MUST tell the processor time of a container of before a restart of the daemon.
 
-    Source: ContainerStats. Not stated by the CRI for a restart; eviction goes by stats.
+    Source: ContainerStats, of any container, however old the daemon is; eviction goes by stats.
     """
     container = survivors.container("running")
     request = cri.ContainerStatsRequest(container_id=container.id)
@@ -95,7 +95,7 @@ def test_stats_are_told_after_a_restart(survivors: Survivors) -> None:
 def test_resources_can_be_updated_after_a_restart(survivors: Survivors) -> None:
     """UpdateContainerResources MUST change the limits of a container of before a restart of the daemon.
 
-    Source: UpdateContainerResources. Not stated by the CRI for a restart.
+    Source: UpdateContainerResources, of any container, however old the daemon is.
     """
     container = survivors.take("updated")
     wanted = cri.LinuxContainerResources(
@@ -116,7 +116,8 @@ def test_logs_can_be_rotated_after_a_restart(survivors: Survivors) -> None:
     """ReopenContainerLog MUST let the output of a container of before a restart of the daemon go to a new
     file.
 
-    Source: ReopenContainerLog. Not stated by the CRI for a restart; the kubelet rotates logs at any time.
+    Source: ReopenContainerLog, of any container that runs, however old the daemon is; the kubelet rotates
+    logs at any time.
     """
     container = survivors.take("running")
     container.log_path.rename(f"{container.log_path}.1")
@@ -133,7 +134,7 @@ def test_logs_can_be_rotated_after_a_restart(survivors: Survivors) -> None:
 def test_events_of_containers_come_after_a_restart(survivors: Survivors) -> None:
     """GetContainerEvents MUST tell that a container of before a restart of the daemon was stopped.
 
-    Source: GetContainerEvents. Not stated by the CRI for a restart.
+    Source: GetContainerEvents, of any container, however old the daemon is.
     """
     container = survivors.take("to hear of")
     stub = survivors.runtime.stub
@@ -152,7 +153,7 @@ def test_created_container_can_be_started_or_removed_after_a_restart(survivors: 
     """A container that was made before a restart of the daemon MUST either start after it or, told as ended,
     be removable.
 
-    Source: StartContainer, RemoveContainer. Not stated by the CRI for a restart; a pod would hang for ever.
+    Source: StartContainer, RemoveContainer, of any container that is listed; a pod would hang for ever.
     """
     container = survivors.take("to start")
     stub = survivors.runtime.stub
@@ -209,7 +210,7 @@ def test_stop_that_a_restart_cut_off_can_be_repeated(survivors: Survivors) -> No
     """A container whose StopContainer was under way when the daemon ended MUST be RUNNING or EXITED, and a
     second StopContainer MUST end it.
 
-    Source: StopContainer. Not stated by the CRI for a restart; the kubelet calls again.
+    Source: StopContainer, which may be repeated; the kubelet calls again.
     """
     container = survivors.take("stubborn")
     assert container.state() in {cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED}

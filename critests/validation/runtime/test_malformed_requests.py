@@ -87,7 +87,8 @@ def answer_to(runtime: OwnRuntime, rpc: str, message: Message) -> str:
 def test_daemon_survives_a_malformed_request(own_runtime: OwnRuntime, case: str) -> None:
     """A request without what it is about MUST NOT end the daemon, whatever it is answered.
 
-    Source: the message of each RPC. Not stated by the CRI; a daemon that any client can end is of no use.
+    Source: gRPC, where every call ends with a message or a status, and the message of each RPC. A daemon that
+    any client can end is of no use.
     """
     rpc, message = SURVIVABLE[case]
 
@@ -102,7 +103,8 @@ def test_daemon_survives_a_malformed_request(own_runtime: OwnRuntime, case: str)
 def test_daemon_survives_an_incomplete_container(own_runtime: OwnRuntime, lacking: str) -> None:
     """CreateContainer in a sandbox that exists MUST NOT end the daemon, whatever the request leaves out.
 
-    Source: CreateContainerRequest. Not stated by the CRI; a daemon that any client can end is of no use.
+    Source: gRPC, where every call ends with a message or a status, and CreateContainerRequest. A daemon that
+    any client can end is of no use.
     """
     pod = own_runtime.sandbox()
     config = own_runtime.requests.container(own_runtime.pulled())

@@ -54,8 +54,8 @@ def test_network_is_not_ready_without_its_configuration(
     """Without a CNI configuration NetworkReady MUST turn false, RuntimeReady stay true, and a pod on the
     host's network still start.
 
-    Source: RuntimeCondition, NamespaceOption.network. Not stated by the CRI; the kubelet starts the pods that
-    bring the network this way.
+    Source: RuntimeCondition, where NetworkReady is about the pods' network, and RuntimeReady about containers
+    that need only the host's. The kubelet starts the pods that bring the network this way.
     """
     config = own_runtime.requests.sandbox(namespaces=HOST_NETWORK)
 

@@ -84,7 +84,7 @@ def rebooted(switched: Rebooted) -> Rebooted:
 def test_no_sandbox_is_ready_after_a_reboot(switched: Rebooted) -> None:
     """A sandbox of before a reboot of the machine MUST be told as NOTREADY, or not at all.
 
-    Source: PodSandboxState. Not stated by the CRI for a reboot; the kubelet would not make the pod again.
+    Source: PodSandboxState: READY is what is ready. The kubelet would not make the pod again.
     """
     assert not switched.failure
 
@@ -101,7 +101,7 @@ def test_no_sandbox_is_ready_after_a_reboot(switched: Rebooted) -> None:
 def test_no_container_runs_after_a_reboot(rebooted: Rebooted) -> None:
     """A container of before a reboot of the machine MUST NOT be told as RUNNING.
 
-    Source: ContainerState. Not stated by the CRI for a reboot; the kubelet would not start it again.
+    Source: ContainerState: RUNNING is what runs. The kubelet would not start it again.
     """
     rebooted.runtime.eventually(
         "no container to be RUNNING",
@@ -116,7 +116,8 @@ def test_no_container_runs_after_a_reboot(rebooted: Rebooted) -> None:
 def test_images_survive_a_reboot(rebooted: Rebooted) -> None:
     """Images MUST be there after a reboot of the machine, with their names.
 
-    Source: ListImages. Not stated by the CRI for a reboot; a node without a network could start nothing.
+    Source: ListImages; RemoveImage, without which no image goes. A node without a network could start
+    nothing.
     """
     assert images_of(rebooted.runtime) == rebooted.images
     assert rebooted.images, "there was no image to begin with"
@@ -154,7 +155,8 @@ def test_what_a_reboot_left_can_be_removed(rebooted: Rebooted) -> None:
 def test_pod_can_be_made_again_after_a_reboot(rebooted: Rebooted) -> None:
     """After a reboot of the machine the same pod MUST be made again, as its next attempt.
 
-    Source: PodSandboxMetadata.attempt. Not stated by the CRI for a reboot; it is what the kubelet does.
+    Source: PodSandboxMetadata.attempt, which tells the sandboxes of one pod apart; it is what the kubelet
+    does.
     """
     runtime = rebooted.runtime
     config = cri.PodSandboxConfig()

@@ -35,7 +35,8 @@ def status_of(survivors: Survivors, container: Container) -> cri.ContainerStatus
 def test_running_container_survives_a_restart(restarted: Survivors) -> None:
     """A running container MUST keep running over a restart of the daemon, as the same process.
 
-    Source: ContainerStatus. Not stated by the CRI; the kubelet relies on it whenever a runtime is upgraded.
+    Source: StopContainer and StopPodSandbox, without which nothing but its own process ends a container. The
+    kubelet relies on it whenever a runtime is upgraded.
     """
     assert not restarted.failure
     container = restarted.container("running")
@@ -51,7 +52,8 @@ def test_running_container_survives_a_restart(restarted: Survivors) -> None:
 def test_ready_sandbox_survives_a_restart(survivors: Survivors) -> None:
     """A READY sandbox MUST stay READY over a restart of the daemon, and all that is reported of it the same.
 
-    Source: PodSandboxStatus. Not stated by the CRI; the kubelet makes a new pod where it finds another.
+    Source: PodSandboxStatus; StopPodSandbox, without which a sandbox stays READY. The kubelet makes a new pod
+    where it finds another.
     """
     pod = survivors.pod
 
@@ -95,7 +97,8 @@ def test_end_of_a_container_is_remembered_over_a_restart(survivors: Survivors) -
     """A container that has ended MUST keep its exit code, its reason and the time of its end over a restart
     of the daemon.
 
-    Source: ContainerStatus. Not stated by the CRI; the kubelet decides by them whether to start it again.
+    Source: ContainerStatus.exit_code, reason and finished_at, which are told of what has ended, however old
+    the daemon is. The kubelet decides by them whether to start it again.
     """
     container = survivors.container("exited")
     before = survivors.said[container.id]
@@ -117,7 +120,7 @@ def test_end_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
     """A container that ended while the daemon was down MUST be told as EXITED by the next one, with a time of
     its end that lies in between.
 
-    Source: ContainerStatus.state and finished_at. Not stated by the CRI; the kubelet would wait for ever.
+    Source: ContainerStatus.state and finished_at, which tell what is so; the kubelet would wait for ever.
     """
     container = survivors.container("ended meanwhile")
 
@@ -171,7 +174,7 @@ def test_kill_for_memory_while_there_was_no_daemon_is_told(survivors: Survivors)
 def test_sandbox_that_lost_its_process_meanwhile_is_not_ready(survivors: Survivors) -> None:
     """A sandbox whose process died while the daemon was down MUST be told as NOTREADY by the next one.
 
-    Source: PodSandboxStatus.state. Not stated by the CRI for a restart; the kubelet would go on using it.
+    Source: PodSandboxStatus.state: READY is what is ready; the kubelet would go on using it.
     """
     pod = survivors.sandbox("orphaned")
     request = cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id)

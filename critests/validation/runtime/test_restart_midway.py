@@ -92,8 +92,8 @@ def test_half_a_sandbox_is_not_in_the_way_after_a_restart(midway: Midway) -> Non
     """A sandbox that was being made when the daemon was killed MUST be gone afterwards, or listed and
     removable; the same pod can then be made.
 
-    Source: RunPodSandbox, PodSandboxMetadata. Not stated by the CRI for a restart; a pod that can be neither
-    made nor removed needs a person.
+    Source: ListPodSandbox, RemovePodSandbox, which removes whatever is listed, and PodSandboxMetadata. A pod
+    that can be neither made nor removed needs a person.
     """
     stub, sandboxes = midway.runtime.stub, midway.runtime.sandboxes
     config = sandboxes.marked_config()
@@ -139,7 +139,7 @@ def test_half_a_container_is_not_in_the_way_after_a_restart(midway: Midway, pod:
     """A container that was being made or started when the daemon was killed MUST be gone afterwards, or
     listed and removable; the same container can then be made and started.
 
-    Source: CreateContainer, StartContainer, ContainerMetadata. Not stated by the CRI for a restart; a pod
+    Source: ListContainers, RemoveContainer, which removes whatever is listed, and ContainerMetadata. A pod
     would hang until it is deleted.
     """
     stub, containers = midway.runtime.stub, midway.runtime.containers
@@ -174,7 +174,7 @@ def test_stop_of_a_container_that_was_cut_off_completes(midway: Midway, pod: San
     """A container that was being stopped when the daemon was killed MUST be ended by a second StopContainer,
     and removed by RemoveContainer.
 
-    Source: StopContainer, RemoveContainer. Not stated by the CRI for a restart; the kubelet calls again.
+    Source: StopContainer, RemoveContainer, which may be repeated; the kubelet calls again.
     """
     container = midway.runtime.container(pod)
     stub = midway.runtime.stub

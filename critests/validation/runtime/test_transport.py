@@ -115,8 +115,8 @@ def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_co
     """An answer above gRPC's own limit of 4 MiB MUST arrive whole at a client that accepts 16 MiB, as
     kubelets do.
 
-    Source: ExecSyncResponse.stdout. Not stated by the CRI; node-wide lists and the output of probes grow
-    beyond it.
+    Source: ExecSyncResponse.stdout, which is cut at 16 MiB and not before; node-wide lists and the output of
+    probes grow beyond 4 MiB.
     """
     # zeros made printable
     script = f"head -c {6 << 20} /dev/zero | tr '\\000' x"

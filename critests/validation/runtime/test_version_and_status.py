@@ -39,8 +39,8 @@ def test_version_and_status_say_all_that_a_kubelet_needs(runtime: Runtime) -> No
 def test_version_carries_the_version_of_the_kubelets_api(runtime: Runtime) -> None:
     """Version MUST name the version of the kubelet's API that every kubelet insists on.
 
-    Source: VersionResponse.version. Not stated by the CRI; the kubelet turns away a runtime that answers
-    anything else.
+    Source: VersionResponse.version, which is that of the kubelet's API; the kubelet turns away a runtime that
+    answers anything else.
     """
     answer = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
 

@@ -236,8 +236,8 @@ def test_pinned_namespaces_go_with_the_sandbox(
 ) -> None:
     """Mounts that keep the namespaces of a pod alive MUST be gone when it is removed.
 
-    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI; else every pod costs the machine a
-    namespace for ever.
+    Source: RemovePodSandbox, after which nothing is left of the sandbox: its namespaces are what it consists
+    of. Else every pod costs the machine one for ever.
     """
     container = containers.running(in_sandbox=own_sandbox)
     # a mount of a namespace has what the link leads to as its root in the mount table: `net:[4026532281]`

@@ -157,8 +157,8 @@ def test_stop_pod_sandbox_succeeds_without_the_network_namespace(
 ) -> None:
     """StopPodSandbox MUST succeed when the file that held the pod's network namespace has been taken away.
 
-    Source: StopPodSandbox. Not stated by the CRI; after a crash the file may be gone, and the pod must still
-    end.
+    Source: StopPodSandbox, no error where what it takes back is gone already; after a crash the file may be
+    gone, and the pod must still end.
     """
     namespace = containers.running(in_sandbox=own_sandbox).output("readlink", "/proc/self/ns/net")
     pins = [point for root, point, _ in mount_table() if root == namespace]
