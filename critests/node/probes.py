@@ -301,7 +301,9 @@ class ContainerProbes:
         config.CDI_devices.append(cri.CDIDevice(name=name))
         try:
             container = Container.create(sandbox, config)
-        except grpc.RpcError:
+        except grpc.RpcError as error:
+            if error.code() in NO_ANSWER:
+                raise
             return False
         container.start()
         return container.exec("/bin/sh", "-c", "echo $CDI_PROBE").stdout.strip() == b"here"
@@ -330,6 +332,8 @@ class ContainerProbes:
         try:
             Sandbox.run(self.connection, config, self.handler).discard()
         except grpc.RpcError as error:
+            if error.code() in NO_ANSWER:
+                raise
             if not self._plain_pod_starts():
                 return fact(
                     Capability.SHARED_PROCESSES,

@@ -4,12 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import grpc
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
-from critests.run.outcomes import unsupported
 
 
 @dataclass(frozen=True)
@@ -39,13 +37,8 @@ class Twin:
         return self._call(runtime, self.stream)(self._request(self.stream, wanted))
 
     def pieces_of(self, runtime: Runtime, **wanted: Any) -> list[list[Any]]:  # noqa: ANN401 - as above
-        """Return the items of each message of the whole stream; ends a test of what the runtime lacks."""
-        try:
-            return [list(getattr(message, self.pieces)) for message in self.messages(runtime, **wanted)]
-        except grpc.RpcError as error:
-            if error.code() is not grpc.StatusCode.UNIMPLEMENTED:
-                raise
-            unsupported(f"streaming lists: {self.stream} is not implemented")
+        """Return the items of each message of the whole stream."""
+        return [list(getattr(message, self.pieces)) for message in self.messages(runtime, **wanted)]
 
     def streamed(self, runtime: Runtime, **wanted: Any) -> list[Any]:  # noqa: ANN401 - as above
         """Return all items of the stream, in their order."""

@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.images import Images, Registry
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.images.faults import Fault, FaultKind, Scope
 from critests.lifecycle.requests import pulling
 from critests.run.marks import requirement
@@ -69,8 +69,7 @@ def pull_in_vain(runtime: Runtime, reference: str, timeout: float | None = None)
     try:
         runtime.refusal(runtime.images.PullImage, pulling(reference), timeout=timeout)
     except grpc.RpcError as error:
-        if error.code() is not grpc.StatusCode.UNAVAILABLE:
-            raise
+        refused_with(error, grpc.StatusCode.UNAVAILABLE)
         runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
 
 

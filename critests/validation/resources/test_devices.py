@@ -229,7 +229,8 @@ def test_a_privileged_container_has_the_devices_of_the_host(
     config = containers.config(security_context=cri.LinuxContainerSecurityContext(privileged=True))
     try:
         container = containers.attempt(config, in_sandbox=pod)
-    except grpc.RpcError:
+    except grpc.RpcError as error:
+        refused_with(error)
         needs_every_capability(runtime)
         raise
 

@@ -8,7 +8,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
@@ -42,7 +42,7 @@ def what_the_loser_gets(runtime: Runtime, calls: Sequence[Any], winner: Any, nam
         return "waits"
     error = loser.exception()
     if error is not None:
-        return str(error.code().name)
+        return refused_with(error).name
     return "the same id" if getattr(loser.result(), name) == getattr(winner.result(), name) else "another id"
 
 
@@ -153,7 +153,10 @@ def test_a_container_that_is_removed_many_times_at_once_is_gone(
     calls = [
         call
         for _ in range(3)
-        for call in (stub.StopContainer.future(stop), stub.RemoveContainer.future(removal))
+        for call in (
+            stub.StopContainer.future(stop, timeout=runtime.one_try),
+            stub.RemoveContainer.future(removal, timeout=runtime.one_try),
+        )
     ]
 
     # some wait for the process until the client gives up
@@ -179,7 +182,10 @@ def test_a_sandbox_that_is_removed_many_times_at_once_is_gone(own_runtime: OwnRu
     calls = [
         call
         for _ in range(3)
-        for call in (stub.StopPodSandbox.future(stop), stub.RemovePodSandbox.future(removal))
+        for call in (
+            stub.StopPodSandbox.future(stop, timeout=own_runtime.one_try),
+            stub.RemovePodSandbox.future(removal, timeout=own_runtime.one_try),
+        )
     ]
 
     # some wait for the process until the client gives up

@@ -1,6 +1,5 @@
 """RCL, CTR, STP: an OCI runtime that fails at one of its steps, and what the daemon makes of it."""
 
-import contextlib
 from pathlib import Path
 
 import grpc
@@ -8,6 +7,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.failing_steps import FailingSteps
+from critests.fixtures.runtime import may_be_refused, must_be_refused
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.wrappers.actions import Fail
@@ -28,7 +28,7 @@ def pod(steps: FailingSteps) -> Sandbox:
 def fail_to_start(steps: FailingSteps, pod: Sandbox) -> None:
     """Make a container whose start fails, and remove what is listed of it."""
     stub, containers = steps.runtime.stub, steps.runtime.containers
-    with pytest.raises(grpc.RpcError):
+    with must_be_refused():
         containers.attempt(containers.config(), in_sandbox=pod)
     wanted = cri.ContainerFilter(pod_sandbox_id=pod.id)
     for entry in stub.ListContainers(cri.ListContainersRequest(filter=wanted)).containers:
@@ -52,7 +52,7 @@ def test_nothing_runs_while_the_oci_runtime_is_broken(steps: FailingSteps) -> No
     sandboxes, containers = steps.runtime.sandboxes, steps.runtime.containers
     config = sandboxes.marked_config()
 
-    with steps.oci.planned({"create": BROKEN}), pytest.raises(grpc.RpcError):
+    with steps.oci.planned({"create": BROKEN}), must_be_refused():
         containers.attempt(containers.config(), in_sandbox=sandboxes.attempt(config))
 
     for half in sandboxes.made_from(config):
@@ -117,7 +117,7 @@ def test_exec_that_failed_leaves_its_container_as_it_was(steps: FailingSteps, po
     request = container.exec_request("echo", "said")
 
     told = 1
-    with steps.oci.planned({"exec": BROKEN}), contextlib.suppress(grpc.RpcError):
+    with steps.oci.planned({"exec": BROKEN}), may_be_refused():
         told = steps.runtime.stub.ExecSync(request).exit_code
 
     assert told != 0
@@ -138,7 +138,7 @@ def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod
     stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
     removal = cri.RemoveContainerRequest(container_id=container.id)
 
-    with steps.oci.planned({"delete": BROKEN}), contextlib.suppress(grpc.RpcError):
+    with steps.oci.planned({"delete": BROKEN}), may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         stub.StopContainer(stop, timeout=PATIENCE_SECONDS * runtime.scale)
         stub.RemoveContainer(removal, timeout=PATIENCE_SECONDS * runtime.scale)
 
@@ -164,7 +164,7 @@ def test_stop_whose_kill_failed_is_told_and_can_be_repeated(steps: FailingSteps,
     stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
 
     answered = False
-    with steps.oci.planned({"kill": BROKEN}), contextlib.suppress(grpc.RpcError):
+    with steps.oci.planned({"kill": BROKEN}), may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         stub.StopContainer(stop, timeout=PATIENCE_SECONDS * runtime.scale)
         answered = True
 

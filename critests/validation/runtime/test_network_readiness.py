@@ -8,6 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.runtime import must_be_refused
 from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import disruptive, requirement
@@ -104,7 +105,7 @@ def test_pod_is_refused_while_the_network_is_not_ready(own_runtime: OwnRuntime) 
     """
     config = own_runtime.sandboxes.marked_config()
 
-    with pytest.raises(grpc.RpcError):
+    with must_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         own_runtime.sandboxes.attempt(config, timeout=own_runtime.one_try)
 
     ready = [entry for entry in own_runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]

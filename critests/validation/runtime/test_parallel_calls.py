@@ -55,7 +55,7 @@ def test_a_container_that_is_removed_while_it_starts_is_gone(
 
     calls = [
         stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id)),
-        stub.RemoveContainer.future(removal),
+        stub.RemoveContainer.future(removal, timeout=runtime.one_try),
     ]
 
     # some wait for the process until the client gives up
@@ -78,8 +78,10 @@ def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_run
 
     calls = [
         *(stub.CreateContainer.future(containers.creation(containers.config(), pod)) for _ in range(4)),
-        stub.StopPodSandbox.future(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id)),
-        stub.RemovePodSandbox.future(removal),
+        stub.StopPodSandbox.future(
+            cri.StopPodSandboxRequest(pod_sandbox_id=pod.id), timeout=own_runtime.one_try
+        ),
+        stub.RemovePodSandbox.future(removal, timeout=own_runtime.one_try),
     ]
 
     # some wait for the process until the client gives up

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import grpc
 
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.lifecycle.process import CAPABILITIES
 from critests.node.privileges import process_capabilities
 from critests.run.outcomes import blocked
@@ -23,8 +23,9 @@ def as_far_as_the_daemon_can(runtime: Runtime) -> Iterator[None]:
     try:
         yield
     except grpc.RpcError as error:
+        code = refused_with(error).name
         missing = set(CAPABILITIES) - daemon_capabilities(runtime)
         if not missing:
             raise
         # the runtime's own words name the time, and would make every test a reason of its own
-        blocked(f"needs a daemon that holds {', '.join(sorted(missing))}: {error.code().name} without")
+        blocked(f"needs a daemon that holds {', '.join(sorted(missing))}: {code} without")

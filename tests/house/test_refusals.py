@@ -1,0 +1,77 @@
+"""That nobody answers is no refusal: conformance tests leave it to `critests.fixtures.runtime` to tell."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.house import tree
+
+ROOM = "critests/validation/"
+TELLS = "refused_with"
+"""Raises a hang, a daemon that is gone and an RPC that is missing again."""
+JUDGED_THERE = {
+    # the answer is too large for one client and not for the other, and everything else is raised
+    "containers/test_exec_sync_output.py::answered",
+    # how a stream ends with its daemon is what the test judges
+    "runtime/test_restart_under_way.py::end_of",
+    # whatever is answered is right, and silence and death are what is counted
+    "runtime/test_nonsense_in_requests.py::harm_of",
+    # takes away what should not have been made, on a runtime that goes after the test
+    "runtime/test_nonsense_in_requests.py::remove",
+}
+"""Functions that look at the error of a call themselves, each for a reason of its own."""
+
+
+def catches_calls(node: ast.expr | None) -> bool:
+    return node is not None and "RpcError" in ast.unparse(node)
+
+
+def undistinguished(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield each place that takes any end of a call for a refusal: its line, and the function it is in."""
+    for function in ast.walk(module):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.ExceptHandler):
+                told = any(TELLS in ast.unparse(line) for line in node.body)
+                if catches_calls(node.type) and not told:
+                    yield node.lineno, function.name
+            elif (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func).endswith(("suppress", "raises"))
+                and any(map(catches_calls, node.args))
+            ):
+                yield node.lineno, function.name
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("with pytest.raises(grpc.RpcError):\n  call()", 2),
+        ("with contextlib.suppress(ValueError, grpc.RpcError):\n  call()", 2),
+        ("try:\n  call()\n except grpc.RpcError as error:\n  code = error.code()", 4),
+        ("try:\n  call()\n except (SetUpFailed, grpc.RpcError):\n  return", 4),
+        ("try:\n  call()\n except grpc.RpcError as error:\n  code = refused_with(error)", None),
+        ("with may_be_refused():\n  call()", None),
+        ("with pytest.raises(SetUpFailed):\n  call()", None),
+    ],
+)
+def test_what_takes_any_end_of_a_call_for_a_refusal(body: str, line: int | None) -> None:
+    found = list(undistinguished(ast.parse(f"def test_it():\n {body}")))
+
+    assert found == ([] if line is None else [(line, "test_it")])
+
+
+def test_no_validation_test_takes_a_hang_or_a_death_for_a_refusal() -> None:
+    found = {
+        f"{tree.named(path).removeprefix(ROOM)}::{function}": line
+        for path in tree.python_files()
+        if tree.named(path).startswith(ROOM)
+        for line, function in undistinguished(ast.parse(path.read_text(encoding="utf-8")))
+    }
+
+    assert {place: line for place, line in found.items() if place not in JUDGED_THERE} == {}, (
+        f"ask {TELLS}, or take may_be_refused or must_be_refused"
+    )
+    assert found.keys() >= JUDGED_THERE, "a function is gone, or tells refusals by now: take it off the list"
