@@ -89,18 +89,22 @@ def new_run_folder(results: Path, runtime: str, version: str, started: float) ->
     raise RecordNotWritten(msg)
 
 
-def run_named(name: Path) -> Path:
+def run_named(name: Path, results: Path = RESULTS) -> Path:
     """Return where a run is that a user names: the path itself, or what `latest` stands for.
 
     `latest` is the newest run below `results`; `results/containerd/latest` the newest below that folder,
     which may be written without its `results/`.
+
+    Args:
+        name: as it is written.
+        results: the folder of all runs.
 
     Raises:
         RecordUnreadable: there is no run below that folder.
     """
     if name.name != LATEST or name.exists():
         return name
-    folder = name.parent if name.parent != Path() and name.parent.is_dir() else RESULTS / name.parent
+    folder = name.parent if name.parent != Path() and name.parent.is_dir() else results / name.parent
     newest = newest_run(folder)
     if newest is None:
         msg = f"{name}: there is no run below {folder}"

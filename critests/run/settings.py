@@ -1,12 +1,14 @@
 """What the user asked for: the value of every option, checked and typed."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from critests.exit_codes import UsageError
 from critests.node.subjects import parse_handler_binaries
+from critests.record.errors import RecordUnreadable
+from critests.record.layout import run_named
 from critests.run.options import OPTIONS, Option, Shard
 
 WHOLE = Shard()
@@ -76,6 +78,12 @@ class Settings:
         """
         given = {option.attribute: option.value(get(option.dest)) for option in OPTIONS if get(option.dest)}
         settings = cls(**given, any_given=bool(given))
+        if settings.rerun:
+            try:
+                settings = replace(settings, rerun=run_named(settings.rerun, settings.results))
+            except RecordUnreadable as error:
+                msg = f"--rerun {error}"
+                raise UsageError(msg) from error
         if settings.node and settings.runtime_endpoint:
             msg = "--node starts a runtime and --runtime-endpoint names one that runs: give one of them"
             raise UsageError(msg)

@@ -46,6 +46,17 @@ def test_it_is_run_again_and_named_as_a_side() -> None:
     assert parse_subject("latest") == RunSubject(Path(RUN))
 
 
+def test_it_is_looked_for_where_the_results_are(tmp_path: Path) -> None:
+    elsewhere = (tmp_path / "results").rename(tmp_path / "elsewhere")
+    given = {"cri_results": "elsewhere"}
+
+    for name in ("latest", "containerd/latest"):
+        settings = Settings.read({**given, "cri_rerun": name}.get)
+        assert settings.rerun == Path(RUN.replace("results", elsewhere.name))
+    with pytest.raises(UsageError, match="--rerun crun/latest: there is no run below elsewhere/crun"):
+        Settings.read({**given, "cri_rerun": "crun/latest"}.get)
+
+
 def test_where_there_is_none_that_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="--rerun crun/latest: there is no run below results/crun"):
         Settings.read({"cri_rerun": "crun/latest"}.get)
