@@ -238,6 +238,7 @@ def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandboxes: Sandboxes) -> 
 
 
 @requirement("SBX-11")
+@pytest.mark.usefixtures("sandbox")
 def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """After a RunPodSandbox that the client gave up, there MUST be one working sandbox: that one in the end,
     or the next.
