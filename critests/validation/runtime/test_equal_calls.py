@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import grpc
+import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
@@ -47,6 +48,7 @@ def what_the_loser_gets(runtime: Runtime, calls: Sequence[Any], winner: Any, nam
 
 
 @requirement("CNC-02/one")
+@pytest.mark.usefixtures("sandbox")
 def test_two_equal_sandboxes_at_once_are_one(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """Of two equal calls of RunPodSandbox at the same time one MUST succeed, and one sandbox MUST come of it.
 
@@ -64,6 +66,7 @@ def test_two_equal_sandboxes_at_once_are_one(runtime: Runtime, sandboxes: Sandbo
 
 
 @requirement("CNC-02/form")
+@pytest.mark.usefixtures("sandbox")
 def test_loser_of_two_equal_sandboxes(runtime: Runtime, sandboxes: Sandboxes, observe: Observe) -> None:
     """The other one of two equal calls of RunPodSandbox MAY fail, get the same id, or wait.
 
