@@ -2,6 +2,7 @@
 
 import secrets
 import sys
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -43,6 +44,16 @@ class Duration(click.ParamType[float]):
         return float(int(number) * UNITS[unit])
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What to look for, and for how long: `seconds`, `steps` of a sequence, `clients` at once."""
+
+    seconds: float
+    steps: int
+    clients: int
+    restarts: bool
+
+
 @click.command(cls=Sectioned, epilog=EPILOG)
 @run_options("explore")
 @click.option(
@@ -56,7 +67,22 @@ class Duration(click.ParamType[float]):
 @click.option(
     "--steps", type=click.IntRange(1, 200), default=40, show_default=True, help="most steps of a sequence"
 )
-def explore(*, seconds: float, steps: int, **values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
+@click.option(
+    "--clients",
+    type=click.IntRange(1, 3),
+    default=1,
+    show_default=True,
+    help="most calls at once; with more than one, what comes about seldom comes about twice",
+)
+@click.option("--restarts", is_flag=True, help="with --node, also SIGKILL and a new start of the daemon")
+def explore(
+    *,
+    seconds: float,
+    steps: int,
+    clients: int,
+    restarts: bool,
+    **values: Any,  # noqa: ANN401 - click hands over the options by name
+) -> None:
     """Look for sequences of calls that break a promise, at random.
 
     After every step lists and statuses are held against a model of the API. What breaks it is made as short
@@ -65,10 +91,13 @@ def explore(*, seconds: float, steps: int, **values: Any) -> None:  # noqa: ANN4
     """
     settings = settings_from(values)
     check_installed()
-    sys.exit(_explored(settings, seconds, steps))
+    if restarts and not settings.node:
+        msg = "--restarts ends the daemon, which must be a throwaway one: give --node"
+        raise click.UsageError(msg)
+    sys.exit(_explored(settings, Plan(seconds, steps, clients, restarts=restarts)))
 
 
-def _explored(settings: Settings, seconds: float, most_steps: int) -> ExitCode:
+def _explored(settings: Settings, plan: Plan) -> ExitCode:
     # imported here: what they need may be missing, which the user has been told by now
     from critests.explore.exploring import Exploration  # noqa: PLC0415 - see above
     from critests.explore.known import known_aspects  # noqa: PLC0415 - see above
@@ -86,7 +115,13 @@ def _explored(settings: Settings, seconds: float, most_steps: int) -> ExitCode:
             raise CannotTest(context.gone)
         connection = context.connect()
         exploration = Exploration(
-            player_on(context, connection), seed, seconds, most_steps, known_aspects(context), click.echo
+            player_on(context, connection, restarts=plan.restarts),
+            seed,
+            plan.seconds,
+            plan.steps,
+            known_aspects(context),
+            click.echo,
+            clients=plan.clients,
         )
 
         def interrupt(number: int, frame: FrameType | None) -> None:
@@ -94,7 +129,7 @@ def _explored(settings: Settings, seconds: float, most_steps: int) -> ExitCode:
             say_that_it_goes_on(number, frame)
 
         with handled_by(interrupt):
-            click.echo(f"exploring {runtime} for {seconds:g} s, --seed {seed}")
+            click.echo(f"exploring {runtime} for {plan.seconds:g} s, --seed {seed}")
             explored = exploration.run()
         connection.close()
     except (Blocked, SetUpFailed) as error:

@@ -5,7 +5,16 @@ import shlex
 from collections.abc import Sequence
 
 from critests.model.looks import COLOUR
-from critests.model.steps import EXEC_CODE, FAILED, NOTHING, TERMINATED, Process, Step, colour_of
+from critests.model.steps import (
+    EXEC_CODE,
+    FAILED,
+    NOTHING,
+    TERMINATED,
+    Beat,
+    Process,
+    Step,
+    colour_of,
+)
 
 NOBODY = "0000000000000000000000000000000000000000000000000000000000000000"
 HEAD = """#!/bin/sh
@@ -17,11 +26,16 @@ step() {{ echo "+ $*" >&2; "$@"; }}
 """
 
 
-def script(steps: Sequence[Step], title: str) -> str:
-    """Return the script; steps that crictl cannot say stand in it as comments."""
+def script(beats: Sequence[Beat], title: str) -> str:
+    """Return the script; steps that crictl cannot say stand in it as comments, and those of several clients
+    run in the background.
+    """
     lines = [HEAD.format(title=title)]
-    for step in steps:
-        lines += _lines(step)
+    for beat in beats:
+        if len(beat) == 1:
+            lines += _lines(beat[0])
+        else:
+            lines += [*(f"{{\n{chr(10).join(_lines(step))}\n}} &" for step in beat), "wait"]
     return "\n".join([*lines, "crictl pods; crictl ps -a", ""])
 
 
@@ -43,7 +57,7 @@ def _sandbox(step: Step) -> list[str]:
     file = f'"$folder/{step.makes}.json"'
     return [
         f"cat >{file} <<'EOF'\n{json.dumps(config)}\nEOF",
-        f"{_variable(step.makes)}=$(crictl runp {file})",
+        f"crictl runp {file} >{_id_file(step.makes)}",
     ]
 
 
@@ -61,16 +75,17 @@ def _container(step: Step) -> list[str]:
     file, pod = f'"$folder/{step.makes}.json"', f'"$folder/{step.inside}.json"'
     return [
         f"sed \"s|[$]IMAGE|$IMAGE|\" >{file} <<'EOF'\n{json.dumps(config)}\nEOF",
-        f"{_variable(step.makes)}=$(crictl create --no-pull {_value(step.inside)} {file} {pod})",
+        f"crictl create --no-pull {_value(step.inside)} {file} {pod} >{_id_file(step.makes)}",
     ]
 
 
-def _variable(key: str) -> str:
-    return key.replace("-", "_")
+def _id_file(key: str) -> str:
+    """Return where an id is kept: in a file, since what runs in the background sets no variables."""
+    return f'"$folder/{key}.id"'
 
 
 def _value(key: str) -> str:
-    return NOBODY if key == NOTHING else f'"${_variable(key)}"'
+    return NOBODY if key == NOTHING else f'"$(cat {_id_file(key)})"'
 
 
 def _words(step: Step) -> str:

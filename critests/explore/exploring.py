@@ -7,13 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from critests.client.recording import Call
+from critests.explore import machine, side_by_side
 from critests.explore.findings import Finding
-from critests.explore.machine import Over, Watch, play_round
 from critests.explore.playing import DAEMON_ENDED, Player
 from critests.explore.shortening import shortest
-from critests.model import Breach, Step
+from critests.explore.watching import Found, Over, Watch
+from critests.model import Beat, Breach
 
 TRIES = 10
+LOOKS = 4
+"""How often a sequence is played again before it is shortened. What breaks the promise in some of them only
+is taken for shorter where it does so in one of as many.
+"""
 SURE = 2
 """How often a shorter sequence must break the promise in a row: what came about by chance, or by what the
 sequences before it left behind, is no reason to leave out a step.
@@ -60,6 +65,7 @@ class Exploration:
         known: aspects that the runtime is known to break, which are counted and not reported.
         say: called with a line of progress.
         most_findings: ends it early; 0 for all that the time allows.
+        clients: how many steps are played at once.
     """
 
     player: Player
@@ -69,6 +75,7 @@ class Exploration:
     known: frozenset[str] = frozenset()
     say: Callable[[str], None] = lambda _: None
     most_findings: int = 0
+    clients: int = 1
     _stopped: bool = field(default=False, init=False)
     _kinds: set[tuple[str, str, str]] = field(default_factory=set, init=False)
 
@@ -86,50 +93,63 @@ class Exploration:
         ended = False
         while not (ended or watch.over()):
             try:
-                play_round(self.player, watch, rounds.getrandbits(32), self.most_steps)
+                self._play_round(watch, rounds.getrandbits(32))
             except Over:
                 ended = True
-            for breach, steps in list(watch.found.values()):
-                if breach.kind not in self._kinds:
-                    ended |= self._take(breach, steps, explored)
+            for found in list(watch.found.values()):
+                if found.breach.kind not in self._kinds:
+                    ended |= self._take(found, explored)
             watch.found.clear()
         explored.sequences, explored.steps = self.player.played, self.player.steps
         explored.seconds = time.monotonic() - begun
         explored.interrupted = self._stopped
         return explored
 
+    def _play_round(self, watch: Watch, number: int) -> None:
+        if self.clients > 1:
+            side_by_side.play_round(self.player, watch, number, self.most_steps, self.clients)
+        else:
+            machine.play_round(self.player, watch, number, self.most_steps)
+
     def _muted(self, breach: Breach) -> bool:
         return breach.aspect in self.known or breach.kind in self._kinds
 
-    def _take(self, breach: Breach, steps: Sequence[Step], explored: Explored) -> bool:
+    def _take(self, found: Found, explored: Explored) -> bool:
         """Shorten and try again what was found; return whether nothing more can be found."""
-        self.say(f"{breach}\n  after {len(steps)} steps; shortening")
+        breach, beats = found.breach, found.beats
+        self.say(f"{breach}\n  after {len(beats)} steps; shortening")
         if breach.what == DAEMON_ENDED:
-            explored.findings.append(Finding(breach, tuple(steps), 0, 0))
+            explored.findings.append(Finding(breach, tuple(beats), 0, 0, found.calls))
             return True
         until = time.monotonic() + SHORTEN_SECONDS
+        came = sum(self._breaks(breach, beats) for _ in range(LOOKS))
 
-        def breaks(shorter: Sequence[Step]) -> bool:
+        def breaks(shorter: Sequence[Beat]) -> bool:
             if self._stopped or time.monotonic() > until:
                 return False
-            return all(self._breaks(breach, shorter) for _ in range(SURE))
+            if came == LOOKS:
+                return all(self._breaks(breach, shorter) for _ in range(SURE))
+            return any(self._breaks(breach, shorter) for _ in range(LOOKS))
 
-        shorter = shortest(steps, breaks)
-        tries = again = 0
-        calls: tuple[Call, ...] = ()
+        shorter = shortest(beats, breaks) if came else beats
+        finding = self._tried(breach, shorter, found.calls)
+        self._kinds.add(breach.kind)
+        explored.findings.append(finding)
+        self.say(f"{finding}\n  came again in {finding.again} of {finding.tries} tries")
+        return 0 < self.most_findings <= len(explored.findings)
+
+    def _tried(self, breach: Breach, beats: Sequence[Beat], calls: tuple[Call, ...]) -> Finding:
+        """Play a sequence again and again; what never comes again keeps the calls with which it came."""
         recorder = self.player.connection.recorder
+        tries = again = 0
         while tries < TRIES and not self._stopped:
             position = recorder.position
             tries += 1
-            if self._breaks(breach, shorter):
+            if self._breaks(breach, beats):
                 again += 1
                 calls = tuple(recorder.since(position))
-        self._kinds.add(breach.kind)
-        finding = Finding(breach, tuple(shorter), tries, again, calls)
-        explored.findings.append(finding)
-        self.say(f"{finding}\n  came again in {again} of {tries} tries")
-        return 0 < self.most_findings <= len(explored.findings)
+        return Finding(breach, tuple(beats), tries, again, calls)
 
-    def _breaks(self, breach: Breach, steps: Sequence[Step]) -> bool:
-        found = self.player.breaches(steps, self._muted)
+    def _breaks(self, breach: Breach, beats: Sequence[Beat]) -> bool:
+        found = self.player.breaches(beats, self._muted)
         return any(each.kind == breach.kind for each in found)

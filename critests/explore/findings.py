@@ -11,7 +11,7 @@ from typing import Any
 from critests.catalogue import aspect
 from critests.client.recording import Call
 from critests.explore.crictl import script
-from critests.model import Breach, Step
+from critests.model import Beat, Breach, Step
 from critests.model.steps import to_plain
 
 TEST = '''"""{title}.
@@ -46,20 +46,21 @@ class Finding:
 
     Attributes:
         breach: the promise, and how it was broken.
-        steps: the shortest sequence that was found.
+        beats: the shortest sequence that was found.
         tries: how often that was played again.
         again: in how many of them it broke the promise.
         calls: those of the last try in which it did.
     """
 
     breach: Breach
-    steps: tuple[Step, ...]
+    beats: tuple[Beat, ...]
     tries: int
     again: int
     calls: tuple[Call, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.breach}\n  " + "\n  ".join(map(str, self.steps))
+        lines = [" | ".join(map(str, beat)) for beat in self.beats]
+        return "\n  ".join([str(self.breach), *lines])
 
     @property
     def name(self) -> str:
@@ -79,7 +80,7 @@ class Finding:
             "seen": breach.seen,
             "tries": self.tries,
             "again": self.again,
-            "steps": to_plain(self.steps),
+            "steps": to_plain(self.beats),
         }
 
 
@@ -96,7 +97,7 @@ def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
             seed=seed,
             runtime=_one_line(runtime),
             file=file,
-            steps="\n".join(f"    Step({_arguments(step)})," for step in finding.steps),
+            steps="\n".join(f"    {_written(beat)}," for beat in finding.beats),
             aspect=breach.aspect,
             name=finding.name,
             level=breach.level,
@@ -108,7 +109,7 @@ def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
         encoding="utf-8",
     )
     (place / "crictl.sh").write_text(
-        script(finding.steps, _one_line(f"{breach.aspect}: {breach.what}")), encoding="utf-8"
+        script(finding.beats, _one_line(f"{breach.aspect}: {breach.what}")), encoding="utf-8"
     )
     (place / "finding.json").write_text(json.dumps(finding.plain(), indent=1) + "\n", encoding="utf-8")
     with (place / "calls.jsonl").open("w", encoding="utf-8", errors="backslashreplace") as calls:
@@ -116,10 +117,16 @@ def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
     return place
 
 
-def _arguments(step: Step) -> str:
+def _written(beat: Beat) -> str:
+    """Return a beat as Python."""
+    steps = [_step(step) for step in beat]
+    return steps[0] if len(steps) == 1 else f"({', '.join(steps)})"
+
+
+def _step(step: Step) -> str:
     given = step.arguments()
-    rpc = given.pop("rpc")
-    return ", ".join([json.dumps(rpc), *(f"{name}={json.dumps(value)}" for name, value in given.items())])
+    words = [json.dumps(given.pop("rpc")), *(f"{name}={json.dumps(value)}" for name, value in given.items())]
+    return f"Step({', '.join(words)})"
 
 
 def _one_line(text: str) -> str:

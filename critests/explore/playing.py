@@ -1,9 +1,11 @@
 """Plays steps on a runtime: each becomes a call on the raw stub, and what it answers becomes plain data."""
 
 import contextlib
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,14 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.client.failures import code_of
+from critests.exit_codes import CannotTest
 from critests.explore.looking import SEQUENCE_LABEL, look_of, world_before
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
-from critests.model import Breach, Step, World, judge
+from critests.model import Beat, Breach, Step, World, judge
 from critests.model.containers import printed_by
 from critests.model.images import reference
 from critests.model.looks import ANNOTATION, COLOUR
+from critests.model.orders import Done, judge_together
 from critests.model.sights import Answer
 from critests.model.steps import (
     EXEC_CODE,
@@ -51,6 +55,8 @@ class Player:
         images: makes what the steps of a sequence pull and remove, by key, with their tags: of each sequence
             its own, so that none meets what another left behind.
         handler: of every sandbox.
+        restart: ends the daemon with SIGKILL, starts it again and waits until it is ready; None where no step
+            may do so.
         played: number of sequences.
         steps: number of steps of all of them.
     """
@@ -60,6 +66,7 @@ class Player:
     base: ImageName
     images: Callable[[], dict[str, tuple[str, ...]]] = dict
     handler: str = ""
+    restart: Callable[[], None] | None = None
     played: int = 0
     steps: int = 0
 
@@ -67,19 +74,20 @@ class Player:
     def sequence(self) -> "Iterator[Played]":
         """Give a sequence that has not begun; what it made is removed at the end."""
         self.played += 1
-        begun = Played(self, world_before(self.connection, self.images(), f"x{self.played}-"))
+        world = world_before(self.connection, self.images(), f"x{self.played}-")
+        begun = Played(self, world, position=self.connection.recorder.position)
         try:
             yield begun
         finally:
             begun.clear()
 
     def breaches(
-        self, steps: Iterable[Step], muted: Callable[[Breach], bool] = lambda _: False
+        self, beats: Iterable[Beat], muted: Callable[[Breach], bool] = lambda _: False
     ) -> list[Breach]:
         """Play a sequence until it breaks a promise that is not muted; return those breaches."""
         with self.sequence() as played:
-            for step in playable(steps):
-                found = [breach for breach in played.play(step) if not muted(breach)]
+            for beat in playable(beats):
+                found = [breach for breach in played.play(beat, muted) if not muted(breach)]
                 if found:
                     return found
         return []
@@ -92,31 +100,58 @@ class Played:
     Attributes:
         player: what plays it.
         world: what is known.
-        steps: those that were played.
-        codes: what each was answered with.
+        beats: those that were played.
+        codes: what each step of the last one was answered with.
+        position: of the first call in the record of calls.
     """
 
     player: Player
     world: World
-    steps: list[Step] = field(default_factory=list)
+    beats: list[Beat] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
+    position: int = 0
     _configs: dict[str, cri.PodSandboxConfig] = field(default_factory=dict)
     _logs: dict[str, Path] = field(default_factory=dict)
 
-    def play(self, step: Step) -> list[Breach]:
-        """Play a step and return the promises that it broke."""
-        answer = self._answer(step)
-        self.player.steps += 1
-        self.steps.append(step)
-        self.codes.append(answer.code)
+    def play(self, beat: Beat, muted: Callable[[Breach], bool] = lambda _: False) -> list[Breach]:
+        """Play the steps of a beat at once, and return the promises that they broke.
+
+        Args:
+            beat: one step or several.
+            muted: which breaches are known: an order of several steps that has no others explains them.
+        """
+        done = self._done(beat)
+        self.player.steps += len(beat)
+        self.beats.append(beat)
+        self.codes = [each.answer.code for each in done]
         try:
             look = look_of(self.player.connection, self.world)
         except grpc.RpcError as error:
             code, details = code_of(error)
+            rpc, seen = beat[-1].rpc, f"{code}: {details}"
             if not self._daemon_lives():
-                return [Breach("GEN-17", DAEMON_ENDED, step.rpc, "a daemon that lives", f"{code}: {details}")]
-            return [Breach("CNC-08", "a list fails", step.rpc, "a list", f"{code}: {details}")]
-        return judge(self.world, step, answer, look)
+                return [Breach("GEN-17", DAEMON_ENDED, rpc, "a daemon that lives", seen)]
+            return [Breach("CNC-08", "a list fails", rpc, "a list", seen)]
+        if len(done) == 1:
+            return judge(self.world, beat[0], done[0].answer, look)
+        return judge_together(self.world, done, look, muted)
+
+    def _done(self, beat: Beat) -> list[Done]:
+        if len(beat) == 1:
+            return [self._timed(beat[0])]
+        together = threading.Barrier(len(beat))
+
+        def one(step: Step) -> Done:
+            together.wait()
+            return self._timed(step)
+
+        with ThreadPoolExecutor(len(beat)) as clients:
+            return list(clients.map(one, beat))
+
+    def _timed(self, step: Step) -> Done:
+        begun = time.monotonic()
+        answer = self._answer(step)
+        return Done(step, answer, begun, time.monotonic())
 
     def clear(self) -> None:
         """Remove what the sequence made, as far as the runtime does it."""
@@ -255,7 +290,10 @@ class Played:
 
     def _has_ended(self, container_id: str) -> bool:
         request = cri.ContainerStatusRequest(container_id=container_id)
-        status = self.player.connection.runtime.ContainerStatus(request).status
+        try:
+            status = self.player.connection.runtime.ContainerStatus(request).status
+        except grpc.RpcError:
+            return True  # another client has removed it, or the look after the step will tell
         return bool(status.state == cri.CONTAINER_EXITED)
 
     @staticmethod
@@ -312,6 +350,15 @@ class Played:
         if self._until(END_SECONDS, lambda: self._has_ended(container.id)):
             return Answer()
         return Answer("NOT_ENDED", details=f"not EXITED within {END_SECONDS:g} s")
+
+    def _DaemonRestarts(self, step: Step) -> Answer:  # noqa: N802 - named as the step
+        del step
+        try:
+            if self.player.restart is not None:
+                self.player.restart()
+        except CannotTest as error:
+            return Answer("NOT_BACK", details=str(error))
+        return Answer()
 
     def _until(self, seconds: float, holds: Callable[[], bool]) -> bool:
         deadline = time.monotonic() + seconds * self.player.connection.deadlines.scale

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from critests.model.images import leads_there
-from critests.model.steps import NOTHING, PROCESS_ENDS, Process, Step
+from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, Process, Step
 from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Container, Sandbox, World
 
 Place = tuple[str, str]
@@ -29,6 +29,7 @@ USUAL = {
     "ExecSync": 5,
     "PullImage": 5,
     "RemoveImage": 4,
+    DAEMON_RESTARTS: 1,
 }
 """How often an RPC is taken, all its places together; 2 where it is not named. What leads on to other states
 is taken more often than what only looks, since a look at everything follows every step.
@@ -49,11 +50,15 @@ IN_A_ROW = 2
 """How often the same step may follow itself."""
 
 
-def steps_by_place(world: World, played: Sequence[Step]) -> dict[Place, list[Step]]:
-    """Return every step that makes sense in a world after those that were played, by its place."""
+def steps_by_place(
+    world: World, played: Sequence[Step], *, restarts: bool = False
+) -> dict[Place, list[Step]]:
+    """Return every step that makes sense in a world after those that were played, by its place; a restart of
+    the daemon where it may be.
+    """
     found: dict[Place, list[Step]] = defaultdict(list)
     last = played[-IN_A_ROW:]
-    for step in _steps(world):
+    for step in (*_steps(world), *([Step(DAEMON_RESTARTS)] if restarts else [])):
         if len(last) == IN_A_ROW and all(step == each for each in last):
             continue
         found[step.rpc, world.situation(step)].append(step)

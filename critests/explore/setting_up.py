@@ -1,22 +1,33 @@
 """A player on the runtime of a run: its base image pulled, and images of its own to pull and to remove."""
 
+import contextlib
 import secrets
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
+import grpc
+
+from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.explore.playing import Player
 from critests.images.registry_client import repository_of
 from critests.lifecycle.run_label import RUN_LABEL
-from critests.model import Breach, Step
+from critests.lifecycle.waiting import ConditionNotMet, eventually
+from critests.model import Beat, Breach, Step
 from critests.run.context import RunContext
 from critests.run.pulled_images import TestImages
 
+if TYPE_CHECKING:  # it is there already where a runtime was started
+    from critests.node.throwaway import ThrowawayRuntime
+
+RECONNECT_SECONDS = 5.0
 IMAGES = {"image-1": ("one",), "image-2": ("first", "second")}
 """What steps pull and remove, with their tags."""
 
 
-def player_on(context: RunContext, connection: Connection) -> Player:
-    """Return a player.
+def player_on(context: RunContext, connection: Connection, *, restarts: bool = False) -> Player:
+    """Return a player, whose steps may end the daemon and start it again where that is a throwaway one.
 
     Where the user's registry serves the images, steps pull and remove none: they may be somebody else's too.
 
@@ -45,15 +56,42 @@ def player_on(context: RunContext, connection: Connection) -> Player:
             made[key] = tuple(f"{registry.address}/{image.repository}:{tag}" for tag in tags)
         return made
 
-    return Player(connection, context.requests(), base, minted, context.settings.handlers[0])
+    runtime = context.owned.runtime if restarts and context.owned else None
+    return Player(
+        connection,
+        context.requests(),
+        base,
+        minted,
+        context.settings.handlers[0],
+        None if runtime is None else partial(_restart, runtime, connection),
+    )
 
 
-def play_again(context: RunContext, steps: Sequence[Step], aspect: str) -> list[Breach]:
+def _restart(runtime: "ThrowawayRuntime", connection: Connection) -> None:
+    runtime.kill()
+    runtime.start_again()
+
+    def answers() -> bool:
+        with contextlib.suppress(grpc.RpcError):
+            return bool(connection.runtime.Version(cri.VersionRequest()))
+        return False
+
+    with contextlib.suppress(ConditionNotMet):  # then the look after the step says so
+        eventually("Version after a restart", answers, RECONNECT_SECONDS * connection.deadlines.scale)
+
+
+def play_again(context: RunContext, steps: Sequence[Step | Beat], aspect: str) -> list[Breach]:
     """Play a sequence on the runtime of a run, and return how it breaks a promise: what a test calls that was
     written by `critests explore`.
+
+    Args:
+        context: the run.
+        steps: one after another; a tuple of steps is played at once.
+        aspect: the promise.
     """
+    beats = [(each,) if isinstance(each, Step) else each for each in steps]
     connection = context.connect()
     try:
-        return player_on(context, connection).breaches(steps, lambda breach: breach.aspect != aspect)
+        return player_on(context, connection).breaches(beats, lambda breach: breach.aspect != aspect)
     finally:
         connection.close()

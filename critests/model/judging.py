@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from critests.model import containers, images, looks, sandboxes
+from critests.model import containers, images, looks, restarts, sandboxes
 from critests.model.sights import Answer, Look
-from critests.model.steps import PROCESS_ENDS, Step
+from critests.model.steps import DAEMON_RESTARTS, PROCESS_ENDS, Step
 from critests.model.world import Breach, World
 
 Rule = Callable[[World, Step, Answer], Iterator[Breach]]
@@ -31,6 +31,7 @@ RULES: dict[str, Rule] = {
     "ListContainers": containers.listed,
     "ExecSync": containers.exec_sync,
     PROCESS_ENDS: containers.process_ends,
+    DAEMON_RESTARTS: restarts.restarted,
     "PullImage": images.pull,
     "RemoveImage": images.remove,
     "ImageStatus": images.status,
@@ -48,8 +49,19 @@ def judge(world: World, step: Step, answer: Answer, look: Look) -> list[Breach]:
         answer: what came back.
         look: what lists and statuses say after it.
     """
+    return [*judge_answer(world, step, answer), *judge_look(world, step, look)]
+
+
+def judge_answer(world: World, step: Step, answer: Answer) -> list[Breach]:
+    """The first half of `judge`: what came back."""
     world.makings += bool(step.makes)
-    found = list(RULES[step.rpc](world, step, answer))
-    for every in (looks.sandboxes, looks.containers, looks.images):
-        found += every(world, step, look)
-    return found
+    return list(RULES[step.rpc](world, step, answer))
+
+
+def judge_look(world: World, step: Step, look: Look) -> list[Breach]:
+    """The second half of `judge`: what lists and statuses say."""
+    return [
+        breach
+        for every in (looks.sandboxes, looks.containers, looks.images)
+        for breach in every(world, step, look)
+    ]

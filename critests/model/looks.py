@@ -6,8 +6,9 @@ What they say is also how the model learns which way a runtime went where the AP
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from critests.model.restarts import aspect_of
 from critests.model.sights import NOT_FOUND, ContainerSeen, Look, SandboxSeen
-from critests.model.steps import Step, colour_of
+from critests.model.steps import DAEMON_RESTARTS, Step, colour_of
 from critests.model.world import (
     CREATED,
     EXITED,
@@ -63,7 +64,7 @@ def _sandbox(
     if state not in sandbox.may_be:
         world.lost.add(sandbox.id)
         yield Breach(
-            _aspect_of_sandbox_state(sandbox, state),
+            aspect_of(sandbox) if step.rpc == DAEMON_RESTARTS else _aspect_of_sandbox_state(sandbox, state),
             f"a sandbox is {_short(state)}",
             step.rpc,
             f"{sandbox.key} is {' or '.join(map(_short, sorted(sandbox.may_be)))}",
@@ -141,7 +142,9 @@ def _container(
     if state not in container.may_be:
         world.lost.add(container.id)
         yield Breach(
-            _aspect_of_container_state(world, step, container, state),
+            aspect_of(container)
+            if step.rpc == DAEMON_RESTARTS
+            else _aspect_of_container_state(world, step, container, state),
             f"a container is {_short(state)}",
             step.rpc,
             f"{container.key} is {' or '.join(map(_short, sorted(container.may_be)))}",
@@ -247,7 +250,9 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
         ]
         here = bool(entries)
         if here not in image.present:
-            aspect = "IMS-25" if step.rpc in {"PullImage", "RemoveImage"} else "IMS-11/no-filter"
+            aspect = {"PullImage": "IMS-25", "RemoveImage": "IMS-25", DAEMON_RESTARTS: "RST-09"}.get(
+                step.rpc, "IMS-11/no-filter"
+            )
             what = "an image that was removed is listed" if here else "an image that is there is not listed"
             yield Breach(
                 aspect, what, step.rpc, f"{image.key} is {'absent' if here else 'present'}", "otherwise"

@@ -6,11 +6,14 @@ from critests.model.sights import NOT_FOUND, Answer
 from critests.model.steps import Step
 from critests.model.world import Breach
 
+SUCCESS = "success"
+"""What is expected of a call that must not fail."""
+
 
 def succeeds(aspect: str, what: str, step: Step, answer: Answer) -> Iterator[Breach]:
     """The call must succeed."""
     if not answer.ok:
-        yield Breach(aspect, what, step.rpc, "success", _words(answer))
+        yield Breach(aspect, what, step.rpc, SUCCESS, _words(answer))
 
 
 def fails(aspect: str, what: str, step: Step, answer: Answer, *, code: str = "") -> Iterator[Breach]:
@@ -24,7 +27,7 @@ def fails(aspect: str, what: str, step: Step, answer: Answer, *, code: str = "")
         code: aspect that asks for NotFound; none by default.
     """
     if answer.ok:
-        yield Breach(aspect, what, step.rpc, "an error", "success")
+        yield Breach(aspect, what, step.rpc, "an error", SUCCESS)
     elif code and answer.code != NOT_FOUND:
         yield Breach(code, f"{what}: code", step.rpc, NOT_FOUND, _words(answer))
 

@@ -30,7 +30,9 @@ EXEC_CODE = 42
 """What the command of an ExecSync ends with."""
 
 PROCESS_ENDS = "ProcessEnds"
-"""The only step that is no RPC: a process ends by itself, and the client waits until it has."""
+"""No RPC: a process ends by itself, and the client waits until it has."""
+DAEMON_RESTARTS = "DaemonRestarts"
+"""No RPC either: the daemon gets SIGKILL and is started again, and the client waits until it is ready."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Step:
     """One step.
 
     Attributes:
-        rpc: its name in the service, or `PROCESS_ENDS`.
+        rpc: its name in the service, `PROCESS_ENDS` or `DAEMON_RESTARTS`.
         on: the object that it is about, or that a filter names by its id.
         makes: what an object that it makes is called from then on.
         inside: the sandbox of a new container, or the one that a filter names.
@@ -94,22 +96,34 @@ def colour_of(made: str) -> str:
     return "red" if made[-1:] in "13579" else "blue"
 
 
-def playable(steps: Iterable[Step]) -> list[Step]:
-    """Return the steps without those that need what none of the steps before them makes."""
+Beat = tuple[Step, ...]
+"""What is played at once, each step by a client of its own; in a sequence of one client always one step."""
+
+
+def one_by_one(steps: Iterable[Step]) -> list[Beat]:
+    """Return a sequence of one client."""
+    return [(step,) for step in steps]
+
+
+def playable(beats: Iterable[Beat]) -> list[Beat]:
+    """Return the sequence without the steps that need what none of the beats before theirs makes."""
     made: set[str] = set()
     kept = []
-    for step in steps:
-        if step.needs <= made:
-            kept.append(step)
-            made.add(step.makes)
+    for beat in beats:
+        steps = tuple(step for step in beat if step.needs <= made)
+        if steps:
+            kept.append(steps)
+            made.update(step.makes for step in steps)
     return kept
 
 
-def to_plain(steps: Sequence[Step]) -> list[dict[str, Any]]:
+def to_plain(beats: Sequence[Beat]) -> list[list[dict[str, Any]]]:
     """Return a sequence as plain data, for a file."""
-    return [{name: value for name, value in asdict(step).items() if value} for step in steps]
+    return [
+        [{name: value for name, value in asdict(step).items() if value} for step in beat] for beat in beats
+    ]
 
 
-def from_plain(plain: Iterable[dict[str, Any]]) -> list[Step]:
+def from_plain(plain: Iterable[Iterable[dict[str, Any]]]) -> list[Beat]:
     """Return a sequence from plain data."""
-    return [Step(**each) for each in plain]
+    return [tuple(Step(**each) for each in beat) for beat in plain]

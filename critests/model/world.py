@@ -11,8 +11,9 @@ from critests.model.steps import FAILED, NOTHING, TERMINATED, TOLD, Process, Ste
 
 READY, NOTREADY = "SANDBOX_READY", "SANDBOX_NOTREADY"
 CREATED, RUNNING, EXITED = "CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED"
+UNKNOWN = "CONTAINER_UNKNOWN"
 GONE = "gone"
-ORDER = (CREATED, RUNNING, EXITED, GONE)
+ORDER = (CREATED, RUNNING, UNKNOWN, EXITED, GONE)
 """Of the states of a container, which never go back."""
 
 KILLED = frozenset({128 + 9, 128 + 15})
@@ -133,8 +134,8 @@ class Container:
             self.exit_codes |= KILLED
         if self.may_be <= {RUNNING, EXITED}:
             self.may_be = frozenset({EXITED})
-        elif CREATED in self.may_be:
-            self.may_be = frozenset({CREATED, EXITED})
+        elif CREATED in self.may_be or UNKNOWN in self.may_be:
+            self.may_be = self.may_be & {CREATED, UNKNOWN} | {EXITED}
             self.exit_codes = frozenset()
 
     def ends_by_itself(self) -> None:

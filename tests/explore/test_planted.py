@@ -36,3 +36,14 @@ def test_where_nothing_is_wrong_nothing_is_told(tmp_path: Path) -> None:
 def test_the_table_of_planted_bugs_is_long_enough() -> None:
     assert len(BUGS) >= 30
     assert set(SAMPLE) <= set(BUGS)
+
+
+@pytest.mark.parametrize("wrong", ["made-twice-at-once", "removal-lost-beside-a-start"])
+def test_a_planted_bug_of_calls_at_once_is_found(tmp_path: Path, wrong: str) -> None:
+    assert found_as(wrong, explored(tmp_path, wrong, seconds=SECONDS)) == ""
+
+
+def test_where_nothing_is_wrong_nothing_is_told_of_calls_at_once(tmp_path: Path) -> None:
+    found = explored(tmp_path, "", seconds=10.0, clients=3)
+
+    assert (found.findings, dict(found.known)) == ([], {})

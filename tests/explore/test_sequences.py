@@ -5,6 +5,7 @@ import contextlib
 import json
 import subprocess
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from critests.explore import crictl, findings, machine, shortening
 from critests.explore.findings import Finding
 from critests.explore.playing import Played
 from critests.explore.possible import IN_A_ROW, likely, steps_by_place
-from critests.model import Breach, Step, World
-from critests.model.steps import Process
+from critests.explore.watching import Over, Watch
+from critests.model import Beat, Breach, Step, World
+from critests.model.steps import Process, one_by_one
 from tests.explore.planted import player_on_our_own_server
 
 LIFE = [
@@ -26,19 +28,19 @@ LIFE = [
 ]
 
 
-def sequences(logs: Path, number: int) -> list[list[Step]]:
+def sequences(logs: Path, number: int) -> list[list[Beat]]:
     """The first sequences of a round."""
-    played: list[list[Step]] = []
+    played: list[list[Beat]] = []
     with player_on_our_own_server(logs) as player:
-        watch = machine.Watch(lambda _: False, lambda: len(played) > 6)
+        watch = Watch(lambda _: False, lambda: len(played) > 6)
         play = Played.play
 
-        def keeping(sequence: Played, step: Step) -> list[Breach]:
-            if not any(sequence.steps is known for known in played):
-                played.append(sequence.steps)
-            return play(sequence, step)
+        def keeping(sequence: Played, beat: Beat, muted: Callable[[Breach], bool]) -> list[Breach]:
+            if not any(sequence.beats is known for known in played):
+                played.append(sequence.beats)
+            return play(sequence, beat, muted)
 
-        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(machine.Over):
+        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(Over):
             patch.setattr(Played, "play", keeping)
             machine.play_round(player, watch, number, 12)
     return played[:6]
@@ -49,18 +51,31 @@ def test_the_same_seed_makes_the_same_sequences(tmp_path: Path) -> None:
 
     assert once == again
     assert once != other
-    assert all(len(steps) == 12 for steps in once)
+    assert all(len(beats) == 12 for beats in once)
 
 
 def test_of_a_sequence_only_what_breaks_the_promise_is_left() -> None:
-    tried: list[list[Step]] = []
+    tried: list[list[Beat]] = []
 
-    def breaks(steps: list[Step]) -> bool:
-        tried.append(steps)
-        return any(step.rpc == "StartContainer" for step in steps)
+    def breaks(beats: list[Beat]) -> bool:
+        tried.append(beats)
+        return any(step.rpc == "StartContainer" for beat in beats for step in beat)
 
-    assert shortening.shortest(LIFE, breaks) == [*LIFE[:3], LIFE[4]]
+    assert shortening.shortest(one_by_one(LIFE), breaks) == one_by_one([*LIFE[:3], LIFE[4]])
     assert len(tried) < 15
+
+
+def test_of_several_steps_at_once_only_those_are_left_that_break_the_promise() -> None:
+    run, create, start, command, stop = LIFE
+
+    def breaks(beats: list[Beat]) -> bool:
+        return {start, stop} <= set(beats[-1])
+
+    assert shortening.shortest([(run,), (create,), (start, command, stop)], breaks) == [
+        (run,),
+        (create,),
+        (start, stop),
+    ]
 
 
 def test_what_was_never_covered_is_more_likely() -> None:
@@ -81,18 +96,18 @@ def test_the_same_step_comes_twice_in_a_row_at_most() -> None:
 
 def test_a_finding_is_written_as_a_test_a_script_and_plain_data(tmp_path: Path) -> None:
     breach = Breach("SBX-12", "a sandbox is READY", "StopPodSandbox", "NOTREADY", 'hostile """ \\ text')
-    finding = Finding(breach, tuple(LIFE), 10, 10)
+    finding = Finding(breach, (*one_by_one(LIFE[:3]), tuple(LIFE[3:])), 10, 10)
 
     place = findings.write(finding, tmp_path, seed=1, runtime="a runtime")
 
     (test,) = place.glob("test_found_*.py")
     ast.parse(test.read_text(encoding="utf-8"))
     plain = json.loads((place / "finding.json").read_text(encoding="utf-8"))
-    assert (plain["level"], len(plain["steps"])) == ("MUST", 5)
+    assert (plain["level"], [len(beat) for beat in plain["steps"]]) == ("MUST", [1, 1, 1, 2])
     subprocess.run(["sh", "-n", place / "crictl.sh"], check=True)
 
 
 def test_what_crictl_cannot_say_is_a_comment() -> None:
-    script = crictl.script([Step("ProcessEnds", on="container-2")], "title")
+    script = crictl.script([(Step("ProcessEnds", on="container-2"),)], "title")
 
     assert "# crictl cannot say: ProcessEnds(container-2)" in script

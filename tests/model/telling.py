@@ -25,8 +25,8 @@ class Told:
     containers: dict[str, ContainerSeen] = field(default_factory=dict)
     images: list[ImageSeen] = field(default_factory=list)
 
-    def play(self, step: Step, answer: Answer | None = None) -> list[Breach]:
-        look = Look(
+    def look(self) -> Look:
+        return Look(
             tuple(self.sandboxes.values()),
             tuple(
                 replace(each, started_at=0, finished_at=0, exit_code=0) for each in self.containers.values()
@@ -35,12 +35,18 @@ class Told:
             {each.id: each for each in self.sandboxes.values()},
             {each.id: replace(each, sandbox_id="") for each in self.containers.values()},
         )
-        return judge(self.world, step, answer or Answer(), look)
+
+    def play(self, step: Step, answer: Answer | None = None) -> list[Breach]:
+        return judge(self.world, step, answer or Answer(), self.look())
+
+    def is_there(self, key: str, name: str) -> None:
+        """Tell of a READY sandbox."""
+        labels, annotations = {COLOUR: colour_of(key)}, {ANNOTATION: key}
+        self.sandboxes[key] = SandboxSeen(f"id of {key}", READY, name, 0, 5, labels, annotations)
 
     def sandbox(self, key: str = "sandbox-1", name: str = "pod") -> None:
         """Have a READY sandbox."""
-        labels, annotations = {COLOUR: colour_of(key)}, {ANNOTATION: key}
-        self.sandboxes[key] = SandboxSeen(f"id of {key}", READY, name, 0, 5, labels, annotations)
+        self.is_there(key, name)
         assert self.play(Step("RunPodSandbox", makes=key, name=name), Answer(id=f"id of {key}")) == []
 
     def container(self, key: str = "container-1", name: str = "app", process: str = Process.WAITS) -> None:

@@ -9,7 +9,15 @@ import pytest
 import critests.model
 from critests import catalogue
 from critests.model.judging import RULES
-from critests.model.steps import PROCESS_ENDS, Step, from_plain, playable, to_plain
+from critests.model.steps import (
+    DAEMON_RESTARTS,
+    PROCESS_ENDS,
+    Step,
+    from_plain,
+    one_by_one,
+    playable,
+    to_plain,
+)
 
 MODULES = sorted(Path(critests.model.__file__).parent.glob("*.py"))
 CITED = sorted(
@@ -32,7 +40,7 @@ def test_every_rule_names_an_aspect_that_binds(cited: str) -> None:
 
 
 def test_every_rule_is_about_an_rpc() -> None:
-    assert set(RULES) - {PROCESS_ENDS} <= set(catalogue.all_rpcs())
+    assert set(RULES) - {PROCESS_ENDS, DAEMON_RESTARTS} <= set(catalogue.all_rpcs())
 
 
 def test_a_step_without_what_it_needs_cannot_be_played() -> None:
@@ -40,16 +48,17 @@ def test_a_step_without_what_it_needs_cannot_be_played() -> None:
     create = Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app")
     start = Step("StartContainer", on="container-2")
 
-    assert playable([run, create, start]) == [run, create, start]
-    assert playable([create, start]) == []
-    assert playable([run, start]) == [run]
+    assert playable(one_by_one([run, create, start])) == [(run,), (create,), (start,)]
+    assert playable(one_by_one([create, start])) == []
+    assert playable([(run, create), (start,)]) == [(run,)]
 
 
 def test_a_sequence_is_plain_data() -> None:
-    steps = [Step("RunPodSandbox", makes="sandbox-1", name="pod"), Step("StopPodSandbox", on="sandbox-1")]
+    run, stop = Step("RunPodSandbox", makes="sandbox-1", name="pod-1"), Step("StopPodSandbox", on="sandbox-1")
+    beats = [(run,), (stop, stop)]
 
-    assert from_plain(to_plain(steps)) == steps
-    assert [str(step) for step in steps] == [
-        "sandbox-1 = RunPodSandbox(name=pod)",
+    assert from_plain(to_plain(beats)) == beats
+    assert [str(step) for step in (run, stop)] == [
+        "sandbox-1 = RunPodSandbox(name=pod-1)",
         "StopPodSandbox(sandbox-1)",
     ]

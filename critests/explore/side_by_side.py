@@ -1,0 +1,85 @@
+"""Makes sequences of several clients: some of their beats are steps that are played at once, about the same
+object.
+
+Hypothesis plays one step after another, and calls flaky what does not come again. What clients do side by
+side seldom comes about twice, so that these sequences are drawn by chance alone, and what they find is kept
+with its calls however often it comes.
+"""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+from critests.explore.playing import Player
+from critests.explore.possible import Place, likely, steps_by_place
+from critests.explore.watching import Watch
+from critests.model import Beat, Step, World
+from critests.model.orders import CHANGING, touches
+
+SEQUENCES = 10
+"""Sequences of a round; after it, what is likely is reckoned anew from what was covered."""
+AT_ONCE = 0.5
+"""How many of the steps that change something are played beside others."""
+CHANGE = 0.75
+"""How many of those others change something too."""
+
+
+def play_round(player: Player, watch: Watch, number: int, most_steps: int, clients: int) -> None:
+    """Play sequences until one breaks a promise.
+
+    Args:
+        player: plays them.
+        watch: is told, and has what was found afterwards.
+        number: of the round's random choices: which steps come is certain only as long as the runtime answers
+            the same.
+        most_steps: beats of a sequence.
+        clients: the most steps of a beat.
+
+    Raises:
+        Over: the time is over.
+    """
+    chance = random.Random(number)  # noqa: S311 - chance, no secret
+    before = watch.round_begins()
+    for _ in range(SEQUENCES):
+        with player.sequence() as played:
+            for _ in range(most_steps):
+                watch.check()
+                done = [beat[0] for beat in played.beats]
+                choice = steps_by_place(played.world, done, restarts=player.restart is not None)
+                steps, places = _next(played.world, choice, before, chance, clients)
+                if watch.play(played, steps, places) is not None:
+                    return
+
+
+def _next(
+    world: World,
+    choice: dict[Place, list[Step]],
+    before: Counter[Place],
+    chance: random.Random,
+    clients: int,
+) -> tuple[Beat, list[Place]]:
+    place = chance.choice(likely(list(choice), before))
+    first = chance.choice(choice[place])
+    steps, places = [first], [place]
+    if first.rpc not in CHANGING or chance.random() > AT_ONCE:
+        return (first,), places
+    related = {
+        place: [step for step in steps_there if touches(world, step) & touches(world, first)]
+        for place, steps_there in choice.items()
+    }
+    while len(steps) < chance.randint(2, clients):
+        only_changes = chance.random() < CHANGE
+        there = [place for place, found in related.items() if found]
+        wanted = [place for place in there if place[0] in CHANGING] if only_changes else there
+        place = chance.choice(likely(wanted, before))
+        steps.append(_renamed(chance.choice(related[place]), len(steps)))
+        places.append(place)
+    return tuple(steps), places
+
+
+def _renamed(step: Step, number: int) -> Step:
+    """Return a step with a name of its own for what it makes; its metadata may stay another step's too."""
+    if not step.makes:
+        return step
+    kind, _, last = step.makes.rpartition("-")
+    return replace(step, makes=f"{kind}-{int(last) + number}")

@@ -1,0 +1,139 @@
+"""Steps of several clients at once: there must be an order of them, one after another, that explains what
+came back and what is seen then.
+
+Only orders count in which nothing comes before what had ended before it began. What may happen besides,
+since two calls were about the same object: one of them may fail (CNC-05), but for calls that must succeed
+side by side (`ALL_SUCCEED`).
+"""
+
+import copy
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from critests.model.judging import judge_answer, judge_look
+from critests.model.outcomes import SUCCESS
+from critests.model.sights import NOT_FOUND, Answer, Look
+from critests.model.steps import NOTHING, Step
+from critests.model.world import Breach, World
+
+MAKING = frozenset({"RunPodSandbox", "CreateContainer", "StartContainer", "PullImage"})
+ENDING = frozenset({"StopContainer", "RemoveContainer", "StopPodSandbox", "RemovePodSandbox", "RemoveImage"})
+CHANGING = MAKING | ENDING
+ALL_SUCCEED = {"StopContainer": "STP-17", "RemoveImage": "IMS-24"}
+"""RPCs of which several calls for one object all succeed, by the aspect that says so."""
+TWICE = {"RunPodSandbox": "CNC-02/one", "CreateContainer": "CNC-03/one", "StartContainer": "CNC-04"}
+"""What is broken where calls of this RPC alone have no order."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A step that is over.
+
+    Attributes:
+        step: what was done.
+        answer: what came back.
+        begun: when, on any one clock.
+        ended: likewise.
+    """
+
+    step: Step
+    answer: Answer
+    begun: float
+    ended: float
+
+    def overlaps(self, other: "Done") -> bool:
+        """Whether neither had ended before the other began."""
+        return self.begun <= other.ended and other.begun <= self.ended
+
+
+def judge_together(
+    world: World, done: Sequence[Done], look: Look, muted: Callable[[Breach], bool] = lambda _: False
+) -> list[Breach]:
+    """Say which promises steps broke that were done at once, and bring the world up to date.
+
+    Args:
+        world: what was known before; becomes what is known after the order that breaks least.
+        done: the steps.
+        look: what lists and statuses say when all of them are over.
+        muted: which breaches do not count against an order.
+    """
+    best: list[Breach] | None = None
+    best_world = world
+    for order in orders(done):
+        after = copy.deepcopy(world)
+        found = [
+            breach
+            for each in order
+            for breach in judge_answer(after, each.step, each.answer)
+            if not _may_fail(world, breach, each, done)
+        ]
+        found += judge_look(after, order[-1].step, look)
+        if best is None or _counted(found, muted) < _counted(best, muted):
+            best, best_world = found, after
+    vars(world).update(vars(best_world))
+    return [breach if muted(breach) else _side_by_side(breach, done) for breach in best or ()]
+
+
+def orders(done: Sequence[Done]) -> Iterator[tuple[Done, ...]]:
+    """Give every order that time allows."""
+    for order in itertools.permutations(done):
+        pairs = itertools.combinations(order, 2)
+        if all(later.ended >= earlier.begun for earlier, later in pairs):
+            yield order
+
+
+def touches(world: World, step: Step) -> set[str]:
+    """Return what a step is about: objects, with what they live in, and the metadata of a new one."""
+    container = world.containers.get(step.on)
+    named = {step.on, step.inside, container.sandbox if container else ""}
+    if step.makes:
+        named.add(f"{step.inside}: {step.name}, {step.attempt}")
+    if step.image or (container and container.image):
+        named.add(step.image or (container.image if container else ""))
+    return named - {"", NOTHING}
+
+
+def _counted(breaches: Sequence[Breach], muted: Callable[[Breach], bool]) -> int:
+    return sum(not muted(breach) for breach in breaches)
+
+
+def _may_fail(world: World, breach: Breach, one: Done, done: Sequence[Done]) -> bool:
+    """Whether a breach is only that a call failed, or with which code, while another one was at work on the
+    same object.
+    """
+    if breach.expected not in {SUCCESS, NOT_FOUND}:
+        return False
+    beside = [
+        other
+        for other in done
+        if other is not one
+        and one.overlaps(other)
+        and other.step.rpc in CHANGING
+        and touches(world, one.step) & touches(world, other.step)
+    ]
+    alike = all(other.step.rpc == one.step.rpc for other in beside)
+    return bool(beside) and not (alike and one.step.rpc in ALL_SUCCEED)
+
+
+def _side_by_side(breach: Breach, done: Sequence[Done]) -> Breach:
+    """Return a breach in the words of calls at once, under the aspect that speaks of them."""
+    if len(done) == 1:
+        return breach
+    rpcs = sorted(each.step.rpc for each in done)
+    changing = [rpc for rpc in rpcs if rpc in CHANGING]
+    kinds = set(changing)
+    aspect = breach.aspect
+    if len(changing) > 1:
+        only = next(iter(kinds)) if len(kinds) == 1 else ""
+        if only in TWICE:
+            aspect = TWICE[only]
+        elif only in ALL_SUCCEED:
+            aspect = ALL_SUCCEED[only]
+        elif kinds <= {"PullImage", "RemoveImage"}:
+            aspect = "IMS-23"
+        elif kinds <= ENDING:
+            aspect = "CNC-05"
+        else:
+            aspect = "CNC-06"
+    return replace(breach, aspect=aspect, rpc=" | ".join(rpcs), what=f"no order explains it: {breach.what}")

@@ -1,0 +1,99 @@
+"""Calls at the same time, as the model of the API has them."""
+
+import pytest
+
+from critests.model import Breach, Step
+from critests.model.orders import Done, judge_together, orders
+from critests.model.sights import Answer, Look
+from tests.model.telling import EXITED, RUNNING, Told, aspects
+
+ERROR = Answer("UNKNOWN")
+START, REMOVE = Step("StartContainer", on="container-1"), Step("RemoveContainer", on="container-1")
+STOP = Step("StopContainer", on="container-1")
+RUN = Step("RunPodSandbox", makes="sandbox-2", name="twin")
+RUN_TOO = Step("RunPodSandbox", makes="sandbox-3", name="twin")
+
+
+@pytest.fixture
+def told() -> Told:
+    told = Told()
+    told.sandbox()
+    return told
+
+
+def together(told: Told, *steps: tuple[Step, Answer]) -> list[Breach]:
+    done = [Done(step, answer, 0.0, 1.0) for step, answer in steps]
+    return judge_together(told.world, done, told.look())
+
+
+def test_what_had_ended_comes_first() -> None:
+    early, late, long = (Done(START, Answer(), *times) for times in ((0, 1), (2, 3), (0, 3)))
+
+    assert list(orders([late, early])) == [(early, late)]
+    assert len(list(orders([early, late, long]))) == 3
+
+
+def test_either_order_explains_what_is_seen(told: Told) -> None:
+    told.running()
+    told.containers.clear()
+
+    assert together(told, (STOP, Answer()), (REMOVE, Answer())) == []
+    assert together(told, (REMOVE, Answer()), (STOP, Answer())) == []
+
+
+def test_of_two_twins_one_is_made_and_the_other_refused_or_the_same(told: Told) -> None:
+    told.is_there("sandbox-2", "twin")
+
+    assert together(told, (RUN_TOO, ERROR), (RUN, Answer(id="id of sandbox-2"))) == []
+
+
+def test_two_twins_are_one_too_many(told: Told) -> None:
+    told.is_there("sandbox-2", "twin")
+    told.is_there("sandbox-3", "twin")
+
+    breaches = together(told, (RUN, Answer(id="id of sandbox-2")), (RUN_TOO, Answer(id="id of sandbox-3")))
+
+    assert "CNC-02/one" in aspects(breaches)
+
+
+def test_a_start_and_a_removal_that_both_succeed_leave_nothing(told: Told) -> None:
+    told.container()
+    told.becomes("container-1", RUNNING, started_at=7)
+
+    (breach,) = together(told, (START, Answer()), (REMOVE, Answer()))
+
+    assert (breach.aspect, breach.rpc) == ("CNC-06", "RemoveContainer | StartContainer")
+
+
+def test_a_call_may_fail_beside_another_for_the_same_object(told: Told) -> None:
+    told.running()
+    told.containers.clear()
+
+    assert together(told, (REMOVE, ERROR), (REMOVE, Answer())) == []
+
+
+def test_all_stops_of_a_container_succeed(told: Told) -> None:
+    told.running()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+
+    assert aspects(together(told, (STOP, ERROR), (STOP, Answer()))) == ["STP-17"]
+
+
+def test_a_call_must_not_fail_beside_another_for_something_else(told: Told) -> None:
+    told.running()
+    told.sandbox("sandbox-3", name="other")
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+
+    breaches = together(told, (STOP, Answer()), (Step("StopPodSandbox", on="sandbox-3"), ERROR))
+
+    assert aspects(breaches) == ["CNC-05"]
+
+
+def test_what_is_known_does_not_count_against_an_order(told: Told) -> None:
+    told.running()
+    done = [Done(STOP, Answer(), 0, 1), Done(Step("ExecSync", on="container-1"), ERROR, 0, 1)]
+    look = Look(*[tuple(each.values()) for each in (told.sandboxes, told.containers)])
+
+    breaches = judge_together(told.world, done, look, lambda breach: breach.aspect == "CTA-27")
+
+    assert {breach.aspect for breach in breaches} == {"CTA-27"}

@@ -1,0 +1,52 @@
+"""A restart of the daemon, as the model of the API has it."""
+
+import pytest
+
+from critests.model import Step
+from critests.model.sights import Answer
+from critests.model.steps import DAEMON_RESTARTS
+from critests.model.world import UNKNOWN
+from tests.model.telling import CREATED, EXITED, NOTREADY, Told, aspects
+
+RESTART = Step(DAEMON_RESTARTS)
+
+
+@pytest.fixture
+def told() -> Told:
+    told = Told()
+    told.sandbox()
+    return told
+
+
+def test_everything_is_as_it_was(told: Told) -> None:
+    told.running()
+    told.container("container-2", name="other")
+
+    assert told.play(RESTART) == []
+
+
+def test_what_ran_runs_on(told: Told) -> None:
+    told.running()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+
+    assert aspects(told.play(RESTART)) == ["RST-01"]
+
+
+@pytest.mark.parametrize("state", [CREATED, EXITED, UNKNOWN])
+def test_what_was_never_started_may_be_lost_and_can_be_removed(told: Told, state: str) -> None:
+    told.container()
+    told.becomes("container-1", state, finished_at=9 if state == EXITED else 0)
+
+    assert told.play(RESTART) == []
+    told.containers.clear()
+    assert told.play(Step("RemoveContainer", on="container-1")) == []
+
+
+def test_a_sandbox_that_was_ready_is_ready(told: Told) -> None:
+    told.becomes("sandbox-1", NOTREADY)
+
+    assert aspects(told.play(RESTART)) == ["RST-02"]
+
+
+def test_a_daemon_that_does_not_come_back_is_told(told: Told) -> None:
+    assert aspects(told.play(RESTART, Answer("NOT_BACK"))) == ["RST-02"]
