@@ -42,8 +42,8 @@ Examples:
   {WEBHOOK}=https://… critests nightly --node crio --notify-command 'logger -t critests'
 
 \b
-Ends with the exit code of the run. Where that is 0: with that of the benchmark, or with 3 if a later step
-failed."""
+Ends with the exit code of the run. Where that is 0: with that of the benchmark or of the exploration, or with
+3 if a later step failed."""
 
 
 @click.command(epilog=EPILOG, context_settings={"ignore_unknown_options": True})
@@ -59,6 +59,9 @@ failed."""
     metavar="TEXT",
     default="",
     help="options of `critests bench` alone, such as '--profile smoke'",
+)
+@click.option(
+    "--explore", "exploring", metavar="TIME", help="also `critests explore` for so long, such as 30m"
 )
 @click.option(
     "--export",
@@ -92,8 +95,8 @@ failed."""
 def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Run everything that a night needs.
 
-    Run the suite (and, with --bench, the benchmarks), bring the index up to date, write the exports, compare
-    with the last good run of the runtime, send a notice if a requirement broke, was fixed or became flaky,
+    Run the suite (and, with --bench and --explore, the benchmarks and an exploration), bring the index up to
+    date, write the exports, compare with the last good run of the runtime, send a notice if a requirement broke, was fixed or became flaky,
     remove old runs, and build the dashboard.
     """
     runtime = runtime_options(settings_from(values))
@@ -112,6 +115,11 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
                 options = shlex.split(values["bench_options"])
                 measured = _critests("bench", "--results", str(results), *runtime, *options)
                 code = code or measured
+            if values["exploring"] and code != ExitCode.INTERRUPTED:
+                explored = _critests(
+                    "explore", "--results", str(results), *runtime, "--time", values["exploring"]
+                )
+                code = code or explored
             problems = [
                 f"{path}: {problem}"
                 for path, problem in index.update(results).damaged.items()

@@ -31,7 +31,7 @@ class Night:
     def __call__(self, *arguments: str) -> int:
         self.called.append(list(arguments))
         self.night += 1
-        if self.stores:
+        if self.stores and arguments[0] != "explore":
             kind = "benchmark" if arguments[0] == "bench" else "validation"
             store(self.results, small_run(self.verdicts, night=self.night, kind=kind))
         return self.code
@@ -50,6 +50,20 @@ def call(night: Night, *arguments: str | Path) -> Result:
     return CliRunner().invoke(
         nightly, ["--results", str(night.results), *(str(argument) for argument in arguments)]
     )
+
+
+def test_an_exploration_gets_its_time_and_the_runtime(night: Night) -> None:
+    ended = call(night, "--node", "containerd", "--explore", "30m")
+
+    assert ended.exit_code == 0, ended.output
+    assert night.called[1] == [
+        "explore",
+        "--results",
+        str(night.results),
+        "--node=containerd",
+        "--time",
+        "30m",
+    ]
 
 
 def test_options_of_the_run_are_passed_through(night: Night) -> None:
