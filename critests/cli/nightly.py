@@ -96,8 +96,8 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     """Run everything that a night needs.
 
     Run the suite (and, with --bench and --explore, the benchmarks and an exploration), bring the index up to
-    date, write the exports, compare with the last good run of the runtime, send a notice if a requirement broke, was fixed or became flaky,
-    remove old runs, and build the dashboard.
+    date, write the exports, compare with the last good run of the runtime, send a notice if a requirement
+    broke, was fixed or became flaky, remove old runs, and build the dashboard.
     """
     runtime = runtime_options(settings_from(values))
     results: Path = values["results"]

@@ -2,8 +2,8 @@
 came back and what is seen then.
 
 Only orders count in which nothing comes before what had ended before it began. What may happen besides,
-since two calls were about the same object: one of them may fail (CNC-05), but for calls that must succeed
-side by side (`ALL_SUCCEED`).
+since two calls were about the same object: one of them may fail (CNC-05, CNC-13), but for calls that must
+succeed side by side (`ALL_SUCCEED`), and a command may be ended together with its container (EXS-22).
 """
 
 import copy
@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from critests.model.judging import judge_answer, judge_look
 from critests.model.outcomes import SUCCESS
 from critests.model.sights import NOT_FOUND, Answer, Look
-from critests.model.steps import NOTHING, Step
+from critests.model.steps import NOTHING, PROCESS_ENDS, Step
 from critests.model.world import Breach, World
 
 MAKING = frozenset({"RunPodSandbox", "CreateContainer", "StartContainer", "PullImage"})
 ENDING = frozenset({"StopContainer", "RemoveContainer", "StopPodSandbox", "RemovePodSandbox", "RemoveImage"})
 CHANGING = MAKING | ENDING
+ENDING_PROCESSES = ENDING - {"RemoveImage"} | {PROCESS_ENDS}
 ALL_SUCCEED = {"StopContainer": "STP-17", "RemoveImage": "IMS-24"}
 """RPCs of which several calls for one object all succeed, by the aspect that says so."""
 TWICE = {"RunPodSandbox": "CNC-02/one", "CreateContainer": "CNC-03/one", "StartContainer": "CNC-04"}
@@ -100,16 +101,17 @@ def _counted(breaches: Sequence[Breach], muted: Callable[[Breach], bool]) -> int
 
 def _may_fail(world: World, breach: Breach, one: Done, done: Sequence[Done]) -> bool:
     """Whether a breach is only that a call failed, or with which code, while another one was at work on the
-    same object.
+    same object; or that a command was ended together with its container (EXS-22).
     """
-    if breach.expected not in {SUCCESS, NOT_FOUND}:
+    ended = one.step.rpc == "ExecSync" and one.answer.ok and one.answer.exit_code != 0
+    if breach.expected not in {SUCCESS, NOT_FOUND} and not ended:
         return False
     beside = [
         other
         for other in done
         if other is not one
         and one.overlaps(other)
-        and other.step.rpc in CHANGING
+        and other.step.rpc in (ENDING_PROCESSES if ended else CHANGING | {PROCESS_ENDS})
         and touches(world, one.step) & touches(world, other.step)
     ]
     alike = all(other.step.rpc == one.step.rpc for other in beside)

@@ -89,6 +89,22 @@ def test_a_call_must_not_fail_beside_another_for_something_else(told: Told) -> N
     assert aspects(breaches) == ["CNC-05"]
 
 
+def test_a_command_may_be_ended_with_its_container(told: Told) -> None:
+    told.running()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+    command = Step("ExecSync", on="container-1")
+
+    assert together(told, (STOP, Answer()), (command, Answer(exit_code=137))) == []
+
+
+def test_a_command_that_ended_well_has_its_own_code(told: Told) -> None:
+    told.running()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+    command = Step("ExecSync", on="container-1")
+
+    assert together(told, (STOP, Answer()), (command, Answer(exit_code=0)))
+
+
 def test_what_is_known_does_not_count_against_an_order(told: Told) -> None:
     told.running()
     done = [Done(STOP, Answer(), 0, 1), Done(Step("ExecSync", on="container-1"), ERROR, 0, 1)]
