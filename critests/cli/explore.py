@@ -2,7 +2,7 @@
 
 import secrets
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
@@ -21,6 +21,7 @@ Examples:
 \b
 Ends with 1 where a MUST is broken that is not listed as known, with 0 where none is; a broken SHOULD counts
 with --strict."""
+HELP = {"--disruptive": "with --node, also restarts of the daemon, and steps in which its OCI runtime fails"}
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -51,11 +52,10 @@ class Plan:
     seconds: float
     steps: int
     clients: int
-    restarts: bool
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
-@run_options("explore")
+@run_options("explore", help_of=HELP)
 @click.option(
     "--time",
     "seconds",
@@ -74,13 +74,11 @@ class Plan:
     show_default=True,
     help="most calls at once; with more than one, what comes about seldom comes about twice",
 )
-@click.option("--restarts", is_flag=True, help="with --node, also SIGKILL and a new start of the daemon")
 def explore(
     *,
     seconds: float,
     steps: int,
     clients: int,
-    restarts: bool,
     **values: Any,  # noqa: ANN401 - click hands over the options by name
 ) -> None:
     """Look for sequences of calls that break a promise, at random.
@@ -91,10 +89,11 @@ def explore(
     """
     settings = settings_from(values)
     check_installed()
-    if restarts and not settings.node:
-        msg = "--restarts ends the daemon, which must be a throwaway one: give --node"
+    if settings.disruptive and not settings.node:
+        msg = "--disruptive ends the daemon and lets its OCI runtime fail: give --node for a throwaway one"
         raise click.UsageError(msg)
-    sys.exit(_explored(settings, Plan(seconds, steps, clients, restarts=restarts)))
+    settings = replace(settings, oci_wrapper=settings.disruptive)
+    sys.exit(_explored(settings, Plan(seconds, steps, clients)))
 
 
 def _explored(settings: Settings, plan: Plan) -> ExitCode:
@@ -115,7 +114,7 @@ def _explored(settings: Settings, plan: Plan) -> ExitCode:
             raise CannotTest(context.gone)
         connection = context.connect()
         exploration = Exploration(
-            player_on(context, connection, restarts=plan.restarts),
+            player_on(context, connection),
             seed,
             plan.seconds,
             plan.steps,

@@ -45,7 +45,7 @@ def play_round(player: Player, watch: Watch, number: int, most_steps: int) -> No
         def step(self, data: st.DataObject) -> None:
             watch.check()
             done = [beat[0] for beat in self.played.beats]
-            choice = steps_by_place(self.played.world, done, restarts=player.restart is not None)
+            choice = steps_by_place(self.played.world, done, disruptive=player.daemon is not None)
             place = data.draw(st.sampled_from(likely(list(choice), before)))
             step = data.draw(st.sampled_from(choice[place]))
             breach = watch.play(self.played, (step,), [place])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 
@@ -44,6 +44,20 @@ READY_LINE = b"ready"
 DAEMON_ENDED = "the daemon has ended"
 
 
+class Daemon(Protocol):
+    """A throwaway runtime, as far as steps disturb it."""
+
+    def restart(self) -> None:
+        """End the daemon with SIGKILL, start it again and wait until it is ready.
+
+        Raises:
+            CannotTest: it does not come back.
+        """
+
+    def failing(self, operation: str) -> contextlib.AbstractContextManager[None]:
+        """Let an operation of the OCI runtime fail for a while."""
+
+
 @dataclass
 class Player:
     """Plays sequences on one runtime, each under a label of its own, and cleans up after each.
@@ -55,8 +69,7 @@ class Player:
         images: makes what the steps of a sequence pull and remove, by key, with their tags: of each sequence
             its own, so that none meets what another left behind.
         handler: of every sandbox.
-        restart: ends the daemon with SIGKILL, starts it again and waits until it is ready; None where no step
-            may do so.
+        daemon: what steps may disturb; None where they may not.
         played: number of sequences.
         steps: number of steps of all of them.
     """
@@ -66,7 +79,7 @@ class Player:
     base: ImageName
     images: Callable[[], dict[str, tuple[str, ...]]] = dict
     handler: str = ""
-    restart: Callable[[], None] | None = None
+    daemon: "Daemon | None" = None
     played: int = 0
     steps: int = 0
 
@@ -150,7 +163,10 @@ class Played:
 
     def _timed(self, step: Step) -> Done:
         begun = time.monotonic()
-        answer = self._answer(step)
+        daemon = self.player.daemon
+        disturbed = daemon.failing(step.failing) if daemon and step.failing else contextlib.nullcontext()
+        with disturbed:
+            answer = self._answer(step)
         return Done(step, answer, begun, time.monotonic())
 
     def clear(self) -> None:
@@ -354,8 +370,8 @@ class Played:
     def _DaemonRestarts(self, step: Step) -> Answer:  # noqa: N802 - named as the step
         del step
         try:
-            if self.player.restart is not None:
-                self.player.restart()
+            if self.player.daemon is not None:
+                self.player.daemon.restart()
         except CannotTest as error:
             return Answer("NOT_BACK", details=str(error))
         return Answer()

@@ -3,6 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from critests.model.images import leads_there
 from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, Process, Step
@@ -38,6 +39,9 @@ INTEREST = {
     "unknown": 0.15,
     "gone": 0.4,
     "no image": 0.3,
+    "with none": 0.5,
+    "running": 2.0,
+    "failing": 0.3,
     "fresh name in ready": 4.0,
     "created in ready": 4.0,
 }
@@ -50,15 +54,31 @@ IN_A_ROW = 2
 """How often the same step may follow itself."""
 
 
+OPERATIONS = {
+    "RunPodSandbox": ("create", "start"),
+    "CreateContainer": ("create",),
+    "StartContainer": ("start", "create"),
+    "StopContainer": ("kill", "delete"),
+    "RemoveContainer": ("delete",),
+    "StopPodSandbox": ("kill",),
+    "RemovePodSandbox": ("delete",),
+}
+"""Of the OCI runtime, that can fail in the middle of an RPC."""
+
+
 def steps_by_place(
-    world: World, played: Sequence[Step], *, restarts: bool = False
+    world: World, played: Sequence[Step], *, disruptive: bool = False
 ) -> dict[Place, list[Step]]:
-    """Return every step that makes sense in a world after those that were played, by its place; a restart of
-    the daemon where it may be.
+    """Return every step that makes sense in a world after those that were played, by its place.
+
+    Args:
+        world: as it is.
+        played: the steps before.
+        disruptive: also a restart of the daemon, and steps in which the OCI runtime fails.
     """
     found: dict[Place, list[Step]] = defaultdict(list)
     last = played[-IN_A_ROW:]
-    for step in (*_steps(world), *([Step(DAEMON_RESTARTS)] if restarts else [])):
+    for step in (*_steps(world), *(_disruptions(world) if disruptive else ())):
         if len(last) == IN_A_ROW and all(step == each for each in last):
             continue
         found[step.rpc, world.situation(step)].append(step)
@@ -92,6 +112,16 @@ def _steps(world: World) -> Iterator[Step]:
     yield from _sandbox_steps(world)
     yield from _container_steps(world)
     yield from _image_steps(world)
+    for step in world.failed[-STALE:]:
+        yield replace(step, makes=f"{step.makes.partition('-')[0]}-{world.makings + 1}")
+
+
+def _disruptions(world: World) -> Iterator[Step]:
+    yield Step(DAEMON_RESTARTS)
+    for step in _steps(world):
+        known = world.state_of(step.on or step.inside) not in {"unknown", "gone"}
+        for operation in OPERATIONS.get(step.rpc, ()) if known else ():
+            yield replace(step, failing=operation)
 
 
 def _sandbox_steps(world: World) -> Iterator[Step]:

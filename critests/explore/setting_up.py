@@ -2,8 +2,8 @@
 
 import contextlib
 import secrets
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import grpc
@@ -15,6 +15,7 @@ from critests.images.registry_client import repository_of
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.lifecycle.waiting import ConditionNotMet, eventually
 from critests.model import Beat, Breach, Step
+from critests.node.wrappers.actions import Fail
 from critests.run.context import RunContext
 from critests.run.pulled_images import TestImages
 
@@ -26,8 +27,8 @@ IMAGES = {"image-1": ("one",), "image-2": ("first", "second")}
 """What steps pull and remove, with their tags."""
 
 
-def player_on(context: RunContext, connection: Connection, *, restarts: bool = False) -> Player:
-    """Return a player, whose steps may end the daemon and start it again where that is a throwaway one.
+def player_on(context: RunContext, connection: Connection) -> Player:
+    """Return a player; in a disruptive run its steps disturb the daemon, where that is a throwaway one.
 
     Where the user's registry serves the images, steps pull and remove none: they may be somebody else's too.
 
@@ -56,28 +57,51 @@ def player_on(context: RunContext, connection: Connection, *, restarts: bool = F
             made[key] = tuple(f"{registry.address}/{image.repository}:{tag}" for tag in tags)
         return made
 
-    runtime = context.owned.runtime if restarts and context.owned else None
+    runtime = context.owned.runtime if context.settings.disruptive and context.owned else None
     return Player(
         connection,
         context.requests(),
         base,
         minted,
         context.settings.handlers[0],
-        None if runtime is None else partial(_restart, runtime, connection),
+        ThrowawayDaemon(runtime, connection) if runtime else None,
     )
 
 
-def _restart(runtime: "ThrowawayRuntime", connection: Connection) -> None:
-    runtime.kill()
-    runtime.start_again()
+@dataclass(frozen=True)
+class ThrowawayDaemon:
+    """The runtime that was started for the run, as steps disturb it."""
 
-    def answers() -> bool:
-        with contextlib.suppress(grpc.RpcError):
-            return bool(connection.runtime.Version(cri.VersionRequest()))
-        return False
+    runtime: "ThrowawayRuntime"
+    connection: Connection
 
-    with contextlib.suppress(ConditionNotMet):  # then the look after the step says so
-        eventually("Version after a restart", answers, RECONNECT_SECONDS * connection.deadlines.scale)
+    def restart(self) -> None:
+        """End it with SIGKILL, start it again and wait until it answers.
+
+        Raises:
+            RuntimeStartFailed: it does not come back.
+        """
+        self.runtime.kill()
+        self.runtime.start_again()
+
+        def answers() -> bool:
+            with contextlib.suppress(grpc.RpcError):
+                return bool(self.connection.runtime.Version(cri.VersionRequest()))
+            return False
+
+        with contextlib.suppress(ConditionNotMet):  # then the look after the step says so
+            seconds = RECONNECT_SECONDS * self.connection.deadlines.scale
+            eventually("Version after a restart", answers, seconds)
+
+    @contextlib.contextmanager
+    def failing(self, operation: str) -> Iterator[None]:
+        """Let an operation of its OCI runtime fail for a while."""
+        wrapper = self.runtime.oci_wrapper
+        if wrapper is None:
+            yield
+            return
+        with wrapper.planned({operation: [Fail(1, f"{operation} fails for a moment")]}):
+            yield
 
 
 def play_again(context: RunContext, steps: Sequence[Step | Beat], aspect: str) -> list[Breach]:

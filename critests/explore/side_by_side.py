@@ -45,7 +45,7 @@ def play_round(player: Player, watch: Watch, number: int, most_steps: int, clien
             for _ in range(most_steps):
                 watch.check()
                 done = [beat[0] for beat in played.beats]
-                choice = steps_by_place(played.world, done, restarts=player.restart is not None)
+                choice = steps_by_place(played.world, done, disruptive=player.daemon is not None)
                 steps, places = _next(played.world, choice, before, chance, clients)
                 if watch.play(played, steps, places) is not None:
                     return

@@ -80,7 +80,11 @@ def _must_be_made(world: World, step: Step, answer: Answer, beside: list[Contain
         world.sandboxes[each.sandbox].name == pod for each in elsewhere if each.sandbox in world.sandboxes
     ):
         return  # two attempts of one pod: a refusal is no more than unkind, and the kubelet avoids it
-    aspect = "CTR-08" if same_name else "CTR-09" if elsewhere else "CTR-01"
+    again = any(
+        (each.inside, each.name, each.attempt) == (step.inside, step.name, step.attempt)
+        for each in world.failed
+    )
+    aspect = "CTR-11" if again else "CTR-08" if same_name else "CTR-09" if elsewhere else "CTR-01"
     yield from succeeds(aspect, "making a container", step, answer)
 
 

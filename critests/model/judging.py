@@ -1,8 +1,10 @@
 """One step, judged: first what came back, then what lists and statuses say."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from critests.model import containers, images, looks, restarts, sandboxes
+from critests.model.outcomes import SUCCESS
 from critests.model.sights import Answer, Look
 from critests.model.steps import DAEMON_RESTARTS, PROCESS_ENDS, Step
 from critests.model.world import Breach, World
@@ -55,7 +57,13 @@ def judge(world: World, step: Step, answer: Answer, look: Look) -> list[Breach]:
 def judge_answer(world: World, step: Step, answer: Answer) -> list[Breach]:
     """The first half of `judge`: what came back."""
     world.makings += bool(step.makes)
-    return list(RULES[step.rpc](world, step, answer))
+    found = list(RULES[step.rpc](world, step, answer))
+    if not step.failing:
+        return found
+    # how a call fails whose OCI runtime fails, is its own business; what is true afterwards is not
+    if step.makes and not answer.ok:
+        world.failed.append(replace(step, failing=""))
+    return [breach for breach in found if breach.expected != SUCCESS]
 
 
 def judge_look(world: World, step: Step, look: Look) -> list[Breach]:

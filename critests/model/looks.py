@@ -37,10 +37,13 @@ def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
     for identity, count in times.items():
         if count > 1:
             yield Breach("SBA-24", "a sandbox is listed twice", step.rpc, "once", f"{count} times")
-        stray = identity not in known and identity not in world.lost
-        # a creation that failed may leave one that is NOTREADY, for a removal to clean up
-        if stray and listed[identity].state == READY:
-            world.lost.add(identity)
+        if identity in known or identity in world.lost:
+            continue
+        world.lost.add(identity)
+        if listed[identity].state != READY:
+            # a creation that failed may leave one, for a removal to clean up (SBX-10)
+            world.left.add((listed[identity].name.removeprefix(world.prefix), listed[identity].attempt))
+        else:
             yield Breach(
                 "SBX-05/never-two",
                 "a sandbox that nobody made",
@@ -175,6 +178,7 @@ def _container(
             str(seen.created_at),
         )
     if isinstance(status, str):
+        # one that is being removed may be gone between the list and its status
         if status != NOT_FOUND or GONE not in container.may_be:
             yield Breach("CTA-01", "the status of a container that is listed", step.rpc, "a status", status)
     elif status is not None:
@@ -253,10 +257,11 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
             aspect = {"PullImage": "IMS-25", "RemoveImage": "IMS-25", DAEMON_RESTARTS: "RST-09"}.get(
                 step.rpc, "IMS-11/no-filter"
             )
-            what = "an image that was removed is listed" if here else "an image that is there is not listed"
-            yield Breach(
-                aspect, what, step.rpc, f"{image.key} is {'absent' if here else 'present'}", "otherwise"
-            )
+            if here:
+                what, expected, seen = "an image that was removed is listed", "not listed", "listed"
+            else:
+                what, expected, seen = "an image that is there is not listed", "listed", "not listed"
+            yield Breach(aspect, what, step.rpc, f"{image.key} is {expected}", seen)
         if len(entries) > 1:
             yield Breach("IMS-13", "an image is listed twice", step.rpc, "once", f"{len(entries)} times")
         if here and image.id and entries[0].id != image.id:
@@ -268,8 +273,6 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
             yield Breach(
                 "IMG-10", "a name of an image is missing", step.rpc, missing, ", ".join(sorted(names))
             )
-        if image.present != {True} and here and image.present != {False} and not image.tags <= names:
-            image.tags &= names
         # what was seen is held to from now on
         image.present, image.tags = frozenset({here}), frozenset({*image.names} & names)
         image.seen = entries[0] if entries else None

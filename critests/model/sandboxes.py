@@ -23,8 +23,15 @@ def run(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             )
             _add(world, step, answer)
         return
+    if (step.name, step.attempt) in world.left:
+        # its metadata are those of what a failed call left: free when that is removed (SBX-09)
+        if answer.ok:
+            _add(world, step, answer)
+        return
     situation = world.situation(step)
-    aspect = {"freed name": "SBX-08", "next attempt of name": "SBX-06"}.get(situation, "SBX-02")
+    again = any((each.name, each.attempt) == (step.name, step.attempt) for each in world.failed)
+    of_situation = {"freed name": "SBX-08", "next attempt of name": "SBX-06"}
+    aspect = "SBX-09" if again else of_situation.get(situation, "SBX-02")
     yield from succeeds(aspect, f"a sandbox under a {situation}", step, answer)
     if answer.ok:
         alive = [each.id for each in world.living_sandboxes()]

@@ -52,6 +52,7 @@ class Step:
         colour: value of the label that a filter names.
         timeout: grace period in seconds.
         by: how an image is named: `tag`, `other tag` or `id`.
+        failing: an operation of the OCI runtime that fails as long as the step lasts.
     """
 
     rpc: str
@@ -66,6 +67,7 @@ class Step:
     colour: str = ""
     timeout: int = 0
     by: str = ""
+    failing: str = ""
 
     def __str__(self) -> str:
         said = ", ".join(

@@ -73,7 +73,6 @@ class Sandbox:
     may_be: frozenset[str] = frozenset({READY})
     under_way: bool = False
     first: SandboxSeen | None = None
-    first_status: SandboxSeen | None = None
 
     @property
     def gone(self) -> bool:
@@ -110,7 +109,6 @@ class Container:
     under_way: bool = False
     exit_codes: frozenset[int] = frozenset()
     first: ContainerSeen | None = None
-    first_status: ContainerSeen | None = None
     started_at: int = 0
     ended: ContainerSeen | None = None
 
@@ -175,10 +173,16 @@ class World:
         prefix: of the names in metadata, so that no two sequences share one.
         lost: ids of which nothing can be said any more, since a promise about them was broken.
         makings: how many steps were to make something, so that each gives it a name of its own.
+        failed: those that could not, since the OCI runtime failed: what they asked for can be asked for
+            again.
+        left: names and attempts of sandboxes that such a step left behind, NOTREADY, for a removal to clean
+            up.
     """
 
     prefix: str = ""
     makings: int = 0
+    failed: list[Step] = field(default_factory=list)
+    left: set[tuple[str, int]] = field(default_factory=set)
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
     containers: dict[str, Container] = field(default_factory=dict)
     images: dict[str, Image] = field(default_factory=dict)
@@ -202,6 +206,10 @@ class World:
 
     def situation(self, step: Step) -> str:
         """Say in which state a step meets what it is about: with the RPC and the outcome, what is covered."""
+        met = self._situation(step)
+        return f"{met}, {step.failing} failing" if step.failing else met
+
+    def _situation(self, step: Step) -> str:
         if step.rpc == "RunPodSandbox":
             return f"{_name_of(step, self.sandboxes.values())} name"
         if step.rpc == "CreateContainer":

@@ -80,6 +80,13 @@ def test_without_hypothesis_it_says_how_to_get_it(
     assert "pip install 'critests[explore]'" in capsys.readouterr().err
 
 
+def test_only_a_throwaway_daemon_is_disturbed() -> None:
+    ended = critests("explore", "--disruptive", "--runtime-endpoint", "unix:///nowhere")
+
+    assert ended.returncode == 4
+    assert "--node" in ended.stderr
+
+
 @pytest.mark.parametrize("time", ["0", "soon", "-5m"])
 def test_a_time_that_is_none_is_wrong_usage(time: str) -> None:
     assert critests("explore", "--time", time).returncode == 4

@@ -16,7 +16,7 @@ from critests.explore.playing import Played
 from critests.explore.possible import IN_A_ROW, likely, steps_by_place
 from critests.explore.watching import Over, Watch
 from critests.model import Beat, Breach, Step, World
-from critests.model.steps import Process, one_by_one
+from critests.model.steps import DAEMON_RESTARTS, Process, one_by_one
 from tests.explore.planted import player_on_our_own_server
 
 LIFE = [
@@ -92,6 +92,15 @@ def test_the_same_step_comes_twice_in_a_row_at_most() -> None:
 
     assert step in steps_by_place(World(), [step])[place]
     assert step not in steps_by_place(World(), [step] * IN_A_ROW)[place]
+
+
+def test_the_daemon_is_disturbed_only_where_it_may_be() -> None:
+    world = World()
+
+    assert not any(step.failing for steps in steps_by_place(world, []).values() for step in steps)
+    disruptive = [step for steps in steps_by_place(world, [], disruptive=True).values() for step in steps]
+    assert Step(DAEMON_RESTARTS) in disruptive
+    assert {step.rpc for step in disruptive if step.failing} == {"RunPodSandbox"}
 
 
 def test_a_finding_is_written_as_a_test_a_script_and_plain_data(tmp_path: Path) -> None:

@@ -1,0 +1,72 @@
+"""Calls whose OCI runtime fails, as the model of the API has them: how they fail is open, what is true then is
+not.
+"""
+
+import pytest
+
+from critests.model import Step
+from critests.model.sights import Answer, SandboxSeen
+from tests.model.telling import NOTREADY, RUNNING, Told, aspects
+
+ERROR = Answer("UNKNOWN")
+
+
+@pytest.fixture
+def told() -> Told:
+    told = Told()
+    told.sandbox()
+    return told
+
+
+def test_a_start_that_fails_leaves_a_container_that_can_be_removed(told: Told) -> None:
+    told.container()
+
+    assert told.play(Step("StartContainer", on="container-1", failing="create"), ERROR) == []
+    told.containers.clear()
+    assert told.play(Step("RemoveContainer", on="container-1")) == []
+
+
+def test_a_stop_that_succeeds_has_stopped_whatever_failed(told: Told) -> None:
+    told.running()
+
+    assert aspects(told.play(Step("StopContainer", on="container-1", failing="kill"))) == ["CTA-27"]
+
+
+def test_a_stop_that_fails_can_be_asked_for_again(told: Told) -> None:
+    told.running()
+
+    assert told.play(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
+    assert aspects(told.play(Step("StopContainer", on="container-1"), ERROR)) == ["STP-04"]
+
+
+def test_a_creation_that_fails_leaves_no_container(told: Told) -> None:
+    step = Step("CreateContainer", makes="container-1", inside="sandbox-1", name="app", failing="create")
+    told.container("container-2", name="left")
+    left = told.world.containers.pop("container-2")
+
+    assert aspects(told.play(step, ERROR)) == ["CTR-11"]
+    assert left.id in told.world.lost
+
+
+def test_the_metadata_of_what_failed_are_free(told: Told) -> None:
+    fails = Step("RunPodSandbox", makes="sandbox-2", name="other", failing="create")
+    again = Step("RunPodSandbox", makes="sandbox-3", name="other")
+    assert told.play(fails, ERROR) == []
+
+    assert aspects(told.play(again, ERROR)) == ["SBX-09"]
+
+
+def test_they_may_be_taken_by_what_it_left_behind(told: Told) -> None:
+    fails = Step("RunPodSandbox", makes="sandbox-2", name="other", failing="create")
+    again = Step("RunPodSandbox", makes="sandbox-3", name="other")
+    told.sandboxes["left"] = SandboxSeen("left", NOTREADY, "other")
+    assert told.play(fails, ERROR) == []
+
+    assert told.play(again, ERROR) == []
+
+
+def test_what_runs_is_left_alone(told: Told) -> None:
+    told.running()
+    told.play(Step("StartContainer", on="container-1", failing="start"), ERROR)
+
+    assert told.world.containers["container-1"].may_be == {RUNNING}
