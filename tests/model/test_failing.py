@@ -1,5 +1,5 @@
-"""Calls whose OCI runtime fails, as the model of the API has them: how they fail is open, what is true then is
-not.
+"""Calls whose OCI runtime fails, as the model of the API has them: how they fail is open, what is true then
+is not.
 """
 
 import pytest
