@@ -103,6 +103,9 @@ class Containers:
         if saved:
             process.log.held_back = dict(saved.printed)
         with self.store.lock:
+            # it may have been stopped meanwhile
+            if self.sandboxes.get(sandbox.id).state != cri.SANDBOX_READY:
+                refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {sandbox.id!r} is not ready")
             if any(
                 other.config.metadata == config.metadata for other in self.store.containers_of(sandbox.id)
             ):
@@ -116,22 +119,23 @@ class Containers:
 
     def start(self, container_id: str) -> None:
         """StartContainer."""
-        container = self.get(container_id)
-        if container.state != cri.CONTAINER_CREATED:
-            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} was started before")
-        if self.sandboxes.get(container.sandbox_id).state != cri.SANDBOX_READY:
-            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {container.sandbox_id!r} is not ready")
         told = threading.Event()
 
         def ended() -> None:
             told.wait()  # a process may be over before its start has been told
             self.store.tell(container.id, container.sandbox_id, cri.CONTAINER_STOPPED_EVENT)
 
-        try:
-            container.process.start(ended)
-        except OSError as error:
-            container.start_failed = str(error)
-            refuse(grpc.StatusCode.UNKNOWN, f"starting container {container_id!r}: {error}")
+        with self.store.lock:  # what is stopped or removed meanwhile finds a process that has begun, or none
+            container = self.get(container_id)
+            if container.state != cri.CONTAINER_CREATED:
+                refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} was started before")
+            if self.sandboxes.get(container.sandbox_id).state != cri.SANDBOX_READY:
+                refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {container.sandbox_id!r} is not ready")
+            try:
+                container.process.start(ended)
+            except OSError as error:
+                container.start_failed = str(error)
+                refuse(grpc.StatusCode.UNKNOWN, f"starting container {container_id!r}: {error}")
         self.store.tell(container.id, container.sandbox_id, cri.CONTAINER_STARTED_EVENT)
         told.set()
 
@@ -145,13 +149,9 @@ class Containers:
     def remove(self, container_id: str) -> None:
         """RemoveContainer. Unknown ids are removed already."""
         with self.store.lock:
-            container = self.store.containers.get(container_id)
-        if container is None:
-            return
-        container.process.stop(signal.SIGKILL, 0)
-        with self.store.lock:
-            known = self.store.containers.pop(container_id, None)
-        if known:
+            container = self.store.containers.pop(container_id, None)
+        if container is not None:
+            container.process.stop(signal.SIGKILL, 0)
             self.store.tell(container_id, container.sandbox_id, cri.CONTAINER_DELETED_EVENT)
 
     def status(self, request: cri.ContainerStatusRequest) -> cri.ContainerStatusResponse:

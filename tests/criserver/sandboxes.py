@@ -74,13 +74,13 @@ class Sandboxes:
 
     def stop(self, sandbox_id: str, grace: float = 0.5) -> None:
         """StopPodSandbox: stop its containers too. Unknown ids are stopped already."""
-        for container in self.store.containers_of(sandbox_id):
-            container.process.stop(15, grace)
-        with self.store.lock:
+        with self.store.lock:  # first, so that nothing is made or started in it meanwhile
             sandbox = self.store.sandboxes.get(sandbox_id)
             was_ready = sandbox is not None and sandbox.state == cri.SANDBOX_READY
             if sandbox is not None:
                 sandbox.state = cri.SANDBOX_NOTREADY
+        for container in self.store.containers_of(sandbox_id):
+            container.process.stop(15, grace)
         if was_ready:
             self.store.tell(sandbox_id, sandbox_id, cri.CONTAINER_STOPPED_EVENT)
 
