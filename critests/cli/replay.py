@@ -28,8 +28,8 @@ def replay(*, speed: float, trace: Path, **values: Any) -> None:  # noqa: ANN401
     """Play a trace of `critests record` on a runtime.
 
     Names and ids are mapped, images are the suite's own, and commands a process that waits. Says which
-    answers differ (code, state, exit code) and how long each RPC took, then and now. Ends with 0 whatever
-    differs.
+    answers differ (code, state, exit code, what lists hold) and how long each RPC took, then and now. Ends
+    with 0 whatever differs.
     """
     sys.exit(_replayed(settings_from(values), trace, speed))
 
@@ -49,18 +49,20 @@ def _replayed(settings: Settings, path: Path, speed: float) -> ExitCode:
             raise CannotTest(context.gone)
         connection = context.connect()
         image = TestImages(connection, context).pull()
-        played = Replay(connection, context.requests(), image, speed).run(entries)
+        replay_of = Replay(connection, context.requests(), image, speed)
+        played = replay_of.run(entries)
         connection.close()
     except (Blocked, SetUpFailed) as error:
         raise CannotTest(str(error)) from error
     finally:
         for problem in context.end():
             click.echo(f"left behind: {problem}", err=True)
-    found = list(differences(played))
+    found = list(differences(played, replay_of.ids))
     for difference in found[:MOST_SHOWN]:
         click.echo(str(difference))
     if len(found) > MOST_SHOWN:
         click.echo(f"and {len(found) - MOST_SHOWN} more")
+    click.echo("  calls and median times, recorded and played:")
     for rpc, count, recorded, now in times(played):
         click.echo(f"  {rpc:<28} {count:>6}  {recorded * 1000:9.1f} ms  {now * 1000:9.1f} ms")
     skipped = sum(each.code == SKIPPED for each in played)

@@ -63,13 +63,14 @@ class Replay:
         requests: whose run's label everything carries, and where logs go.
         image: what every container is made of.
         speed: how much faster than recorded; 0 for as fast as it goes.
+        ids: of what it has made, by the recorded ones.
     """
 
     connection: Connection
     requests: RequestBuilder
     image: ImageName
     speed: float = 1.0
-    _ids: dict[str, str] = field(default_factory=dict, init=False)
+    ids: dict[str, str] = field(default_factory=dict, init=False)
     _sandboxes: dict[str, cri.PodSandboxConfig] = field(default_factory=dict, init=False)
 
     def run(self, entries: Sequence[Entry]) -> list[Played]:
@@ -90,7 +91,7 @@ class Replay:
 
     def _play(self, entry: Entry) -> Played:
         named = {entry.request[name] for name in IDS if entry.request.get(name)}
-        if not named <= self._ids.keys():
+        if not named <= self.ids.keys():
             return Played(entry, SKIPPED, {}, 0.0)
         rpc = rpcs()[entry.rpc]
         request = self._own(entry.rpc, self._translated(rpc.request, entry.request))
@@ -104,7 +105,7 @@ class Replay:
         response = json_format.MessageToDict(answer, preserving_proto_field_name=True)
         for name in IDS:
             if entry.response.get(name) and response.get(name):
-                self._ids[entry.response[name]] = response[name]
+                self.ids[entry.response[name]] = response[name]
         if isinstance(request, cri.RunPodSandboxRequest) and entry.response.get("pod_sandbox_id"):
             self._sandboxes[response["pod_sandbox_id"]] = request.config
         return Played(entry, "OK", response, seconds)
@@ -115,7 +116,7 @@ class Replay:
 
     def _with_own_ids(self, value: Any) -> Any:  # noqa: ANN401 - JSON data
         if isinstance(value, str):
-            return self._ids.get(value, value)
+            return self.ids.get(value, value)
         if isinstance(value, dict):
             return {key: self._with_own_ids(inner) for key, inner in value.items()}
         return [self._with_own_ids(inner) for inner in value] if isinstance(value, list) else value
@@ -123,30 +124,10 @@ class Replay:
     def _own(self, rpc: str, request: Any) -> Any:  # noqa: ANN401 - messages of several types
         """Return a request that makes and names only what is this run's own."""
         if isinstance(request, cri.RunPodSandboxRequest):
-            metadata = request.config.metadata
-            request.config.CopyFrom(
-                self.requests.sandbox(
-                    metadata.name,
-                    namespace=metadata.namespace or "default",
-                    uid=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.requests.run.id}/{metadata.uid}")),
-                    attempt=metadata.attempt,
-                    labels=dict(request.config.labels),
-                    annotations=dict(request.config.annotations),
-                )
-            )
+            request.config.CopyFrom(self._own_sandbox(request.config))
             request.runtime_handler = ""
         elif isinstance(request, cri.CreateContainerRequest):
-            metadata = request.config.metadata
-            request.config.CopyFrom(
-                self.requests.container(
-                    self.image,
-                    metadata.name,
-                    attempt=metadata.attempt,
-                    command=WAITING,
-                    labels=dict(request.config.labels),
-                    annotations=dict(request.config.annotations),
-                )
-            )
+            request.config.CopyFrom(self._own_container(request.config))
             sandbox = self._sandboxes.get(request.pod_sandbox_id)
             if sandbox is not None:
                 request.sandbox_config.CopyFrom(sandbox)
@@ -158,6 +139,27 @@ class Replay:
             if rpc == "PullImage":
                 request.ClearField("auth")
         return request
+
+    def _own_sandbox(self, config: cri.PodSandboxConfig) -> cri.PodSandboxConfig:
+        metadata = config.metadata
+        return self.requests.sandbox(
+            metadata.name,
+            namespace=metadata.namespace or "default",
+            uid=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.requests.run.id}/{metadata.uid}")),
+            attempt=metadata.attempt,
+            labels=dict(config.labels),
+            annotations=dict(config.annotations),
+        )
+
+    def _own_container(self, config: cri.ContainerConfig) -> cri.ContainerConfig:
+        return self.requests.container(
+            self.image,
+            config.metadata.name,
+            attempt=config.metadata.attempt,
+            command=WAITING,
+            labels=dict(config.labels),
+            annotations=dict(config.annotations),
+        )
 
 
 def _playable(entries: Sequence[Entry]) -> Iterator[Entry]:

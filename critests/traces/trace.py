@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final, TextIO, cast
 
 from critests.exit_codes import UsageError
 
@@ -59,11 +59,11 @@ class Entry:
         return self.at + self.seconds
 
 
-def opened(path: Path, mode: str) -> IO[str]:
+def opened(path: Path, mode: str) -> TextIO:
     """Open a trace, compressed where its name ends so; `mode` is `r` or `w`."""
     if path.suffix == ".gz":
-        return gzip.open(path, f"{mode}t", encoding="utf-8")
-    return path.open(mode, encoding="utf-8")
+        return cast("TextIO", gzip.open(path, f"{mode}t", encoding="utf-8"))
+    return cast("TextIO", path.open(mode, encoding="utf-8"))
 
 
 def line_of(part: Origin | Entry) -> str:

@@ -12,7 +12,7 @@ from critests.client import Endpoint, connect
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
-from critests.traces.differences import differences, times
+from critests.traces.differences import ABSENT, Difference, differences, times
 from critests.traces.recording import TraceProxy
 from critests.traces.redaction import without_secrets
 from critests.traces.replaying import SKIPPED, Played, Replay
@@ -39,6 +39,7 @@ def recorded(logs: Path) -> list[Entry]:
         client.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=box), timeout=10)
         with pytest.raises(grpc.RpcError):
             client.status(container)
+        client.runtime.ListPodSandbox(cri.ListPodSandboxRequest(), timeout=10)
     return entries
 
 
@@ -55,9 +56,11 @@ def replay_on(logs: Path, *wrong: str) -> Iterator[Replay]:
             connection.close()
 
 
-def played(logs: Path, entries: list[Entry], *wrong: str) -> list[Played]:
+def played(logs: Path, entries: list[Entry], *wrong: str) -> tuple[list[Played], list[Difference]]:
+    """What came of the calls, and what was answered otherwise."""
     with replay_on(logs, *wrong) as replay:
-        return replay.run(entries)
+        calls = replay.run(entries)
+        return calls, list(differences(calls, replay.ids))
 
 
 def test_a_trace_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -106,31 +109,41 @@ def test_what_passes_is_written_down(tmp_path: Path) -> None:
         "ContainerStatus",
         "RemovePodSandbox",
         "ContainerStatus",
+        "ListPodSandbox",
     ]
-    assert [entry.code for entry in entries][-2:] == ["OK", "NOT_FOUND"]
+    assert [entry.code for entry in entries][-3:] == ["OK", "NOT_FOUND", "OK"]
     assert entries[0].response["pod_sandbox_id"] == entries[2].request["pod_sandbox_id"]
 
 
 def test_a_trace_is_played_with_ids_of_its_own(tmp_path: Path) -> None:
     entries = recorded(tmp_path)
 
-    again = played(tmp_path, entries)
+    again, found = played(tmp_path, entries)
 
     assert [each.code for each in again] == [entry.code for entry in entries]
     assert again[0].response["pod_sandbox_id"] != entries[0].response["pod_sandbox_id"]
-    assert [str(each) for each in differences(again) if each.what != "exit_code"] == []
+    assert [str(each) for each in found if each.what != "exit code"] == []
     assert {rpc: count for rpc, count, *_ in times(again)}["ContainerStatus"] == 3
 
 
 def test_what_is_answered_otherwise_is_told(tmp_path: Path) -> None:
-    again = played(tmp_path, recorded(tmp_path), "lost=StopContainer")
+    _, found = played(tmp_path, recorded(tmp_path), "lost=StopContainer")
 
-    found = [each for each in differences(again) if each.what == "state"]
-    assert [(each.recorded, each.played) for each in found] == [("CONTAINER_EXITED", "CONTAINER_RUNNING")]
+    states = [(each.recorded, each.played) for each in found if each.what == "state"]
+    assert states == [("CONTAINER_EXITED", "CONTAINER_RUNNING")]
+
+
+def test_what_a_list_does_not_hold_any_more_is_told(tmp_path: Path) -> None:
+    entries = recorded(tmp_path)
+
+    _, found = played(tmp_path, entries, "lost=RemovePodSandbox")
+
+    box = entries[0].response["pod_sandbox_id"]
+    assert [(each.recorded, each.played) for each in found if each.what == box] == [(ABSENT, "SANDBOX_READY")]
 
 
 def test_what_was_not_made_is_not_named(tmp_path: Path) -> None:
     """The recorded id could be somebody's on the runtime on which it is played."""
-    again = played(tmp_path, recorded(tmp_path), "fails=RunPodSandbox")
+    again, _ = played(tmp_path, recorded(tmp_path), "fails=RunPodSandbox")
 
     assert {each.code for each in again if "container_id" in each.recorded.request} == {SKIPPED}
