@@ -1,24 +1,32 @@
-"""What a runtime is known to break, by its expectations: counted, and not reported again."""
+"""What a runtime is known to break, by its expectations: counted, and not reported again.
+
+Only what an entry says it shows as in an exploration (`explored`) is known by it: another breach of the same
+requirement is news.
+"""
 
 import datetime as dt
+import fnmatch
+from collections.abc import Callable
 
-from critests import catalogue
+from critests.model import Breach
+from critests.record.expectations import Expectations
 from critests.run.conclusion import known_failures
 from critests.run.context import RunContext
 
 
-def known_aspects(context: RunContext) -> frozenset[str]:
-    """Return the aspects that this version of the runtime is known to break.
-
-    An entry is about one test, and a sequence meets its promise elsewhere too: what breaks the same aspect in
-    another way is not told from it.
-    """
+def known_breaches(context: RunContext) -> Callable[[Breach], bool]:
+    """Return what tells the breaches that the runtime of a run is known for, in its version."""
     version = context.version
-    today = dt.datetime.now(dt.UTC).date()
-    listed = {
-        entry.requirement
-        for entry in known_failures(context.settings, version.runtime_name).known
-        if entry.versions.holds(version.runtime_version) and entry.expires >= today
-    }
-    aspects = catalogue.load().aspects
-    return frozenset(name for name in aspects if name in listed or name.partition("/")[0] in listed)
+    known = known_failures(context.settings, version.runtime_name)
+    return explored_before(known, version.runtime_version, dt.datetime.now(dt.UTC).date())
+
+
+def explored_before(known: Expectations, version: str, today: dt.date) -> Callable[[Breach], bool]:
+    """Return what tells the breaches that entries name for a version of the runtime."""
+    patterns = [
+        pattern
+        for entry in known.known
+        if entry.versions.holds(version) and entry.expires >= today
+        for pattern in entry.explored
+    ]
+    return lambda breach: any(fnmatch.fnmatchcase(breach.signature, pattern) for pattern in patterns)

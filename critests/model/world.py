@@ -44,6 +44,11 @@ class Breach:
         return self.aspect, self.what, self.rpc
 
     @property
+    def signature(self) -> str:
+        """The same, in one line: by it an expectation knows what was told already."""
+        return f"{self.aspect}: {self.what} after {self.rpc}"
+
+    @property
     def level(self) -> str:
         """MUST or SHOULD: what is our own judgement, no text of the API, counts as SHOULD."""
         _, aspect = catalogue.aspect(self.aspect)

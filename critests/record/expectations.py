@@ -47,6 +47,7 @@ class KnownFailure:
         owner: Who looks after the entry.
         expires: Last day on which it applies.
         intermittent: The defect is there in all these versions, but shows only now and then.
+        explored: As what `critests explore` meets it: patterns of the lines in which it names a breach.
         line: Line of the entry in its file.
     """
 
@@ -63,6 +64,7 @@ class KnownFailure:
     expires: dt.date
     intermittent: bool
     line: int
+    explored: tuple[str, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -172,7 +174,7 @@ def load(path: Path, *, known_requirement: Callable[[str], bool] | None = None) 
 
 
 def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None) -> KnownFailure:
-    table.expect(needs=REQUIRED_KEYS, may=("proven", "handlers", "intermittent", *REFERENCES))
+    table.expect(needs=REQUIRED_KEYS, may=("proven", "handlers", "intermittent", "explored", *REFERENCES))
     if sum(key in table.values for key in REFERENCES) != 1:
         what = 'an entry has either "link" (where it is reported) or "api" (the promise that is broken)'
         raise table.wrong("link", what)
@@ -192,6 +194,7 @@ def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None
         expires=table.need("expires", toml_file.day),
         intermittent=table.take("intermittent", toml_file.switch, default=False),
         line=table.line,
+        explored=table.take("explored", toml_file.texts, ()),
     )
 
 

@@ -199,6 +199,7 @@ def test_a_runtime_without_a_file_has_no_known_failures(tmp_path: Path) -> None:
         ('["*"]', '"*"', 5, "handlers: must be a list"),
         ('"STP-09"', '"STP-09', 3, "not TOML"),
         ('owner = "runtime"', 'owner = "runtime"\nintermittent = "yes"', 11, "intermittent: must be"),
+        ('owner = "runtime"', 'owner = "runtime"\nexplored = "STP-09: *"', 11, "explored: must be a list"),
         ("[[known]]", "[known]", 2, "must be written as [[known]]"),
         ("[[known]]", "[[knwon]]", 2, '"knwon" is not a key here; there are [[known]]'),
         ("# known failures\n", ENTRY, 12, "the same entry as on line 2"),
