@@ -3,6 +3,7 @@
 import secrets
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -21,7 +22,10 @@ Examples:
 \b
 Ends with 1 where a MUST is broken that is not listed as known, with 0 where none is; a broken SHOULD counts
 with --strict."""
-HELP = {"--disruptive": "with --node, also restarts of the daemon, and steps in which its OCI runtime fails"}
+HELP = {
+    "--disruptive": "with --node, also restarts of the daemon, and steps in which its OCI runtime, its CNI"
+    " plugins or the registry fail"
+}
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -47,11 +51,14 @@ class Duration(click.ParamType[float]):
 
 @dataclass(frozen=True)
 class Plan:
-    """What to look for, and for how long: `seconds`, `steps` of a sequence, `clients` at once."""
+    """What to look for, and for how long: `seconds`, `steps` of a sequence, `clients` at once, and the folder
+    of a run to `resume`.
+    """
 
     seconds: float
     steps: int
     clients: int
+    resume: Path | None
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
@@ -74,11 +81,17 @@ class Plan:
     show_default=True,
     help="most calls at once; with more than one, what comes about seldom comes about twice",
 )
+@click.option(
+    "--resume",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="folder of an earlier exploration: go on where it was ended, and report nothing again",
+)
 def explore(
     *,
     seconds: float,
     steps: int,
     clients: int,
+    resume: Path | None,
     **values: Any,  # noqa: ANN401 - click hands over the options by name
 ) -> None:
     """Look for sequences of calls that break a promise, at random.
@@ -90,16 +103,17 @@ def explore(
     settings = settings_from(values)
     check_installed()
     if settings.disruptive and not settings.node:
-        msg = "--disruptive ends the daemon and lets its OCI runtime fail: give --node for a throwaway one"
+        msg = "--disruptive ends the daemon and lets what is below it fail: give --node for a throwaway one"
         raise click.UsageError(msg)
-    settings = replace(settings, oci_wrapper=settings.disruptive)
-    sys.exit(_explored(settings, Plan(seconds, steps, clients)))
+    settings = replace(settings, oci_wrapper=settings.disruptive, cni_wrapper=settings.disruptive)
+    sys.exit(_explored(settings, Plan(seconds, steps, clients, resume)))
 
 
 def _explored(settings: Settings, plan: Plan) -> ExitCode:
     # imported here: what they need may be missing, which the user has been told by now
     from critests.explore.exploring import Exploration  # noqa: PLC0415 - see above
-    from critests.explore.known import known_aspects  # noqa: PLC0415 - see above
+    from critests.explore.known import known_breaches  # noqa: PLC0415 - see above
+    from critests.explore.resuming import Earlier, read  # noqa: PLC0415 - see above
     from critests.explore.setting_up import player_on  # noqa: PLC0415 - see above
     from critests.explore.telling import keep, lines  # noqa: PLC0415 - see above
     from critests.run.beginning import begin_run  # noqa: PLC0415 - see above
@@ -107,6 +121,7 @@ def _explored(settings: Settings, plan: Plan) -> ExitCode:
     from critests.run.stop_signals import handled_by, say_that_it_goes_on  # noqa: PLC0415 - see above
 
     seed = secrets.randbelow(1 << 31) if settings.seed is None else settings.seed
+    earlier = read(plan.resume) if plan.resume else Earlier(seed)
     context = begin_run(settings)
     runtime = f"{context.version.runtime_name} {context.version.runtime_version}"
     try:
@@ -115,10 +130,10 @@ def _explored(settings: Settings, plan: Plan) -> ExitCode:
         connection = context.connect()
         exploration = Exploration(
             player_on(context, connection),
-            seed,
+            earlier,
             plan.seconds,
             plan.steps,
-            known_aspects(context),
+            known_breaches(context),
             click.echo,
             clients=plan.clients,
         )
@@ -128,7 +143,7 @@ def _explored(settings: Settings, plan: Plan) -> ExitCode:
             say_that_it_goes_on(number, frame)
 
         with handled_by(interrupt):
-            click.echo(f"exploring {runtime} for {plan.seconds:g} s, --seed {seed}")
+            click.echo(f"exploring {runtime} for {plan.seconds:g} s, --seed {earlier.seed}")
             explored = exploration.run()
         connection.close()
     except (Blocked, SetUpFailed) as error:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import click
 
 from critests.cli.dashboard import links, said
+from critests.cli.explore import Duration
 from critests.cli.results import Age, StoreProblem, open_index
 from critests.cli.run_options import run_options, settings_from
 from critests.exit_codes import ExitCode
@@ -61,7 +62,7 @@ Ends with the exit code of the run. Where that is 0: with that of the benchmark 
     help="options of `critests bench` alone, such as '--profile smoke'",
 )
 @click.option(
-    "--explore", "exploring", metavar="TIME", help="also `critests explore` for so long, such as 30m"
+    "--explore", "exploring", type=Duration(), help="also `critests explore` for so long, such as 30m"
 )
 @click.option(
     "--export",
@@ -116,9 +117,8 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
                 measured = _critests("bench", "--results", str(results), *runtime, *options)
                 code = code or measured
             if values["exploring"] and code != ExitCode.INTERRUPTED:
-                explored = _critests(
-                    "explore", "--results", str(results), *runtime, "--time", values["exploring"]
-                )
+                lasting = ["--time", f"{int(values['exploring'])}s"]
+                explored = _critests("explore", "--results", str(results), *runtime, *lasting)
                 code = code or explored
             problems = [
                 f"{path}: {problem}"

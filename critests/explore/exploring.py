@@ -1,5 +1,6 @@
 """One exploration: round after round until the time is over, and what was found shortened and tried again."""
 
+import math
 import random
 import time
 from collections import Counter
@@ -10,6 +11,7 @@ from critests.client.recording import Call
 from critests.explore import machine, side_by_side
 from critests.explore.findings import Finding
 from critests.explore.playing import DAEMON_ENDED, Player
+from critests.explore.resuming import Earlier
 from critests.explore.shortening import shortest
 from critests.explore.watching import Found, Over, Watch
 from critests.model import Beat, Breach
@@ -23,6 +25,7 @@ SURE = 2
 """How often a shorter sequence must break the promise in a row: what came about by chance, or by what the
 sequences before it left behind, is no reason to leave out a step.
 """
+PROGRESS_SECONDS = 60.0
 SHORTEN_SECONDS = 120.0
 """For leaving out single steps, of each finding."""
 
@@ -32,9 +35,9 @@ class Explored:
     """What became of it.
 
     Attributes:
-        seed: of the random choices.
+        earlier: what it was begun with, and at the end what another one can go on with.
         findings: in the order in which they were found.
-        known: breaches of promises that the runtime is known to break, with how often each came.
+        known: signatures of breaches that were known or told already, with how often each came.
         outcomes: how often each RPC was answered how in which situation.
         sequences: that were played, all tries included.
         steps: likewise.
@@ -42,9 +45,9 @@ class Explored:
         interrupted: whether the user ended it.
     """
 
-    seed: int
+    earlier: Earlier
     findings: list[Finding] = field(default_factory=list)
-    known: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     sequences: int = 0
     steps: int = 0
@@ -58,26 +61,31 @@ class Exploration:
 
     Attributes:
         player: plays sequences on it.
-        seed: of the random choices: the same one makes the same sequences, on a runtime that answers the
-            same.
+        earlier: with the seed of the random choices: the same one makes the same sequences, on a runtime that
+            answers the same. And what was played and told before, where this goes on.
         seconds: how long to look for something new; what was found last is still shortened and tried again.
         most_steps: of a sequence.
-        known: aspects that the runtime is known to break, which are counted and not reported.
+        known: tells breaches that the runtime is known for, which are counted and not reported.
         say: called with a line of progress.
         most_findings: ends it early; 0 for all that the time allows.
         clients: how many steps are played at once.
     """
 
     player: Player
-    seed: int
+    earlier: Earlier
     seconds: float
     most_steps: int
-    known: frozenset[str] = frozenset()
+    known: Callable[[Breach], bool] = lambda _: False
     say: Callable[[str], None] = lambda _: None
     most_findings: int = 0
     clients: int = 1
     _stopped: bool = field(default=False, init=False)
-    _kinds: set[tuple[str, str, str]] = field(default_factory=set, init=False)
+    _tell_again: float = field(default=math.inf, init=False)
+    _kinds: set[tuple[str, str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Nothing is told twice."""
+        self._kinds = set(self.earlier.told)
 
     def stop(self) -> None:
         """End it as soon as the step under way is over; what was found is kept."""
@@ -87,13 +95,19 @@ class Exploration:
         """Explore until the time is over."""
         begun = time.monotonic()
         over = begun + self.seconds
-        watch = Watch(self._muted, lambda: self._stopped or time.monotonic() > over)
-        explored = Explored(self.seed, known=watch.muted_seen, outcomes=watch.outcomes)
-        rounds = random.Random(self.seed)  # noqa: S311 - chance, no secret
+        self._tell_again = begun + PROGRESS_SECONDS
+        watch = Watch(self._muted, lambda: self._is_over(over))
+        watch.covered.update(self.earlier.covered)
+        explored = Explored(self.earlier, known=watch.muted_seen, outcomes=watch.outcomes)
+        chance = random.Random(self.earlier.seed)  # noqa: S311 - chance, no secret
+        rounds = self.earlier.rounds
+        for _ in range(rounds):
+            chance.getrandbits(32)
         ended = False
         while not (ended or watch.over()):
+            rounds += 1
             try:
-                self._play_round(watch, rounds.getrandbits(32))
+                self._play_round(watch, chance.getrandbits(32))
             except Over:
                 ended = True
             for found in list(watch.found.values()):
@@ -102,8 +116,17 @@ class Exploration:
             watch.found.clear()
         explored.sequences, explored.steps = self.player.played, self.player.steps
         explored.seconds = time.monotonic() - begun
+        explored.earlier = Earlier(self.earlier.seed, rounds, watch.covered, frozenset(self._kinds))
         explored.interrupted = self._stopped
         return explored
+
+    def _is_over(self, over: float) -> bool:
+        now = time.monotonic()
+        if now > self._tell_again:
+            self._tell_again = now + PROGRESS_SECONDS
+            left = max(0.0, over - now)
+            self.say(f"{self.player.steps} steps in {self.player.played} sequences; {left:.0f} s left")
+        return self._stopped or now > over
 
     def _play_round(self, watch: Watch, number: int) -> None:
         if self.clients > 1:
@@ -112,7 +135,7 @@ class Exploration:
             machine.play_round(self.player, watch, number, self.most_steps)
 
     def _muted(self, breach: Breach) -> bool:
-        return breach.aspect in self.known or breach.kind in self._kinds
+        return breach.kind in self._kinds or self.known(breach)
 
     def _take(self, found: Found, explored: Explored) -> bool:
         """Shorten and try again what was found; return whether nothing more can be found."""

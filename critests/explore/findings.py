@@ -1,5 +1,6 @@
 """What was found, and the files that it is handed over as."""
 
+import datetime as dt
 import json
 import re
 from collections import Counter
@@ -38,6 +39,22 @@ def test_found_{name}(runtime: Runtime) -> None:
     """
     assert play_again(runtime.context, STEPS, "{aspect}") == []
 '''
+
+EXPECTATION = """\
+# Known from now on, once all of it is true: an entry of the runtime's expectations.
+[[known]]
+requirement = {aspect}
+test = {test}
+versions = "*"
+proven = {proven}
+outcome = {outcome}
+reason = {seen}
+api = {statement}
+owner = {owner}
+expires = {expires}{intermittent}
+explored = [{signature}]
+"""
+LISTED_FOR = dt.timedelta(days=180)
 
 
 @dataclass(frozen=True)
@@ -85,7 +102,9 @@ class Finding:
 
 
 def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
-    """Write a finding into a folder of its own: a test, a script, its steps and its calls."""
+    """Write a finding into a folder of its own: a test, a script, its steps and its calls, and what makes it
+    known.
+    """
     place = folder / finding.name
     place.mkdir(parents=True, exist_ok=True)
     breach = finding.breach
@@ -112,9 +131,31 @@ def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
         script(finding.beats, _one_line(f"{breach.aspect}: {breach.what}")), encoding="utf-8"
     )
     (place / "finding.json").write_text(json.dumps(finding.plain(), indent=1) + "\n", encoding="utf-8")
+    (place / "expectation.toml").write_text(_expectation(finding, runtime), encoding="utf-8")
     with (place / "calls.jsonl").open("w", encoding="utf-8", errors="backslashreplace") as calls:
         calls.writelines(json.dumps(call.to_json(), ensure_ascii=False) + "\n" for call in finding.calls)
     return place
+
+
+def _expectation(finding: Finding, runtime: str) -> str:
+    breach = finding.breach
+    name, _, version = runtime.partition(" ")
+    requirement, part = aspect(breach.aspect)
+    values = {
+        "aspect": breach.aspect,
+        "test": f"test_found_{finding.name}",
+        "proven": f"=={version.removeprefix('v')}",
+        "outcome": "failed" if breach.level == "MUST" else "warned",
+        "seen": _one_line(f"expected {breach.expected}, seen {breach.seen}"),
+        "statement": _one_line(part.scope or requirement.statement),
+        "owner": name,
+        "signature": breach.signature,
+    }
+    return EXPECTATION.format(
+        **{key: json.dumps(value) for key, value in values.items()},
+        expires=dt.datetime.now(dt.UTC).date() + LISTED_FOR,
+        intermittent="" if finding.again == finding.tries else "\nintermittent = true",
+    )
 
 
 def _written(beat: Beat) -> str:

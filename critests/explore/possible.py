@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from critests.model.images import leads_there
-from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, Process, Step
+from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, REGISTRY, Process, Step
 from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Container, Sandbox, World
 
 Place = tuple[str, str]
@@ -53,17 +53,17 @@ SCALE = 8
 IN_A_ROW = 2
 """How often the same step may follow itself."""
 
-
 OPERATIONS = {
-    "RunPodSandbox": ("create", "start"),
+    "RunPodSandbox": ("create", "start", "ADD"),
     "CreateContainer": ("create",),
     "StartContainer": ("start", "create"),
     "StopContainer": ("kill", "delete"),
     "RemoveContainer": ("delete",),
-    "StopPodSandbox": ("kill",),
-    "RemovePodSandbox": ("delete",),
+    "StopPodSandbox": ("kill", "DEL"),
+    "RemovePodSandbox": ("delete", "DEL"),
+    "PullImage": (REGISTRY,),
 }
-"""Of the OCI runtime, that can fail in the middle of an RPC."""
+"""What can fail in the middle of an RPC: operations of the OCI runtime, of the CNI plugins, the registry."""
 
 
 def steps_by_place(
@@ -74,7 +74,7 @@ def steps_by_place(
     Args:
         world: as it is.
         played: the steps before.
-        disruptive: also a restart of the daemon, and steps in which the OCI runtime fails.
+        disruptive: also a restart of the daemon, and steps in which what is below the runtime fails.
     """
     found: dict[Place, list[Step]] = defaultdict(list)
     last = played[-IN_A_ROW:]

@@ -8,6 +8,7 @@ with its calls however often it comes.
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from critests.explore.playing import Player
@@ -46,40 +47,57 @@ def play_round(player: Player, watch: Watch, number: int, most_steps: int, clien
                 watch.check()
                 done = [beat[0] for beat in played.beats]
                 choice = steps_by_place(played.world, done, disruptive=player.daemon is not None)
-                steps, places = _next(played.world, choice, before, chance, clients)
+                steps, places = next_beat(played.world, choice, before, chance, clients)
                 if watch.play(played, steps, places) is not None:
                     return
 
 
-def _next(
+def next_beat(
     world: World,
     choice: dict[Place, list[Step]],
     before: Counter[Place],
     chance: random.Random,
     clients: int,
 ) -> tuple[Beat, list[Place]]:
+    """Draw a beat.
+
+    Args:
+        world: as it is.
+        choice: every step that makes sense in it, by its place.
+        before: how often each place was covered.
+        chance: draws.
+        clients: the most steps of a beat.
+
+    Returns:
+        The steps, and the place of each.
+    """
     place = chance.choice(likely(list(choice), before))
     first = chance.choice(choice[place])
     steps, places = [first], [place]
-    if first.rpc not in CHANGING or chance.random() > AT_ONCE:
+    if first.rpc not in CHANGING or first.failing or chance.random() > AT_ONCE:
         return (first,), places
+    # what fails below the runtime would do so for all of them
+    about = touches(world, first)
     related = {
-        place: [step for step in steps_there if touches(world, step) & touches(world, first)]
+        place: [step for step in steps_there if touches(world, step) & about and not step.failing]
         for place, steps_there in choice.items()
     }
-    while len(steps) < chance.randint(2, clients):
+    if not any(related.values()):  # it is about nothing that there is
+        return (first,), places
+    together = chance.randint(2, clients)
+    while len(steps) < together:
         only_changes = chance.random() < CHANGE
         there = [place for place, found in related.items() if found]
         wanted = [place for place in there if place[0] in CHANGING] if only_changes else there
         place = chance.choice(likely(wanted, before))
-        steps.append(_renamed(chance.choice(related[place]), len(steps)))
+        steps.append(_renamed(chance.choice(related[place]), steps))
         places.append(place)
     return tuple(steps), places
 
 
-def _renamed(step: Step, number: int) -> Step:
+def _renamed(step: Step, beside: Sequence[Step]) -> Step:
     """Return a step with a name of its own for what it makes; its metadata may stay another step's too."""
     if not step.makes:
         return step
-    kind, _, last = step.makes.rpartition("-")
-    return replace(step, makes=f"{kind}-{int(last) + number}")
+    kind, _, number = step.makes.rpartition("-")
+    return replace(step, makes=f"{kind}-{int(number) + sum(bool(each.makes) for each in beside)}")

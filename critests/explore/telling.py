@@ -6,6 +6,7 @@ from pathlib import Path
 
 from critests.explore.exploring import Explored
 from critests.explore.findings import table, write
+from critests.explore.resuming import NAME
 
 
 def lines(explored: Explored) -> Iterator[str]:
@@ -17,10 +18,10 @@ def lines(explored: Explored) -> Iterator[str]:
     rate = explored.steps / explored.seconds if explored.seconds else 0.0
     yield (
         f"{explored.steps} steps in {explored.sequences} sequences, {rate:.1f} a second; {len(rows)} places"
-        f" covered; seed {explored.seed}"
+        f" covered; seed {explored.earlier.seed}"
     )
-    for (aspect, what, rpc), count in sorted(explored.known.items()):
-        yield f"known or told already: {aspect}: {what} after {rpc}, {count} times"
+    for signature, count in sorted(explored.known.items()):
+        yield f"known or told already: {signature}, {count} times"
     for finding in explored.findings:
         yield f"{finding}\n  came again in {finding.again} of {finding.tries} tries"
     yield f"{len(explored.findings) or 'nothing'} found"
@@ -30,15 +31,16 @@ def keep(explored: Explored, folder: Path, runtime: str) -> Iterator[Path]:
     """Write what was found and what was covered into a folder; give the folder of each finding."""
     plain = {
         "runtime": runtime,
-        "seed": explored.seed,
+        "seed": explored.earlier.seed,
         "seconds": round(explored.seconds, 1),
         "steps": explored.steps,
         "sequences": explored.sequences,
         "interrupted": explored.interrupted,
         "covered": [list(row) for row in table(explored.outcomes)],
-        "known": [[*kind, count] for kind, count in sorted(explored.known.items())],
+        "known": dict(sorted(explored.known.items())),
         "findings": [finding.plain() for finding in explored.findings],
+        "resume": explored.earlier.plain(),
     }
-    (folder / "explore.json").write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+    (folder / NAME).write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
     for finding in explored.findings:
-        yield write(finding, folder / "found", seed=explored.seed, runtime=runtime)
+        yield write(finding, folder / "found", seed=explored.earlier.seed, runtime=runtime)

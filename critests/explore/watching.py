@@ -53,7 +53,7 @@ class Watch:
         self.outcomes: Counter[tuple[str, str, str]] = Counter()
         self.found: dict[tuple[str, str, str], Found] = {}
         """The shortest sequence of each kind of breach."""
-        self.muted_seen: Counter[tuple[str, str, str]] = Counter()
+        self.muted_seen: Counter[str] = Counter()
         self._shorten_until = math.inf
 
     def round_begins(self) -> Counter[Place]:
@@ -83,12 +83,13 @@ class Watch:
         """
         breaches = played.play(beat, self.muted)
         for place, code in zip(places, played.codes, strict=True):
-            self.covered[place] += 1
+            # how many sequences shorten what was found depends on the time, and what comes next must not
+            self.covered[place] += self._shorten_until == math.inf
             self.outcomes[(*place, code)] += 1
         new = None
         for breach in breaches:
             if self.muted(breach):
-                self.muted_seen[breach.kind] += 1
+                self.muted_seen[breach.signature] += 1
             else:
                 new = new or breach
                 self._keep(breach, played)

@@ -33,6 +33,8 @@ PROCESS_ENDS = "ProcessEnds"
 """No RPC: a process ends by itself, and the client waits until it has."""
 DAEMON_RESTARTS = "DaemonRestarts"
 """No RPC either: the daemon gets SIGKILL and is started again, and the client waits until it is ready."""
+REGISTRY = "registry"
+"""What fails where a pull meets only errors."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class Step:
         colour: value of the label that a filter names.
         timeout: grace period in seconds.
         by: how an image is named: `tag`, `other tag` or `id`.
-        failing: an operation of the OCI runtime that fails as long as the step lasts.
+        failing: what fails as long as the step lasts: an operation of the OCI runtime (`create`), of the CNI
+            plugins (`ADD`), or the `REGISTRY`.
     """
 
     rpc: str

@@ -27,7 +27,8 @@ class Settings:
         seed: None for a fresh one.
         any_given: whether the user gave any of our options.
         oci_wrapper: whether a wrapper stands before the OCI runtime of what `node` starts; no option of the
-            user's, but what an audit needs.
+            user's, but what an audit and an exploration need.
+        cni_wrapper: likewise before its CNI plugins.
     """
 
     runtime_endpoint: str = ""
@@ -65,6 +66,7 @@ class Settings:
     json: Path | None = None
     any_given: bool = field(default=False, compare=False)
     oci_wrapper: bool = field(default=False, compare=False)
+    cni_wrapper: bool = field(default=False, compare=False)
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> "Settings":

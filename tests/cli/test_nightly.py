@@ -56,14 +56,13 @@ def test_an_exploration_gets_its_time_and_the_runtime(night: Night) -> None:
     ended = call(night, "--node", "containerd", "--explore", "30m")
 
     assert ended.exit_code == 0, ended.output
-    assert night.called[1] == [
-        "explore",
-        "--results",
-        str(night.results),
-        "--node=containerd",
-        "--time",
-        "30m",
-    ]
+    given = ["--node=containerd", "--time", "1800s"]
+    assert night.called[1] == ["explore", "--results", str(night.results), *given]
+
+
+def test_a_time_to_explore_that_is_none_is_told_before_the_run(night: Night) -> None:
+    assert call(night, "--explore", "soon").exit_code == 2
+    assert night.called == []
 
 
 def test_options_of_the_run_are_passed_through(night: Night) -> None:

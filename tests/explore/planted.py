@@ -15,6 +15,7 @@ from pathlib import Path
 from critests.client import Deadlines, Endpoint, connect
 from critests.explore.exploring import Exploration, Explored
 from critests.explore.playing import Player
+from critests.explore.resuming import Earlier
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
@@ -78,7 +79,7 @@ def explored(logs: Path, wrong: str, seed: int = 1, seconds: float = SECONDS, cl
     """Explore our own server with a planted bug, or with none and so many clients."""
     with player_on_our_own_server(logs, *([wrong] if wrong else [])) as player:
         clients = BUGS[wrong].clients if wrong else clients
-        return Exploration(player, seed, seconds, MOST_STEPS, most_findings=1, clients=clients).run()
+        return Exploration(player, Earlier(seed), seconds, MOST_STEPS, most_findings=1, clients=clients).run()
 
 
 def found_as(wrong: str, found: Explored) -> str:

@@ -86,6 +86,17 @@ def test_what_was_never_covered_is_more_likely() -> None:
     assert drawn[places[1]] > 2 * drawn[places[0]] > 0
 
 
+def test_how_long_something_is_shortened_does_not_decide_what_comes_next(tmp_path: Path) -> None:
+    watch = Watch(lambda _: False, lambda: False)
+    watch.round_begins()
+    with player_on_our_own_server(tmp_path, "lost=StopPodSandbox") as player, player.sequence() as played:
+        for step in (LIFE[0], LIFE[4], LIFE[4], LIFE[4]):
+            watch.play(played, (step,), [(step.rpc, "a situation")])
+
+    assert watch.covered == {("RunPodSandbox", "a situation"): 1, ("StopPodSandbox", "a situation"): 1}
+    assert watch.outcomes["StopPodSandbox", "a situation", "OK"] == 3
+
+
 def test_the_same_step_comes_twice_in_a_row_at_most() -> None:
     step = Step("ListPodSandbox", colour="red")
     place = ("ListPodSandbox", World().situation(step))

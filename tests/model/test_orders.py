@@ -4,7 +4,7 @@ import pytest
 
 from critests.model import Breach, Step
 from critests.model.orders import Done, judge_together, orders
-from critests.model.sights import Answer, Look
+from critests.model.sights import Answer
 from tests.model.telling import EXITED, RUNNING, Told, aspects
 
 ERROR = Answer("UNKNOWN")
@@ -108,8 +108,7 @@ def test_a_command_that_ended_well_has_its_own_code(told: Told) -> None:
 def test_what_is_known_does_not_count_against_an_order(told: Told) -> None:
     told.running()
     done = [Done(STOP, Answer(), 0, 1), Done(Step("ExecSync", on="container-1"), ERROR, 0, 1)]
-    look = Look(*[tuple(each.values()) for each in (told.sandboxes, told.containers)])
 
-    breaches = judge_together(told.world, done, look, lambda breach: breach.aspect == "CTA-27")
+    breaches = judge_together(told.world, done, told.look(), lambda breach: breach.aspect == "CTA-27")
 
     assert {breach.aspect for breach in breaches} == {"CTA-27"}

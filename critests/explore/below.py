@@ -1,0 +1,120 @@
+"""What is below the calls, as far as steps disturb it: the daemon of a throwaway runtime, its OCI runtime,
+its CNI plugins, and the registry.
+"""
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.images.faults import Fault, FaultKind
+from critests.images.registry_client import RegistryClient, repository_of
+from critests.lifecycle.run_label import RUN_LABEL
+from critests.lifecycle.waiting import ConditionNotMet, eventually
+from critests.model.steps import REGISTRY
+from critests.node.wrappers.actions import Fail
+
+if TYPE_CHECKING:  # it is there already where a runtime was started
+    from critests.node.throwaway import ThrowawayRuntime
+
+RECONNECT_SECONDS = 5.0
+IMAGES = {"image-1": ("one",), "image-2": ("first", "second")}
+"""What steps pull and remove, with their tags."""
+CNI_CODE = 100
+"""Of a plugin's own errors; those below are the specification's."""
+
+
+@dataclass
+class SequenceImages:
+    """The images that the steps of a sequence pull and remove: each sequence has its own.
+
+    Attributes:
+        registry: that serves them; None where it is the user's, and steps pull and remove none: they may be
+            somebody else's too.
+        run_id: of the run.
+    """
+
+    registry: RegistryClient | None
+    run_id: str
+    _salt: str = field(default_factory=lambda: secrets.token_hex(3))
+    _repositories: list[str] = field(default_factory=list)
+
+    def __call__(self) -> dict[str, tuple[str, ...]]:
+        """Make those of the next sequence, by key, with their names; those of the last one go."""
+        if self.registry is None:
+            return {}
+        for repository in self._repositories:
+            self.registry.remove_repository(repository)
+        self._repositories.clear()
+        made = {}
+        for key, tags in IMAGES.items():
+            salt = secrets.token_hex(8)
+            image = self.registry.mint(
+                "plain",
+                f"{repository_of(self.run_id, 'explore')}-{self._salt}/{key}-{salt}",
+                tags=tags,
+                salt=f"{key} {salt}",
+                labels={RUN_LABEL: self.run_id},
+            )
+            self._repositories.append(image.repository)
+            made[key] = tuple(f"{self.registry.address}/{image.repository}:{tag}" for tag in tags)
+        return made
+
+    @contextlib.contextmanager
+    def failing(self) -> Iterator[None]:
+        """Let no pull of them succeed for a while."""
+        assert self.registry is not None, "without one no step pulls"
+        for repository in self._repositories:
+            self.registry.fault(repository, Fault(kind=FaultKind.SERVER_ERROR))
+        try:
+            yield
+        finally:
+            for repository in self._repositories:
+                self.registry.clear_faults(repository)
+
+
+@dataclass(frozen=True)
+class Below:
+    """What is below the calls to a runtime that was started for the run.
+
+    Attributes:
+        runtime: with wrappers around its OCI runtime and its CNI plugins.
+        connection: to it.
+        images: of the sequences.
+    """
+
+    runtime: "ThrowawayRuntime"
+    connection: Connection
+    images: SequenceImages
+
+    def restart(self) -> None:
+        """End the daemon with SIGKILL, start it again and wait until it answers.
+
+        Raises:
+            RuntimeStartFailed: it does not come back.
+        """
+        self.runtime.kill()
+        self.runtime.start_again()
+
+        def answers() -> bool:
+            with contextlib.suppress(grpc.RpcError):
+                return bool(self.connection.runtime.Version(cri.VersionRequest()))
+            return False
+
+        with contextlib.suppress(ConditionNotMet):  # then the look after the step says so
+            seconds = RECONNECT_SECONDS * self.connection.deadlines.scale
+            eventually("Version after a restart", answers, seconds)
+
+    def failing(self, operation: str) -> contextlib.AbstractContextManager[None]:
+        """Let an operation of its OCI runtime or of its CNI plugins, or the registry, fail for a while."""
+        if operation == REGISTRY:
+            return self.images.failing()
+        cni = operation.isupper()
+        wrapper = self.runtime.cni_wrapper if cni else self.runtime.oci_wrapper
+        assert wrapper is not None, "it was started with both"
+        return wrapper.planned({operation: [Fail(CNI_CODE if cni else 1, f"{operation} fails for a moment")]})

@@ -1,0 +1,323 @@
+"""Each step as a call on the raw stub, and what it answers as plain data."""
+
+import contextlib
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.client.failures import code_of
+from critests.exit_codes import CannotTest
+from critests.explore.looking import SEQUENCE_LABEL
+from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
+from critests.model import Step, World
+from critests.model.containers import printed_by
+from critests.model.images import reference
+from critests.model.looks import ANNOTATION, COLOUR
+from critests.model.sights import Answer
+from critests.model.steps import (
+    DAEMON_RESTARTS,
+    EXEC_CODE,
+    FAILED,
+    PROCESS_ENDS,
+    TERMINATED,
+    TOLD,
+    Process,
+    colour_of,
+)
+from critests.node.capabilities import NO_SUCH_ID
+
+CALL_SECONDS = 20.0
+"""Of every call: some runtimes take nearly all of a client's deadline to end what ignores SIGTERM."""
+END_SECONDS = 10.0
+READY_SECONDS = 2.0
+POLL_SECONDS = 0.01
+READY_LINE = b"ready"
+
+ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
+    "StopPodSandbox": (cri.StopPodSandboxRequest, "pod_sandbox_id"),
+    "RemovePodSandbox": (cri.RemovePodSandboxRequest, "pod_sandbox_id"),
+    "PodSandboxStatus": (cri.PodSandboxStatusRequest, "pod_sandbox_id"),
+    "RemoveContainer": (cri.RemoveContainerRequest, "container_id"),
+    "ContainerStatus": (cri.ContainerStatusRequest, "container_id"),
+}
+"""RPCs whose request is the id of a sandbox or of a container, and nothing else."""
+
+
+class Daemon(Protocol):
+    """What is below the calls, as far as steps disturb it."""
+
+    def restart(self) -> None:
+        """End the daemon with SIGKILL, start it again and wait until it is ready.
+
+        Raises:
+            CannotTest: it does not come back.
+        """
+
+    def failing(self, operation: str) -> contextlib.AbstractContextManager[None]:
+        """Let an operation below the runtime fail for a while."""
+
+
+@dataclass
+class Calls:
+    """The calls of one sequence.
+
+    Attributes:
+        connection: to the runtime.
+        requests: builds messages with the run's label.
+        base: what containers are made of that name no image.
+        handler: of every sandbox.
+        daemon: what steps may disturb; None where they may not.
+        world: what is known.
+    """
+
+    connection: Connection
+    requests: RequestBuilder
+    base: ImageName
+    handler: str
+    daemon: Daemon | None
+    world: World
+    _configs: dict[str, cri.PodSandboxConfig] = field(default_factory=dict)
+    _logs: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Deadline of a call, in seconds."""
+        return CALL_SECONDS * self.connection.deadlines.scale
+
+    def answer_to(self, step: Step) -> Answer:
+        """Do a step, and return what came back; with what it wants to fail failing meanwhile."""
+        disturbed: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        if self.daemon and step.failing:
+            disturbed = self.daemon.failing(step.failing)
+        with disturbed:
+            try:
+                return self._answered(step)
+            except grpc.RpcError as error:
+                code, details = code_of(error)
+                return Answer(code, details=details)
+
+    def clear(self) -> None:
+        """Remove what the sequence made, as far as the runtime does it."""
+        runtime = self.connection.runtime
+        with contextlib.suppress(grpc.RpcError):
+            listed = runtime.ListContainers(cri.ListContainersRequest()).containers
+            for container_id in self._own(listed):
+                self._quietly(runtime.StopContainer, cri.StopContainerRequest(container_id=container_id))
+                self._quietly(runtime.RemoveContainer, cri.RemoveContainerRequest(container_id=container_id))
+            for sandbox_id in self._own(runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items):
+                self._quietly(runtime.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
+                self._quietly(
+                    runtime.RemovePodSandbox, cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id)
+                )
+        for image in self.world.images.values():
+            if True in image.present and (image.id or image.tags):
+                request = cri.RemoveImageRequest(image=cri.ImageSpec(image=image.id or image.names[0]))
+                self._quietly(self.connection.images.RemoveImage, request)
+
+    def _own(self, listed: Any) -> Iterator[str]:  # noqa: ANN401 - entries of either list
+        yield from (each.id for each in listed if each.labels.get(SEQUENCE_LABEL) == self.world.prefix)
+
+    def _quietly(self, call: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - any RPC and its message
+        with contextlib.suppress(grpc.RpcError):
+            call(request, timeout=self.seconds)
+
+    def _answered(self, step: Step) -> Answer:
+        if step.rpc not in ABOUT_ONE:
+            return HOW[step.rpc](self, step)
+        message, name = ABOUT_ONE[step.rpc]
+        answer = self._call(step, message(**{name: self._id(step.on)}))
+        return Answer(id=answer.status.id) if step.rpc.endswith("Status") else Answer()
+
+    def _call(self, step: Step, request: Any) -> Any:  # noqa: ANN401 - any RPC and its message
+        stub = self.connection.images if "Image" in step.rpc else self.connection.runtime
+        return getattr(stub, step.rpc)(request, timeout=self.seconds + step.timeout)
+
+    def _id(self, key: str) -> str:
+        known = self.world.sandboxes.get(key) or self.world.containers.get(key)
+        return known.id if known else NO_SUCH_ID if key else ""
+
+    def _labels(self, key: str) -> dict[str, str]:
+        return {SEQUENCE_LABEL: self.world.prefix, COLOUR: colour_of(key)}
+
+    def run_sandbox(self, step: Step) -> Answer:
+        """RunPodSandbox: the same name is the same pod, with its uid."""
+        name = f"{self.world.prefix}{step.name}"
+        config = self.requests.sandbox(
+            name,
+            uid=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.requests.run.id}/{name}")),
+            attempt=step.attempt,
+            labels=self._labels(step.makes),
+            annotations={ANNOTATION: step.makes},
+        )
+        answer = self._call(step, cri.RunPodSandboxRequest(config=config, runtime_handler=self.handler))
+        self._configs[answer.pod_sandbox_id] = config
+        return Answer(id=answer.pod_sandbox_id)
+
+    def create_container(self, step: Step) -> Answer:
+        """CreateContainer, of the base image or of one that steps pull and remove."""
+        sandbox_id = self._id(step.inside)
+        pod = self._configs.get(sandbox_id) or self.requests.sandbox(f"{self.world.prefix}no-pod")
+        image = self.world.images.get(step.image)
+        config = self.requests.container(
+            self.base if image is None else ImageName(image.id or image.names[0], image.names[0]),
+            step.name,
+            attempt=step.attempt,
+            command=["/bin/sh", "-c", self._script(step)],
+            labels=self._labels(step.makes),
+            annotations={ANNOTATION: step.makes},
+        )
+        request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=pod)
+        answer = self._call(step, request)
+        self._logs[step.makes] = Path(pod.log_directory) / config.log_path
+        return Answer(id=answer.container_id)
+
+    def _script(self, step: Step) -> str:
+        if step.process == Process.WAITS:
+            ends = f"trap 'exit {TERMINATED}' TERM; trap 'exit {TOLD}' USR1"
+            return f"{ends}; echo {READY_LINE.decode()}; : {self._mark(step.makes)}; sleep 100000 & wait"
+        return f"exit {0 if step.process == Process.SUCCEEDS else FAILED}"
+
+    def _mark(self, key: str) -> str:
+        return f"{self.requests.run.id}-{self.world.prefix}{key}"
+
+    def start_container(self, step: Step) -> Answer:
+        """StartContainer, and wait until its process is as far as later steps expect."""
+        self._call(step, cri.StartContainerRequest(container_id=self._id(step.on)))
+        container = self.world.containers.get(step.on)
+        if container is None or container.gone:
+            return Answer()
+        if container.process == Process.WAITS:
+            # until its handlers stand, a signal means something else
+            self._until(READY_SECONDS, lambda: self._has_said(self._logs[step.on]))
+        else:
+            # what overtakes the end of a process comes out otherwise each time
+            self._until(READY_SECONDS, lambda: self._has_ended(container.id))
+        return Answer()
+
+    def _has_ended(self, container_id: str) -> bool:
+        request = cri.ContainerStatusRequest(container_id=container_id)
+        try:
+            status = self.connection.runtime.ContainerStatus(request).status
+        except grpc.RpcError:
+            return True  # another client has removed it, or the look after the step will tell
+        return bool(status.state == cri.CONTAINER_EXITED)
+
+    @staticmethod
+    def _has_said(log: Path) -> bool:
+        try:
+            return READY_LINE in log.read_bytes()
+        except OSError:
+            return False
+
+    def stop_container(self, step: Step) -> Answer:
+        """StopContainer, with its grace period."""
+        self._call(step, cri.StopContainerRequest(container_id=self._id(step.on), timeout=step.timeout))
+        return Answer()
+
+    def list_sandboxes(self, step: Step) -> Answer:
+        """ListPodSandbox with a filter."""
+        wanted = cri.PodSandboxFilter(id=self._id(step.on))
+        answer = self._call(step, cri.ListPodSandboxRequest(filter=_chosen(step, wanted)))
+        return Answer(ids=tuple(item.id for item in answer.items))
+
+    def list_containers(self, step: Step) -> Answer:
+        """ListContainers with a filter."""
+        wanted = cri.ContainerFilter(id=self._id(step.on), pod_sandbox_id=self._id(step.inside))
+        answer = self._call(step, cri.ListContainersRequest(filter=_chosen(step, wanted)))
+        return Answer(ids=tuple(item.id for item in answer.containers))
+
+    def exec_sync(self, step: Step) -> Answer:
+        """ExecSync of a command whose output and exit code are the container's own."""
+        script = f"echo {printed_by(self.world, step).strip()}; exit {EXEC_CODE}"
+        answer = self._call(step, self._exec_request(step, script))
+        return Answer(exit_code=answer.exit_code, output=answer.stdout.decode(errors="backslashreplace"))
+
+    def _exec_request(self, step: Step, script: str) -> cri.ExecSyncRequest:
+        return cri.ExecSyncRequest(
+            container_id=self._id(step.on), cmd=["/bin/sh", "-c", script], timeout=int(END_SECONDS)
+        )
+
+    def end_process(self, step: Step) -> Answer:
+        """Let the process of a container end by itself, and wait until the runtime says so."""
+        container = self.world.containers.get(step.on)
+        if container is None:
+            return Answer("NOT_MADE")  # by a step that was to make it, and failed this time
+        if container.process == Process.WAITS:
+            mark = self._mark(step.on)
+            # the brackets keep the search from finding itself
+            search = f"grep -l ': {mark[:-1]}[{mark[-1]}]' /proc/[0-9]*/cmdline 2>/dev/null"
+            script = f"kill -USR1 $({search} | sed 's/[^0-9]//g')"
+            # what ends a container ends its commands too, so that this one may fail
+            self._quietly(self.connection.runtime.ExecSync, self._exec_request(step, script))
+        if self._until(END_SECONDS, lambda: self._has_ended(container.id)):
+            return Answer()
+        return Answer("NOT_ENDED", details=f"not EXITED within {END_SECONDS:g} s")
+
+    def restart_daemon(self, step: Step) -> Answer:
+        """SIGKILL the daemon and start it again."""
+        del step
+        try:
+            if self.daemon is not None:
+                self.daemon.restart()
+        except CannotTest as error:
+            return Answer("NOT_BACK", details=str(error))
+        return Answer()
+
+    def _until(self, seconds: float, holds: Callable[[], bool]) -> bool:
+        deadline = time.monotonic() + seconds * self.connection.deadlines.scale
+        while not holds():
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(POLL_SECONDS)
+        return True
+
+    def pull_image(self, step: Step) -> Answer:
+        """PullImage, by one of its tags."""
+        name = reference(self.world.images[step.on], step.by)
+        return Answer(id=self._call(step, pulling(name)).image_ref)
+
+    def _spec(self, step: Step) -> cri.ImageSpec:
+        return cri.ImageSpec(image=reference(self.world.images[step.on], step.by))
+
+    def remove_image(self, step: Step) -> Answer:
+        """RemoveImage, by a tag or by its id."""
+        self._call(step, cri.RemoveImageRequest(image=self._spec(step)))
+        return Answer()
+
+    def image_status(self, step: Step) -> Answer:
+        """ImageStatus, by a tag or by its id."""
+        answer = self._call(step, cri.ImageStatusRequest(image=self._spec(step)))
+        return Answer(id=answer.image.id, found=answer.HasField("image"))
+
+
+HOW: Final[dict[str, Callable[[Calls, Step], Answer]]] = {
+    "RunPodSandbox": Calls.run_sandbox,
+    "ListPodSandbox": Calls.list_sandboxes,
+    "CreateContainer": Calls.create_container,
+    "StartContainer": Calls.start_container,
+    "StopContainer": Calls.stop_container,
+    "ListContainers": Calls.list_containers,
+    "ExecSync": Calls.exec_sync,
+    "PullImage": Calls.pull_image,
+    "RemoveImage": Calls.remove_image,
+    "ImageStatus": Calls.image_status,
+    PROCESS_ENDS: Calls.end_process,
+    DAEMON_RESTARTS: Calls.restart_daemon,
+}
+"""How each step is done that is more than a call with an id."""
+
+
+def _chosen(step: Step, wanted: Any) -> Any:  # noqa: ANN401 - the filter of either list
+    """Return a filter with the state and the label of a step."""
+    if step.state:
+        wanted.state.state = getattr(cri, step.state)
+    if step.colour:
+        wanted.label_selector[COLOUR] = step.colour
+    return wanted

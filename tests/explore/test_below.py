@@ -1,0 +1,70 @@
+"""What is below the calls fails as long as a step lasts, and no longer."""
+
+import contextlib
+import http.client
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from critests.explore.below import Below, SequenceImages
+from critests.images.registry import RegistryServer
+from critests.model.steps import REGISTRY
+from critests.node.wrappers.actions import Action
+
+
+class Plan:
+    """Stands for a wrapper: remembers what is planned."""
+
+    def __init__(self) -> None:
+        self.now: list[str] = []
+
+    @contextlib.contextmanager
+    def planned(self, actions: Mapping[str, Sequence[Action]]) -> Iterator[None]:
+        self.now += actions
+        yield
+        self.now.clear()
+
+
+@pytest.fixture
+def images() -> Iterator[SequenceImages]:
+    with RegistryServer(0) as server:
+        yield SequenceImages(server.client(), "run")
+
+
+def status_of(name: str) -> int:
+    """What a client that pulls is answered."""
+    address, _, rest = name.partition("/")
+    repository, _, tag = rest.rpartition(":")
+    with contextlib.closing(http.client.HTTPConnection(address, timeout=10)) as connection:
+        connection.request("GET", f"/v2/{repository}/manifests/{tag}")
+        with connection.getresponse() as response:
+            return response.status
+
+
+def test_every_sequence_has_images_of_its_own(images: SequenceImages) -> None:
+    first = images()
+    second = images()
+
+    assert {status_of(name) for names in second.values() for name in names} == {200}
+    assert {status_of(name) for names in first.values() for name in names} == {404}
+
+
+def test_no_pull_succeeds_while_the_registry_fails(images: SequenceImages) -> None:
+    names = [name for names in images().values() for name in names]
+
+    with Below(cast("Any", None), cast("Any", None), images).failing(REGISTRY):
+        assert {status_of(name) for name in names} == {500}
+    assert {status_of(name) for name in names} == {200}
+
+
+@pytest.mark.parametrize(("operation", "oci", "cni"), [("kill", ["kill"], []), ("ADD", [], ["ADD"])])
+def test_an_operation_fails_where_it_is_one(
+    images: SequenceImages, operation: str, oci: list[str], cni: list[str]
+) -> None:
+    runtime = SimpleNamespace(oci_wrapper=Plan(), cni_wrapper=Plan())
+
+    with Below(cast("Any", runtime), cast("Any", None), images).failing(operation):
+        assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == (oci, cni)
+    assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == ([], [])

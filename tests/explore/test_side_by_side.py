@@ -1,0 +1,60 @@
+"""Which steps are played at once."""
+
+import random
+from collections import Counter
+
+from critests.explore import side_by_side
+from critests.explore.possible import steps_by_place
+from critests.model import Step, World
+from critests.model.orders import touches
+from critests.model.steps import NOTHING
+from tests.model.telling import Told
+
+ROUNDS = 400
+
+
+def told() -> Told:
+    told = Told()
+    told.sandbox()
+    told.running()
+    return told
+
+
+def drawn(world: World, clients: int = 3) -> list[tuple[Step, ...]]:
+    choice = steps_by_place(world, [], disruptive=True)
+    chance = random.Random(1)  # noqa: S311 - chance, no secret
+    return [side_by_side.next_beat(world, choice, Counter(), chance, clients)[0] for _ in range(ROUNDS)]
+
+
+def test_steps_at_once_are_about_the_same_object() -> None:
+    world = told().world
+    beats = [beat for beat in drawn(world) if len(beat) > 1]
+
+    assert {len(beat) for beat in beats} == {2, 3}
+    assert all(touches(world, beat[0]) & touches(world, step) for beat in beats for step in beat)
+
+
+def test_each_makes_something_under_a_name_of_its_own() -> None:
+    for beat in drawn(told().world):
+        names = [step.makes for step in beat if step.makes]
+        assert len(names) == len(set(names))
+        assert {int(name.rpartition("-")[2]) for name in names} == set(range(2 + 1, 2 + 1 + len(names))), (
+            "the next step takes up the count there"
+        )
+
+
+def test_what_fails_below_the_runtime_is_alone() -> None:
+    beats = drawn(told().world)
+
+    assert any(step.failing for beat in beats for step in beat)
+    assert all(len(beat) == 1 for beat in beats if any(step.failing for step in beat))
+
+
+def test_what_is_about_nothing_is_alone() -> None:
+    stop = Step("StopContainer", on=NOTHING)
+
+    choice = {("StopContainer", "unknown"): [stop]}
+    chance = random.Random(1)  # noqa: S311 - chance, no secret
+    beat, _ = side_by_side.next_beat(World(), choice, Counter(), chance, 2)
+
+    assert beat == (stop,)
