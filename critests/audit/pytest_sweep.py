@@ -15,49 +15,30 @@ import json
 import time
 from collections import Counter
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+import critests
 from critests.audit.between import Between, take_down_what_is_shared
 from critests.audit.candidates import Candidates, first
-from critests.audit.cases import MARK, case_of
 from critests.audit.derived import DerivedFault, derived_faults
 from critests.audit.derived.choice import chosen, sample
 from critests.audit.descriptors import FaultError
 from critests.audit.equivalents import equivalents
 from critests.audit.exercise import Exercise, Exercised, coverage
-from critests.audit.faults import AnyFault, Fault
 from critests.audit.matrix import load
 from critests.audit.offered import absent
-from critests.audit.outcomes import FaultOutcome, FaultResult, Tried, lines
+from critests.audit.results import result_of
+from critests.audit.trial import Trials
 from critests.audit.untried import untried
-from critests.audit.watch import Watch
 from critests.catalogue.words import Outcome
-from critests.client.deadlines import Deadlines
 from critests.client.recording import READING
-from critests.node.throwaway import RuntimeStartFailed
-from critests.record.files import write_atomically
+from critests.record.audits import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried
+from critests.record.codec import from_plain, to_plain
 from critests.run.context import RunContext
 from critests.run.items import is_ours, judged_by
-from critests.run.session import PROGRESS, SESSION
-
-HANG_SECONDS = 5.0
-"""How long a call is waited for under a fault that lets it hang."""
-HARMLESS = frozenset(
-    {
-        "RunPodSandbox",
-        "CreateContainer",
-        "StartContainer",
-        "PullImage",
-        "ExecSync",
-        "Exec",
-        "Attach",
-        "PortForward",
-    }
-)
-"""RPCs that change something, but nothing that another test has made."""
+from critests.run.session import SESSION, Audited
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,7 +55,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--cri-sweep-resume", action="store_true", help="go on where an audit was stopped")
     group.addoption("--cri-sweep-record-only", action="store_true", help="only record what tests exercise")
-    group.addoption("--cri-sweep-json", metavar="FILE", help="write what became of each fault, as JSON")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -90,33 +70,26 @@ def pytest_configure(config: pytest.Config) -> None:
         faults = sample(faults, size, config.getoption("cri_sweep_seed"))
     between = Between(keeps_apart=lambda _: True)
     config.pluginmanager.register(between, "critests-between")
-    config.pluginmanager.register(Sweep(config, faults, between), "critests-sweep")
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a case ended: the outcome as the suite names it, why, what the fault changed, and the seconds."""
-
-    outcome: str
-    reason: str
-    hits: int
-    seconds: float
-    places: frozenset[str]
+    trials = Trials(config, between)
+    config.pluginmanager.register(trials, "critests-trials")
+    config.pluginmanager.register(Sweep(config, faults, between, trials), "critests-sweep")
 
 
 class Sweep:
     """Sets one fault after the other, and tries tests until one notices."""
 
-    def __init__(self, config: pytest.Config, faults: Sequence[DerivedFault], between: Between) -> None:
+    def __init__(
+        self, config: pytest.Config, faults: Sequence[DerivedFault], between: Between, trials: Trials
+    ) -> None:
         self._config = config
         self._faults = faults
         self._between = between
-        self._watch = between.watch = Watch()
+        self._trials = trials
         self._items: dict[str, pytest.Function] = {}
         self._exercise = Exercise("")
         self._results: list[FaultResult] = []
-        self._set: tuple[AnyFault, ...] = ()
-        self._hits = 0
+        self._found = Audited()
+        self._started = time.time()
         self._begun = 0.0
 
     # what goes on
@@ -133,7 +106,7 @@ class Sweep:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Let the run leave no record of its own: what is broken on purpose says nothing of a runtime."""
-        session.config.stash[SESSION].is_kept = False
+        session.config.stash[SESSION].audited = self._found
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -164,7 +137,7 @@ class Sweep:
         for number, item in enumerate(new):
             if number % 25 == 0:
                 self._say(f"recording {number} of {len(new)} tests{self._left(number, len(new))}")
-            ended = self._run(item, (), context)
+            ended = self._trials.run(item, (), context)
             self._exercise.add(
                 Exercised(item.name, ended.outcome, ended.seconds, ended.places, judged_by(item).name)
             )
@@ -219,7 +192,7 @@ class Sweep:
             for number, fault in enumerate(wanted, start=1):
                 result = untried(fault, here, candidates, equivalent) or self._try(fault, candidates, context)
                 self._results.append(result)
-                written.write(json.dumps(result.to_json()) + "\n")
+                written.write(json.dumps(to_plain(result)) + "\n")
                 written.flush()
                 by = f" by {result.by}" if result.by else ""
                 self._say(
@@ -236,7 +209,7 @@ class Sweep:
         noticed = ""
         for test in tests:
             item = self._items[test.test]
-            ended = self._run(item, (fault.fault,), context)
+            ended = self._trials.run(item, (fault.fault,), context)
             failed = ended.outcome == Outcome.FAILED.value and ended.hits > 0
             tried.append(Tried(test.test, ended.outcome, ended.hits, ended.reason[:300]))
             if failed and candidates.foreseen(test, fault):
@@ -244,7 +217,7 @@ class Sweep:
             elif failed:
                 # it may have failed by what an earlier fault left behind
                 take_down_what_is_shared(item)
-                if self._run(item, (), context).outcome == Outcome.PASSED.value:
+                if self._trials.run(item, (), context).outcome == Outcome.PASSED.value:
                     noticed = test.test
             if noticed:
                 break
@@ -253,140 +226,48 @@ class Sweep:
             outcome = FaultOutcome.NOTICED
         elif any(one.hits for one in tried):
             outcome = FaultOutcome.SURVIVED
-        return FaultResult.of(
+        return result_of(
             fault,
             outcome,
             by=noticed,
-            tried=tuple(tried),
+            tried=tried,
             candidates=len(fitting),
             seconds=round(time.monotonic() - begun, 2),
         )
-
-    # one case
-
-    def _run(self, item: pytest.Function, faults: tuple[AnyFault, ...], context: RunContext) -> Ended:
-        """Run a test once more, under faults or honestly."""
-        case, neighbour = case_of(item, "case"), case_of(item, "next")
-        self._set, self._hits = faults, 0
-        self._watch.take()
-        self._between.watch = None if faults else self._watch
-        hangs = any(isinstance(fault, Fault) and fault.action == "hang" for fault in faults)
-        usual = context.hangs.deadlines
-        if hangs:
-            context.hangs.deadlines = Deadlines(usual.scale, HANG_SECONDS)
-        if self._between.used_up:
-            take_down_what_is_shared(item)
-        # what stands for the neighbours of the last test
-        item.session._setupstate.teardown_exact(case)  # noqa: SLF001 - pytest has no public name for it
-        begun = time.monotonic()
-        try:
-            case.config.hook.pytest_runtest_protocol(item=case, nextitem=neighbour)
-        finally:
-            context.hangs.deadlines = usual
-            context.hangs.forget()
-        seconds = time.monotonic() - begun
-        places = self._watch.take()
-        outcome, reason = _outcome(case)
-        if faults and self._hits and any(_may_spoil(fault) for fault in faults):
-            take_down_what_is_shared(item)
-        self._revive(context)
-        return Ended(outcome, reason, self._hits, seconds, places)
-
-    def _revive(self, context: RunContext) -> None:
-        """Start a throwaway runtime again that a fault has ended."""
-        suite = self._config.stash[SESSION]
-        runtime = context.owned.runtime if context.owned is not None else None
-        if suite.gone and runtime is not None:
-            try:
-                runtime.restart()
-            except RuntimeStartFailed as error:
-                pytest.exit(str(error), returncode=3)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Set the fault for the whole test."""
-        if self._set and MARK in item.name:
-            self._between.set(item.config, self._set)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_teardown(self) -> None:
-        """Count what the fault has changed, and clean up honestly."""
-        self._hits = self._between.hits() if self._set else 0
-        self._between.lift()
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let a case be no result of the runtime: it passes, whatever became of it."""
-        with self._between.honest():
-            report = yield
-        if MARK in item.name:
-            report.__dict__.pop("critests", None)
-            report.__dict__.pop("wasxfail", None)
-            report.outcome, report.longrepr = "passed", None
-        return report
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(self) -> tuple[str, str, str]:
-        """Print nothing for a case."""
-        return "", "", ""
 
     # the end
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Step aside before the run is cleaned up, write what was found, and let a survivor decide the exit
-        code.
+        """Step aside before the run is cleaned up, hand over what was found, and let a survivor decide the
+        exit code.
         """
         self._between.step_aside()
-        result = yield
         if self._exercise.tests:
-            text = json.dumps(self._document(), indent=1) + "\n"
-            file = self._config.getoption("cri_sweep_json")
-            for target in filter(None, (file, self._folder / "audit.json" if self._results else None)):
-                write_atomically(Path(target), text)
-        if int(session.exitstatus) in {0, 1, 5} and self._exercise.tests:
-            survived = any(one.outcome is FaultOutcome.SURVIVED for one in self._results)
-            session.exitstatus = 1 if survived else 0
+            self._found.folder, self._found.record = self._folder, self._record_of_it()
+        result = yield
+        if int(session.exitstatus) in {0, 1, 5} and self._found.record is not None:
+            session.exitstatus = 1 if self._found.record.survivors else 0
         return result
 
-    def _document(self) -> dict[str, object]:
+    def _record_of_it(self) -> AuditRecord:
+        sampled = self._config.getoption("cri_sweep_sample")
         sides = {side: coverage(self._exercise, side) for side in ("request", "response")}
-        return {
-            "runtime": self._exercise.runtime,
-            "tests": len(self._items),
-            "coverage": {
-                side: {"fields": len(one.fields), "seen": len(one.seen), "missing": list(one.missing)}
+        return AuditRecord(
+            suite_version=critests.__version__,
+            runtime=self._exercise.runtime,
+            started=self._started,
+            seconds=round(time.time() - self._started, 1),
+            tests=len(self._items),
+            faults_total=0 if self._config.getoption("cri_sweep_record_only") else len(self._faults),
+            seed=self._config.getoption("cri_sweep_seed") if sampled else None,
+            tries=self._config.getoption("cri_sweep_tries"),
+            coverage={
+                side: Coverage(fields=len(one.fields), seen=len(one.seen), missing=list(one.missing))
                 for side, one in sides.items()
             },
-            "faults": [result.to_json() for result in self._results],
-        }
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the survivors first, then the counts."""
-        terminalreporter.section("audit")
-        for line in lines(self._results):
-            terminalreporter.write_line(line)
-
-
-def _outcome(case: pytest.Function) -> tuple[str, str]:
-    """Return how a case ended, as the suite names it, and why."""
-    progress = case.stash.get(PROGRESS, None)
-    if progress is None:
-        return Outcome.ERROR.value, "it did not run"
-    for when in ("setup", "call"):
-        phase = progress.phases.get(when)
-        if phase is not None and phase.raw is not None:
-            return phase.raw.outcome.value, phase.raw.reason
-    return Outcome.PASSED.value, ""
-
-
-def _may_spoil(fault: AnyFault) -> bool:
-    """Say whether a fault may have changed what other tests have made."""
-    return (
-        isinstance(fault, Fault) and not READING.fullmatch(fault.rpc.name) and fault.rpc.name not in HARMLESS
-    )
+            faults=self._results,
+        )
 
 
 def _read(file: Path) -> dict[str, FaultResult]:
@@ -394,5 +275,5 @@ def _read(file: Path) -> dict[str, FaultResult]:
         rows = file.read_text(encoding="utf-8").splitlines()
     except OSError:
         return {}
-    results = (FaultResult.from_json(json.loads(row)) for row in rows)
+    results = (from_plain(FaultResult, json.loads(row)) for row in rows)
     return {result.fault: result for result in results}

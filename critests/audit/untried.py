@@ -4,7 +4,8 @@ from critests.audit.candidates import Candidates
 from critests.audit.derived.fault import DerivedFault
 from critests.audit.equivalents import Equivalent, why_equivalent
 from critests.audit.exercise import Exercise
-from critests.audit.outcomes import FaultOutcome, FaultResult
+from critests.audit.results import result_of
+from critests.record.audits import FaultOutcome, FaultResult
 
 
 def untried(
@@ -20,13 +21,13 @@ def untried(
     """
     why = why_equivalent(fault.id, known)
     if why:
-        return FaultResult.of(fault, FaultOutcome.EQUIVALENT, evidence=why)
+        return result_of(fault, FaultOutcome.EQUIVALENT, evidence=why)
     if fault.reach.rpc in exercise.absent:
         why = f"{exercise.runtime} has no {fault.reach.rpc}"
-        return FaultResult.of(fault, FaultOutcome.NOT_OFFERED, evidence=why)
+        return result_of(fault, FaultOutcome.NOT_OFFERED, evidence=why)
     why = exercise.never_filled(fault)
     if why:
-        return FaultResult.of(fault, FaultOutcome.NEVER_FILLED, evidence=why)
+        return result_of(fault, FaultOutcome.NEVER_FILLED, evidence=why)
     if candidates.for_fault(fault):
         return None
     failing = candidates.failing(fault)
@@ -35,4 +36,4 @@ def untried(
         if failing
         else f"no test gets to {fault.reach}"
     )
-    return FaultResult.of(fault, FaultOutcome.NOT_REACHED, evidence=why)
+    return result_of(fault, FaultOutcome.NOT_REACHED, evidence=why)

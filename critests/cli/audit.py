@@ -135,12 +135,11 @@ def _plain(fault: DerivedFault) -> dict[str, object]:
 def _audit_suite(values: dict[str, Any]) -> None:
     _wanted(values)  # a word that means nothing is told before a runtime is started
     settings = settings_from({**values, "cri_deadline_scale": values["cri_deadline_scale"] or DEADLINE_SCALE})
-    file, settings = settings.json, dataclasses.replace(settings, json=None, seed=None)
+    settings = dataclasses.replace(settings, seed=None)
     arguments = ["-qq", "--no-header", "-p", "critests.audit.pytest_sweep", "--cri-sweep"]
     arguments += [f"--cri-sweep-faults={word}" for word in _words(values)]
     arguments += [f"--cri-sweep-tries={values['tries']}", f"--cri-sweep-seed={int(values['cri_seed'] or 0)}"]
     arguments += [f"--cri-sweep-sample={values['size']}"] if values["size"] else []
-    arguments += [f"--cri-sweep-json={file}"] if file is not None else []
     arguments += ["--cri-sweep-resume"] if values["resume"] else []
     arguments += ["--cri-sweep-record-only"] if values["record_only"] else []
     _become(values, settings, arguments)

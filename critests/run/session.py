@@ -4,12 +4,14 @@ import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import pytest
 
 from critests.client import Connection, Recorder
 from critests.client.hangs import Met
 from critests.node.capabilities import CapabilityMatrix
+from critests.record.audits import AuditRecord
 from critests.record.judgement import Circumstances
 from critests.record.operations import BenchmarkFacts, OperationResult
 from critests.record.results import TestResult
@@ -20,6 +22,19 @@ from critests.run.handover import WorkerReport
 from critests.run.made_objects import MadeObjects
 from critests.run.results import TestProgress
 from critests.run.settings import Settings
+
+
+@dataclass
+class Audited:
+    """What an audit of the suite has found.
+
+    Attributes:
+        folder: where it goes.
+        record: it; None until there is something.
+    """
+
+    folder: Path | None = None
+    record: AuditRecord | None = None
 
 
 @dataclass
@@ -41,7 +56,7 @@ class SuiteSession:
         operations: what benchmarks measured.
         benchmark: how they measured it; None until one begins.
         on_progress: hears a line about what goes on in a long test.
-        is_kept: whether the run has a record and evidence; not where the runtime is broken on purpose.
+        audited: what an audit of the suite finds; None where the run is judged.
     """
 
     settings: Settings
@@ -58,7 +73,12 @@ class SuiteSession:
     operations: list[OperationResult] = field(default_factory=list)
     benchmark: BenchmarkFacts | None = None
     on_progress: Callable[[str], None] = lambda _: None
-    is_kept: bool = True
+    audited: Audited | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the run has a record and evidence: not where the runtime is broken on purpose."""
+        return self.audited is None
 
     @cached_property
     def watch(self) -> DaemonWatch:

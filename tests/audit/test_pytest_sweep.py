@@ -67,7 +67,7 @@ def sweep(directory: Path, endpoint: str, *arguments: str) -> tuple[int, str, di
     )
     report = directory / "report.json"
     command = [sys.executable, "-m", "pytest", "-qq", "test_small.py", "-p", "critests.audit.pytest_sweep"]
-    command += ["--cri-sweep", f"--cri-sweep-json={report}", "--runtime-endpoint", endpoint]
+    command += ["--cri-sweep", f"--cri-json={report}", "--runtime-endpoint", endpoint]
     command += ["--cri-read-only", "--cri-results", str(directory / "results"), "--cri-deadline-scale", "0.1"]
     ended = subprocess.run(
         [*command, *arguments],
@@ -103,7 +103,7 @@ def test_every_outcome_and_that_it_goes_on_where_it_stopped(tmp_path: Path, endp
         "Status:hangs": ("not reached", ""),
     }, output
     assert status == 1
-    assert "survived: Version.response.version:missing" in output
+    assert "survived Version.response.version:missing" in output
     assert "Status:hangs: only tests get there that do not pass without a fault: test_that_is_red" in output
     assert "[5/5]" in output
     assert report["coverage"]["response"]["seen"] > 0
@@ -123,7 +123,7 @@ def test_every_outcome_and_that_it_goes_on_where_it_stopped(tmp_path: Path, endp
 def test_what_is_noticed_by_all_ends_well(tmp_path: Path, endpoint: str) -> None:
     status, output, _ = sweep(tmp_path, endpoint, "--cri-sweep-faults=Version:unimplemented")
     assert status == 0, output
-    assert "all 1: 1 noticed, 0 survived (100 % of those reached)" in output
+    assert "1 of 1 faults that a test reached were noticed (100 %)" in output
 
 
 def test_only_what_tests_exercise(tmp_path: Path, endpoint: str) -> None:

@@ -1,13 +1,16 @@
-"""What became of each derived fault, and what all of it comes to."""
+"""The record of an audit: what became of each way to break the API, and what all of it comes to."""
 
 import enum
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Self
 
-from critests.audit.derived.fault import KINDS, DerivedFault
 from critests.catalogue.loading import load
 from critests.catalogue.rpcs import rpc_of
+
+SCHEMA: Final = "critests.audit"
+SCHEMA_VERSION: Final = 1
 
 
 class FaultOutcome(enum.StrEnum):
@@ -29,7 +32,14 @@ class FaultOutcome(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Tried:
-    """What one test made of a fault: its outcome, and how often the fault had changed something by then."""
+    """What one test made of a fault.
+
+    Attributes:
+        test: its name, with its parameters.
+        outcome: as the suite names it.
+        hits: how often the fault had changed something by then.
+        reason: what the test said.
+    """
 
     test: str
     outcome: str
@@ -37,16 +47,17 @@ class Tried:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FaultResult:
     """What became of one fault.
 
     Attributes:
         fault: its id.
-        kind: as in `KINDS`.
+        kind: `request`, `response`, `call` and so on.
         text: in the language of faults.
-        outcome: it.
-        rpc: where it acts; empty for whatever shows itself in no call.
+        says: what the runtime does, in a few words.
+        outcome: what became of it.
+        rpc: where it acts.
         breaks: ids of the requirements that it breaks.
         by: the test that noticed; empty for none.
         tried: the tests that were run under it, in order.
@@ -59,35 +70,25 @@ class FaultResult:
     kind: str
     text: str
     outcome: FaultOutcome
-    rpc: str
-    breaks: tuple[str, ...] = ()
+    says: str = ""
+    rpc: str = ""
+    breaks: list[str] = field(default_factory=list)
     by: str = ""
-    tried: tuple[Tried, ...] = ()
+    tried: list[Tried] = field(default_factory=list)
     candidates: int = 0
     seconds: float = 0.0
     evidence: str = ""
 
-    @classmethod
-    def of(cls, fault: DerivedFault, outcome: FaultOutcome, **more: Any) -> Self:  # noqa: ANN401 - its own fields
-        """Return the result of a fault."""
-        return cls(fault.id, fault.kind, fault.text, outcome, fault.reach.rpc, fault.breaks, **more)
-
-    @property
+    @cached_property
     def area(self) -> str:
-        """The area of the suite that the RPC belongs to."""
+        """The area of the suite that the RPC belongs to; empty for none."""
         rpc = rpc_of(self.rpc)
         return load().aspect(rpc.judge)[0].area.value if rpc is not None else ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
-        """Return it from plain data."""
-        tried = tuple(Tried(**one) for one in data["tried"])
-        more = {"outcome": FaultOutcome(data["outcome"]), "tried": tried, "breaks": tuple(data["breaks"])}
-        return cls(**{**data, **more})
+    @property
+    def untried(self) -> int:
+        """How many tests more get where it acts."""
+        return max(0, self.candidates - len(self.tried))
 
 
 @dataclass(frozen=True)
@@ -121,18 +122,6 @@ class Score:
         counted = self.noticed + self.survived + self.not_reached
         return self.noticed / counted if counted else None
 
-    def __str__(self) -> str:
-        return (
-            f"{self.noticed} noticed, {self.survived} survived"
-            f" ({_percent(self.of_reached)} of those reached);"
-            f" {self.not_reached} not reached ({_percent(self.of_all)} of all noticed);"
-            f" {self.never_filled} never filled, {self.not_offered} not offered, {self.equivalent} equivalent"
-        )
-
-
-def _percent(part: float | None) -> str:
-    return "-" if part is None else f"{100 * part:.0f} %"
-
 
 def scores(results: Iterable[FaultResult], by: str) -> dict[str, Score]:
     """Return the score of each group of results, in the order in which the groups come first.
@@ -147,30 +136,54 @@ def scores(results: Iterable[FaultResult], by: str) -> dict[str, Score]:
     return {name: Score.of(group) for name, group in groups.items()}
 
 
-def lines(results: list[FaultResult]) -> list[str]:
-    """Return what a person wants to read: the survivors first, then what no test reached, then the counts."""
-    found: list[str] = []
-    for result in results:
-        if result.outcome is FaultOutcome.SURVIVED:
-            looked = ", ".join(f"{one.test} ({one.outcome})" for one in result.tried if one.hits)
-            left = result.candidates - len(result.tried)
-            found.append(
-                f"survived: {result.fault} ({result.text}) in {looked}"
-                + (f"; {left} more get there" if left else "")
-            )
-    for outcome in (FaultOutcome.NOT_REACHED, FaultOutcome.NEVER_FILLED):
-        found += [
-            f"{outcome}: {result.fault}" + (f": {result.evidence}" if result.evidence else "")
-            for result in results
-            if result.outcome is outcome
-        ]
-    for by in ("kind", "area", "rpc"):
-        found += [f"{name or 'no RPC'}: {score}" for name, score in scores(results, by).items()]
-    reached = [result for result in results if result.tried]
-    if reached:
-        mean = sum(result.seconds for result in reached) / len(reached)
-        found.append(f"{mean:.1f} s for each fault that was tried")
-    return [*found, f"all {len(results)}: {Score.of(results)}"]
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """How much of one side of the API the tests exercise.
+
+    Attributes:
+        fields: how many the API has.
+        seen: how many were set by a test, or came filled.
+        missing: the others, as in a fault.
+    """
+
+    fields: int
+    seen: int
+    missing: list[str] = field(default_factory=list)
 
 
-__all__ = ["KINDS", "FaultOutcome", "FaultResult", "Score", "Tried", "lines", "scores"]
+@dataclass(frozen=True, kw_only=True)
+class AuditRecord:
+    """One audit of the suite on one runtime.
+
+    Attributes:
+        schema: always `SCHEMA`.
+        schema_version: of this form.
+        suite_version: of critests.
+        runtime: its name and version.
+        started: seconds since the epoch.
+        seconds: the whole of it.
+        tests: how many were chosen.
+        faults_total: how many were chosen; less than that are in `faults` where it was stopped.
+        seed: of the sample; None where no sample was taken.
+        tries: how many tests were tried for a fault at most; 0 for all.
+        coverage: by side, `request` and `response`.
+        faults: what became of each.
+    """
+
+    schema: str = SCHEMA
+    schema_version: int = SCHEMA_VERSION
+    suite_version: str = ""
+    runtime: str
+    started: float = 0.0
+    seconds: float = 0.0
+    tests: int = 0
+    faults_total: int = 0
+    seed: int | None = None
+    tries: int = 0
+    coverage: dict[str, Coverage] = field(default_factory=dict)
+    faults: list[FaultResult] = field(default_factory=list)
+
+    @property
+    def survivors(self) -> list[FaultResult]:
+        """The faults that nobody noticed."""
+        return [fault for fault in self.faults if fault.outcome is FaultOutcome.SURVIVED]

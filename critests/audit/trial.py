@@ -1,0 +1,149 @@
+"""One test, run once more: under faults, or honestly with what passes noted."""
+
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import pytest
+
+from critests.audit.between import Between, take_down_what_is_shared
+from critests.audit.cases import MARK, case_of
+from critests.audit.faults import AnyFault, Fault
+from critests.audit.watch import Watch
+from critests.catalogue.words import Outcome
+from critests.client.deadlines import Deadlines
+from critests.client.recording import READING
+from critests.exit_codes import ExitCode
+from critests.node.throwaway import RuntimeStartFailed
+from critests.run.context import RunContext
+from critests.run.session import PROGRESS, SESSION
+
+HANG_SECONDS = 5.0
+"""How long a call is waited for under a fault that lets it hang."""
+HARMLESS = frozenset(
+    {
+        "RunPodSandbox",
+        "CreateContainer",
+        "StartContainer",
+        "PullImage",
+        "ExecSync",
+        "Exec",
+        "Attach",
+        "PortForward",
+    }
+)
+"""RPCs that change something, but nothing that another test has made."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a case ended: the outcome as the suite names it, why, what the fault changed, and the seconds."""
+
+    outcome: str
+    reason: str
+    hits: int
+    seconds: float
+    places: frozenset[str]
+
+
+class Trials:
+    """A pytest plugin that runs single tests, as cases of their own that are no result of the runtime.
+
+    Args:
+        config: of the session.
+        between: what sets the faults.
+    """
+
+    def __init__(self, config: pytest.Config, between: Between) -> None:
+        self._config = config
+        self._between = between
+        self._watch = between.watch = Watch()
+        self._set: tuple[AnyFault, ...] = ()
+        self._hits = 0
+
+    def run(self, item: pytest.Function, faults: tuple[AnyFault, ...], context: RunContext) -> Ended:
+        """Run a test once more, under faults or honestly."""
+        case, neighbour = case_of(item, "case"), case_of(item, "next")
+        self._set, self._hits = faults, 0
+        self._watch.take()
+        self._between.watch = None if faults else self._watch
+        hangs = any(isinstance(fault, Fault) and fault.action == "hang" for fault in faults)
+        usual = context.hangs.deadlines
+        if hangs:
+            context.hangs.deadlines = Deadlines(usual.scale, HANG_SECONDS)
+        if self._between.used_up:
+            take_down_what_is_shared(item)
+        # what stands for the neighbours of the last test
+        item.session._setupstate.teardown_exact(case)  # noqa: SLF001 - pytest has no public name for it
+        begun = time.monotonic()
+        try:
+            case.config.hook.pytest_runtest_protocol(item=case, nextitem=neighbour)
+        finally:
+            context.hangs.deadlines = usual
+            context.hangs.forget()
+        seconds = time.monotonic() - begun
+        places = self._watch.take()
+        outcome, reason = _outcome(case)
+        if faults and self._hits and any(_may_spoil(fault) for fault in faults):
+            take_down_what_is_shared(item)
+        self._revive(context)
+        return Ended(outcome, reason, self._hits, seconds, places)
+
+    def _revive(self, context: RunContext) -> None:
+        """Start a throwaway runtime again that a fault has ended."""
+        suite = self._config.stash[SESSION]
+        runtime = context.owned.runtime if context.owned is not None else None
+        if suite.gone and runtime is not None:
+            try:
+                runtime.restart()
+            except RuntimeStartFailed as error:
+                pytest.exit(str(error), returncode=ExitCode.HARNESS_ERROR)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Set the fault for the whole test."""
+        if self._set and MARK in item.name:
+            self._between.set(item.config, self._set)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self) -> None:
+        """Count what the fault has changed, and clean up honestly."""
+        self._hits = self._between.hits() if self._set else 0
+        self._between.lift()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let a case be no result of the runtime: it passes, whatever became of it."""
+        with self._between.honest():
+            report = yield
+        if MARK in item.name:
+            report.__dict__.pop("critests", None)
+            report.__dict__.pop("wasxfail", None)
+            report.outcome, report.longrepr = "passed", None
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self) -> tuple[str, str, str]:
+        """Print nothing for a case."""
+        return "", "", ""
+
+
+def _outcome(case: pytest.Function) -> tuple[str, str]:
+    """Return how a case ended, as the suite names it, and why."""
+    progress = case.stash.get(PROGRESS, None)
+    if progress is None:
+        return Outcome.ERROR.value, "it did not run"
+    for when in ("setup", "call"):
+        phase = progress.phases.get(when)
+        if phase is not None and phase.raw is not None:
+            return phase.raw.outcome.value, phase.raw.reason
+    return Outcome.PASSED.value, ""
+
+
+def _may_spoil(fault: AnyFault) -> bool:
+    """Say whether a fault may have changed what other tests have made."""
+    return (
+        isinstance(fault, Fault) and not READING.fullmatch(fault.rpc.name) and fault.rpc.name not in HARMLESS
+    )

@@ -1,0 +1,1 @@
+"""What is shown of an audit of the suite: its page, and its summary on a terminal."""

@@ -1,0 +1,31 @@
+"""Which faults cannot be told apart from right behaviour."""
+
+import pytest
+
+from critests.audit.derived import derived_faults
+from critests.audit.equivalents import Equivalent, equivalents, why_equivalent
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("CreateContainer.request.config.windows.resources:ignored", "Windows"),
+        ("RestorePod.request.container_configs[].windows.resources.cpu_count:ignored", "Windows"),
+        ("CreateContainer.request.config.linux.resources:ignored", ""),
+        ("ContainerStats.response.stats.windows:missing", ""),
+    ],
+)
+def test_what_is_asked_of_windows_is_ignored_by_right(fault: str, why: str) -> None:
+    found = why_equivalent(fault, equivalents())
+    assert (why in found) if why else not found
+
+
+def test_the_brackets_of_lists_are_no_pattern() -> None:
+    known = (Equivalent("A.response.b[].c:*", "so"),)
+    assert why_equivalent("A.response.b[].c:wrong", known) == "so"
+    assert why_equivalent("A.response.b[].d:wrong", known) == ""
+
+
+def test_every_equivalent_means_some_fault() -> None:
+    for one in equivalents():
+        assert any(why_equivalent(fault.id, (one,)) for fault in derived_faults()), one
