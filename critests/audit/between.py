@@ -208,3 +208,9 @@ def take_down_what_is_shared(item: pytest.Item) -> None:
     """Take down every fixture that stands, so that the next test makes its own."""
     # pytest has no public way to take down all fixtures early
     item.session._setupstate.teardown_exact(None)  # noqa: SLF001 - see above
+
+
+def can_wrap(config: pytest.Config) -> bool:
+    """Whether this process starts the runtime, and so can put a wrapper before its OCI runtime."""
+    alone = not hasattr(config, "workerinput") and not getattr(config.option, "numprocesses", None)
+    return alone and bool(config.getoption("cri_node"))

@@ -38,7 +38,7 @@ class Candidates:
         """Return the tests that get where a fault acts and that pass without it, the likeliest first, of
         equally likely ones the quickest.
         """
-        target = _target(fault.fault)
+        target = _target(fault.faults[0])
         return sorted(
             (test for test in self._exercise.reaching(fault.reach) if test.outcome == "passed"),
             key=lambda test: (self._likely(test, fault, target), test.seconds, test.test),
@@ -46,7 +46,7 @@ class Candidates:
 
     def foreseen(self, test: Exercised, fault: DerivedFault) -> bool:
         """Say whether something but the mere fact that a test gets there speaks for its noticing a fault."""
-        return self._likely(test, fault, _target(fault.fault)) < SAME_RPC
+        return self._likely(test, fault, _target(fault.faults[0])) < SAME_RPC
 
     def failing(self, fault: DerivedFault) -> list[str]:
         """Return the tests that get where a fault acts and do not pass without it either."""

@@ -65,6 +65,8 @@ class Exercise:
 
     def reaching(self, reach: Reach) -> list[Exercised]:
         """Return the tests that get where a fault acts, whatever became of them."""
+        if not reach.rpc:
+            return list(self.tests.values())
         return self._by_place.get(str(reach), [])
 
     def never_answered(self) -> list[str]:

@@ -14,7 +14,8 @@ A line is `TARGET: ACTION [ARGUMENT] [when CONDITION [and CONDITION …]]`. A ta
 `StopContainerRequest.timeout`, means the same), its message as a whole (`ListImages.response`), the log of
 containers (`log`), streaming sessions (`stream`, `Exec.stream`, `Attach.stream`, `PortForward.stream`), or
 what the OCI runtime of a throwaway runtime reads: the bundle of a container (`bundle.PATH`) or of a sandbox
-(`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`).
+(`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`). `runtime: through COMMAND` lets every call go
+to what somebody else's command makes of the runtime; see `detour.py`.
 Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`. OCI
 runtime: `oci_document.py`.
 
@@ -196,7 +197,15 @@ class UnknownMethodFault:
     details: str
 
 
-AnyFault = Fault | LogFault | StreamFault | OciFault | UnknownMethodFault
+@dataclass(frozen=True)
+class ThroughFault:
+    """Whatever a command breaks that serves another runtime in front of the real one."""
+
+    text: str
+    command: str
+
+
+AnyFault = ThroughFault | Fault | LogFault | StreamFault | OciFault | UnknownMethodFault
 
 
 def parse_fault(text: str) -> AnyFault:
@@ -217,6 +226,8 @@ def _parse(text: str) -> AnyFault:
     document, _, place = target.partition(".")
     if document in OCI_DOCUMENTS:
         return _oci_fault(text, document, place, action, argument, when)
+    if target == "runtime":
+        return _through_fault(text)
     if target == "unknown-method":
         return _unknown_method_fault(text, action, argument, when)
     if target in {"log", "stream"} or target.endswith(".stream"):
@@ -370,6 +381,14 @@ def _unknown_method_fault(text: str, action: str, argument: str, when: str) -> U
     return UnknownMethodFault(text, *_code(argument))
 
 
+def _through_fault(text: str) -> ThroughFault:
+    action, _, command = text.partition(": ")[2].strip().partition(" ")
+    if action != "through" or not command.strip():
+        msg = "the whole runtime can only be reached through a command, as in 'runtime: through ./broken'"
+        raise FaultError(msg)
+    return ThroughFault(text, command.strip())
+
+
 def _oci_fault(text: str, document: str, place: str, action: str, argument: str, when: str) -> OciFault:
     if when:
         msg = "faults in what the OCI runtime reads take no conditions"
@@ -400,6 +419,7 @@ __all__ = [
     "LogFault",
     "OciFault",
     "StreamFault",
+    "ThroughFault",
     "UnknownMethodFault",
     "parse_fault",
     "parse_time",

@@ -26,25 +26,20 @@ from critests.audit.exchange import (
     Way,
     deadline_of,
 )
-from critests.audit.faults import AnyFault, Fault, OciFault, UnknownMethodFault, parse_fault
+from critests.audit.faults import (
+    AnyFault,
+    Fault,
+    OciFault,
+    ThroughFault,
+    UnknownMethodFault,
+    parse_fault,
+)
 from critests.audit.oci_faults import OciFaults
+from critests.audit.upstreams import UNBOUNDED, Upstreams
 from critests.audit.watch import Watch
 from critests.client.endpoint import Endpoint
 from critests.node.wrappers.stand_in import OciWrapper
 
-_OPTIONS: list[tuple[str, Any]] = [
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-]
-_CHANNEL_OPTIONS: list[tuple[str, Any]] = [
-    *_OPTIONS,
-    ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.enable_retries", 0),
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
-    ("grpc.max_reconnect_backoff_ms", 500),
-]
 _OWN_METADATA = (":", "grpc-", "user-agent", "content-type")
 _WORKERS = 256
 """Calls at one time: each holds a thread while it lasts, and streams last long. Threads are made as they are
@@ -63,18 +58,26 @@ class _Armed:
         self.faults = faults
         self.by_rpc: dict[str, list[ArmedFault]] = {}
         self.effects: list[Effect] = []
+        self.through = next((fault for fault in faults if isinstance(fault, ThroughFault)), None)
         self._effect_hits: dict[str, int] = {}
         self._lock = threading.Lock()
         for fault in faults:
             if isinstance(fault, Fault):
                 self.by_rpc.setdefault(fault.rpc.name, []).append(ArmedFault(fault))
-            elif not isinstance(fault, UnknownMethodFault | OciFault):
+            elif not isinstance(fault, UnknownMethodFault | OciFault | ThroughFault):
                 self.effects.append(make_effect(fault, self.effect_hit))
 
     def effect_hit(self, text: str) -> None:
         """Count that an effect changed something."""
         with self._lock:
             self._effect_hits[text] = self._effect_hits.get(text, 0) + 1
+
+    def way(self) -> str:
+        """Return the command through which a call goes, and count it; empty for the straight way."""
+        if self.through is None:
+            return ""
+        self.effect_hit(self.through.text)
+        return self.through.command
 
     def effects_on(self, rpc: str) -> list[Effect]:
         """Return the effects that look at an RPC."""
@@ -127,8 +130,7 @@ class FaultProxy:
         self._bypassed = 0
         self._previous: dict[str, bytes] = {}
         self._server: grpc.Server | None = None
-        self._channels: dict[str, grpc.Channel] = {}
-        self._calls: dict[str, Any] = {}
+        self._upstreams = Upstreams(self.upstream, self.image_upstream)
 
     @property
     def endpoint(self) -> str:
@@ -146,6 +148,8 @@ class FaultProxy:
     @faults.setter
     def faults(self, faults: Iterable[str | AnyFault]) -> None:
         armed = _Armed(tuple(parse_fault(fault) if isinstance(fault, str) else fault for fault in faults))
+        if armed.through is not None:
+            self._upstreams.detour(armed.through.command)
         with self._setting:
             old, self._armed = self._armed, armed
         for effect in old.effects:
@@ -201,15 +205,8 @@ class FaultProxy:
         if self._listen is None:
             self._directory = Path(tempfile.mkdtemp(prefix="critests-audit-"))
             self._listen = self._directory / "cri.sock"
-        for endpoint in {self.upstream, self.image_upstream}:
-            options = (
-                [*_CHANNEL_OPTIONS, ("grpc.default_authority", "localhost")]
-                if endpoint.socket
-                else _CHANNEL_OPTIONS
-            )
-            self._channels[endpoint.target] = grpc.insecure_channel(endpoint.target, options)
         server = grpc.server(
-            ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="audit"), options=_OPTIONS
+            ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="audit"), options=UNBOUNDED
         )
         server.add_generic_rpc_handlers([_Handler(self)])
         try:
@@ -229,21 +226,10 @@ class FaultProxy:
             self._server = None
             if self._listen:
                 self._listen.unlink(missing_ok=True)
-        for channel in self._channels.values():
-            channel.close()
-        self._channels.clear()
-        self._calls.clear()
+        self._upstreams.close()
         if self._directory:
             shutil.rmtree(self._directory)
             self._directory = self._listen = None
-
-    def _upstream_call(self, path: str, arity: str) -> Any:  # noqa: ANN401  # one of gRPC's multi-callables
-        """Return what makes a call of this method upstream."""
-        call = self._calls.get(path)
-        if call is None:
-            endpoint = self.image_upstream if ".ImageService/" in path else self.upstream
-            call = self._calls[path] = getattr(self._channels[endpoint.target], arity)(path)
-        return call
 
     def unary(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer one call of a unary RPC."""
@@ -253,10 +239,10 @@ class FaultProxy:
             watch.request(rpc, raw)
         try:
             if not faults and not effects:
-                answer = self._forward(rpc, raw, context)
+                answer = self._forward(rpc, raw, context, armed.way())
             else:
                 way = Way(
-                    lambda request: self._forward(rpc, request, context),
+                    lambda request: self._forward(rpc, request, context, armed.way()),
                     self._ask,
                     _gone(context),
                     self._previous.get(rpc.name),
@@ -272,8 +258,8 @@ class FaultProxy:
             watch.response(rpc, answer)
         return answer
 
-    def _forward(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> bytes:
-        multi = self._upstream_call(rpc.path, "unary_unary")
+    def _forward(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext, through: str) -> bytes:
+        multi = self._upstreams.call(rpc.path, "unary_unary", through)
         call = multi.future(raw, timeout=deadline_of(context), metadata=_metadata(context))
         if not context.add_callback(call.cancel):
             call.cancel()
@@ -286,7 +272,7 @@ class FaultProxy:
         return answer
 
     def _ask(self, rpc: Rpc, raw: bytes) -> bytes:
-        return cast("bytes", self._upstream_call(rpc.path, "unary_unary")(raw, timeout=EVERYTHING_SECONDS))
+        return cast("bytes", self._upstreams.call(rpc.path, "unary_unary")(raw, timeout=EVERYTHING_SECONDS))
 
     def stream(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         """Answer one call of an RPC whose answer is a stream."""
@@ -294,7 +280,7 @@ class FaultProxy:
         faults, effects = armed.by_rpc.get(rpc.name, []), armed.effects_on(rpc.name)
         if watch is not None:
             watch.request(rpc, raw)
-        multi = self._upstream_call(rpc.path, "unary_stream")
+        multi = self._upstreams.call(rpc.path, "unary_stream", armed.way())
         try:
             if not faults and not effects:
                 call = multi(raw, timeout=deadline_of(context), metadata=_metadata(context))
@@ -328,7 +314,7 @@ class FaultProxy:
                 armed.effect_hit(fault.text)
                 context.abort(fault.code, fault.details)
         try:
-            call = self._upstream_call(path, "stream_stream")(
+            call = self._upstreams.call(path, "stream_stream", armed.way())(
                 requests, timeout=deadline_of(context), metadata=_metadata(context)
             )
             yield from _relay(call, context)

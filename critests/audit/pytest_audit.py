@@ -24,7 +24,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.audit.between import Between, take_down_what_is_shared
+from critests.audit.below import OCI_FAULTS
+from critests.audit.between import Between, can_wrap, take_down_what_is_shared
 from critests.audit.cases import MARK, case_of
 from critests.audit.faults import FaultError, OciFault, parse_fault
 from critests.audit.matrix import SUFFIX, Entry, Matrix, beside, load
@@ -34,8 +35,6 @@ from critests.run.known_tests import SUITE
 from critests.run.session import PROGRESS, SESSION
 from critests.toml_file import TomlMalformed
 
-OCI_FAULTS = Path(__file__).with_name("oci.faults.toml")
-"""The faults in what an OCI runtime reads."""
 ENTRY = pytest.StashKey[Entry]()
 _REPORTED = "cri_audit"
 
@@ -107,7 +106,7 @@ def _matrix(config: pytest.Config) -> Matrix | None:
         return None
     given = config.getoption("cri_audit_matrix")
     if config.getoption("cri_audit_oci"):
-        if not _can_wrap(config):
+        if not can_wrap(config):
             msg = (
                 "--cri-audit-oci needs --cri-node, whose OCI runtime it can disturb, and one process (no -n)"
             )
@@ -120,12 +119,6 @@ def _matrix(config: pytest.Config) -> Matrix | None:
         msg = f"--cri-audit-fault {min(unknown)}: no fault has this id"
         raise pytest.UsageError(msg)
     return Matrix(tuple(entry for entry in matrix.entries if not wanted or entry.id in wanted))
-
-
-def _can_wrap(config: pytest.Config) -> bool:
-    """Whether this process starts the runtime, and so can put a wrapper before its OCI runtime."""
-    alone = not hasattr(config, "workerinput") and not getattr(config.option, "numprocesses", None)
-    return alone and bool(config.getoption("cri_node"))
 
 
 def _is_below_the_runtime(entry: Entry) -> bool:
@@ -184,7 +177,7 @@ class Auditor:
         for entry in entries:
             if not _is_below_the_runtime(entry):
                 yield entry
-            elif _can_wrap(self.config):
+            elif can_wrap(self.config):
                 self.wraps = True
                 yield entry
 
@@ -192,7 +185,7 @@ class Auditor:
         """Return the faults of the tests that ran which could not be set here; with -n only the workers
         collect.
         """
-        if _can_wrap(self.config):
+        if can_wrap(self.config):
             return []
         entries = self.matrix.entries if self.matrix is not None else ()
         found = [entry for entry in entries if any(map(entry.concerns, self.audit.tests))]

@@ -15,14 +15,16 @@ import json
 import time
 from collections import Counter
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import critests
-from critests.audit.between import Between, take_down_what_is_shared
+from critests.audit.below import all_faults, through
+from critests.audit.between import Between, can_wrap, take_down_what_is_shared
 from critests.audit.candidates import Candidates, first
-from critests.audit.derived import DerivedFault, derived_faults
+from critests.audit.derived import DerivedFault
 from critests.audit.derived.choice import chosen, sample
 from critests.audit.descriptors import FaultError
 from critests.audit.equivalents import equivalents
@@ -34,6 +36,7 @@ from critests.audit.trial import Trials
 from critests.audit.untried import untried
 from critests.catalogue.words import Outcome
 from critests.client.recording import READING
+from critests.exit_codes import ExitCode
 from critests.record.audits import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried
 from critests.record.codec import from_plain, to_plain
 from critests.run.context import RunContext
@@ -53,6 +56,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--cri-sweep-tries", type=int, default=12, metavar="N", help="tests for each fault; 0 for all"
     )
+    group.addoption(
+        "--cri-sweep-wrapper", metavar="CMD", help="instead of them, what this command makes of the runtime"
+    )
     group.addoption("--cri-sweep-resume", action="store_true", help="go on where an audit was stopped")
     group.addoption("--cri-sweep-record-only", action="store_true", help="only record what tests exercise")
 
@@ -61,10 +67,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Begin the audit where it is asked for."""
     if not config.getoption("cri_sweep"):
         return
+    command = config.getoption("cri_sweep_wrapper")
     try:
-        faults: Sequence[DerivedFault] = chosen(derived_faults(), config.getoption("cri_sweep_faults"))
+        faults: Sequence[DerivedFault] = (
+            [through(command)] if command else chosen(all_faults(), config.getoption("cri_sweep_faults"))
+        )
     except FaultError as error:
         raise pytest.UsageError(str(error)) from error
+    if not can_wrap(config):
+        faults = [fault for fault in faults if fault.kind != "bundle"]
     size = config.getoption("cri_sweep_sample")
     if size:
         faults = sample(faults, size, config.getoption("cri_sweep_seed"))
@@ -105,8 +116,13 @@ class Sweep:
         return settings.results / "audit" / self._exercise.runtime.replace("/", "-").replace(" ", "-")
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Let the run leave no record of its own: what is broken on purpose says nothing of a runtime."""
-        session.config.stash[SESSION].audited = self._found
+        """Let the run leave no record of its own, since what is broken on purpose says nothing of a runtime;
+        where a fault is in what the OCI runtime reads, let a wrapper stand before that.
+        """
+        suite = session.config.stash[SESSION]
+        suite.audited = self._found
+        wraps = any(fault.kind == "bundle" for fault in self._faults)
+        suite.settings = replace(suite.settings, oci_wrapper=wraps)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -187,6 +203,7 @@ class Sweep:
         wanted = [fault for fault in self._faults if fault.id not in known]
         self._results = [known[fault.id] for fault in self._faults if fault.id in known]
         equivalent = equivalents()
+        self._try_the_way()
         self._begun = time.monotonic()
         with file.open("a" if known else "w", encoding="utf-8") as written:
             for number, fault in enumerate(wanted, start=1):
@@ -200,16 +217,27 @@ class Sweep:
                     f" ({result.seconds:.1f} s){self._left(number, len(wanted))}"
                 )
 
+    def _try_the_way(self) -> None:
+        """Find out before the first test whether a command of the user's makes a runtime at all."""
+        for fault in self._faults:
+            if not fault.reach.rpc:
+                try:
+                    self._between.set(self._config, fault.faults)
+                except FaultError as error:
+                    pytest.exit(str(error), returncode=ExitCode.USAGE)
+                self._between.lift()
+
     def _try(self, fault: DerivedFault, candidates: Candidates, context: RunContext) -> FaultResult:
         """Try a fault on one test after the other, until one notices."""
         fitting = candidates.for_fault(fault)
-        tests = first(fitting, self._config.getoption("cri_sweep_tries"))
+        # of what somebody else broke nobody knows where it is
+        tests = first(fitting, self._config.getoption("cri_sweep_tries") if fault.reach.rpc else 0)
         begun = time.monotonic()
         tried: list[Tried] = []
         noticed = ""
         for test in tests:
             item = self._items[test.test]
-            ended = self._trials.run(item, (fault.fault,), context)
+            ended = self._trials.run(item, fault.faults, context)
             failed = ended.outcome == Outcome.FAILED.value and ended.hits > 0
             tried.append(Tried(test.test, ended.outcome, ended.hits, ended.reason[:300]))
             if failed and candidates.foreseen(test, fault):

@@ -121,6 +121,8 @@ class Session:
                 yield frame
             case "truncate":
                 yield from self._truncated(frame)
+            case "corrupt":
+                yield self._corrupted(frame)
             case _:
                 changed = list(self._mapped(frame))
                 if changed != [frame]:
@@ -155,6 +157,18 @@ class Session:
         self._seen = int(self._argument)
         if left > 0:
             yield frame.on(frame.channel, frame.data[:left])
+
+    def _corrupted(self, frame: Frame) -> Frame:
+        """Return a frame in which the byte behind the first N is another, where it has that one."""
+        if frame.channel != self._output[0]:
+            return frame
+        place, self._seen = int(self._argument) - self._seen, self._seen + len(frame.data)
+        if not 0 <= place < len(frame.data):
+            return frame
+        self._hit()
+        changed = bytearray(frame.data)
+        changed[place] ^= 0x01
+        return frame.on(frame.channel, bytes(changed))
 
     def _status(self, frame: Frame) -> Iterator[Frame]:
         held, self._held = self._held, []

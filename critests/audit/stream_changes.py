@@ -28,6 +28,7 @@ STREAM_CHANGES: dict[str, StreamChange] = {
     "exit-code": StreamChange("the status tells this exit code", "N"),
     "status-first": StreamChange("the status comes before the output"),
     "truncate": StreamChange("only the first N bytes of stdout come", "N", "3"),
+    "corrupt": StreamChange("one byte of stdout is another, behind the first N", "N", "524288"),
     "upper": StreamChange("stdout comes in capitals"),
     "duplicate": StreamChange("every frame of output comes twice"),
     "hold": StreamChange("output is held back until the process has ended, or for a time", "TIME", ""),

@@ -8,7 +8,7 @@ import pytest
 
 from critests.audit.between import Between, take_down_what_is_shared
 from critests.audit.cases import MARK, case_of
-from critests.audit.faults import AnyFault, Fault
+from critests.audit.faults import AnyFault, Fault, OciFault
 from critests.audit.watch import Watch
 from critests.catalogue.words import Outcome
 from critests.client.deadlines import Deadlines
@@ -71,8 +71,10 @@ class Trials:
         usual = context.hangs.deadlines
         if hangs:
             context.hangs.deadlines = Deadlines(usual.scale, HANG_SECONDS)
-        if self._between.used_up:
+        in_sandboxes = any(isinstance(fault, OciFault) and fault.change.of == "sandbox" for fault in faults)
+        if self._between.used_up or in_sandboxes:
             take_down_what_is_shared(item)
+        self._between.reaches_shared = in_sandboxes
         # what stands for the neighbours of the last test
         item.session._setupstate.teardown_exact(case)  # noqa: SLF001 - pytest has no public name for it
         begun = time.monotonic()
@@ -84,7 +86,7 @@ class Trials:
         seconds = time.monotonic() - begun
         places = self._watch.take()
         outcome, reason = _outcome(case)
-        if faults and self._hits and any(_may_spoil(fault) for fault in faults):
+        if self._hits and (in_sandboxes or any(_may_spoil(fault) for fault in faults)):
             take_down_what_is_shared(item)
         self._revive(context)
         return Ended(outcome, reason, self._hits, seconds, places)

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from critests.audit.derived import KINDS, DerivedFault, derived_faults
+from critests.audit.below import all_faults
+from critests.audit.derived import KINDS, DerivedFault
 from critests.audit.derived.choice import chosen, sample
 from critests.audit.descriptors import FaultError
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
@@ -46,6 +47,12 @@ DEADLINE_SCALE = 0.5
     default=12,
     show_default=True,
     help="tests that are tried for a fault, the likeliest first; 0 for all that get where it acts",
+)
+@click.option(
+    "--wrapper",
+    metavar="CMD",
+    help="instead of them, a fault of your own: a command that is given the endpoint of the runtime, and"
+    " prints that of a broken one",
 )
 @click.option("--resume", is_flag=True, help="go on where an audit of this runtime was stopped")
 @click.option(
@@ -91,7 +98,7 @@ def _words(values: dict[str, Any]) -> list[str]:
 
 def _wanted(values: dict[str, Any]) -> Sequence[DerivedFault]:
     try:
-        faults = chosen(derived_faults(), _words(values))
+        faults = chosen(all_faults(), _words(values))
     except FaultError as error:
         raise UsageError(str(error)) from error
     return sample(faults, values["size"], int(values["cri_seed"] or 0)) if values["size"] else faults
@@ -125,7 +132,7 @@ def _plain(fault: DerivedFault) -> dict[str, object]:
     return {
         "id": fault.id,
         "kind": fault.kind,
-        "fault": fault.text,
+        "fault": fault.text.splitlines(),
         "says": fault.says,
         "reach": str(fault.reach),
         "breaks": list(fault.breaks),
@@ -140,6 +147,7 @@ def _audit_suite(values: dict[str, Any]) -> None:
     arguments += [f"--cri-sweep-faults={word}" for word in _words(values)]
     arguments += [f"--cri-sweep-tries={values['tries']}", f"--cri-sweep-seed={int(values['cri_seed'] or 0)}"]
     arguments += [f"--cri-sweep-sample={values['size']}"] if values["size"] else []
+    arguments += [f"--cri-sweep-wrapper={values['wrapper']}"] if values["wrapper"] else []
     arguments += ["--cri-sweep-resume"] if values["resume"] else []
     arguments += ["--cri-sweep-record-only"] if values["record_only"] else []
     _become(values, settings, arguments)

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from click.testing import CliRunner
 
+from critests.audit.below import all_faults, faults_below
 from critests.audit.derived import KINDS, derived_faults
 from critests.audit.derived.choice import chosen, sample
 from critests.audit.descriptors import FaultError, rpcs
@@ -19,15 +20,28 @@ BY_ID = {fault.id: fault for fault in FAULTS}
 
 def test_there_are_as_many_as_the_api_has_ways_to_break() -> None:
     counts = Counter(fault.kind for fault in FAULTS)
-    assert set(counts) == set(KINDS)
+    assert {*counts, "bundle", "wrapper"} == set(KINDS)
     assert counts["request"] + counts["response"] >= 3600
     assert counts["call"] >= 5 * len(rpcs())
+
+
+def test_faults_below_the_runtime_are_among_all() -> None:
+    below = faults_below()
+    assert all_faults() == (*FAULTS, *below)
+    assert len({fault.id for fault in all_faults()}) == len(all_faults())
+    assert all(fault.breaks and fault.kind == "bundle" for fault in below)
+    both = next(fault for fault in below if fault.id == "oci-user-is-another-both")
+    assert [one.text for one in both.faults] == [
+        "bundle.process.user.uid: set 4242",
+        "exec.user.uid: set 4242",
+    ]
+    assert {fault.reach.rpc for fault in below} == {"RunPodSandbox", "CreateContainer"}
 
 
 def test_ids_and_texts_are_unique_and_every_text_is_a_fault() -> None:
     assert len(BY_ID) == len({fault.text for fault in FAULTS}) == len(FAULTS)
     for fault in FAULTS:
-        assert parse_fault(fault.text) == fault.fault
+        assert fault.faults == (parse_fault(fault.text),)
 
 
 @pytest.mark.parametrize("rpc", rpcs())
@@ -158,7 +172,7 @@ def test_the_list_as_json() -> None:
             {
                 "id": "Version:hangs",
                 "kind": "call",
-                "fault": "Version: hang",
+                "fault": ["Version: hang"],
                 "says": "does not answer",
                 "reach": "Version",
                 "breaks": ["RT-30"],

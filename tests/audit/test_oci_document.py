@@ -10,11 +10,11 @@ import pytest
 
 from critests import catalogue
 from critests.audit import oci_document
+from critests.audit.below import OCI_FAULTS
 from critests.audit.faults import FaultError, OciFault, parse_fault
 from critests.audit.matrix import load
 from critests.audit.oci_document import OciChange
 from critests.audit.oci_faults import OciFaults
-from critests.audit.pytest_audit import OCI_FAULTS
 from critests.node.wrappers.stand_in import OciWrapper
 
 BUNDLE: dict[str, Any] = {

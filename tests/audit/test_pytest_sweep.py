@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import critests
+from tests.audit.test_detour import BREAKS, command
 from tests.criserver import CriServer, serve
 
 SUITE = """
@@ -138,3 +139,17 @@ def test_a_word_that_means_no_fault(tmp_path: Path, endpoint: str) -> None:
     status, output, _ = sweep(tmp_path, endpoint, "--cri-sweep-faults=StopContaine")
     assert status == 4
     assert "no fault is meant by 'StopContaine' (did you mean StopContainer" in output
+
+
+def test_a_fault_of_somebody_else_s(tmp_path: Path, endpoint: str) -> None:
+    status, output, report = sweep(tmp_path, endpoint, f"--cri-sweep-wrapper={command(tmp_path, BREAKS)}")
+    (fault,) = report["faults"]
+    assert (fault["kind"], fault["outcome"], fault["by"]) == ("wrapper", "noticed", "test_the_name"), output
+    assert status == 0
+
+
+def test_a_command_that_makes_no_runtime(tmp_path: Path, endpoint: str) -> None:
+    status, output, report = sweep(tmp_path, endpoint, "--cri-sweep-wrapper=/nowhere/broken")
+    assert status == 4
+    assert "No such file" in output
+    assert not report.get("faults")

@@ -68,6 +68,7 @@ EXEC = [b"\x01", b"\x01out", b"\x02err", STATUS]
         ("stream: drop-stdout", [b"\x01", b"\x02err", STATUS]),
         ("stream: drop-stderr", [b"\x01", b"\x01out", STATUS]),
         ("stream: upper", [b"\x01", b"\x01OUT", b"\x02err", STATUS]),
+        ("stream: corrupt 1", [b"\x01", b"\x01ott", b"\x02err", STATUS]),
         ("stream: truncate 2", [b"\x01", b"\x01ou", b"\x02err", STATUS]),
         ("stream: duplicate", [b"\x01", b"\x01out", b"\x01out", b"\x02err", b"\x02err", STATUS]),
         ("stream: status-first", [b"\x01", STATUS, b"\x01out", b"\x02err"]),
@@ -81,6 +82,12 @@ def test_changes_of_exec(fault: str, expected: list[bytes]) -> None:
     seen, hits = through(fault, "Exec", *EXEC)
     assert seen == expected
     assert hits
+
+
+def test_a_byte_is_changed_once_however_the_output_is_cut() -> None:
+    seen, hits = through("stream: corrupt 4", "Exec", b"\x01", b"\x01abc", b"\x01abc", b"\x01abc")
+    assert seen == [b"\x01", b"\x01abc", b"\x01acc", b"\x01abc"]
+    assert hits == 1
 
 
 def test_changes_of_port_forward() -> None:

@@ -13,6 +13,8 @@ KINDS = {
     "event": "a message of a stream is lost, comes twice, too late, or behind the next one",
     "session": "an exec, attach or port-forward session loses or changes what it carries",
     "log": "a container's log is not what the container wrote",
+    "wrapper": "whatever a command makes of the runtime",
+    "bundle": "the OCI runtime reads something else than what the request leads to",
 }
 """Kinds of faults, each with what is broken."""
 
@@ -22,7 +24,7 @@ class Reach:
     """Where a fault acts: only a test that gets there can notice it.
 
     Attributes:
-        rpc: the RPC that must be called.
+        rpc: the RPC that must be called; empty for a fault that may be anywhere.
         side: `request` or `response`, where the field must be there; `call` where the call is enough, `error`
             where it must fail, `repeated` where the same must be asked twice.
         path: of the field, as in a fault, without any pick but `[]`; empty for the message itself.
@@ -44,7 +46,7 @@ class DerivedFault:
     Attributes:
         id: `RPC.side.path:what`; stays the same when the way in which it is done changes.
         kind: a key of `KINDS`.
-        text: in the language of faults.
+        text: in the language of faults; several that are set together are lines.
         says: what the runtime does, in a few words.
         reach: where it acts.
         breaks: ids of requirements that it breaks, as far as the catalogue says so.
@@ -58,6 +60,6 @@ class DerivedFault:
     breaks: tuple[str, ...] = ()
 
     @cached_property
-    def fault(self) -> AnyFault:
-        """The fault itself, read."""
-        return parse_fault(self.text)
+    def faults(self) -> tuple[AnyFault, ...]:
+        """What is set, read."""
+        return tuple(map(parse_fault, self.text.splitlines()))
