@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -31,6 +32,7 @@ from critests.audit.equivalents import equivalents
 from critests.audit.exercise import Exercise, Exercised, coverage
 from critests.audit.matrix import load
 from critests.audit.offered import absent
+from critests.audit.parts import OtherParts, Part, read_results
 from critests.audit.results import result_of
 from critests.audit.trial import Trials
 from critests.audit.untried import untried
@@ -38,10 +40,13 @@ from critests.catalogue.words import Outcome
 from critests.client.recording import READING
 from critests.exit_codes import ExitCode
 from critests.record.audits import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried
-from critests.record.codec import from_plain, to_plain
+from critests.record.codec import to_plain
 from critests.run.context import RunContext
 from critests.run.items import is_ours, judged_by
 from critests.run.session import SESSION, Audited
+
+WAIT_SECONDS = 0.2
+"""Between two looks at what the other processes have found."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,6 +65,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--cri-sweep-wrapper", metavar="CMD", help="instead of them, what this command makes of the runtime"
     )
     group.addoption("--cri-sweep-resume", action="store_true", help="go on where an audit was stopped")
+    group.addoption(
+        "--cri-sweep-workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="in so many processes, each with a runtime",
+    )
+    group.addoption("--cri-sweep-part", default="", metavar="K/N", help="what one of them has to do")
     group.addoption("--cri-sweep-record-only", action="store_true", help="only record what tests exercise")
 
 
@@ -99,9 +112,12 @@ class Sweep:
         self._items: dict[str, pytest.Function] = {}
         self._exercise = Exercise("")
         self._results: list[FaultResult] = []
+        given = config.getoption("cri_sweep_part")
+        self._part = Part.read(given) if given else Part(0, config.getoption("cri_sweep_workers"))
         self._found = Audited()
         self._started = time.time()
         self._begun = 0.0
+        self._done = self._left_to_do = 0
 
     # what goes on
 
@@ -160,7 +176,8 @@ class Sweep:
             if number % 25 == 24:
                 self._exercise.save(self._folder / "exercise.json")
         self._exercise.absent = self._absent(context)
-        self._exercise.save(self._folder / "exercise.json")
+        if not self._part.number:
+            self._exercise.save(self._folder / "exercise.json")
 
     def _absent(self, context: RunContext) -> frozenset[str]:
         may = [
@@ -198,24 +215,53 @@ class Sweep:
     # the faults
 
     def _try_all(self, context: RunContext, here: Exercise, candidates: Candidates) -> None:
-        file = self._folder / "verdicts.jsonl"
-        known = _read(file) if self._config.getoption("cri_sweep_resume") else {}
-        wanted = [fault for fault in self._faults if fault.id not in known]
-        self._results = [known[fault.id] for fault in self._faults if fault.id in known]
+        """Try every fault of this part, and take over what becomes of the others."""
+        file = self._part.verdicts(self._folder)
+        known = (
+            read_results(Part().verdicts(self._folder)) if self._config.getoption("cri_sweep_resume") else {}
+        )
+        self._results = (
+            [] if self._part.number else [known[one.id] for one in self._faults if one.id in known]
+        )
+        wanted = [
+            fault
+            for position, fault in enumerate(self._faults)
+            if self._part.has(position) and fault.id not in known
+        ]
+        self._left_to_do = len(self._faults) - len(self._results)
         equivalent = equivalents()
         self._try_the_way()
+        others = OtherParts(self._part.of if not self._part.number else 1, self._folder)
         self._begun = time.monotonic()
-        with file.open("a" if known else "w", encoding="utf-8") as written:
-            for number, fault in enumerate(wanted, start=1):
-                result = untried(fault, here, candidates, equivalent) or self._try(fault, candidates, context)
-                self._results.append(result)
-                written.write(json.dumps(to_plain(result)) + "\n")
-                written.flush()
-                by = f" by {result.by}" if result.by else ""
-                self._say(
-                    f"[{number}/{len(wanted)}] {result.outcome}: {result.fault}{by}"
-                    f" ({result.seconds:.1f} s){self._left(number, len(wanted))}"
-                )
+        with file.open("a" if known and not self._part.number else "w", encoding="utf-8") as written:
+            others.start()
+            try:
+                for fault in wanted:
+                    result = untried(fault, here, candidates, equivalent)
+                    self._take(result or self._try(fault, candidates, context), written)
+                    for found in others.found():
+                        self._take(found, written)
+                while others.at_work(WAIT_SECONDS):
+                    for found in others.found():
+                        self._take(found, written)
+            finally:
+                others.end()
+            for found in others.found():
+                self._take(found, written)
+        for problem in others.problems():
+            self._say(problem)
+
+    def _take(self, result: FaultResult, written: TextIO) -> None:
+        """Keep what became of a fault, and say so."""
+        self._results.append(result)
+        written.write(json.dumps(to_plain(result)) + "\n")
+        written.flush()
+        self._done += 1
+        by = f" by {result.by}" if result.by else ""
+        self._say(
+            f"[{self._done}/{self._left_to_do}] {result.outcome}: {result.fault}{by}"
+            f" ({result.seconds:.1f} s){self._left(self._done, self._left_to_do)}"
+        )
 
     def _try_the_way(self) -> None:
         """Find out before the first test whether a command of the user's makes a runtime at all."""
@@ -271,12 +317,16 @@ class Sweep:
         exit code.
         """
         self._between.step_aside()
-        if self._exercise.tests:
+        if self._exercise.tests and not self._part.number:
             self._found.folder, self._found.record = self._folder, self._record_of_it()
         result = yield
         if int(session.exitstatus) in {0, 1, 5} and self._found.record is not None:
             session.exitstatus = 1 if self._found.record.survivors else 0
         return result
+
+    def _in_order(self) -> list[FaultResult]:
+        place = {fault.id: number for number, fault in enumerate(self._faults)}
+        return sorted(self._results, key=lambda result: place[result.fault])
 
     def _record_of_it(self) -> AuditRecord:
         sampled = self._config.getoption("cri_sweep_sample")
@@ -294,14 +344,5 @@ class Sweep:
                 side: Coverage(fields=len(one.fields), seen=len(one.seen), missing=list(one.missing))
                 for side, one in sides.items()
             },
-            faults=self._results,
+            faults=self._in_order(),
         )
-
-
-def _read(file: Path) -> dict[str, FaultResult]:
-    try:
-        rows = file.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return {}
-    results = (from_plain(FaultResult, json.loads(row)) for row in rows)
-    return {result.fault: result for result in results}

@@ -75,7 +75,9 @@ DEADLINE_SCALE = 0.5
 @click.option(
     "--oci", is_flag=True, help="with --tests, the faults in what an OCI runtime reads; needs --node"
 )
-@click.option("-n", "workers", metavar="N", help="with --tests, in N processes at a time")
+@click.option(
+    "-n", "workers", metavar="N", help="N processes at a time; without --tests each has a runtime of its own"
+)
 @click.option("-k", "expression", metavar="EXPRESSION", help="only tests whose names match, as pytest's -k")
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def audit(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
@@ -147,6 +149,11 @@ def _audit_suite(values: dict[str, Any]) -> None:
     arguments += [f"--cri-sweep-faults={word}" for word in _words(values)]
     arguments += [f"--cri-sweep-tries={values['tries']}", f"--cri-sweep-seed={int(values['cri_seed'] or 0)}"]
     arguments += [f"--cri-sweep-sample={values['size']}"] if values["size"] else []
+    if values["workers"] not in {None, "0", "1"}:
+        if not settings.node or not values["workers"].isdigit():
+            msg = f"-n {values['workers']}: each process starts a runtime of its own: --node, and a number"
+            raise UsageError(msg)
+        arguments.append(f"--cri-sweep-workers={values['workers']}")
     arguments += [f"--cri-sweep-wrapper={values['wrapper']}"] if values["wrapper"] else []
     arguments += ["--cri-sweep-resume"] if values["resume"] else []
     arguments += ["--cri-sweep-record-only"] if values["record_only"] else []

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import critests
+from critests.audit.below import all_faults
+from critests.audit.derived.choice import chosen
 from tests.audit.test_detour import BREAKS, command
 from tests.criserver import CriServer, serve
 
@@ -119,6 +121,18 @@ def test_every_outcome_and_that_it_goes_on_where_it_stopped(tmp_path: Path, endp
     assert runs(tmp_path) == began
     assert again["faults"] == report["faults"]
     assert status == 1
+
+
+def test_several_processes_find_what_one_finds(tmp_path: Path, endpoint: str) -> None:
+    wanted = "--cri-sweep-faults=Version"
+    status, output, report = sweep(tmp_path, endpoint, wanted, "--cri-sweep-workers=2")
+    assert status == 1
+    ids = [fault["fault"] for fault in report["faults"]]
+    assert ids == [fault.id for fault in chosen(all_faults(), ["Version"])]
+    assert f"[{len(ids)}/{len(ids)}]" in output
+    stored = tmp_path / "results" / "audit" / "criserver-1.0.0"
+    assert (stored / "verdicts-1.jsonl").read_text(encoding="utf-8").count("\n") == len(ids) // 2
+    assert (stored / "verdicts.jsonl").read_text(encoding="utf-8").count("\n") == len(ids)
 
 
 def test_what_is_noticed_by_all_ends_well(tmp_path: Path, endpoint: str) -> None:
