@@ -27,6 +27,7 @@ class Exercised:
         seconds: its set-up, its call and its clean-up.
         places: where it got, as `Watch` writes them.
         judges: the aspect that it judges; empty for none.
+        source: stands for its module as it was then.
     """
 
     test: str
@@ -34,6 +35,7 @@ class Exercised:
     seconds: float
     places: frozenset[str]
     judges: str = ""
+    source: str = ""
 
 
 @dataclass
@@ -97,6 +99,7 @@ class Exercise:
                 "outcome": test.outcome,
                 "seconds": round(test.seconds, 3),
                 "judges": test.judges,
+                "source": test.source,
                 "places": sorted(number[place] for place in test.places),
             }
             for test in self.tests.values()
@@ -126,7 +129,16 @@ class Exercise:
         names = document["places"]
         for test in document["tests"]:
             places = frozenset(names[index] for index in test["places"])
-            exercise.add(Exercised(test["test"], test["outcome"], test["seconds"], places, test["judges"]))
+            exercise.add(
+                Exercised(
+                    test["test"],
+                    test["outcome"],
+                    test["seconds"],
+                    places,
+                    test["judges"],
+                    test.get("source", ""),
+                )
+            )
         return exercise
 
 

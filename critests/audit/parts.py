@@ -44,12 +44,17 @@ class Part:
 
 def read_results(file: Path) -> dict[str, FaultResult]:
     """Return what became of faults, by their ids; nothing where there is no such file."""
-    try:
-        rows = file.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return {}
-    results = (from_plain(FaultResult, json.loads(row)) for row in rows)
+    results = (from_plain(FaultResult, json.loads(row)) for row in _rows(file))
     return {result.fault: result for result in results}
+
+
+def _rows(file: Path) -> list[str]:
+    """Return the lines of a file; one that is being written, or was when its writer died, has no end."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError:
+        return []
+    return text[: text.rfind("\n") + 1].splitlines()
 
 
 class OtherParts:
@@ -84,12 +89,7 @@ class OtherParts:
     def found(self) -> Iterator[FaultResult]:
         """Yield what they have found since this was asked the last time."""
         for part in self._parts:
-            try:
-                text = part.verdicts(self._folder).read_text(encoding="utf-8")
-            except OSError:
-                continue
-            # a line that is being written has no end yet
-            rows = text[: text.rfind("\n") + 1].splitlines()
+            rows = _rows(part.verdicts(self._folder))
             for row in rows[self._taken[part] :]:
                 yield from_plain(FaultResult, json.loads(row))
             self._taken[part] = len(rows)

@@ -29,20 +29,19 @@ from critests.audit.derived import DerivedFault
 from critests.audit.derived.choice import chosen, sample
 from critests.audit.descriptors import FaultError
 from critests.audit.equivalents import equivalents
-from critests.audit.exercise import Exercise, Exercised, coverage
+from critests.audit.exercise import Exercise, coverage
 from critests.audit.matrix import load
-from critests.audit.offered import absent
 from critests.audit.parts import OtherParts, Part, read_results
+from critests.audit.recording import record, runtime_of
 from critests.audit.results import result_of
 from critests.audit.trial import Trials
 from critests.audit.untried import untried
 from critests.catalogue.words import Outcome
-from critests.client.recording import READING
 from critests.exit_codes import ExitCode
 from critests.record.audits import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried
 from critests.record.codec import to_plain
 from critests.run.context import RunContext
-from critests.run.items import is_ours, judged_by
+from critests.run.items import is_ours
 from critests.run.session import SESSION, Audited
 
 WAIT_SECONDS = 0.2
@@ -111,6 +110,7 @@ class Sweep:
         self._trials = trials
         self._items: dict[str, pytest.Function] = {}
         self._exercise = Exercise("")
+        self._folder = Path()
         self._results: list[FaultResult] = []
         given = config.getoption("cri_sweep_part")
         self._part = Part.read(given) if given else Part(0, config.getoption("cri_sweep_workers"))
@@ -125,11 +125,6 @@ class Sweep:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter.write_line(line)
-
-    @property
-    def _folder(self) -> Path:
-        settings = self._config.stash[SESSION].settings
-        return settings.results / "audit" / self._exercise.runtime.replace("/", "-").replace(" ", "-")
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Let the run leave no record of its own, since what is broken on purpose says nothing of a runtime;
@@ -149,47 +144,18 @@ class Sweep:
             item.name: item for item in session.items if is_ours(item) and isinstance(item, pytest.Function)
         }
         context = session.config.stash[SESSION].begin()
-        version = context.version
-        runtime = f"{version.runtime_name} {version.runtime_version}"
-        self._exercise.runtime = runtime
-        self._exercise = Exercise.load(self._folder / "exercise.json", runtime)
-        self._record(context)
-        tests = {name: test for name, test in self._exercise.tests.items() if name in self._items}
-        here = Exercise(runtime, tests, self._exercise.absent)
+        settings = context.settings
+        self._folder = settings.results / "audit" / runtime_of(context).replace("/", "-").replace(" ", "-")
+        self._begun = time.monotonic()
+        here = self._exercise = record(self._items, self._trials, context, self._folder, self._say_recorded)
         candidates = Candidates(here, load())
         self._say_coverage(here, candidates)
         if not self._config.getoption("cri_sweep_record_only"):
             self._try_all(context, here, candidates)
         return True
 
-    def _record(self, context: RunContext) -> None:
-        """Run every test without a fault of which it is not known where it gets."""
-        new = [item for name, item in self._items.items() if name not in self._exercise.tests]
-        self._begun = time.monotonic()
-        for number, item in enumerate(new):
-            if number % 25 == 0:
-                self._say(f"recording {number} of {len(new)} tests{self._left(number, len(new))}")
-            ended = self._trials.run(item, (), context)
-            self._exercise.add(
-                Exercised(item.name, ended.outcome, ended.seconds, ended.places, judged_by(item).name)
-            )
-            if number % 25 == 24:
-                self._exercise.save(self._folder / "exercise.json")
-        self._exercise.absent = self._absent(context)
-        if not self._part.number:
-            self._exercise.save(self._folder / "exercise.json")
-
-    def _absent(self, context: RunContext) -> frozenset[str]:
-        may = [
-            name
-            for name in self._exercise.never_answered()
-            if not context.settings.read_only or READING.fullmatch(name)
-        ]
-        connection = context.connect()
-        try:
-            return absent(connection, may)
-        finally:
-            connection.close()
+    def _say_recorded(self, done: int, of: int) -> None:
+        self._say(f"recording {done} of {of} tests{self._left(done, of)}")
 
     def _say_coverage(self, here: Exercise, candidates: Candidates) -> None:
         """Print which fields tests exercise, and how many of the faults they get to."""
@@ -246,8 +212,8 @@ class Sweep:
                         self._take(found, written)
             finally:
                 others.end()
-            for found in others.found():
-                self._take(found, written)
+                for found in others.found():
+                    self._take(found, written)
         for problem in others.problems():
             self._say(problem)
 

@@ -63,8 +63,10 @@ def endpoint() -> Iterator[str]:
         yield endpoint
 
 
-def sweep(directory: Path, endpoint: str, *arguments: str) -> tuple[int, str, dict[str, Any]]:
-    (directory / "test_small.py").write_text(SUITE, encoding="utf-8")
+def sweep(
+    directory: Path, endpoint: str, *arguments: str, suite: str = SUITE
+) -> tuple[int, str, dict[str, Any]]:
+    (directory / "test_small.py").write_text(suite, encoding="utf-8")
     (directory / "pytest.ini").write_text(
         "[pytest]\naddopts = -p no:cacheprovider -p no:locust\n", encoding="utf-8"
     )
@@ -133,6 +135,13 @@ def test_several_processes_find_what_one_finds(tmp_path: Path, endpoint: str) ->
     stored = tmp_path / "results" / "audit" / "criserver-1.0.0"
     assert (stored / "verdicts-1.jsonl").read_text(encoding="utf-8").count("\n") == len(ids) // 2
     assert (stored / "verdicts.jsonl").read_text(encoding="utf-8").count("\n") == len(ids)
+
+
+def test_a_module_that_has_changed_is_recorded_anew(tmp_path: Path, endpoint: str) -> None:
+    sweep(tmp_path, endpoint, "--cri-sweep-record-only")
+    began = runs(tmp_path)
+    sweep(tmp_path, endpoint, "--cri-sweep-record-only", suite=SUITE + "\n# another one\n")
+    assert runs(tmp_path) == 2 * began
 
 
 def test_what_is_noticed_by_all_ends_well(tmp_path: Path, endpoint: str) -> None:
