@@ -1,0 +1,54 @@
+"""Calls of a pod's ordinary life that have nothing to wait for, in an order in which they can be made."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.runtime import Runtime
+from critests.images.repositories import MintedImage
+from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import pulling
+from critests.validation.runtime.calls import questions
+
+Call = tuple[Callable[..., Any], Any]
+"""A method of a stub, and a request."""
+
+
+def after_the_start(runtime: Runtime, container: Container, minted: MintedImage) -> Iterator[Call]:
+    """Yield the calls around a container that runs, then those that end it and its pod. Each may be made
+    several times.
+
+    Args:
+        runtime: that has it.
+        container: alone in its sandbox.
+        minted: an image of the test's own, which was not pulled yet.
+    """
+    stub, images, this, pod = runtime.stub, runtime.images, container.id, container.sandbox.id
+    yield stub.Version, cri.VersionRequest()
+    yield stub.Status, cri.StatusRequest()
+    if runtime.has(Capability.RUNTIME_CONFIG):
+        yield stub.RuntimeConfig, cri.RuntimeConfigRequest()
+    yield stub.UpdateRuntimeConfig, cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig())
+    for _, method, request in questions(runtime, container):
+        yield method, request
+    if runtime.has(Capability.POD_STATS):
+        pods = cri.PodSandboxStatsFilter(id=pod)
+        yield stub.ListPodSandboxStats, cri.ListPodSandboxStatsRequest(filter=pods)
+    smaller = cri.LinuxContainerResources(cpu_shares=512)
+    yield stub.UpdateContainerResources, cri.UpdateContainerResourcesRequest(container_id=this, linux=smaller)
+    yield stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=this)
+    yield stub.ExecSync, container.exec_request("true")
+    yield stub.Exec, cri.ExecRequest(container_id=this, cmd=["true"], stdout=True)
+    yield stub.Attach, cri.AttachRequest(container_id=this, stdout=True)
+    yield stub.PortForward, cri.PortForwardRequest(pod_sandbox_id=pod, port=[80])
+    image = cri.ImageSpec(image=minted.reference)
+    yield images.PullImage, pulling(minted.reference)
+    yield images.ImageStatus, cri.ImageStatusRequest(image=image)
+    yield images.ListImages, cri.ListImagesRequest()
+    yield images.ImageFsInfo, cri.ImageFsInfoRequest()
+    yield images.RemoveImage, cri.RemoveImageRequest(image=image)
+    yield stub.StopContainer, cri.StopContainerRequest(container_id=this, timeout=30)
+    yield stub.RemoveContainer, cri.RemoveContainerRequest(container_id=this)
+    yield stub.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=pod)
+    yield stub.RemovePodSandbox, cri.RemovePodSandboxRequest(pod_sandbox_id=pod)

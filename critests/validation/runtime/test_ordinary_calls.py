@@ -1,0 +1,66 @@
+"""GEN: what holds for every call of a pod's ordinary life."""
+
+from collections import defaultdict
+from typing import Any
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Registry
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement
+from critests.validation.runtime.ordinary_calls import after_the_start
+
+PATIENCE_SECONDS = 5.0
+"""Before scaling. Most of these calls take milliseconds, and a kubelet that asks every second for its pods is
+said to be broken after minutes.
+"""
+
+
+@requirement("GEN-18")
+def test_every_ordinary_call_can_be_made_once_more(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, registry: Registry
+) -> None:
+    """A call that has succeeded SHOULD succeed once more with the same request, unless it makes or starts
+    something.
+
+    Source: StopContainer, RemoveContainer, StopPodSandbox and RemovePodSandbox, which the API calls
+    idempotent; not stated of the others by the CRI: a client that lost the answer asks again.
+    """
+    container = containers.running(in_sandbox=own_sandbox)
+
+    for method, request in after_the_start(runtime, container, registry.mint()):
+        first = method(request)
+        again = method(request)
+
+        assert type(again) is type(first)
+
+
+@requirement("GEN-19")
+def test_no_ordinary_call_takes_long(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, registry: Registry
+) -> None:
+    """A call that has nothing to wait for SHOULD be answered within seconds.
+
+    Not stated by the CRI; a kubelet asks for its pods every second. The quicker one of two calls counts, on a
+    machine that may be busy.
+    """
+    took: dict[str, list[float]] = defaultdict(list)
+
+    def timed(method: Any, request: Any) -> Any:  # noqa: ANN401 - of any RPC
+        call = runtime.timed(method, request)
+        took[type(request).__name__.removesuffix("Request")].append(call.seconds)
+        return call.response
+
+    for _ in range(2):
+        config, inner = sandboxes.config(), containers.config()
+        answer = timed(runtime.stub.RunPodSandbox, sandboxes.creation(config))
+        pod = sandboxes.adopt(answer.pod_sandbox_id, config)
+        made = timed(runtime.stub.CreateContainer, containers.creation(inner, pod))
+        container = containers.adopt(made.container_id, inner, pod)
+        timed(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
+        for method, request in after_the_start(runtime, container, registry.mint()):
+            timed(method, request)
+
+    assert {rpc: both for rpc, both in took.items() if min(both) > PATIENCE_SECONDS * runtime.scale} == {}
