@@ -71,6 +71,19 @@ def test_image_file_system_has_a_mount_point(runtime: Runtime) -> None:
     assert [mountpoint for mountpoint in mountpoints if not mountpoint.startswith("/")] == []
 
 
+@requirement("IMF-08")
+def test_no_image_file_system_is_named_twice(runtime: Runtime) -> None:
+    """ImageFsInfo SHOULD name each file system once: what is used is summed up over all of them.
+
+    Source: ImageFsInfoResponse.image_filesystems and container_filesystems.
+    """
+    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+
+    for filesystems in (answer.image_filesystems, answer.container_filesystems):
+        mountpoints = [filesystem.fs_id.mountpoint for filesystem in filesystems]
+        assert sorted(set(mountpoints)) == sorted(mountpoints)
+
+
 @requirement("IMF-01")
 @requires(Capability.SAME_HOST)
 def test_mount_point_of_the_image_file_system_exists(runtime: Runtime) -> None:

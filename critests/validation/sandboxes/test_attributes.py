@@ -123,8 +123,9 @@ def test_sandbox_keeps_its_labels(
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
 
-    assert labels.items() <= dict(status.labels).items()
-    assert labels.items() <= dict(listed(made).labels).items()
+    given = dict(made.config.labels).items()
+    assert labels.items() <= given <= dict(status.labels).items()
+    assert given <= dict(listed(made).labels).items()
 
 
 @requirement("SBA-05")
