@@ -60,7 +60,8 @@ class Candidates:
             return NEAR
         if test.judges.partition("/")[0] in fault.breaks or test.judges in fault.breaks:
             return JUDGES
-        if target is not None and target[2] and target[2][-1] in {path[-1] for _, _, path in known if path}:
+        names = {path[-1:] for _, side, path in known if side != "call"}
+        if target is not None and target[1] != "call" and target[2][-1:] in names:
             return SAME_NAME
         return SAME_RPC if fault.reach.rpc in {rpc for rpc, _, _ in known} else GETS_THERE
 
@@ -68,14 +69,16 @@ class Candidates:
 def _target(fault: object) -> _Target | None:
     """Return what a fault acts on: an RPC or a document, the side of it, and the names of the fields."""
     if isinstance(fault, Fault):
-        return fault.rpc.name, fault.side, tuple(step.field for step in fault.steps)
+        # of a call as a whole it matters what is done to it
+        path = tuple(step.field for step in fault.steps) if fault.steps else (fault.action,)
+        return fault.rpc.name, fault.side, path
     if isinstance(fault, StreamFault):
         return (fault.rpcs[0] if len(fault.rpcs) == 1 else "", "stream", (fault.action,))
     return ("log", "log", (fault.action,)) if isinstance(fault, LogFault) else None
 
 
 def _near(one: _Target, other: _Target) -> bool:
-    if one[:2] != other[:2]:
+    if one[:2] != other[:2] or one[1] == "call":
         return False
     if one[1] in {"stream", "log"}:
         return True

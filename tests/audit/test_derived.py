@@ -114,6 +114,8 @@ def test_what_creates_may_refuse_a_second_time() -> None:
     [
         ("StopContainer.request.timeout:ignored", "STP-02"),
         ("RemoveContainer:does-nothing", "CTR-28/removed"),
+        ("RemoveContainer:not-idempotent", "GEN-18"),
+        ("RemoveContainer:late", "GEN-19"),
     ],
 )
 def test_a_fault_breaks_what_the_catalogue_says_of_its_field(name: str, requirement: str) -> None:

@@ -86,6 +86,31 @@ def test_a_number_can_be_wrong_wherever_the_message_is_that_holds_it() -> None:
     assert exercise(made_test("a", "ContainerStatus.response.status")).reaching(fault.reach)
 
 
+def test_a_figure_of_nothing_cannot_be_a_thousand_times_too_high() -> None:
+    fault = FAULTS["ContainerStats.response.stats.memory.page_faults.value:wrong"]
+    told = "ContainerStats.response.stats.memory.page_faults"
+    assert not exercise(made_test("a", told)).reaching(fault.reach)
+    assert exercise(made_test("a", told, f"{told}.value")).reaching(fault.reach)
+
+
+def test_of_a_call_as_a_whole_it_matters_what_is_done_to_it() -> None:
+    fault = FAULTS["StopContainer:late"]
+    made = exercise(
+        made_test("swallowed", "StopContainer", seconds=2),
+        made_test("other", "StopContainer"),
+        made_test("judges", "StopContainer", seconds=3, judges="GEN-19"),
+        made_test("exactly", "StopContainer", seconds=4),
+    )
+    matrix = Matrix(
+        (
+            Entry("a", (parse_fault("StopContainer: swallow"),), "", ("swallowed",)),
+            Entry("b", (parse_fault("StopContainer: delay-answer 9s"),), "", ("exactly",)),
+            Entry("c", (parse_fault("ExecSync: delay-answer 9s"),), "", ("other",)),
+        )
+    )
+    assert names(Candidates(made, matrix), fault) == ["exactly", "judges", "swallowed", "other"]
+
+
 def test_the_likeliest_tests_come_first_then_the_quickest() -> None:
     made = exercise(
         made_test("slow", PLACE, seconds=3),

@@ -16,7 +16,9 @@ def derived_faults() -> tuple[DerivedFault, ...]:
     once: dict[str, DerivedFault] = {}
     for fault in _all():
         once.setdefault(fault.text, fault)
-    return tuple(dataclasses.replace(fault, breaks=broken_by(fault.reach)) for fault in once.values())
+    return tuple(
+        dataclasses.replace(fault, breaks=broken_by(fault.id, fault.reach)) for fault in once.values()
+    )
 
 
 def _all() -> Iterator[DerivedFault]:

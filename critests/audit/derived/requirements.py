@@ -14,12 +14,24 @@ _VAGUE = frozenset({"id", "name", "value", "key", "state", "type", "status", "co
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def broken_by(reach: Reach) -> tuple[str, ...]:
+OF_EVERY_CALL = {"not-idempotent": ("GEN-18",), "late": ("GEN-19",)}
+"""What a fault of any RPC breaks, by the last part of its id."""
+
+
+def broken_by(fault: str, reach: Reach) -> tuple[str, ...]:
     """Return the requirements that speak of the place where a fault acts, in the catalogue's order.
 
-    For a call as a whole that is the one that judges whether the RPC does its plain work.
+    For a call as a whole that is the one that judges whether the RPC does its plain work, unless there is one
+    about just this in all calls.
+
+    Args:
+        fault: its id.
+        reach: where it acts.
     """
     if not reach.path:
+        what = fault.rpartition(":")[2]
+        if what in OF_EVERY_CALL:
+            return OF_EVERY_CALL[what]
         rpc = rpc_of(reach.rpc)
         return (rpc.judge,) if rpc is not None else ()
     names = [step.removesuffix("[]") for step in reach.path.split(".")]
