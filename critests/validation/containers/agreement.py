@@ -11,7 +11,7 @@ SIZE = 10
 unit.
 """
 RATE = "usage_nano_cores"
-"""Is taken over a time of the runtime's choice: each look may have another one."""
+"""Is taken over a time of the runtime's choice: each look may have another one, or none yet."""
 
 
 class Figure(int):
@@ -74,13 +74,13 @@ def contradictions(told: Message, before: Message, after: Message) -> dict[str, 
 
 
 def _contradicts(way: str, before: Any, told: Any, after: Any) -> bool:  # noqa: ANN401 - see above
+    if way.endswith(RATE):
+        return False
     if told is None or before is None or after is None:
         # what comes, or goes, between the looks may be told or not
         return (told is None) != (before is None) and (told is None) != (after is None)
     if isinstance(told, Figure):
-        return not way.endswith(RATE) and not (
-            min(before, after) <= told * SIZE and told <= max(before, after) * SIZE
-        )
+        return not (min(before, after) <= told * SIZE and told <= max(before, after) * SIZE)
     if way.endswith("timestamp"):
         return not before <= told <= after
     return bool(before == after != told)
