@@ -57,22 +57,25 @@ def test_the_list_tells_of_a_container_what_its_own_stats_tell(
 
 @requirement("EVT-14/container")
 @requires(Capability.EVENTS)
-def test_an_event_tells_of_a_container_what_its_status_tells(
-    events: Events, sandbox: Sandbox, containers: Containers
+def test_an_event_tells_of_a_pod_s_containers_what_their_statuses_tell(
+    events: Events, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The status of a container that has ended SHOULD be in its event as ContainerStatus tells it.
+    """The event of the end of a container SHOULD have, once each, the statuses of all containers of its pod
+    that do not change any more, as ContainerStatus tells them.
 
     Source: ContainerEventResponse.containers_statuses. Not stated by the CRI; who gets the event need not ask
-    for the status, which is what events are for.
+    for the statuses, which is what events are for.
     """
     listener = events.listen()
-    container = containers.running(script="exit 7", labels=labels_of(sandbox))
+    labels = labels_of(own_sandbox)
+    earlier = containers.exited(script="exit 3", labels=labels, in_sandbox=own_sandbox)
+    later = containers.running(script="exit 7", labels=labels, in_sandbox=own_sandbox, attempt=1)
 
-    statuses = listener.first(container.id, STOPPED).containers_statuses
+    statuses = listener.first(later.id, STOPPED).containers_statuses
 
-    told = [status for status in statuses if status.id == container.id]
-    assert len(told) == 1
-    assert differences(told[0], container.exited()) == {}
+    wanted = {each.id: each.exited() for each in (earlier, later)}
+    assert sorted(status.id for status in statuses) == sorted(wanted)
+    assert [differences(status, wanted[status.id]) for status in statuses] == [{}, {}]
 
 
 @requirement("EVT-14/pod")
