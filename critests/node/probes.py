@@ -25,12 +25,14 @@ from critests.node.capabilities import NO_ANSWER, Probe, RuntimeProbes, fact
 from critests.node.cdi import VENDOR, CdiFolder, variables
 from critests.node.cgroups import cgroup_facts
 from critests.node.checkpoint_probes import CheckpointProbes
-from critests.node.machine import apparmor_enabled, ipv6_enabled, seccomp_available, selinux_mode
+from critests.node.machine import apparmor_enabled, ipv6_enabled, seccomp_available, selinux_mode, text_of
 from critests.node.privileges import process_capabilities
 from critests.record.run import CapabilityFact
 
 PORT_SECONDS = 3.0
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+LABEL = Path("/proc/1/attr/current")
+"""Of a container's first process, seen from inside."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,6 @@ class MachineProbes:
                 apparmor_enabled(),
                 f"enabled: {apparmor_enabled()}",
                 "/sys/module/apparmor",
-            ),
-            Capability.SELINUX: lambda: fact(
-                Capability.SELINUX, bool(selinux_mode()), selinux_mode() or "not mounted", "/sys/fs/selinux"
             ),
             Capability.SECCOMP: lambda: fact(
                 Capability.SECCOMP,
@@ -164,6 +163,7 @@ class ContainerProbes:
             )
         } | {
             Capability.HOST_PORTS: self.host_ports,
+            Capability.SELINUX: self.selinux,
             Capability.SHARED_PROCESSES: self.shared_processes,
             Capability.IMAGE_VOLUMES: lambda: self.image_volume(
                 Capability.IMAGE_VOLUMES, "", "test -e /probed/bin/sh"
@@ -206,6 +206,7 @@ class ContainerProbes:
                     "ContainerStatus",
                 ),
                 **self.machine_of(container),
+                Capability.SELINUX: self.labels_of(container),
                 Capability.SANDBOX_PROCESS: self._sandbox_process(pod),
                 Capability.DUAL_STACK: fact(
                     Capability.DUAL_STACK,
@@ -377,6 +378,23 @@ class ContainerProbes:
             seen = f"the daemon is process {self.daemon_pid} here"
             same = fact(Capability.SAME_HOST, True, seen, "socket peer")
         return {Capability.SAME_HOST: same, Capability.SHARED_KERNEL: shared}
+
+    def selinux(self) -> CapabilityFact:
+        """The kernel has SELinux, and the runtime uses it, which some do only when they are told to."""
+        if not selinux_mode():
+            return fact(Capability.SELINUX, False, "not mounted", "/sys/fs/selinux")
+        return self._observed[Capability.SELINUX]
+
+    def labels_of(self, container: Container) -> CapabilityFact:
+        """Compare a container's label with the daemon's, which it has where the runtime gives it none."""
+        theirs = container.exec("cat", str(LABEL)).stdout.decode(errors="replace").strip("\0\n")
+        ours = text_of(Path(f"/proc/{self.daemon_pid}/attr/current"))
+        evidence = (
+            f"a container has the label {theirs!r}, the daemon {ours!r}"
+            if ours
+            else f"a container's: {theirs!r}"
+        )
+        return fact(Capability.SELINUX, bool(theirs) and theirs != ours, evidence, "ExecSync")
 
     def _sandbox_process(self, pod: cri.PodSandboxStatusResponse) -> CapabilityFact:
         for text in pod.info.values():

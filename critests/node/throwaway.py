@@ -67,6 +67,7 @@ class ThrowawayRuntime:
         self._stopping = threading.RLock()
         self._stopped = False
         self._network = False
+        self._seconds = START_SECONDS
         self._written_before = {path.name for path in traces.state.iterdir()} | {
             log_file.name,
             cni.LEASES_NAME,
@@ -214,7 +215,7 @@ class ThrowawayRuntime:
             NotReady: it was not ready within `seconds`.
             OSError: the binary cannot be executed.
         """
-        self._network = network
+        self._network, self._seconds = network, seconds
         until = time.monotonic() + seconds
         for number, process in enumerate(self._processes, 1):
             if process.pid is None:
@@ -248,14 +249,14 @@ class ThrowawayRuntime:
         self.start_again()
 
     def start_again(self) -> None:
-        """Start the daemon that was killed with the same configuration, and wait until it is ready. A
-        companion that has ended is started again too.
+        """Start the daemon that was killed with the same configuration, and wait until it is ready, as long
+        as at first. A companion that has ended is started again too.
 
         Raises:
             RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
         """
         try:
-            self.start_daemon(network=self._network)
+            self.start_daemon(network=self._network, seconds=self._seconds)
         except readiness.NotReady as error:
             raise RuntimeStartFailed(
                 f"{self._traces.name} did not come back after a restart: {error}", log_tail(self.log_file)

@@ -88,3 +88,23 @@ def test_a_kernel_of_its_own_is_told_from_another_machine(
 
     assert facts[Capability.SAME_HOST].present is same_host
     assert facts[Capability.SHARED_KERNEL].present is shared_kernel
+
+
+@pytest.mark.parametrize(
+    ("daemon", "container", "labels"),
+    [
+        ("system_u:system_r:container_runtime_t:s0", b"system_u:system_r:container_t:s0:c1,c2\0", True),
+        ("system_u:system_r:container_runtime_t:s0", b"system_u:system_r:container_runtime_t:s0\0", False),
+        ("", b"system_u:system_r:container_t:s0:c1,c2\0", True),
+        ("system_u:system_r:container_runtime_t:s0", b"", False),
+    ],
+    ids=["labels them", "labels none", "its daemon cannot be seen", "shows no label"],
+)
+def test_a_runtime_that_labels_no_container_is_told_from_one_that_uses_selinux(
+    daemon: str, container: bytes, labels: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probes, "text_of", lambda _: daemon)
+    anything: Any = SimpleNamespace(exec=lambda *_: SimpleNamespace(stdout=container))
+    made = ContainerProbes(anything, "", anything, image=pytest.fail, daemon_pid=7)
+
+    assert made.labels_of(anything).present is labels

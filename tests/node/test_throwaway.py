@@ -4,9 +4,12 @@ import os
 import signal
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import grpc
 import pytest
@@ -14,10 +17,15 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.images.registry import RegistryServer
-from critests.node import locks, places, removal, throwaway
+from critests.node import locks, places, readiness, removal, throwaway
 from critests.node.daemon_process import log_tail
 from critests.node.locks import ProcessIdentity
-from critests.node.throwaway import RuntimeStartFailed, signals_cleaned_up, start_throwaway
+from critests.node.throwaway import (
+    RuntimeStartFailed,
+    ThrowawayRuntime,
+    signals_cleaned_up,
+    start_throwaway,
+)
 from critests.node.traces import Traces
 from tests.node.test_leaves_nothing import BINARIES
 
@@ -125,6 +133,26 @@ def test_the_tail_of_a_log_is_bounded(tmp_path: Path) -> None:
     log.write_text("".join(f"line {number}\n" for number in range(10_000)))
     assert log_tail(log).splitlines() == [f"line {number}" for number in range(9_980, 10_000)]
     assert log_tail(tmp_path / "none") == ""
+
+
+def test_a_restart_may_take_as_long_as_the_start(directories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    def ready(_: Path, *, until: float, **__: object) -> cri.VersionResponse:
+        given.append(until - time.monotonic())
+        return cri.VersionResponse()
+
+    monkeypatch.setattr(readiness, "wait_until_listening", lambda *_, **__: None)
+    monkeypatch.setattr(readiness, "wait_until_ready", ready)
+    monkeypatch.setattr(throwaway, "start_watcher", lambda _: None)
+    process: Any = SimpleNamespace(pid=1, end=lambda _: None, command=SimpleNamespace(socket=Path("socket")))
+    traces = traces_in(directories)
+    runtime = ThrowawayRuntime(traces, process, [process], directories / "log", traces.lock)
+
+    runtime.start_daemon(network=False, seconds=300.0)
+    runtime.restart()
+
+    assert given == [pytest.approx(300.0, abs=10.0)] * 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

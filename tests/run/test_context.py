@@ -12,10 +12,13 @@ from critests.images.platforms import UnsupportedArchitectureError
 from critests.images.ports import RegistryPortTaken
 from critests.images.registry_client import RegistryError
 from critests.images.rootfs import BusyboxError
+from critests.lifecycle.run_label import RunIdentity
+from critests.node import throwaway
 from critests.node.binaries import MissingProgram
 from critests.node.cni import NoFreeSubnet, NoPlugins
 from critests.node.throwaway import RuntimeStartFailed
 from critests.run.beginning import begin_run
+from critests.run.context import start_private
 from critests.run.settings import Settings
 from critests.toml_file import TomlMalformed
 from tests.criserver import CriServer, serve
@@ -90,3 +93,16 @@ def test_a_runtime_that_is_gone_at_the_end_is_told_of_in_words(tmp_path: Path) -
 
     (note,) = context._remove_objects()
     assert "made (ListContainers failed with UNAVAILABLE: " in note
+
+
+@pytest.mark.parametrize(("scale", "seconds"), [(15.0, 300.0), (1.0, 20.0), (0.5, 20.0)])
+def test_a_slow_machine_has_longer_to_start_a_runtime(
+    scale: float, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, object] = {}
+    monkeypatch.setattr(throwaway, "start_throwaway", lambda _, **options: given.update(options))
+    asked = settings(node="containerd", deadline_scale=scale)
+
+    start_private(asked, RunIdentity.new(), None)
+
+    assert given["seconds"] == seconds

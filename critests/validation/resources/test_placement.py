@@ -18,8 +18,8 @@ from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.resources.limits import MIB, Limits
 
-FORKS = "for i in $(seq 60); do sleep 30 & done; echo started"
-"""Starts 60 processes; the shell gives up at the first that it cannot start."""
+FORKS = "for i in $(seq 60); do sleep 30 > /dev/null 2>&1 & done; echo started"
+"""Starts 60 processes that do not hold its output; the shell gives up at the first that it cannot start."""
 OTHER_DRIVER = {
     CgroupDriver.CGROUPFS: CgroupDriver.SYSTEMD,
     CgroupDriver.SYSTEMD: CgroupDriver.CGROUPFS,

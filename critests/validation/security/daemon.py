@@ -1,14 +1,18 @@
-"""What the daemon itself may do: it cannot give more to a container."""
+"""What the daemon itself may do: it cannot give more to a container, a privileged one included."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import grpc
 
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.lifecycle.process import CAPABILITIES
+from critests.fixtures.shared_containers import SharedContainers
+from critests.lifecycle.evidence import Evidence
+from critests.lifecycle.process import CAPABILITIES, FIRST_PROCESS
 from critests.node.privileges import process_capabilities
 from critests.run.outcomes import blocked
+from critests.validation.security.contexts import context, pod_context
 
 
 def daemon_capabilities(runtime: Runtime) -> set[str]:
@@ -29,3 +33,29 @@ def as_far_as_the_daemon_can(runtime: Runtime) -> Iterator[None]:
             raise
         # the runtime's own words name the time, and would make every test a reason of its own
         blocked(f"needs a daemon that holds {', '.join(sorted(missing))}: {code} without")
+
+
+def privileged_process(
+    runtime: Runtime,
+    shared: SharedContainers,
+    seen_from: str = FIRST_PROCESS,
+    questions: Mapping[str, str] | None = None,
+    **fields: Any,  # noqa: ANN401 - those of the message
+) -> Evidence:
+    """Return what a process of a privileged container in a privileged sandbox shows.
+
+    Args:
+        runtime: whose daemon may be unable to give so much; then the test is blocked.
+        shared: makes the container.
+        seen_from: as in `SharedContainers.process`.
+        questions: likewise.
+        fields: of the container's security context, beside `privileged`.
+    """
+    pod = shared.sandbox(security_context=pod_context(privileged=True))
+    with as_far_as_the_daemon_can(runtime):
+        return shared.process(
+            seen_from,
+            in_sandbox=pod,
+            questions=questions,
+            security_context=context(privileged=True, **fields),
+        )

@@ -24,7 +24,7 @@ from critests.validation.security.contexts import (
     pod_context,
     system_call,
 )
-from critests.validation.security.daemon import as_far_as_the_daemon_can, daemon_capabilities
+from critests.validation.security.daemon import daemon_capabilities, privileged_process
 
 DEVICES = Path("/dev")
 OF_ROOT = ("bounding", "permitted", "effective")
@@ -44,14 +44,7 @@ def privileged(
     **fields: Any,  # noqa: ANN401 - those of the message
 ) -> Evidence:
     """Return what a process of a privileged container in a privileged sandbox shows."""
-    pod = shared.sandbox(security_context=pod_context(privileged=True))
-    with as_far_as_the_daemon_can(runtime):
-        return shared.process(
-            seen_from,
-            in_sandbox=pod,
-            questions=QUESTIONS,
-            security_context=context(privileged=True, **fields),
-        )
+    return privileged_process(runtime, shared, seen_from, QUESTIONS, **fields)
 
 
 def hidden(process: Evidence) -> list[str]:
@@ -202,9 +195,7 @@ def test_a_privileged_user_that_is_not_root(
 
     Source: LinuxContainerSecurityContext.privileged and run_as_user; the CRI does not say.
     """
-    pod = shared.sandbox(security_context=pod_context(privileged=True))
-    with as_far_as_the_daemon_can(runtime):
-        process = shared.process(EXEC, in_sandbox=pod, security_context=context(1000, privileged=True)).status
+    process = privileged_process(runtime, shared, EXEC, run_as_user={"value": 1000}).status
 
     observe("has effective capabilities" if process.capabilities["effective"] else "has none in effect")
     assert process.uids == (1000,) * 4

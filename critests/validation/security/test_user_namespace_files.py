@@ -18,10 +18,19 @@ from critests.lifecycle.process import FIRST_PROCESS
 from critests.lifecycle.user_namespaces import FIRST_ID, IDS, MAPPING, with_user_namespace
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
+from critests.validation.security.contexts import pod_context
 
 NOBODY = 65534
 """How the kernel shows an id that is not mapped."""
 BUSYBOX = "/bin/busybox"
+FOR_ROOT_ALONE = (
+    "chown 0:0 /mounted/of-root",
+    "mknod /mounted/device b 7 0",
+    "mount -t ext4 /dev/loop0 /mnt",
+)
+"""What root of the host could do there, with a folder of `owned`."""
+ATTEMPTS = "; ".join(f"{each} && echo '{each}'" for each in FOR_ROOT_ALONE) + "; echo tried"
+"""Prints what succeeded."""
 
 
 def owned(folder: Path) -> Path:
@@ -207,15 +216,40 @@ def test_root_of_a_user_namespace_has_no_power_over_the_host(
     powers = cri.LinuxContainerSecurityContext(
         capabilities=cri.Capability(add_capabilities=["SYS_ADMIN", "MKNOD", "CHOWN"])
     )
-    tries = ("chown 0:0 /mounted/of-root", "mknod /mounted/device b 7 0", "mount -t ext4 /dev/loop0 /mnt")
     container = containers.exited(
         in_sandbox=pod,
         security_context=powers,
         mounts=[cri.Mount(container_path="/mounted", host_path=str(owned(host_folder)))],
-        script="; ".join(f"{each} && echo '{each}'" for each in tries) + "; echo tried",
+        script=ATTEMPTS,
     )
 
     assert container.log_lines("stdout") == ["tried"]
+    assert sorted(path.name for path in host_folder.iterdir()) == ["of-root", "of-tester"]
+
+
+@requirement("PRV-09")
+@requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
+def test_a_privileged_container_of_a_user_namespace_has_no_power_over_the_host(
+    sandboxes: Sandboxes, containers: Containers, host_folder: Path
+) -> None:
+    """A privileged container in a pod with a user namespace SHOULD have its powers in there only, or be
+    refused.
+
+    Source: LinuxContainerSecurityContext.privileged, UserNamespace: its ids mean nothing outside.
+    """
+    config = containers.config(
+        namespaces=with_user_namespace(),
+        security_context=cri.LinuxContainerSecurityContext(privileged=True),
+        mounts=[cri.Mount(container_path="/mounted", host_path=str(owned(host_folder)))],
+        script=ATTEMPTS,
+    )
+
+    with may_be_refused():
+        pod = sandboxes.attempt(
+            sandboxes.config(namespaces=with_user_namespace(), security_context=pod_context(privileged=True))
+        )
+        container = containers.attempt(config, in_sandbox=pod)
+        assert container.final_log_lines("stdout") == ["tried"]
     assert sorted(path.name for path in host_folder.iterdir()) == ["of-root", "of-tester"]
 
 

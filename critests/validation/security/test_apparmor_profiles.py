@@ -1,0 +1,168 @@
+"""AAR: the AppArmor profile of a container's processes, where the kernel has AppArmor."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
+from critests.fixtures.shared_containers import SharedContainers
+from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
+from critests.run.marks import requirement, requires
+from critests.validation.security.apparmor_profiles import FORBIDDEN, LoadedProfiles, loaded
+from critests.validation.security.contexts import RUNTIME_DEFAULT, UNCONFINED, context
+from critests.validation.security.daemon import privileged_process
+
+pytestmark = requires(Capability.APPARMOR, Capability.SHARED_KERNEL, Capability.ROOT)
+
+QUESTIONS = {"write": f"touch {FORBIDDEN} 2>/dev/null && echo done || echo denied"}
+NO_PROFILE_OF_THE_NODE: dict[str, Any] = {
+    "no field at all": {},
+    "default": {"apparmor": RUNTIME_DEFAULT},
+    "unconfined": {"apparmor": UNCONFINED},
+}
+COMMANDS = (EXEC, STREAMING_EXEC)
+
+
+@pytest.fixture(scope="module")
+def loaded_profiles() -> Iterator[LoadedProfiles]:
+    """Profiles of our own in the kernel."""
+    with loaded() as names:
+        yield names
+
+
+@pytest.fixture
+def profiles(request: pytest.FixtureRequest) -> LoadedProfiles:
+    """The same, once it is known that the kernel has AppArmor at all."""
+    found: LoadedProfiles = request.getfixturevalue("loaded_profiles")
+    return found
+
+
+@requirement("AAR-01")
+def test_a_profile_of_the_node_is_in_force(shared: SharedContainers, profiles: LoadedProfiles) -> None:
+    """With Localhost the first process MUST run under the profile that is named, in enforce mode, and what it
+    denies MUST be denied.
+
+    Source: SecurityProfile.localhost_ref.
+    """
+    process = shared.process(FIRST_PROCESS, questions=QUESTIONS, security_context=profiles.enforced)
+
+    assert process.label == f"{profiles.enforcing} (enforce)"
+    assert process.answer("write") == "denied"
+
+
+@requirement("AAR-02")
+def test_a_profile_that_is_not_loaded_is_refused(runtime: Runtime, containers: Containers) -> None:
+    """CreateContainer or StartContainer MUST fail for a profile that the kernel does not have.
+
+    Source: SecurityProfile.localhost_ref.
+    """
+    missing = cri.SecurityProfile(
+        profile_type=cri.SecurityProfile.Localhost, localhost_ref="critests-no-such-profile"
+    )
+
+    runtime.refusal(containers.attempt, containers.config(security_context=context(apparmor=missing)))
+
+
+@requirement("AAR-03")
+def test_the_runtimes_own_profile_is_in_force(shared: SharedContainers) -> None:
+    """With RuntimeDefault the first process MUST run under a profile in enforce mode.
+
+    Source: SecurityProfile.profile_type.
+    """
+    process = shared.process(FIRST_PROCESS, security_context=context(apparmor=RUNTIME_DEFAULT))
+
+    assert process.label.endswith("(enforce)")
+
+
+@requirement("AAR-04")
+def test_no_profile_is_in_force_where_none_is_wanted(shared: SharedContainers) -> None:
+    """With Unconfined the first process MUST run without a profile.
+
+    Source: SecurityProfile.profile_type.
+    """
+    process = shared.process(FIRST_PROCESS, security_context=context(apparmor=UNCONFINED))
+
+    assert process.label == "unconfined"
+
+
+@requirement("AAR-05")
+def test_the_new_field_of_a_profile_counts(shared: SharedContainers, profiles: LoadedProfiles) -> None:
+    """Where the two fields differ, the profile of the new one SHOULD be in force.
+
+    Source: LinuxContainerSecurityContext.apparmor and apparmor_profile.
+    """
+    both = context(apparmor=profiles.asked_for(profiles.enforcing), apparmor_profile="unconfined")
+
+    process = shared.process(FIRST_PROCESS, security_context=both)
+
+    assert process.label == f"{profiles.enforcing} (enforce)"
+
+
+@requirement("AAR-06")
+def test_a_profile_that_complains_denies_nothing(shared: SharedContainers, profiles: LoadedProfiles) -> None:
+    """A profile in complain mode SHOULD be in force, and deny nothing.
+
+    Source: SecurityProfile.localhost_ref.
+    """
+    process = shared.process(FIRST_PROCESS, questions=QUESTIONS, security_context=profiles.complained)
+
+    assert process.label == f"{profiles.complaining} (complain)"
+    assert process.answer("write") == "done"
+
+
+@requirement("AAR-07/unconfined")
+@pytest.mark.parametrize("asked", NO_PROFILE_OF_THE_NODE)
+def test_a_privileged_container_is_under_no_profile(
+    runtime: Runtime, shared: SharedContainers, asked: str
+) -> None:
+    """A privileged container that names no profile of its own MUST run without one.
+
+    Source: LinuxContainerSecurityContext.privileged.
+    """
+    process = privileged_process(runtime, shared, **NO_PROFILE_OF_THE_NODE[asked])
+
+    assert process.label == "unconfined"
+
+
+@requirement("AAR-07/localhost")
+def test_a_profile_of_a_privileged_container(
+    runtime: Runtime, shared: SharedContainers, profiles: LoadedProfiles, observe: Observe
+) -> None:
+    """In a privileged container a profile that is named MAY be in force or not.
+
+    Source: LinuxContainerSecurityContext.privileged and apparmor; the CRI does not say.
+    """
+    process = privileged_process(runtime, shared, apparmor=profiles.asked_for(profiles.enforcing))
+
+    observe("is in force" if process.label.startswith(profiles.enforcing) else "is not in force")
+
+
+@requirement("AAR-09")
+@pytest.mark.parametrize("seen_from", COMMANDS)
+def test_a_profile_of_the_node_holds_for_commands(
+    shared: SharedContainers, profiles: LoadedProfiles, seen_from: str
+) -> None:
+    """What is run in a container MUST be under the container's profile.
+
+    Source: SecurityProfile.localhost_ref, ExecSync, Exec.
+    """
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=profiles.enforced)
+
+    assert process.label == f"{profiles.enforcing} (enforce)"
+    assert process.answer("write") == "denied"
+
+
+@requirement("AAR-10")
+def test_a_container_that_asks_for_no_profile_has_the_runtimes_own(shared: SharedContainers) -> None:
+    """Without either field the first process SHOULD run under the runtime's own profile.
+
+    Source: LinuxContainerSecurityContext.apparmor_profile, whose `runtime/default` equals no value.
+    """
+    process = shared.process(FIRST_PROCESS, security_context=context())
+
+    assert process.label.endswith("(enforce)")

@@ -1,0 +1,203 @@
+"""SEL, VOL: the SELinux label of a container's processes and files, where the kernel has SELinux and the
+runtime uses it.
+"""
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
+from critests.fixtures.shared_containers import SharedContainers
+from critests.images.platforms import machine_architecture
+from critests.images.system_calls import SYSTEM_CALLS
+from critests.lifecycle.evidence import Evidence
+from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
+from critests.run.marks import requirement, requires
+from critests.validation.security.contexts import context, pod_context
+from critests.validation.security.daemon import privileged_process
+
+pytestmark = requires(Capability.SELINUX, Capability.SHARED_KERNEL)
+
+LEVEL = "s0:c11,c22"
+WHOLE = cri.SELinuxOption(user="system_u", role="system_r", type="container_t", level=LEVEL)
+WRONG = {
+    "no such type": cri.SELinuxOption(
+        user="system_u", role="system_r", type="critests_no_such_type_t", level=LEVEL
+    ),
+    "no such level": cri.SELinuxOption(
+        user="system_u", role="system_r", type="container_t", level="nonsense"
+    ),
+}
+SYSTEM_FILES = ["/dev/shm", "/etc/hosts", "/etc/resolv.conf"]  # noqa: S108 - what is looked at
+"""What a runtime mounts into containers by itself."""
+WITHOUT_CATEGORIES = "s0"
+"""The level that every container may read."""
+ASKED_FOR = context(selinux_options=WHOLE)
+ASKED_FOR_THE_POD = pod_context(selinux_options=WHOLE)
+COMMANDS = (EXEC, STREAMING_EXEC)
+
+
+def type_of(label: str) -> str:
+    """Return the type in a label, `user:role:type:level`."""
+    return label.split(":")[2]
+
+
+def level_of(label: str) -> str:
+    """Return the level in a label, which may have colons itself."""
+    return label.split(":", 3)[-1]
+
+
+def label_of(path: str) -> str:
+    """Return the shell's command that prints the label of a file: busybox knows none."""
+    calls = SYSTEM_CALLS[machine_architecture()]
+    read = f"/bin/sys {calls['getxattr']} ={path} =security.selinux % 255 , {calls['write']} 1 % '$'"
+    return rf"{read} | tr '\000' '\n' | grep :"
+
+
+def fits(file: str, process: Evidence) -> bool:
+    """Say whether a process may read a file with this label."""
+    return level_of(file) in {level_of(process.label), WITHOUT_CATEGORIES}
+
+
+@requirement("SEL-01")
+def test_a_process_has_the_label_that_is_asked_for(shared: SharedContainers) -> None:
+    """The first process MUST have the user, role, type and level that the request names.
+
+    Source: LinuxContainerSecurityContext.selinux_options.
+    """
+    process = shared.process(FIRST_PROCESS, security_context=ASKED_FOR)
+
+    assert process.label == f"system_u:system_r:container_t:{LEVEL}"
+
+
+@requirement("SEL-02")
+def test_containers_of_a_pod_share_a_level_of_their_own(shared: SharedContainers) -> None:
+    """Without options the containers of a pod MUST share a level that no other pod has.
+
+    Source: LinuxContainerSecurityContext.selinux_options.
+    """
+    pod = shared.sandbox()
+
+    first = shared.process(FIRST_PROCESS, in_sandbox=pod, envs={"NUMBER": "1"})
+    second = shared.process(FIRST_PROCESS, in_sandbox=pod, envs={"NUMBER": "2"})
+    elsewhere = shared.process(FIRST_PROCESS)
+
+    assert level_of(first.label) == level_of(second.label)
+    assert level_of(first.label) != level_of(elsewhere.label)
+
+
+@requirement("SEL-03")
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_label_that_the_policy_does_not_know_is_refused(
+    runtime: Runtime, containers: Containers, wrong: str
+) -> None:
+    """CreateContainer or StartContainer MUST fail for a label that cannot be.
+
+    Source: LinuxContainerSecurityContext.selinux_options.
+    """
+    config = containers.config(security_context=context(selinux_options=WRONG[wrong]))
+
+    runtime.refusal(containers.attempt, config)
+
+
+@requirement("SEL-04")
+def test_the_level_of_a_pod_is_that_of_its_containers(shared: SharedContainers) -> None:
+    """A container without options of its own SHOULD have the level of its sandbox.
+
+    Source: LinuxSandboxSecurityContext.selinux_options. Not stated by the CRI for containers; what they share
+    in the pod has the sandbox's level, and another one could not read it.
+    """
+    pod = shared.sandbox(security_context=ASKED_FOR_THE_POD)
+
+    process = shared.process(FIRST_PROCESS, in_sandbox=pod)
+
+    assert level_of(process.label) == LEVEL
+
+
+@requirement("SEL-05/unconfined")
+def test_a_privileged_process_has_a_type_of_its_own(runtime: Runtime, shared: SharedContainers) -> None:
+    """A privileged process MUST NOT have the type that confines those of other containers.
+
+    Source: LinuxContainerSecurityContext.privileged.
+    """
+    ordinary = shared.process(FIRST_PROCESS)
+
+    process = privileged_process(runtime, shared)
+
+    assert type_of(process.label) != type_of(ordinary.label)
+
+
+@requirement("SEL-06/given")
+def test_parts_of_a_label_that_are_given_are_used(shared: SharedContainers) -> None:
+    """Where only a level is given, the process MUST have it.
+
+    Source: SELinuxOption.level.
+    """
+    partial = context(selinux_options=cri.SELinuxOption(level=LEVEL))
+
+    process = shared.process(FIRST_PROCESS, security_context=partial)
+
+    assert level_of(process.label) == LEVEL
+
+
+@requirement("SEL-06/missing")
+def test_where_missing_parts_of_a_label_come_from(shared: SharedContainers, observe: Observe) -> None:
+    """Where only a type is given, the level MAY be the pod's or a new one.
+
+    Source: SELinuxOption; the CRI does not say.
+    """
+    partial = context(selinux_options=cri.SELinuxOption(type="container_t"))
+
+    process = shared.process(FIRST_PROCESS, security_context=partial)
+
+    same = level_of(process.label) == level_of(shared.process(FIRST_PROCESS).label)
+    observe("the level is the pod's" if same else "the level is a new one")
+    assert type_of(process.label) == "container_t"
+
+
+@requirement("SEL-09")
+@pytest.mark.parametrize("path", SYSTEM_FILES)
+def test_files_that_the_runtime_mounts_have_the_label_of_the_pod(shared: SharedContainers, path: str) -> None:
+    """What a runtime mounts into a container by itself MUST have the container's level, or none, and be
+    readable.
+
+    Source: LinuxContainerSecurityContext.selinux_options.
+    """
+    read = f"if [ -d {path} ]; then ls {path}; else cat {path}; fi > /dev/null"
+
+    process = shared.process(FIRST_PROCESS, questions={"label": label_of(path), "read": read})
+
+    assert fits(process.answer("label"), process)
+    assert process.exit_code("read") == 0
+
+
+@requirement("SEL-10")
+@pytest.mark.parametrize("seen_from", COMMANDS)
+def test_commands_have_the_label_of_their_container(shared: SharedContainers, seen_from: str) -> None:
+    """What is run in a container MUST have the container's label.
+
+    Source: LinuxContainerSecurityContext.selinux_options, ExecSync, Exec.
+    """
+    process = shared.process(seen_from, security_context=ASKED_FOR)
+
+    assert process.label == f"system_u:system_r:container_t:{LEVEL}"
+
+
+@requirement("VOL-13")
+@requires(Capability.IMAGE_VOLUMES)
+def test_an_image_volume_has_the_label_of_its_container(shared: SharedContainers, images: Images) -> None:
+    """A process SHOULD be able to read what is mounted from an image, which has the container's level, or
+    none.
+
+    Source: Mount.image.
+    """
+    volume = cri.Mount(container_path="/volume", image=images.pull("volume").spec(), readonly=True)
+    questions = {"label": label_of("/volume"), "read": "cat /volume/hello"}
+
+    process = shared.process(FIRST_PROCESS, mounts=[volume], questions=questions)
+
+    assert process.answer("read") == "hello from the image"
+    assert fits(process.answer("label"), process)
