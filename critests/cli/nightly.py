@@ -25,6 +25,8 @@ from critests.report.dashboard import Options, build
 from critests.report.formats import FORMATS, NotExported, load
 from critests.report.notices.changed import Notice, notice_of, to_json
 from critests.report.notices.delivery import NotDelivered, hand_over, post
+from critests.report.notices.levels import level_notice_of, level_notice_to_json
+from critests.report.run_kinds import BENCHMARK, VALIDATION
 from critests.report.store import Index, RunEntry, remove, surplus
 from critests.report.wording.texts import one_line, plural
 from critests.run.options import RUNTIME
@@ -98,7 +100,8 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
 
     Run the suite (and, with --bench and --explore, the benchmarks and an exploration), bring the index up to
     date, write the exports, compare with the last good run of the runtime, send a notice if a requirement
-    broke, was fixed or became flaky, remove old runs, and build the dashboard.
+    broke, was fixed or became flaky or if the level of a benchmark is proven to have changed, remove old
+    runs, and build the dashboard.
     """
     runtime = runtime_options(settings_from(values))
     results: Path = values["results"]
@@ -210,18 +213,29 @@ def _export_all(results: Path, new: Sequence[RunEntry], exports: Sequence[tuple[
 def _tell(index: Index, new: Sequence[RunEntry], webhook: str, command: Sequence[str]) -> list[str]:
     """Say what changed, and send it where anything did."""
     problems = []
-    for notice in (notice_of(index, entry) for entry in new if entry.kind == "validation"):
-        click.echo(_compared(notice))
-        if not notice.worth_sending:
+    for sentence, document in _notices(index, new):
+        click.echo(sentence)
+        if document is None:
             continue
         try:
             if webhook:
-                post(webhook, to_json(notice), token=os.environ.get(TOKEN, ""))
+                post(webhook, document, token=os.environ.get(TOKEN, ""))
             if command:
-                hand_over(command, to_json(notice))
+                hand_over(command, document)
         except NotDelivered as error:
             problems.append(str(error))
     return problems
+
+
+def _notices(index: Index, new: Sequence[RunEntry]) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """Return a sentence for each new run, and what is to be sent, where anything changed."""
+    for entry in new:
+        if entry.kind == VALIDATION:
+            notice = notice_of(index, entry)
+            yield _compared(notice), to_json(notice) if notice.worth_sending else None
+        elif entry.kind == BENCHMARK:
+            told = level_notice_of(index, entry)
+            yield told.summary, level_notice_to_json(told) if told.worth_sending else None
 
 
 def _compared(notice: Notice) -> str:

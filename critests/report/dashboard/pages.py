@@ -16,6 +16,7 @@ from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.store import Index, RunEntry
 from critests.report.store.history import RECENT, State, stamp
 from critests.report.store.letters import DEVIATING, RANK, UNTESTED, WORDS
+from critests.report.store.levels import JUDGED_RUNS
 from critests.report.wording.texts import plural
 
 TEXT_LIMIT: Final = 4096
@@ -134,7 +135,7 @@ class Site:
             line=line,
             series=found,
             limit=series.SERIES_LIMIT,
-            judged=series.JUDGED_RUNS,
+            judged=JUDGED_RUNS,
         )
 
     def requirement(self, promise: Promise) -> str:

@@ -11,12 +11,10 @@ from markupsafe import Markup, escape
 from critests.report.dashboard.lines import Line
 from critests.report.store import Index, Point, Series
 from critests.report.store.history import Column, columns, stamp
+from critests.report.store.levels import JUDGED_RUNS, levels
 from critests.report.wording.texts import one_line
-from critests.statistics import ChangePoint, change_points
+from critests.statistics import ChangePoint
 
-JUDGED_RUNS: Final = 120
-"""Newest runs in which changes of level are looked for night by night; before them by week."""
-SEED: Final = 20_261_120
 SERIES_LIMIT: Final = 120
 """Series on one page; those that a scenario is about come first."""
 WIDTH, HEIGHT, TOP, BOTTOM = 640, 132, 10, 14
@@ -158,10 +156,10 @@ def _changes(values: Sequence[Point], wanted: Sequence[Column]) -> dict[int, Cha
     week before them.
     """
     nights = [point.median for point in values[:JUDGED_RUNS]][::-1]
-    found = {len(nights) - 1 - each.index: each for each in change_points(nights, seed=SEED)}
+    found = {len(nights) - 1 - each.index: each for each in levels(nights)}
     weeks = [column for column in wanted if column.week][::-1]
     medians = [_of_column(column, values)[0] for column in weeks]
-    older = {weeks[each.index].last - 1: each for each in change_points(medians, seed=SEED)}
+    older = {weeks[each.index].last - 1: each for each in levels(medians)}
     return found | {place: each for place, each in older.items() if place >= JUDGED_RUNS}
 
 

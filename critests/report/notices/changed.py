@@ -128,8 +128,8 @@ def to_json(notice: Notice) -> dict[str, Any]:
         "text": "\n".join([notice.summary, *(_line(change) for change in notice.changes[:10])]),
         "runtime": one_line(notice.run.runtime),
         "version": one_line(notice.run.version),
-        "run": _run(notice.run),
-        "baseline": _run(notice.baseline) if notice.baseline else None,
+        "run": run_as_json(notice.run),
+        "baseline": run_as_json(notice.baseline) if notice.baseline else None,
         "counts": {state.value: counted[state.value] for state in Changed},
         "changes": [
             {
@@ -192,7 +192,8 @@ def _line(change: StateChange) -> str:
     )
 
 
-def _run(run: RunEntry) -> dict[str, Any]:
+def run_as_json(run: RunEntry) -> dict[str, Any]:
+    """Return what a notice says of a run."""
     return {
         "id": one_line(run.run_id),
         "version": one_line(run.version),

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from critests.report.dashboard.lines import lines
-from critests.report.dashboard.series import JUDGED_RUNS, History, amount, series_of
+from critests.report.dashboard.series import History, amount, series_of
 from critests.report.store import Index, Point, RunEntry, Series
+from critests.report.store.levels import JUDGED_RUNS
 from tests.report.dashboard.site_files import Page
 from tests.report.dashboard.synthetic import DAY, NOW
 
