@@ -164,7 +164,7 @@ class Meter:
         the calls.
 
         A cycle that fails half-way is kept with the code that ended it, so that nobody takes it for a short
-        one.
+        one. One that the user breaks off is not kept: that is no failure of the runtime.
         """
         entry: list[Any] = [0.0, Counter()]
         self._sums.append(entry)
@@ -174,12 +174,15 @@ class Meter:
         except CallFailed as error:
             code = error.code
             raise
+        except (KeyboardInterrupt, SystemExit):
+            code = ""
+            raise
         except BaseException:
             code = NOT_DONE
             raise
         finally:
             self._sums.pop()  # sums are nested, the innermost ends first
-            if entry[0] or code != "OK":
+            if code and (entry[0] or code != "OK"):
                 self.rpcs[operation] = entry[1]
                 self.keep(operation, entry[0], begin, code=code)
 

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from critests.report.comparison.model import Operation, OperationSide
 from critests.report.comparison.names import Names
 from critests.report.comparison.wording import amount
+from critests.report.wording.quantities import reading
 
 WIDTH: Final = 200
 _EDGE: Final = 8.0
@@ -57,10 +58,11 @@ def shape(operation: Operation, names: Names) -> Markup:
         )
         parts.append(Markup(mark).format(kind, x, y))  # noqa: S704 - one of the two texts above
     parts.append(_line("axis", _EDGE, WIDTH - _EDGE, _AXIS))
+    shown = reading(operation.unit, high)  # one unit on one axis
     for anchor, x, value in (("start", _EDGE, low * margin), ("end", WIDTH - _EDGE, high / margin)):
         parts.append(
             Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
-                x, HEIGHT - 2, anchor, amount(value, operation.unit)
+                x, HEIGHT - 2, anchor, shown.text(value)
             )
         )
     return Markup("").join([*parts, Markup("</svg>")])

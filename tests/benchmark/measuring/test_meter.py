@@ -62,6 +62,15 @@ def test_a_sum_that_ends_half_way_is_no_short_one() -> None:
     assert kept.series["both"].errors() == {"UNKNOWN": 1, NOT_DONE: 1}
 
 
+def test_what_the_user_breaks_off_is_no_failure_of_the_runtime() -> None:
+    kept = meter()
+    with pytest.raises(KeyboardInterrupt), kept.sum("both"):  # noqa: PT012 - a cycle is several calls
+        kept.call("one", answering(), REQUEST, rpc="Version")
+        raise KeyboardInterrupt
+    assert "both" not in kept.series
+    assert kept.series["one"].errors() == {}
+
+
 def test_what_was_not_done_is_disowned_and_the_cycles_before_are_not() -> None:
     kept = meter()
     for _ in range(2):

@@ -201,6 +201,10 @@ def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> Non
     assert "in part only" in overview, "there is no whole run"
     assert "1 of 500 MUSTs judged" in overview
     assert overview.count("conforms") == 0
+    grid = pages_of(tmp_path / "site")["grids/cri-o-1.0.html"]
+    ends = [value.split() for value in grid.all("class") if value.startswith("e ")]
+    assert [("part" in each) for each in ends] == [True, False], "the small run looks like one"
+    assert "about a part of the suite" in text(grid)
 
 
 def test_a_year_of_a_runtime_is_quick(tmp_path: Path) -> None:
