@@ -23,6 +23,7 @@ from critests.report.facts.selection import columns
 from critests.report.page.templating import SYMBOLS, environment, flat, source
 from critests.report.plots import STYLE, Figure, figures
 from critests.report.wording.quantities import quantity, share
+from critests.report.wording.texts import plural
 
 PLOTS_BUDGET: Final = 3 * 1024 * 1024
 """Characters of plots in one page."""
@@ -32,18 +33,35 @@ KINDS: Final = ("phases", "throughput", "number", "distribution", "timeline")
 
 
 @dataclass(frozen=True)
+class TileValue:
+    """A median of the headline.
+
+    Attributes:
+        side: Name of its side; empty where there is one runtime.
+        value: The median.
+        beside: Its interval, and its tail.
+    """
+
+    side: str
+    value: str
+    beside: str
+
+
+@dataclass(frozen=True)
 class Tile:
-    """A number of the headline.
+    """An operation of the headline.
 
     Attributes:
         name: The operation.
         values: Its median, of each side.
-        note: Tail and errors beside it.
+        errors: How many calls failed.
+        failed: Whether any did.
     """
 
     name: str
-    values: list[str]
-    note: str
+    values: list[TileValue]
+    errors: str
+    failed: bool
 
 
 def benchmark_to_html(
@@ -73,6 +91,7 @@ def benchmark_to_html(
         word=word,
         tone=tone,
         tiles=_tiles(record),
+        two_sides=bool(side_names(record)),
         cares=cares(record),
         scenarios=shown,
         has_rows=any(scenario.rows for scenario in shown),
@@ -111,9 +130,10 @@ def _tiles(record: RunRecord) -> list[Tile]:
     of any.
     """
     grouped: dict[tuple[str, str], list[Row]] = {}
+    names = side_names(record)
     for each in record.operations:
         if each.headline and each.unit == SECONDS:
-            found = row(each, {})
+            found = row(each, names)
             if MEDIAN in dict(supported(each)):
                 grouped.setdefault((each.scenario, found.name), []).append(found)
     first = dict(reversed(list(grouped)))
@@ -122,12 +142,15 @@ def _tiles(record: RunRecord) -> list[Tile]:
 
 
 def _tile(name: str, rows: Sequence[Row]) -> Tile:
-    tails = " / ".join(each.tail for each in rows if each.tail)
     failed = sum(sum(each.result.errors.values()) for each in rows)
     return Tile(
         name,
-        [each.median for each in rows],
-        ", ".join(filter(None, (tails, f"{failed:,} errors" if failed else "no errors"))),
+        [
+            TileValue(each.side, each.median, ", ".join(filter(None, (each.interval, each.tail))))
+            for each in rows
+        ],
+        f"{plural(failed, 'call')} failed" if failed else "no errors",
+        failed=bool(failed),
     )
 
 
@@ -150,9 +173,10 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
     facts = record.benchmark
     if facts is None:
         return []
+    names = side_names(record)
     sides = [
         (
-            f"side {side.upper()}",
+            names.get(side, side.upper()),
             " · ".join(
                 filter(
                     None,

@@ -1,6 +1,9 @@
-"""The summary of a benchmark that a person reads when the run is over; at most 100 columns wide."""
+"""The summary of a benchmark that a person reads when the run is over; at most 100 columns wide, or as
+wide as a terminal of 120 and more.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -15,13 +18,18 @@ from critests.report.terminal.console import STYLES, print_end, print_more
 from critests.report.wording.texts import duration, moment, one_line, plural
 
 WIDTH: Final = 100
+ROOMY: Final = 120
+"""Columns from which on a terminal's whole width is used."""
 LISTED: Final = 10
-COLUMNS: Final = ("samples", "errors", "median ± 95 %", "tail", "client", "/ OCI")
+COLUMNS: Final = ("samples", "errors", "median ± 95 %", "tail", "min", "max", "MAD", "client", "/ OCI")
+IF_ROOM: Final = (frozenset({"min", "max", "MAD"}), frozenset({"/ OCI"}), frozenset({"client"}))
+"""Columns that are there where the terminal is wide enough; the first ones go first."""
 ALWAYS: Final = frozenset({"samples", "median ± 95 %"})
 """Columns that are there even when nothing is in them."""
 FAILURES: Final = "errors"
 """A column that is there where a call failed; else one sentence says that none did."""
 MEANINGS: Final = {
+    "MAD": "MAD: how far samples lie from the median, in the median",
     "client": "client: the client's own part of the median",
     "/ OCI": "/ OCI: the median as a multiple of what the bare OCI runtime takes for the same",
 }
@@ -47,58 +55,38 @@ def print_benchmark(record: RunRecord, out: Console, run_dir: Path | None = None
     print_end(record, out, *(place.format(run_dir) for place in places))
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """The columns of a table.
+
+    Attributes:
+        columns: Place among `COLUMNS` and width of each that is shown.
+        name_width: Columns of the terminal for the names of operations.
+        width: Of the whole table.
+    """
+
+    columns: list[tuple[int, int]]
+    name_width: int
+    width: int
+
+
 def print_operations(record: RunRecord, out: Console) -> None:
     """Print the table of operations, grouped by scenario; nothing where there is none."""
     shown = [scenario for scenario in scenarios(record) if scenario.rows]
     if not shown:
         return
-    width = min(out.width, WIDTH)
     every = [each for scenario in shown for each in scenario.rows]
     rows = every if len(every) <= MOST else [each for scenario in shown for each in _foremost(scenario.rows)]
-    kept = {id(each) for each in rows}
     longest = max((len(each.spread) for each in rows), default=0)
     cells = {id(each): _cells(each, longest) for each in rows}
-    widths = [
-        max(len(name), *(line[column].cell_len for line in cells.values()))
-        for column, name in enumerate(COLUMNS)
-    ]
     failed = any(each.failed for each in every)
-    used = [
-        column
-        for column, name in enumerate(COLUMNS)
-        if name in ALWAYS or (failed if name == FAILURES else any(line[column] for line in cells.values()))
-    ]
-    name_width = max(width - sum(widths[column] + GAP for column in used), NARROWEST)
+    layout = _layout(list(cells.values()), out.width, failed=failed)
     out.print()
-    _print_header([(COLUMNS[column], widths[column]) for column in used], name_width, out)
+    _print_header(layout, out)
     if not failed:
         out.print(Text("no call failed", "dim"))
     for scenario in shown:
-        out.print()
-        _print_line(
-            Text(
-                cut_to(f"{one_line(scenario.id, 20)}  {one_line(scenario.title)}".rstrip(), width),
-                "bold cyan",
-            ),
-            out,
-        )
-        for each in (each for each in scenario.rows if id(each) in kept):
-            name = Text(
-                "  " + one_line(each.name) + (f" [{each.result.side}]" if each.side else ""),
-                "bold" if each.headline else "",
-            )
-            if name.cell_len > name_width:
-                _print_line(Text(cut_to(name.plain, width), name.style), out)
-                name = Text("")
-            name.pad_right(name_width - name.cell_len)
-            for column in used:
-                cell = cells[id(each)][column]
-                name.append(" " * (GAP + widths[column] - cell.cell_len)).append_text(cell)
-            _print_line(name, out)
-        for note in dict.fromkeys(
-            one_line(each.result.note) for each in scenario.rows if each.headline and each.result.note
-        ):
-            out.print(Text(f"  {note}", "dim"))
+        _print_scenario(scenario, cells, layout, out)
     if len(rows) < len(every):
         out.print()
         _print_line(
@@ -111,15 +99,64 @@ def print_operations(record: RunRecord, out: Console) -> None:
         )
 
 
-def _print_header(columns: Sequence[tuple[str, int]], name_width: int, out: Console) -> None:
-    """Print the names of the columns, each with its width, and what those mean that do not say it."""
-    header = Text("operation".ljust(name_width), "dim")
-    for name, width in columns:
-        header.append(" " * GAP + name.rjust(width))
+def _layout(rows: Sequence[Sequence[Text]], room: int, *, failed: bool) -> _Layout:
+    """Choose the columns that have anything in them, and those for which only some terminals have room."""
+    width = room if room >= ROOMY else min(room, WIDTH)
+    columns = [
+        (place, max(len(name), *(row[place].cell_len for row in rows)))
+        for place, name in enumerate(COLUMNS)
+        if name in ALWAYS or (failed if name == FAILURES else any(row[place] for row in rows))
+    ]
+
+    def left() -> int:
+        return width - sum(GAP + each for _, each in columns)
+
+    for spare in IF_ROOM:
+        if left() < NARROWEST:
+            columns = [(place, each) for place, each in columns if COLUMNS[place] not in spare]
+    return _Layout(columns, max(left(), NARROWEST), width)
+
+
+def _print_scenario(
+    scenario: ScenarioView, cells: Mapping[int, Sequence[Text]], layout: _Layout, out: Console
+) -> None:
+    out.print()
+    title = f"{one_line(scenario.id, 20)}  {one_line(scenario.title)}".rstrip()
+    _print_line(Text(cut_to(title, layout.width), "bold cyan"), out)
+    named = ""
+    for each in (each for each in scenario.rows if id(each) in cells):
+        name = Text(f"  {one_line(each.name)}", "bold" if each.headline else "")
+        if each.side:  # the operation in a line of its own, and its sides below it
+            if named != each.name:
+                _print_line(Text(cut_to(name.plain, layout.width), name.style), out)
+            named, name = each.name, Text(f"    {one_line(each.side)}")
+        _print_row(name, cells[id(each)], layout, out)
+    for note in dict.fromkeys(
+        one_line(each.result.note) for each in scenario.rows if each.headline and each.result.note
+    ):
+        out.print(Text(f"  {note}", "dim"))
+
+
+def _print_row(name: Text, cells: Sequence[Text], layout: _Layout, out: Console) -> None:
+    """Print a row, each cell in its width; a name that is too long has a line of its own."""
+    if name.cell_len > layout.name_width:
+        _print_line(Text(cut_to(name.plain, layout.width), name.style), out)
+        name = Text("")
+    name.pad_right(layout.name_width - name.cell_len)
+    for place, width in layout.columns:
+        name.append(" " * (GAP + width - cells[place].cell_len)).append_text(cells[place])
+    _print_line(name, out)
+
+
+def _print_header(layout: _Layout, out: Console) -> None:
+    """Print the names of the columns, and what those mean that do not say it."""
+    header = Text("operation".ljust(layout.name_width), "dim")
+    for place, width in layout.columns:
+        header.append(" " * GAP + COLUMNS[place].rjust(width))
     _print_line(header, out)
-    for name, _ in columns:
-        if name in MEANINGS:
-            out.print(Text(MEANINGS[name], "dim"), width=min(out.width, WIDTH))
+    for place, _ in layout.columns:
+        if COLUMNS[place] in MEANINGS:
+            out.print(Text(MEANINGS[COLUMNS[place]], "dim"), width=min(out.width, WIDTH))
 
 
 def cut_to(text: str, width: int) -> str:
@@ -154,6 +191,7 @@ def _cells(each: Row, longest: int) -> tuple[Text, ...]:
         Text(each.errors, "bold red" if each.failed else "dim"),
         middle,
         Text(each.tail),
+        *(Text(each.extremes.get(name, ""), "dim") for name in COLUMNS if name in IF_ROOM[0]),
         client,
         Text(each.over, "dim"),
     )
@@ -168,17 +206,13 @@ def _print_head(record: RunRecord, out: Console) -> None:
     runtime, facts = record.runtime, record.benchmark
     names = [(runtime.name, runtime.version)]
     if facts is not None and facts.sides:
-        names = [
-            (f"{side.upper()} {found.name}", found.version) for side, found in sorted(facts.sides.items())
-        ]
+        names = [(found.name, found.version) for _, found in sorted(facts.sides.items())]
     runtimes = " against ".join(f"{one_line(name, 60)} {one_line(version, 60)}" for name, version in names)
     head = Text.assemble(
         ("critests ", "bold"), one_line(record.suite_version), " benchmark · ", (runtimes, "bold")
     )
-    where = one_line(runtime.endpoint)
-    _print_line(
-        head.append(f" · {where}") if where and head.cell_len + len(where) + 3 <= WIDTH else head, out
-    )
+    where, room = one_line(runtime.endpoint), min(out.width, WIDTH)
+    _print_line(head.append(f" · {where}") if where and head.cell_len + len(where) + 3 <= room else head, out)
     made = (
         f", profile {one_line(facts.profile, 30)}, seed {facts.seed}"
         if facts is not None and facts.profile
@@ -186,7 +220,8 @@ def _print_head(record: RunRecord, out: Console) -> None:
     )
     took = duration(record.finished - record.started)
     out.print(
-        Text(f"{moment(record.started)}, {took}{made}, run {one_line(record.run_id)}", "dim"), soft_wrap=True
+        Text(f"{moment(record.started)}, {took}{made}, run {one_line(record.run_id)}", "dim"),
+        width=min(out.width, WIDTH),
     )
 
 

@@ -15,6 +15,7 @@ from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.record.samples import HIGHER, SECONDS
 from critests.report.facts.operations import label
+from critests.report.facts.side_names import Reported, told_apart
 from critests.report.wording.quantities import digits, percentile, quantity, reading, share
 from critests.report.wording.texts import one_line, plural
 from critests.statistics import supports
@@ -101,6 +102,11 @@ class Row:
             return ""
         shown = reading(found.unit, typical(found))
         return f"{shown.number(found.minimum)} to {shown.text(found.maximum)}"
+
+    @property
+    def extremes(self) -> dict[str, str]:
+        """Return the smallest and the largest sample and the deviation, by their names, as far as known."""
+        return {name: text for name, text in self.details if name in {"min", "max", "MAD"}}
 
     @property
     def deviation(self) -> str:
@@ -194,7 +200,7 @@ def row(found: OperationResult, sides: dict[str, str]) -> Row:
     return Row(
         scenario=found.scenario,
         name=label(found.operation, found.dimensions),
-        side=f"{found.side.upper()} {sides.get(found.side, '')}".strip(),
+        side=sides.get(found.side, found.side.upper()),
         count=f"{found.count:,}",
         errors=_errors(found) if failed else "none",
         codes=_codes(found),
@@ -237,17 +243,22 @@ def typical(found: OperationResult) -> float:
 
 
 def side_names(record: RunRecord) -> dict[str, str]:
-    """Return what the sides of a live comparison are called."""
-    if record.benchmark is None:
+    """Return what the sides of a live comparison are called: `a` and `b` to their names; nothing where there
+    are no two.
+    """
+    sides = record.benchmark.sides if record.benchmark else {}
+    if sides.keys() != {"a", "b"}:
         return {}
-    return {side: f"{runtime.name} {runtime.version}" for side, runtime in record.benchmark.sides.items()}
+    said = (Reported(sides[side].name, sides[side].version, sides[side].handlers) for side in "ab")
+    return dict(zip("ab", told_apart(*said), strict=True))
 
 
 def cares(record: RunRecord) -> list[str]:
     """Return what a reader should know before believing the numbers: the run's notes, and what the numbers
     themselves say against it.
     """
-    rows = [row(each, {}) for each in record.operations]
+    names = side_names(record)
+    rows = [row(each, names) for each in record.operations]
     found = list(record.notes)
     failing = [each for each in rows if each.failed]
     if failing:
@@ -355,7 +366,7 @@ def _resource(name: str, amount: float) -> tuple[str, str]:
 def _names(rows: Sequence[Row], *, codes: bool = False) -> str:
     names = [
         f"{each.scenario} {one_line(each.name, 60)}"
-        + (f" [{each.result.side}]" if each.result.side else "")
+        + (f" on {each.side}" if each.side else "")
         + (f" ({each.codes})" if codes else "")
         for each in rows
     ]

@@ -17,6 +17,7 @@ from critests.report.comparison.model import (
     SideFacts,
     Speed,
 )
+from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.speed import QuantileOf, compare_speed, measured
 from critests.report.comparison.wording import amount, percent
 from critests.report.run_kinds import kind_of
@@ -57,11 +58,12 @@ def compare_records(
     for label, record, samples in (("A", a, samples_a), ("B", b, samples_b)):
         _check(label, record, samples)
     machines = compare_machines(a.machine, b.machine)
-    speed = _speed(a, b, samples_a, samples_b, settings, machines, quantile_of)
+    facts = side_facts("A", a), side_facts("B", b)
+    names = names_of(*facts)
+    speed = _speed(a, b, samples_a, samples_b, settings, machines, names, quantile_of)
     conformance = compare_conformance(a, b) if a.requirements and b.requirements else None
     if conformance is None and (speed is None or not speed.operations):
         raise NotComparable(_nothing_in_common(a, b, speed))
-    facts = side_facts("A", a), side_facts("B", b)
     return RunComparison(
         a=facts[0],
         b=facts[1],
@@ -70,7 +72,7 @@ def compare_records(
         machines=machines,
         speed=speed,
         conformance=conformance,
-        notes=_notes(a, b, machines, speed, conformance, settings),
+        notes=_notes(a, b, names, machines, speed, conformance, settings),
     )
 
 
@@ -175,17 +177,18 @@ def _speed(
     samples_b: Sequence[Series],
     settings: CompareSettings,
     machines: Machines,
+    names: Names,
     quantile_of: QuantileOf | None,
 ) -> Speed | None:
     sides = measured(a.operations, samples_a), measured(b.operations, samples_b)
     if not sides[0] and not sides[1]:
         return None
     if not sides[0] or not sides[1]:
-        return Speed(refused=f"side {'A' if not sides[0] else 'B'} has measured nothing")
+        return Speed(refused=f"nothing was measured on {names.b if sides[0] else names.a}")
     if not machines.agree and not settings.unlike_machines:
-        names = ", ".join(difference.name for difference in machines.differences)
+        facts = ", ".join(difference.name for difference in machines.differences)
         return Speed(
-            refused=f"the machines are not alike ({names}); --unlike-machines compares them all the same"
+            refused=f"the machines are not alike ({facts}); --unlike-machines compares them all the same"
         )
     return compare_speed(sides[0], sides[1], settings, live=False, quantile_of=quantile_of)
 
@@ -198,8 +201,8 @@ def _nothing_in_common(a: RunRecord, b: RunRecord, speed: Speed | None) -> str:
         )
     if speed is None:
         what = "measured nothing" if kind_of(a.kind).measures else "judged no requirement"
-        sides = [label for label, record in (("A", a), ("B", b)) if not record.requirements]
-        return f"side {' and side '.join(sides) or 'A'} {what}: there is nothing to compare"
+        sides = [place for place, record in (("first", a), ("second", b)) if not record.requirements]
+        return f"the {' and the '.join(sides) or 'first'} run {what}: there is nothing to compare"
     if speed.refused:
         return f"speed is not compared: {speed.refused}"
     return (
@@ -210,6 +213,7 @@ def _nothing_in_common(a: RunRecord, b: RunRecord, speed: Speed | None) -> str:
 def _notes(
     a: RunRecord,
     b: RunRecord,
+    names: Names,
     machines: Machines,
     speed: Speed | None,
     conformance: Conformance | None,
@@ -217,9 +221,9 @@ def _notes(
 ) -> list[str]:
     notes = []
     if speed is not None and speed.operations and not machines.agree and settings.unlike_machines:
-        names = ", ".join(difference.name for difference in machines.differences)
+        facts = ", ".join(difference.name for difference in machines.differences)
         notes.append(
-            f"the machines are not alike ({names}): what differs in speed may be the machines and not the"
+            f"the machines are not alike ({facts}): what differs in speed may be the machines and not the"
             " runtimes"
         )
     if a.run_id == b.run_id:
@@ -230,5 +234,6 @@ def _notes(
         notes.append(
             f"the runs were made by different versions of critests: {a.suite_version} and {b.suite_version}"
         )
-    notes += [f"run {label} was interrupted" for label, record in (("A", a), ("B", b)) if record.interrupted]
+    interrupted = [name for name, record in ((names.a, a), (names.b, b)) if record.interrupted]
+    notes += [f"the run of {name} was interrupted" for name in interrupted]
     return notes

@@ -137,7 +137,7 @@ def _evidence(a: Measured, b: Measured, settings: CompareSettings, at: float, *,
     if not left and not right and not a.series and not b.series:
         obstacle = "the samples are not beside the records"
     elif not left or not right:
-        obstacle = f"side {'A' if not left else 'B'} has no samples"
+        obstacle = f"the {'first' if not left else 'second'} side has no samples"
     elif not all(0 < value < math.inf for value in (*left, *right)):
         obstacle = "a ratio needs values above 0"
     if obstacle:

@@ -187,9 +187,19 @@ def test_sides_stand_together() -> None:
     rows = next(scenario for scenario in scenarios(record) if scenario.id == "B-06").rows
 
     assert [(each.name, each.side) for each in rows[:2]] == [
-        ("CreateContainer", "A containerd 1.6.20~ds1"),
-        ("CreateContainer", "B containerd 2.1.4"),
+        ("CreateContainer", "containerd 1.6"),
+        ("CreateContainer", "containerd 2.1"),
     ]
+
+
+def test_sides_have_names_and_each_number_of_the_headline_its_interval() -> None:
+    page = benchmark_to_html(sample_benchmark(sides=True, size=400)[0])
+    tiles = page[page.index('<ul class="tiles big">') : page.index("</ul>")]
+
+    found = re.findall(r"<b>([\d.]+ m?s) <i>(containerd [\d.]+)</i></b><small>([\d.]+ to [\d.]+)", tiles)
+    assert [name for _, name, _ in found[:2]] == ["containerd 1.6", "containerd 2.1"]
+    assert "critests compare" in page
+    assert not re.search(r"\[[ab]\]|\([AB]\)|side [AB]\b", page)
 
 
 def test_a_reader_is_told_what_speaks_against_the_numbers() -> None:

@@ -15,10 +15,10 @@ from tests.report.sample_benchmark import HOSTILE, sample_benchmark
 from tests.report.sample_run import sample_run
 
 
-def printed(record: RunRecord, run_dir: Path | None = None) -> str:
-    """Return what is printed where there is no terminal."""
+def printed(record: RunRecord, run_dir: Path | None = None, width: int | None = None) -> str:
+    """Return what is printed where there is no terminal, or in one of a width."""
     out = io.StringIO()
-    print_benchmark(record, new_console(out), run_dir)
+    print_benchmark(record, new_console(out, width=width), run_dir)
     return out.getvalue()
 
 
@@ -29,6 +29,34 @@ def test_a_summary_is_at_most_a_hundred_columns_wide(sides: bool) -> None:
 
     assert max(map(len, lines)) <= 100
     assert not any("\x1b" in line for line in lines)
+
+
+@pytest.mark.parametrize("sides", [False, True])
+def test_a_table_fits_eighty_columns(sides: bool) -> None:
+    record, _ = sample_benchmark(sides=sides, size=400)
+    record = dataclasses.replace(record, exit_reason="measured", notes=[])
+
+    assert max(map(len, printed(record, width=80).splitlines())) <= 80
+
+
+def test_a_wide_terminal_has_the_extremes_and_the_deviation() -> None:
+    record, _ = sample_benchmark(size=400)
+    header = next(line for line in printed(record, width=140).splitlines() if line.startswith("operation"))
+
+    assert header.split()[7:11] == ["tail", "min", "max", "MAD"]
+    assert "MAD: how far" in printed(record, width=140)
+    assert "MAD" not in printed(record, width=80)
+
+
+def test_sides_stand_below_their_operation_by_name() -> None:
+    record, _ = sample_benchmark(sides=True, size=400)
+    lines = printed(record).splitlines()
+    place = lines.index("  CreateContainer")
+
+    assert [" ".join(line.split()[:2]) for line in lines[place + 1 : place + 3]] == [
+        "containerd 1.6",
+        "containerd 2.1",
+    ]
 
 
 def test_an_operation_is_one_line_with_its_errors_and_its_tail() -> None:

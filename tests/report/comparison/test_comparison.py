@@ -124,7 +124,7 @@ def test_a_side_without_samples_is_too_noisy_and_says_so() -> None:
     found = by_name(compare_records(record(a), record(b), a, b))["RunPodSandbox"]
 
     assert found.verdict == Verdict.TOO_NOISY
-    assert found.reason == "side B has no samples"
+    assert found.reason == "the second side has no samples"
     assert found.b.error_rate == 1
 
 
@@ -277,9 +277,9 @@ def test_a_live_comparison_is_given_alone() -> None:
 def test_a_benchmark_that_measured_nothing_is_not_compared() -> None:
     a = samples()
 
-    with pytest.raises(NotComparable, match="side B has measured nothing"):
+    with pytest.raises(NotComparable, match=r"nothing was measured on containerd 2\.1.*second"):
         compare_records(record(a), record([]), a)
-    with pytest.raises(NotComparable, match="side A and side B measured nothing"):
+    with pytest.raises(NotComparable, match="the first and the second run measured nothing"):
         compare_records(record([]), record([]))
 
 

@@ -1,0 +1,55 @@
+"""What two sides are called in what people read: `containerd 2.1` and `CRI-O 1.36`, not A and B."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from critests.kinds.table import KINDS
+from critests.report.wording.texts import one_line
+
+LONGEST: Final = 48
+_TITLES: Final = {kind.title.lower(): kind.title for kind in KINDS}
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What a runtime says of itself, and by which handlers it is used.
+
+    Attributes:
+        name: Its name, as Version gives it.
+        version: Its version.
+        handlers: The handlers, empty for the default one.
+    """
+
+    name: str
+    version: str
+    handlers: Sequence[str] = ()
+
+
+def told_apart(a: Reported, b: Reported) -> tuple[str, str]:
+    """Return the shortest names that tell two sides apart: runtime, version, handler, or which is which."""
+    for named in (_short, _whole, _with_handler):
+        left, right = named(a), named(b)
+        if left != right:
+            return left, right
+    name = _short(a)
+    return f"{name}, first", f"{name}, second"
+
+
+def _title(side: Reported) -> str:
+    return one_line(_TITLES.get(side.name.lower(), side.name) or "unknown runtime", LONGEST)
+
+
+def _short(side: Reported) -> str:
+    version = re.match(r"v?(\d+\.\d+)", side.version)
+    return f"{_title(side)} {version[1]}" if version else _whole(side)
+
+
+def _whole(side: Reported) -> str:
+    return f"{_title(side)} {one_line(side.version, LONGEST)}".strip()
+
+
+def _with_handler(side: Reported) -> str:
+    handlers = ", ".join(one_line(handler, LONGEST) or "default" for handler in side.handlers)
+    return f"{_short(side)} ({handlers})" if any(side.handlers) else _short(side)
