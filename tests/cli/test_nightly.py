@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from critests.cli import nightly as module
 from critests.cli.nightly import nightly
+from critests.record.operations import OperationResult, QuantileEstimate
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 from tests.report.store.small_run import small_run, store
@@ -27,14 +28,26 @@ class Night:
         self.night = 0
         self.code = 0
         self.stores = True
+        self.median = 0.2
 
     def __call__(self, *arguments: str) -> int:
         self.called.append(list(arguments))
         self.night += 1
         if self.stores and arguments[0] != "explore":
             kind = "benchmark" if arguments[0] == "bench" else "validation"
-            store(self.results, small_run(self.verdicts, night=self.night, kind=kind))
+            measured = [pod_cycle(self.median)] if kind == "benchmark" else []
+            store(self.results, small_run(self.verdicts, night=self.night, kind=kind, operations=measured))
         return self.code
+
+
+def pod_cycle(median: float) -> OperationResult:
+    return OperationResult(
+        scenario="B-11",
+        operation="pod cycle",
+        headline=True,
+        count=1000,
+        quantiles={"0.5": QuantileEstimate(value=median)},
+    )
 
 
 @pytest.fixture
@@ -141,6 +154,22 @@ def test_a_change_of_state_is_told_once(night: Night, tmp_path: Path) -> None:
         "reason": "SBX-01 was not seen",
     }
     assert notice["baseline"]["path"].endswith("1795172800")
+
+
+def test_a_proven_change_of_a_benchmark_is_told(night: Night, tmp_path: Path) -> None:
+    for number in range(20):
+        night.median = (0.2 if number < 15 else 0.3) * (1 + number % 3 / 100)
+        night("bench")
+    target = tmp_path / "notice.json"
+    command = f"{sys.executable} -c \"import sys; open('{target}', 'a').write(sys.stdin.read() + chr(10))\""
+
+    ended = call(night, "--bench", "--notify-command", command)
+
+    assert ended.exit_code == 0, ended.output
+    (notice,) = [json.loads(line) for line in target.read_text().splitlines()]
+    assert notice["counts"]["worse"] == 1
+    assert "B-11 pod cycle worse (20" in notice["text"]
+    assert "containerd 2.1.0, benchmark: 1 worse" in ended.output
 
 
 def test_a_notice_that_does_not_arrive_is_told_without_the_address(
