@@ -153,6 +153,33 @@ class Tab:
         ]
 
 
+def faults(tab: Tab, address: str, width: int, *, dark: bool, headline: str = "#headline") -> dict[str, Any]:
+    """Open a page in one shape, and return what a reader would hold against it; nothing of a good one.
+
+    Args:
+        tab: Of the browser.
+        address: The page.
+        width: Of the window.
+        dark: Whether the dark scheme is wanted.
+        headline: Selects what has to be on the first screen, whole.
+    """
+    tab.open(address, width=width, dark=dark)
+    box = f"document.querySelector({headline!r})?.getBoundingClientRect().bottom ?? 1e9"
+    found = {
+        "headline ends at": max(tab.value(box) - SCREEN, 0),
+        "wider than the window by": max(tab.value("document.documentElement.scrollWidth") - width, 0),
+        "cut off": tab.value(CUT_OFF),
+        "poor contrast": tab.value(CONTRAST),
+        "the browser says": tab.complaints(),
+    }
+    return {name: what for name, what in found.items() if what}
+
+
+def height(tab: Tab) -> int:
+    """Return the height of the open page in pixels."""
+    return int(tab.value("document.documentElement.scrollHeight"))
+
+
 @contextlib.contextmanager
 def browser(profile: Path) -> Iterator[Tab]:
     """Start a browser with an empty profile and end it again."""

@@ -8,7 +8,7 @@ import pytest
 
 from critests.report.dashboard import Options, build
 from critests.report.store import Index
-from tests.report.browser import CHROMIUM, CONTRAST, CUT_OFF, SHAPES, Tab, browser
+from tests.report.browser import CHROMIUM, SHAPES, Tab, browser, faults
 from tests.report.dashboard.synthetic import NOW, fill
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -50,19 +50,12 @@ def test_a_page_asks_for_nothing_else_and_the_browser_has_no_complaint(
     )
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("width", "dark"), SHAPES)
 @pytest.mark.parametrize("page", PAGES)
-def test_every_text_has_the_contrast_of_wcag_aa(tab: Tab, site: str, page: str, dark: bool) -> None:
-    tab.open(f"{site}/{page}", dark=dark)
-
-    assert tab.value(CONTRAST) == []
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_on_a_phone_the_page_itself_does_not_scroll_sideways(tab: Tab, site: str, page: str) -> None:
-    tab.open(f"{site}/{page}", width=390)
-
-    assert tab.value("document.documentElement.scrollWidth") == 390
+def test_the_headline_is_on_the_first_screen_and_nothing_is_cut_off(
+    tab: Tab, site: str, page: str, width: int, dark: bool
+) -> None:
+    assert faults(tab, f"{site}/{page}", width, dark=dark, headline=".head .sentence") == {}
 
 
 @pytest.mark.parametrize(("width", "dark"), SHAPES)
@@ -77,7 +70,6 @@ def test_all_areas_of_a_runtime_are_seen_without_scrolling(
     )
     assert right <= width
     assert tab.value("document.querySelector('.overview').closest('.scroll').scrollWidth") <= width
-    assert tab.value(CUT_OFF) == []
 
 
 def visible_rows(tab: Tab) -> int:

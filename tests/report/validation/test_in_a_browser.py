@@ -7,7 +7,7 @@ import pytest
 
 from critests.catalogue.words import Outcome
 from critests.report.validation.page import validation_to_html
-from tests.report.browser import CHROMIUM, CONTRAST, CUT_OFF, SCREEN, SHAPES, Tab, browser
+from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, browser, faults, height
 from tests.report.sample_run import sample_run, write_evidence
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -22,6 +22,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("page")
     record = sample_run(folder)
     write_evidence(record, folder)
+    for calls in folder.rglob("calls.jsonl"):
+        calls.write_text(calls.read_text().replace("INTERNAL", "FAILED_PRECONDITION"))
     known = {test.requirement_id for test in record.tests}
     one = next(test for test in record.tests if test.outcome is Outcome.FAILED and test.evidence)
     failed = {test.requirement_id for test in record.tests if test.outcome is Outcome.FAILED}
@@ -52,25 +54,44 @@ def opened(tab: Tab) -> list[str]:
 def test_the_verdict_is_on_the_first_screen_and_nothing_is_cut_off(
     tab: Tab, page: str, width: int, dark: bool
 ) -> None:
-    tab.open(page, width=width, dark=dark)
-
-    assert tab.value("document.querySelector('#headline').getBoundingClientRect().bottom") < SCREEN
+    assert faults(tab, page, width, dark=dark) == {}
     assert " MUST aspects that were judged are broken" in tab.value(
         "document.querySelector('#headline').innerText"
     )
-    assert tab.value("document.documentElement.scrollWidth") <= width
-    assert tab.value(CUT_OFF) == []
-    assert tab.value(CONTRAST) == []
-    assert tab.complaints() == []
+    assert tab.value("document.querySelector('.areas').getBoundingClientRect().top") < SCREEN
 
 
-def test_a_line_a_finding_and_a_page_that_can_be_looked_over(tab: Tab, page: str) -> None:
-    tab.open(page, width=1280)
+@pytest.mark.parametrize(("width", "tallest"), [(1280, TALLEST), (390, 2 * TALLEST)])
+def test_a_line_a_finding_and_a_page_that_can_be_looked_over(
+    tab: Tab, page: str, width: int, tallest: int
+) -> None:
+    tab.open(page, width=width)
 
     assert opened(tab) == []
     lines = "[...document.querySelectorAll('#failures .findings > details > summary')]"
     assert tab.value(f"{lines}.length") == BROKEN + 1  # the last one is the harness's own
-    assert tab.value("document.documentElement.scrollHeight") < TALLEST
+    assert height(tab) < tallest
+
+
+@pytest.mark.parametrize(("width", "dark"), SHAPES)
+def test_an_open_card_is_not_cut_off_and_says_nothing_twice(
+    tab: Tab, page: str, width: int, dark: bool
+) -> None:
+    tab.open("about:blank")  # a fragment of the page that is open would not load it again
+    assert faults(tab, f"{page}#EXE-01", width, dark=dark, headline="#EXE-01 .name") == {}
+
+    said = tab.value(
+        "[...document.querySelector('#EXE-01').closest('details').querySelectorAll("
+        "'summary .text, .why, .pair pre, .repeat code')].filter((each) => !each.closest('.also'))"
+        ".map((each) => each.innerText.trim())"
+    )
+    assert len(said) > 2
+    assert len(said) == len(set(said))
+    ends = tab.value(
+        "[...document.querySelectorAll('#EXE-01 .calls .time')].filter((each) => !each.closest('.also'))"
+        ".map((each) => each.getBoundingClientRect()).map((box) => [box.left, box.right].join())"
+    )
+    assert len(set(ends)) == 1, "one line of time for all calls"
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
