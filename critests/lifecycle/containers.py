@@ -16,6 +16,8 @@ from critests.lifecycle.process import EXEC, FIRST_PROCESS, ProcessStatus
 from critests.lifecycle.sandboxes import Sandbox, kill
 from critests.lifecycle.waiting import ConditionNotMet, eventually
 
+JUDGES_THE_END = "CTR-21"
+"""The requirement that the end of a container's process is told."""
 STATE_SECONDS = 10.0
 LOG_SECONDS = 10.0
 SETTLE_SECONDS = 5.0
@@ -88,8 +90,16 @@ class Container:
         )
 
     def exited(self, seconds: float = STATE_SECONDS) -> cri.ContainerStatus:
-        """Wait for its end, and return its status then."""
-        status = self.wait_for_state(cri.CONTAINER_EXITED, seconds)
+        """Wait for its end, and return its status then.
+
+        Raises:
+            ConditionNotMet: it was not told in time; a runtime that tells none explains it.
+        """
+        try:
+            status = self.wait_for_state(cri.CONTAINER_EXITED, seconds)
+        except ConditionNotMet as error:
+            error.judge = JUDGES_THE_END
+            raise
         self._log_may_lag = True
         return status
 

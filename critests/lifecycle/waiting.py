@@ -9,7 +9,13 @@ POLL_SECONDS = 0.02
 
 
 class ConditionNotMet(AssertionError):
-    """A condition did not come true in time. It is an assertion: what a test waits for is what it demands."""
+    """A condition did not come true in time. It is an assertion: what a test waits for is what it demands.
+
+    Attributes:
+        judge: the requirement whose breach explains it, where there is one; empty for none.
+    """
+
+    judge: str = ""
 
 
 def eventually(

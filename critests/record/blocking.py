@@ -47,7 +47,8 @@ def name_causes(tests: Sequence[TestResult], judge_of: Callable[[str], str | Non
 
 def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> list[TestResult]:
     """Turn failures by the uncaught error of an RPC into `blocked` where the requirement that judges the RPC
-    is itself broken, or where the runtime lacks the RPC.
+    is itself broken, or where the runtime lacks the RPC; failures that name another requirement by which they
+    are explained likewise.
 
     A failure that is itself only a follower breaks no requirement. Where failures follow each other in a
     circle, the first stands.
@@ -55,12 +56,12 @@ def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str |
     followers = _lacking(tests, judge_of)
     broken = {
         name for test in tests if test.outcome in {Outcome.WARNED, Outcome.KNOWN} for name in _names(test)
-    }
+    } | _broken_in_set_ups(tests)
     undecided: dict[int, str] = {}
     for index, test in enumerate(tests):
         if test.outcome is not Outcome.FAILED or index in followers:
             continue
-        judged_by = (test.raw_rpc and judge_of(test.raw_rpc)) or ""
+        judged_by = test.blocked_by or (test.raw_rpc and judge_of(test.raw_rpc)) or ""
         if judged_by and judged_by.partition("/")[0] != test.requirement_id:
             undecided[index] = judged_by
         elif not test.unproven_since:
@@ -87,9 +88,24 @@ def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str |
     return [
         dataclasses.replace(test, outcome=Outcome.BLOCKED, blocked_by=followers[index].partition("/")[0])
         if index in followers
-        else test
+        else _standing(test)
         for index, test in enumerate(tests)
     ]
+
+
+def _broken_in_set_ups(tests: Sequence[TestResult]) -> set[str]:
+    """Return the requirements that set-ups were blocked by and that none of their own tests judged, which
+    the first of these set-ups will.
+    """
+    judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
+    return {test.blocked_by for test in tests if test.outcome is Outcome.BLOCKED} - judged - {""}
+
+
+def _standing(test: TestResult) -> TestResult:
+    """Return a failure that nothing else explains."""
+    if test.outcome is not Outcome.FAILED or not test.blocked_by:
+        return test
+    return dataclasses.replace(test, blocked_by="")
 
 
 def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> dict[int, str]:

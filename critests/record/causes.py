@@ -14,6 +14,8 @@ _SEEN = re.compile(r"(?P<subject>.+): expected .+, seen (?P<seen>.+)", re.DOTALL
 _FIELD = re.compile(r"\.(\w+)(?:\(\))?(?:\[-?\d+\])?\Z")
 """What was looked at, at the end of its name: a field, what a test reads of a container, or an element."""
 _ONLY_ONE = re.compile(r"\[('[^']*')\]")
+_OF_A_CONDITION = ("waited ", "expected ")
+"""What many tests say of conditions that have nothing else in common."""
 _SAYS_LITTLE = frozenset({"True", "False", "None", "0", "1", "''", "b''", "[]", "{}", "()", "set()"})
 """What is seen of many fields for many reasons."""
 
@@ -24,9 +26,10 @@ def name_shared_causes(
     """Say of each failure whether it is only another sight of one that is there already.
 
     Failures that ended with the same answer of the same RPC are one finding, and so are those that saw the
-    same value in the same field after the same call (an exit code of 137 after StopContainer), and those of
-    one requirement. It is held against the requirement that judges the RPC where that one is among them, else
-    against the first. Nothing is taken back by it: a failure stays a failure.
+    same value in the same field after the same call (an exit code of 137 after StopContainer), those that say
+    the same sentence after the same call (a session that cannot be opened), and those of one requirement. It
+    is held against the requirement that judges the RPC where that one is among them, else against the first.
+    Nothing is taken back by it: a failure stays a failure.
 
     Args:
         tests: Final results; what an earlier judgement named is named anew.
@@ -90,10 +93,12 @@ def _answered(test: TestResult) -> tuple[str, ...]:
 
 
 def _looked_at(test: TestResult) -> tuple[str, ...]:
-    """Return after which call what was seen in which field, of a failure without a failed call; empty where
-    that says little.
+    """Return after which call what was seen in which field, or what was said, of a failure without a failed
+    call; empty where that says little.
     """
     found = _SEEN.fullmatch(test.reason)
+    if test.after and test.reason and found is None and not test.reason.startswith(_OF_A_CONDITION):
+        return "said", test.after, test.reason
     field = _FIELD.search(found["subject"]) if found else None
     if not test.after or found is None or field is None or found["seen"] in _SAYS_LITTLE:
         return ()

@@ -32,7 +32,8 @@ class TestResult:
         expected: What should have been seen.
         seen: What was seen instead.
         detail: Longer text, at most 16 KiB; the traceback for instance.
-        blocked_by: Requirement whose breach stood in the way of a blocked test, or empty.
+        blocked_by: Requirement whose breach stood in the way of a blocked test, or empty. Before judgement
+            also the one that explains a failure where it is broken.
         setup_rpc: RPC that failed in the set-up of a blocked test, or empty.
         raw_rpc: RPC whose uncaught error failed the test, or empty.
         answer: gRPC code that the RPC of `raw_rpc` or `setup_rpc` answered, `UNKNOWN`; empty where none

@@ -215,6 +215,39 @@ def test_a_judge_that_is_itself_only_a_follower_breaks_nothing() -> None:
     }
 
 
+def test_a_failure_that_another_requirement_explains_follows_it_only_where_that_is_broken() -> None:
+    waits = result("test_log", "LOG-15", Outcome.FAILED, blocked_by="CTR-21", reason="waited 10 s")
+    told = result("test_told", "CTR-21", Outcome.PASSED)
+    in_set_up = result("test_list", "CTA-17", Outcome.BLOCKED, blocked_by="CTR-21")
+
+    alone, beside = judged(waits, told), judged(waits, in_set_up)
+
+    assert [(test.outcome, test.blocked_by) for test in alone.tests] == [
+        (Outcome.FAILED, ""),
+        (Outcome.PASSED, ""),
+    ]
+    assert outcomes(beside)["test_log"] is Outcome.BLOCKED
+    assert [(cause.requirement, len(cause.blocked)) for cause in beside.root_causes] == [("CTR-21", 2)]
+    assert outcomes(judged(waits))["test_log"] is Outcome.FAILED
+
+
+def test_the_same_sentence_after_the_same_call_is_one_finding() -> None:
+    def says(name: str, requirement: str, reason: str) -> TestResult:
+        return result(
+            name, requirement, Outcome.FAILED, requirement_id=requirement, after="Exec", reason=reason
+        )
+
+    refused, late = "the server chose another sub-protocol", "waited 10 s for the end; last seen: nothing"
+    found = judged(
+        says("test_code", "EXE-04", refused),
+        says("test_size", "EXE-08", refused),
+        says("test_end", "EXE-12", late),
+        says("test_other_end", "EXE-16", late),
+    )
+
+    assert [test.cause for test in found.tests] == ["", "EXE-04", "", ""]
+
+
 def test_failures_that_follow_each_other_in_a_circle_do_not_vanish() -> None:
     found = judged(
         result("test_run", "SBX-01", Outcome.FAILED, raw_rpc="CreateContainer"),
