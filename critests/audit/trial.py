@@ -60,11 +60,12 @@ class Trials:
         self._watch = between.watch = Watch()
         self._set: tuple[AnyFault, ...] = ()
         self._hits = 0
+        self._places: frozenset[str] = frozenset()
 
     def run(self, item: pytest.Function, faults: tuple[AnyFault, ...], context: RunContext) -> Ended:
         """Run a test once more, under faults or honestly."""
         case, neighbour = case_of(item, "case"), case_of(item, "next")
-        self._set, self._hits = faults, 0
+        self._set, self._hits, self._places = faults, 0, frozenset()
         self._watch.take()
         self._between.watch = None if faults else self._watch
         hangs = any(isinstance(fault, Fault) and fault.action == "hang" for fault in faults)
@@ -84,12 +85,11 @@ class Trials:
             context.hangs.deadlines = usual
             context.hangs.forget()
         seconds = time.monotonic() - begun
-        places = self._watch.take()
         outcome, reason = _outcome(case)
         if self._hits and (in_sandboxes or any(_may_spoil(fault) for fault in faults)):
             take_down_what_is_shared(item)
         self._revive(context)
-        return Ended(outcome, reason, self._hits, seconds, places)
+        return Ended(outcome, reason, self._hits, seconds, self._places)
 
     def _revive(self, context: RunContext) -> None:
         """Start a throwaway runtime again that a fault has ended."""
@@ -109,8 +109,10 @@ class Trials:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self) -> None:
-        """Count what the fault has changed, and clean up honestly."""
+        """Count what the fault has changed, or what has passed, and clean up honestly."""
         self._hits = self._between.hits() if self._set else 0
+        # no fault acts on what is called from here on
+        self._places = self._watch.take()
         self._between.lift()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
