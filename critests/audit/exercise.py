@@ -76,11 +76,16 @@ class Exercise:
         return [name for name in rpcs() if str(Reach(name, "response")) not in self._by_place]
 
     def never_filled(self, fault: DerivedFault) -> str:
-        """Return the evidence that this runtime never fills what a fault changes; empty where it does, where
-        nobody asked, or where the fault is in no answer.
+        """Return the evidence that this runtime never fills what a fault changes, or never fails where it is
+        about how; empty where it does, where nobody asked, or where the fault is in no answer.
         """
         reach = fault.reach
-        if reach.side != "response" or self.reaching(reach):
+        if self.reaching(reach):
+            return ""
+        if reach.side == "error":
+            called = self.reaching(Reach(reach.rpc))
+            return f"{reach.rpc} failed in none of {len(called)} tests" if called else ""
+        if reach.side != "response":
             return ""
         asked = self.reaching(Reach(reach.rpc, "response"))
         return f"never filled in what {reach.rpc} answered to {len(asked)} tests" if asked else ""

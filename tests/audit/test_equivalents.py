@@ -3,7 +3,9 @@
 import pytest
 
 from critests.audit.derived import derived_faults
+from critests.audit.descriptors import rpcs
 from critests.audit.equivalents import Equivalent, equivalents, why_equivalent
+from critests.catalogue.rpcs import rpc_of
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,12 @@ def test_the_brackets_of_lists_are_no_pattern() -> None:
     known = (Equivalent("A.response.b[].c:*", "so"),)
     assert why_equivalent("A.response.b[].c:wrong", known) == "so"
     assert why_equivalent("A.response.b[].d:wrong", known) == ""
+
+
+def test_an_rpc_may_be_missing_if_the_catalogue_says_so() -> None:
+    known = equivalents()
+    may = {rpc for rpc in rpcs() if (entry := rpc_of(rpc)) is not None and entry.may_be_missing(None)}
+    assert {rpc for rpc in rpcs() if why_equivalent(f"{rpc}:unimplemented", known)} == may
 
 
 def test_every_equivalent_means_some_fault() -> None:

@@ -54,8 +54,8 @@ def response_faults(rpc: Rpc) -> Iterator[DerivedFault]:
             filled,
         )
         for name, target, action, says in _wrong(field):
-            # nothing times a thousand is nothing
-            always = field.kind in _ALWAYS_THERE and not action.startswith("times")
+            # nothing times a thousand is nothing, and an hour before no time is no time either
+            always = field.kind in _ALWAYS_THERE and not action.startswith(("times", "add -"))
             held = Reach(rpc.name, "response", field.parent) if always else filled
             yield DerivedFault(f"{field.target}:{name}", "response", f"{target}: {action}", says, held)
 
