@@ -1,6 +1,7 @@
 """GEN: what holds for every call of a pod's ordinary life."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from critests.api import api_pb2 as cri
@@ -53,7 +54,9 @@ def test_no_ordinary_call_takes_long(
         took[type(request).__name__.removesuffix("Request")].append(call.seconds)
         return call.response
 
-    for _ in range(2):
+    for again in (False, True):
+        if again and not _late(took, runtime):
+            break
         config, inner = sandboxes.config(), containers.config()
         answer = timed(runtime.stub.RunPodSandbox, sandboxes.creation(config))
         pod = sandboxes.adopt(answer.pod_sandbox_id, config)
@@ -63,4 +66,9 @@ def test_no_ordinary_call_takes_long(
         for method, request in after_the_start(runtime, container, registry.mint()):
             timed(method, request)
 
-    assert {rpc: both for rpc, both in took.items() if min(both) > PATIENCE_SECONDS * runtime.scale} == {}
+    assert _late(took, runtime) == {}
+
+
+def _late(took: Mapping[str, list[float]], runtime: Runtime) -> dict[str, list[float]]:
+    """Return the RPCs of which no call was quick, with the seconds."""
+    return {rpc: each for rpc, each in took.items() if min(each) > PATIENCE_SECONDS * runtime.scale}
