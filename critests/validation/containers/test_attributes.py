@@ -16,8 +16,10 @@ from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
+from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
+from critests.validation.containers.agreement import differences
 
 LABELS = {"plain": "value", "empty": "", "app.example.com/part-of": "a.b-c_d"}
 ANNOTATIONS = {"plain": "value", "example.com/json": '{"a": [1, "ä"]}', "empty": "", "lines": "one\ntwo"}
@@ -104,6 +106,25 @@ def test_creation_times_follow_the_order_of_creation(containers: Containers) -> 
     assert reported == sorted(set(reported))
     # nanoseconds since 1970, and neither micro- nor milliseconds, have this many digits from 2001 to 2286
     assert {len(str(time)) for time in reported} == {19}
+
+
+@requirement("CTA-04")
+def test_creation_of_a_container_lies_within_its_call(
+    runtime: Runtime, sandbox: Sandbox, containers: Containers
+) -> None:
+    """The creation time MUST be nanoseconds of the wall clock while CreateContainer ran.
+
+    Source: ContainerStatus.created_at.
+    """
+    config = containers.config()
+    call = runtime.timed(runtime.stub.CreateContainer, containers.creation(config, sandbox))
+    made = containers.adopt(call.response.container_id, config, sandbox)
+
+    created_at = runtime.stub.ContainerStatus(
+        cri.ContainerStatusRequest(container_id=made.id)
+    ).status.created_at
+
+    assert call.started_ns <= created_at <= call.ended_ns
 
 
 @requirement("CTA-05")
@@ -300,3 +321,30 @@ def test_form_of_the_image_in_list_and_status(container: Container, images: Imag
     for one, other in forms.values():
         names = [images.id_of(without_scheme(name)) for name in (one, other)]
         assert names[0] == names[1] != ""
+
+
+CHOSEN_BY_THE_RUNTIME = ("image", "image_ref", "image_id", "resources", "created_at", "started_at")
+"""Fields of a status whose form or value is not the request's."""
+
+
+@requirement("CTA-31")
+def test_status_tells_nothing_but_what_was_asked_for(runtime: Runtime, containers: Containers) -> None:
+    """The status of a running container SHOULD tell what was requested of it, its state, who its process is
+    and which signal stops it, and nothing else.
+
+    Source: ContainerStatus, ContainerConfig. Not stated by the CRI of all fields together.
+    """
+    container = containers.running(labels=LABELS, annotations=ANNOTATIONS, attempt=3)
+    asked, expected = container.config, cri.ContainerStatus(id=container.id, state=cri.CONTAINER_RUNNING)
+    expected.metadata.CopyFrom(asked.metadata)
+    expected.labels.update(asked.labels)
+    expected.annotations.update(asked.annotations)
+    expected.log_path = str(container.log_path)
+
+    told = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
+
+    assert told.stop_signal in {cri.SIGNAL_RUNTIME_DEFAULT, cri.SIGNAL_SIGTERM}
+    assert (told.user.linux.uid, told.user.linux.gid) == (0, 0)
+    for field in (*CHOSEN_BY_THE_RUNTIME, "user", "stop_signal"):
+        told.ClearField(field)
+    assert differences(told, expected) == {}
