@@ -51,7 +51,7 @@ def print_end(record: RunRecord, out: Console, *places: str) -> None:
     """Print the exit code with its reason, and where the files of the run are."""
     out.print()
     style = "bold green" if record.exit_code == ExitCode.CONFORMS else "bold red"
-    reason = one_line(record.exit_reason) or "no reason was recorded"
+    reason = one_line(record.exit_reason, 1000) or "no reason was recorded"
     out.print(Text.assemble((f"exit {record.exit_code}", style), f": {reason}"), soft_wrap=True)
     for place in places:
         out.print(Text(place), soft_wrap=True)

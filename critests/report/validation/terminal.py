@@ -27,6 +27,8 @@ NAMED: Final = 20
 """Ids of what is broken, in the last lines."""
 TEXT_LIMIT: Final = 1200
 """Characters of one text of a failure."""
+FEW_REASONS: Final = 3
+"""Reasons of blocked tests that are shown whole."""
 
 
 def print_validation(
@@ -47,7 +49,9 @@ def print_validation(
     _print_warned(with_outcome(record, Outcome.WARNED), out)
     for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED):
         reasons = by_reason(with_outcome(record, outcome))
-        lines = [Text(f"{len(reason.tests):>4}  {one_line(reason.text, 160)}") for reason in reasons]
+        # a few are shown whole: they say what would help
+        limit = 160 if len(reasons) > FEW_REASONS else TEXT_LIMIT
+        lines = [Text(f"{len(reason.tests):>4}  {one_line(reason.text, limit)}") for reason in reasons]
         _print_list(
             out, outcome.value.capitalize(), outcome, lines, sum(len(reason.tests) for reason in reasons)
         )

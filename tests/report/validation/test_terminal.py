@@ -56,6 +56,20 @@ def test_root_causes_come_first_and_blocked_tests_are_grouped(tmp_path: Path) ->
     assert text.rstrip().splitlines()[-1].startswith("exit 3: the harness itself failed in 1 test")
 
 
+def test_what_would_help_is_not_cut_off(tmp_path: Path) -> None:
+    advice = f"the registry cannot be reached; {'write down where it is, ' * 20}and load that"
+    record = sample_run(tmp_path)
+    blocked = [
+        dataclasses.replace(test, outcome=Outcome.BLOCKED, reason=advice, blocked_by="", cause="")
+        for test in record.tests
+    ]
+    reason = f"the runtime could not be tested: {advice}"
+
+    text = summary(dataclasses.replace(record, tests=blocked, exit_code=5, exit_reason=reason))
+
+    assert " ".join(text.split()).count(advice) == 2
+
+
 def test_output_of_containers_cannot_steer_the_terminal(tmp_path: Path) -> None:
     text = summary(sample_run(tmp_path))
 
