@@ -66,6 +66,14 @@ def title_of(identity: str) -> str:
         return ""
 
 
+def statement_of(identity: str) -> str:
+    """Return the whole of what a requirement promises, or nothing where this catalogue does not know it."""
+    try:
+        return catalogue.requirement(identity).statement
+    except catalogue.UnknownRequirement:
+        return ""
+
+
 def worst_test(tests: list[TestResult]) -> TestResult | None:
     """Return the test that decides an aspect."""
     return min(tests, key=lambda test: WORST_FIRST.index(test.outcome), default=None)

@@ -4,6 +4,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from critests.report.comparison.conformance import statement_of
 from critests.report.comparison.fairness import beside, warning
 from critests.report.comparison.headline import headline
 from critests.report.comparison.model import Operation, OperationSide, RunComparison
@@ -18,6 +19,7 @@ from critests.report.comparison.summary import (
 )
 from critests.report.comparison.wording import (
     amount,
+    chance,
     error_words,
     interval,
     operation_label,
@@ -53,11 +55,13 @@ def comparison_to_html(comparison: RunComparison) -> str:
         tables=[("speed", first), ("rest", [each for each in rows if each not in first])],
         noisy=too_noisy(comparison.speed) if comparison.speed else [],
         amount=amount,
+        chance=chance,
         error_words=error_words,
         interval=interval,
         operation_label=operation_label,
         percent=percent,
         shape=shape,
+        statement_of=statement_of,
         ratio=ratio,
         tails=tails,
         verdict_text=verdict_text,

@@ -20,6 +20,8 @@ _READ: Final = {
     "min": (60.0, "s"),
 }
 """Units that a value may be given in: their size, and the unit in which samples are kept."""
+SMALLEST_P: Final = 1e-16
+"""Below it a number is what arithmetic in doubles left, not what was found."""
 _OF_TIME: Final = frozenset({"s", "1/s", "B/s"})
 
 
@@ -36,6 +38,11 @@ def ratio(value: float | None) -> str:
 def interval(low: float | None, high: float | None) -> str:
     """Write the interval of a ratio: `1.09 to 1.17`; empty for none."""
     return "" if low is None or high is None else f"{ratio(low)} to {ratio(high)}"
+
+
+def chance(p: float) -> str:
+    """Write how probable a difference like this is where there is none: `p = 0.0012`, `p < 1e-16`."""
+    return f"p = {p:.2g}" if p >= SMALLEST_P else f"p < {SMALLEST_P:g}"
 
 
 def percent(share: float) -> str:

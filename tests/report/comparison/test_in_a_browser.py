@@ -65,6 +65,17 @@ def test_no_table_needs_scrolling_sideways_and_the_page_can_be_looked_over(
     assert height(tab) < tallest
 
 
+def test_a_promise_that_one_side_keeps_is_a_line_that_opens(tab: Tab, page: str) -> None:
+    tab.open(page, width=390)
+    cards = "[...document.querySelectorAll('.findings > details')]"
+    shown = "[...document.querySelectorAll('.findings > details[open] > .test')]"
+
+    assert tab.value(f"{cards}.length") > 0
+    assert tab.value(f"{shown}.length") == 0
+    tab.value(f"{cards}[0].querySelector('summary').click()")
+    assert "containerd 2.1" in tab.value(f"{shown}[0].innerText")
+
+
 def test_what_is_fair_stands_beside_the_headline(tab: Tab, page: str) -> None:
     tab.open(page, width=1280)
 
