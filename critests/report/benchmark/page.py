@@ -18,10 +18,21 @@ from critests.record.errors import RecordUnreadable
 from critests.record.layout import RunFolder
 from critests.record.run import RunRecord
 from critests.record.samples import SECONDS, Series, read_samples
-from critests.report.benchmark.views import MEDIAN, Row, cares, row, scenarios, side_names, supported
+from critests.report.benchmark.views import (
+    MEDIAN,
+    Row,
+    ScenarioView,
+    cares,
+    row,
+    scenarios,
+    side_names,
+    spread_of,
+    supported,
+)
 from critests.report.facts.selection import columns
 from critests.report.page.templating import SYMBOLS, environment, flat, source
 from critests.report.plots import STYLE, Figure, figures
+from critests.report.plots.strip import strip
 from critests.report.wording.quantities import quantity, share
 from critests.report.wording.texts import plural
 
@@ -101,6 +112,8 @@ def benchmark_to_html(
             if outcome is not Outcome.DISABLED and record.counts.outcomes.get(outcome)
         ],
         plots=plots,
+        strips=_strips(shown),
+        row_id=id,
         left_out=left_out,
         missing=missing,
         facts=_facts(record),
@@ -152,6 +165,26 @@ def _tile(name: str, rows: Sequence[Row]) -> Tile:
         f"{plural(failed, 'call')} failed" if failed else "no errors",
         failed=bool(failed),
     )
+
+
+def _strips(shown: Sequence[ScenarioView]) -> dict[int, Markup]:
+    """Return how the samples of each row lie, by the id of the row; rows of one operation on one axis."""
+    found: dict[int, Markup] = {}
+    for scenario in shown:
+        together: dict[tuple[str, str], list[Row]] = {}
+        for each in scenario.rows:
+            together.setdefault((each.result.operation, each.name), []).append(each)
+        for rows in together.values():
+            spreads = [(each, spread_of(each)) for each in rows]
+            known = [spread for _, spread in spreads if spread]
+            if known:
+                axis = min(each.least for each in known), max(each.most for each in known)
+                found |= {
+                    id(each): strip(spread, axis, f"{each.name} {each.side}: {each.range}")
+                    for each, spread in spreads
+                    if spread
+                }
+    return found
 
 
 def _within(found: Sequence[Figure]) -> tuple[dict[str, list[tuple[Figure, Markup]]], int]:

@@ -16,6 +16,7 @@ from critests.record.run import RunRecord
 from critests.record.samples import HIGHER, SECONDS
 from critests.report.facts.operations import label
 from critests.report.facts.side_names import Reported, told_apart
+from critests.report.plots.strip import Spread
 from critests.report.wording.quantities import digits, percentile, quantity, reading, share
 from critests.report.wording.texts import one_line, plural
 from critests.statistics import supports
@@ -219,6 +220,16 @@ def row(found: OperationResult, sides: dict[str, str]) -> Row:
         headline=found.headline,
         result=found,
     )
+
+
+def spread_of(each: Row) -> Spread | None:
+    """Return where the samples of a row lie; None where there are none."""
+    found = each.result
+    if found.minimum is None or found.maximum is None:
+        return None
+    known = {at: found.quantiles[key].value for at, key in supported(found)}
+    inner = (known[0.1], known[0.9]) if {0.1, 0.9} <= known.keys() else None
+    return Spread(found.minimum, found.maximum, known.get(MEDIAN), inner)
 
 
 def supported(found: OperationResult) -> list[tuple[float, str]]:

@@ -58,3 +58,9 @@ def test_plots_stand_with_the_rows_that_they_show(tab: Tab, page: str) -> None:
     )
     assert tab.value("document.querySelectorAll('figure').length") > 1
     assert apart == 0
+    without = tab.value(
+        "[...document.querySelectorAll('.numbers td[data-name=\"min to max\"]')]"
+        ".filter((cell) => !cell.querySelector('svg.strip') && cell.innerText.includes(' to ')).length"
+    )
+    assert without == 0
+    assert tab.value("document.querySelectorAll('svg.strip').length") > 20

@@ -22,7 +22,7 @@ class SvgPage(Page):
     """Knows that drawings end their elements by themselves, which a browser only allows in SVG."""
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in {"path", "rect", "circle"}
+        assert tag in {"path", "rect", "circle", "line"}
         self.tags.append(tag)
         self.attributes += [(tag, name, value or "") for name, value in attrs]
 
