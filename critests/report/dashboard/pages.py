@@ -104,7 +104,10 @@ class Site:
         return self._render("requirements.html.j2", rows=rows)
 
     def grid(self, line: Line) -> str:
-        """Return the grid of one runtime and version."""
+        """Return the grid of one runtime and version, with how it stands above it: a run of a part of the
+        suite does not speak for the runtime.
+        """
+        standing = line.standing or line.runs[0]
         wanted = grid.fitting(line)
         look = line.worth_a_look(self.promises)
         settled = [(promise, state) for promise, state in look if state.letter == "K" and not state.changed]
@@ -114,7 +117,8 @@ class Site:
             "grid.html.j2",
             line=line,
             newest=line.runs[0],
-            end=self._end(line.runs[0]),
+            standing=standing,
+            end=self._end(standing),
             look=look[:LOOK_LIMIT],
             more=len(look) - LOOK_LIMIT,
             settled=settled[:LOOK_LIMIT],
@@ -134,6 +138,7 @@ class Site:
             "benchmarks.html.j2",
             line=line,
             series=found,
+            news=series.newest_change(found),
             limit=series.SERIES_LIMIT,
             judged=JUDGED_RUNS,
         )

@@ -99,6 +99,15 @@ def series_of(index: Index, line: Line) -> list[History]:
     return [_history(line, each, points[each.number]) for each in found]
 
 
+def newest_change(found: Sequence[History]) -> tuple[History, Change] | None:
+    """Return the newest change of level of all series, or None; of those of one night that of what a scenario
+    is about.
+    """
+    changes = [(change.when, each.headline, each, change) for each in found for change in each.changes]
+    newest = max(changes, key=lambda item: item[:2], default=None)
+    return (newest[2], newest[3]) if newest else None
+
+
 def amount(value: float | None, unit: str) -> str:
     """Say a value with its unit: seconds as milliseconds, bytes as MiB."""
     if value is None:

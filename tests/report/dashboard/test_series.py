@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from critests.report.dashboard.lines import lines
-from critests.report.dashboard.series import History, amount, series_of
+from critests.report.dashboard.series import History, amount, newest_change, series_of
 from critests.report.store import Index, Point, RunEntry, Series
 from critests.report.store.levels import JUDGED_RUNS
 from tests.report.dashboard.site_files import Page
@@ -60,6 +60,7 @@ def test_a_step_is_found_with_its_night_its_size_and_whether_it_is_worse(tmp_pat
     assert change.tone == "failed"
     assert change.ratio.startswith("+")
     assert 40 < float(change.ratio.removesuffix(" %")) < 60
+    assert newest_change([found]) == (found, change)
     assert str(found.picture).count('class="change"') == 1
 
 

@@ -205,6 +205,8 @@ def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> Non
     ends = [value.split() for value in grid.all("class") if value.startswith("e ")]
     assert [("part" in each) for each in ends] == [True, False], "the small run looks like one"
     assert "about a part of the suite" in text(grid)
+    assert "does not conform" in text(grid), "how it stands is what the whole run says"
+    assert "The newest of all" in text(grid)
 
 
 def test_a_year_of_a_runtime_is_quick(tmp_path: Path) -> None:
