@@ -18,9 +18,17 @@ def held(wrapper: Wrapper) -> list[int]:
     each, which has the same output open.
     """
     ours = host_processes(str(wrapper.directory))
-    sleeping = host_processes(f"sleep {FOR_EVER.seconds:.6f}")
-    waiting = {int(stat[1]): pid for pid in sleeping if (stat := stat_of(pid)) and int(stat[1]) in ours}
+    waiting = {int(stat[1]): pid for pid in _sleeping() if (stat := stat_of(pid)) and int(stat[1]) in ours}
     return [*waiting, *waiting.values()]
+
+
+def let_go(processes: Iterable[int]) -> None:
+    """Let shells of what `held` has found go on, as if they had only been slow."""
+    cut_off({*processes} & {*_sleeping()})
+
+
+def _sleeping() -> list[int]:
+    return list(host_processes(f"sleep {FOR_EVER.seconds:.6f}"))
 
 
 def cut_off(processes: Iterable[int]) -> None:

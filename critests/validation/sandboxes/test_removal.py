@@ -1,9 +1,7 @@
 """SBX: RemovePodSandbox, and that nothing stays behind."""
 
-import os
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import grpc
 import pytest
@@ -14,8 +12,8 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandboxes import Sandboxes
-from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
+from critests.node.object_remains import remains_of
 from critests.node.remains import mount_table
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked, unsupported
@@ -39,16 +37,6 @@ def listed(runtime: Runtime) -> Listed:
         return ids + [item.id for item in containers if item.pod_sandbox_id == sandbox.id]
 
     return look
-
-
-def traces_of(sandbox: Sandbox) -> list[str]:
-    """Return the mounts, processes and cgroups of this machine that carry the id of a sandbox in their
-    name.
-    """
-    found = [f"mount {point}" for _, point, _ in mount_table() if sandbox.id in point]
-    found += [f"cgroup {path}" for path, _, _ in os.walk("/sys/fs/cgroup") if sandbox.id in Path(path).name]
-    found += [f"process {pid}" for pid in host_processes(sandbox.id)]
-    return found
 
 
 @requirement("SBX-21")
@@ -261,7 +249,7 @@ def test_removed_sandbox_leaves_no_trace_on_the_machine(runtime: Runtime, own_sa
 
     Source: RemovePodSandbox.
     """
-    if not traces_of(own_sandbox):
+    if not remains_of(own_sandbox.id):
         blocked(
             "no mount, process or cgroup of this machine carries the id of a sandbox, so that nothing can be"
             " missed afterwards"
@@ -271,7 +259,7 @@ def test_removed_sandbox_leaves_no_trace_on_the_machine(runtime: Runtime, own_sa
 
     runtime.eventually(
         "the traces of the sandbox to go",
-        lambda: traces_of(own_sandbox),
+        lambda: remains_of(own_sandbox.id),
         seconds=10,
         holds=lambda left: not left,
     )

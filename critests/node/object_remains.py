@@ -1,0 +1,16 @@
+"""What of this machine carries the id of a sandbox or a container in its name."""
+
+import os
+from pathlib import Path
+
+from critests.lifecycle.process import host_processes
+from critests.node.remains import mount_table
+
+
+def remains_of(*ids: str) -> list[str]:
+    """Return the mounts, processes and cgroups of this machine that carry one of the ids in their name."""
+    found = [f"mount {point}" for _, point, _ in mount_table() if any(id_ in point for id_ in ids)]
+    for path, _, _ in os.walk("/sys/fs/cgroup"):
+        if any(id_ in Path(path).name for id_ in ids):
+            found.append(f"cgroup {path}")
+    return found + [f"process {pid}" for id_ in ids for pid in host_processes(id_)]
