@@ -9,6 +9,10 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.lifecycle.containers import Container
+from critests.run.outcomes import blocked
+
+ANSWER_SECONDS = 4.0
+"""Within which whatever only reads is answered, before scaling: far more than it takes."""
 
 
 def all_of(calls: Sequence[Any]) -> list[Any]:
@@ -61,3 +65,22 @@ def questions(runtime: Runtime, container: Container) -> Iterator[tuple[str, Cal
     )
     if runtime.has(Capability.POD_STATS):
         yield "PodSandboxStats", stub.PodSandboxStats, cri.PodSandboxStatsRequest(pod_sandbox_id=pod.id)
+
+
+def unanswered(runtime: Runtime, container: Container, change: Any) -> list[str]:  # noqa: ANN401 - grpcio's future
+    """Ask everything about a container while a call changes something, and return what was not answered in
+    time. A refusal is an answer. Ends the test where that call is over too soon to ask anything.
+    """
+    late = []
+    for number, (name, call, request) in enumerate(questions(runtime, container)):
+        if change.done():
+            if not number:
+                blocked("what was to be slow was over at once")
+            break
+        try:
+            call(request, timeout=ANSWER_SECONDS * runtime.scale)
+        except grpc.RpcError as error:
+            code = refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
+            if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+                late.append(name)
+    return late

@@ -1,47 +1,22 @@
 """CNC: what is asked of an object while a call changes it."""
 
 import math
-from typing import Any
-
-import grpc
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.runtime import Runtime
 from critests.images.faults import Fault, FaultKind, Scope
 from critests.lifecycle.containers import Container
 from critests.node.wrappers.actions import Delay
 from critests.run.marks import disruptive, requirement, slow
-from critests.run.outcomes import blocked
-from critests.validation.runtime.calls import questions, settled
+from critests.validation.runtime.calls import ANSWER_SECONDS, settled, unanswered
 
-ANSWER_SECONDS = 4.0
-"""Within which whatever only reads is answered, before scaling: far more than it takes."""
 GRACE_SECONDS = 60
 """Of a stop that goes on while the container is asked for, before scaling."""
 STEP_SECONDS = 7.0
 """What the OCI runtime takes for a step, before scaling: whoever waits for it is late."""
-
-
-def unanswered(runtime: Runtime, container: Container, change: Any) -> list[str]:  # noqa: ANN401 - grpcio's future
-    """Ask everything about a container while a call changes something, and return what was not answered in
-    time. A refusal is an answer. Ends the test where that call is over too soon to ask anything.
-    """
-    late = []
-    for number, (name, call, request) in enumerate(questions(runtime, container)):
-        if change.done():
-            if not number:
-                blocked("what was to be slow was over at once")
-            break
-        try:
-            call(request, timeout=ANSWER_SECONDS * runtime.scale)
-        except grpc.RpcError as error:
-            code = refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
-            if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-                late.append(name)
-    return late
 
 
 def long_stop(runtime: Runtime, container: Container) -> cri.StopContainerRequest:

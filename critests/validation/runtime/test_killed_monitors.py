@@ -1,0 +1,103 @@
+"""SBX-40: the process between daemon and container (a shim, a monitor) that is killed."""
+
+import contextlib
+import os
+import secrets
+import signal
+from dataclasses import dataclass
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.failing_steps import FailingSteps
+from critests.lifecycle.containers import Container
+from critests.lifecycle.evidence import first_process
+from critests.lifecycle.process import host_processes, stat_of
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import disruptive, requirement, requires
+from critests.run.outcomes import unsupported
+
+
+@dataclass(frozen=True)
+class Orphan:
+    """A container whose parent on this machine was killed.
+
+    Attributes:
+        pod: its sandbox.
+        container: it.
+        mark: in the command lines of its processes.
+        process: its first one.
+    """
+
+    pod: Sandbox
+    container: Container
+    mark: str
+    process: int
+
+
+@pytest.fixture
+def orphan(steps: FailingSteps) -> Orphan:
+    """A running container whose parent on this machine was killed."""
+    pod, mark = steps.runtime.sandbox(), f"orphan-{secrets.token_hex(8)}"
+    config = steps.runtime.containers.config()
+    config.args.append(mark)
+    container = steps.runtime.containers.running(config, in_sandbox=pod)
+    # a container may be told as running a moment before its process has become its program
+    steps.runtime.eventually("the process of the container", lambda: host_processes(mark))
+    process = first_process(mark)
+    parent = int(stat_of(process)[1])
+    if parent in {1, steps.runtime.daemon.pid}:
+        unsupported("a process between daemon and container: there is none")
+    os.kill(parent, signal.SIGKILL)
+    return Orphan(pod, container, mark, process)
+
+
+@requirement("SBX-40/told")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@disruptive
+def test_end_of_a_container_whose_monitor_was_killed_is_told(steps: FailingSteps, orphan: Orphan) -> None:
+    """Where the shim or monitor of a container is killed and then its process, the container SHOULD NOT be
+    told as RUNNING for long.
+
+    Source: ContainerState. Not stated by the CRI, which says nothing of the processes of a runtime; the
+    kubelet would not start the container again.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(orphan.process, signal.SIGKILL)
+
+    steps.runtime.eventually(
+        "the container not to be RUNNING",
+        orphan.container.state,
+        holds=lambda state: state != cri.CONTAINER_RUNNING,
+    )
+
+
+@requirement("SBX-40/removed")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@disruptive
+def test_pod_whose_monitor_was_killed_can_be_removed(steps: FailingSteps, orphan: Orphan) -> None:
+    """A pod whose shim or monitor was killed MUST be removable by the usual calls.
+
+    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI for this case; the pod would hang until a
+    person comes.
+    """
+    steps.remove(orphan.pod.id)
+
+    assert orphan.pod.entries() == []
+
+
+@requirement("SBX-40/ended")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@disruptive
+def test_no_process_outlives_its_pod_without_a_monitor(steps: FailingSteps, orphan: Orphan) -> None:
+    """Once a pod is stopped and removed none of its processes MUST be left, also where the shim or monitor
+    was killed before.
+
+    Source: StopPodSandbox and RemovePodSandbox, which end every process of the sandbox by force.
+    """
+    steps.remove(orphan.pod.id)
+
+    steps.runtime.eventually(
+        "the processes of the pod to end", lambda: host_processes(orphan.mark), holds=lambda left: not left
+    )
