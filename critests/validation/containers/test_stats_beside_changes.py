@@ -14,9 +14,11 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.evidence import first_process
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.user_namespaces import with_user_namespace
 from critests.node import container_cgroup
 from critests.node.container_cgroup import CgroupValues
 from critests.run.marks import disruptive, requirement, requires, slow
@@ -28,6 +30,9 @@ STATS_SECONDS = 30.0
 BURN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
 TAKE = f"(dd if=/dev/zero bs={64 * MIB} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
 """Leaves a program behind that holds so much memory."""
+MANY_FILES = "mkdir /many; cd /many; seq 1 5000 | xargs touch; echo written"
+LIST_SECONDS = 2.0
+"""For a list of statistics, before scaling; whoever looks at each file of each layer first is late."""
 COMING = 8
 """How many containers come and go beside those that stay."""
 
@@ -157,3 +162,47 @@ def test_cpu_time_in_stats_goes_on_over_a_restart(own_runtime: OwnRuntime) -> No
     assert after.attributes.id == container.id
     assert after.cpu.usage_core_nano_seconds.value >= before
     assert [each.attributes.id for each in listed] == [container.id]
+
+
+@requirement("STA-27")
+@slow
+def test_stats_do_not_wait_for_large_layers(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """A list of stats SHOULD be answered soon also where containers have very many files.
+
+    Source: ListContainerStats. Not stated by the CRI; the kubelet asks every ten seconds.
+    """
+    pod = sandboxes.ready()
+    for _ in range(3):
+        containers.running(in_sandbox=pod, first=MANY_FILES, wait_for_log="written")
+
+    listed = runtime.timed(runtime.stub.ListContainerStats, selection(pod))
+
+    assert len(listed.response.stats) == 3
+    assert listed.seconds < LIST_SECONDS * runtime.scale
+
+
+@requirement("STA-28")
+@requires(Capability.USER_NAMESPACES)
+@slow
+def test_stats_are_told_of_a_pod_with_a_user_namespace(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """CPU time and memory SHOULD be told of a container also where its pod has a user namespace.
+
+    Source: ContainerStats, UserNamespace.
+    """
+    pod = sandboxes.ready(namespaces=with_user_namespace())
+    containers.running(in_sandbox=pod, first=f"{BURN}; {TAKE} echo done", wait_for_log="done")
+
+    def used() -> tuple[int, int]:
+        stats = runtime.stub.ListContainerStats(selection(pod)).stats[0]
+        return stats.cpu.usage_core_nano_seconds.value, stats.memory.working_set_bytes.value
+
+    runtime.eventually(
+        "CPU time, and the memory that was taken",
+        used,
+        STATS_SECONDS,
+        lambda seen: seen[0] > 0 and seen[1] > 32 * MIB,
+    )
