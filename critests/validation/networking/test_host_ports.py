@@ -8,13 +8,14 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers, yielding
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.sandboxes import Sandbox
-from critests.run.marks import requirement, requires
+from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.networking.connections import Node, socket_beside, until_it_listens
 
@@ -149,6 +150,31 @@ def test_host_port_zero_exposes_nothing(sandboxes: Sandboxes, greet: Greet, node
     assert node.port_that_says(pod.id) is None
 
     assert node.hears(port, pod.status().network.ip) == pod.id
+
+
+@requirement("NET-30")
+@disruptive
+@pytest.mark.parametrize("ports", [(65536, 80), (-1, 80), (1, 0)], ids=["too high", "below 0", "none inside"])
+def test_ports_that_are_none_are_refused_or_ignored(
+    module_runtime: OwnRuntime, node: Node, ports: tuple[int, int]
+) -> None:
+    """RunPodSandbox with a port that is none SHOULD be refused, or make a pod that can be removed; then other
+    host ports work.
+
+    Source: PortMapping.host_port and container_port, which are ports.
+    """
+    sandboxes, (host_port, container_port) = module_runtime.sandboxes, ports
+
+    wrong: list[Sandbox] = []
+    with may_be_refused():
+        wrong.append(
+            sandboxes.attempt(sandboxes.config(port_mappings=[tcp(host_port, container_port=container_port)]))
+        )
+    for pod in wrong:
+        pod.discard()
+
+    good = sandboxes.attempt(sandboxes.config(port_mappings=[tcp(node.free_port())]))
+    assert good.state() == cri.SANDBOX_READY
 
 
 @requirement("NET-32")

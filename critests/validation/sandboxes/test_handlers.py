@@ -3,10 +3,12 @@
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
-from critests.run.marks import requirement
+from critests.lifecycle.user_namespaces import with_user_namespace
+from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked, unsupported
 
 
@@ -143,3 +145,38 @@ def test_every_listed_handler_runs_a_container(
     assert printed == {handler: [handler] for handler in handlers}
     if unfit:
         blocked(unfit[0])
+
+
+@requirement("RT-17")
+@requires(Capability.SHARED_KERNEL)
+def test_handlers_that_tell_of_user_namespaces_make_them(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, handlers: list[str]
+) -> None:
+    """A pod with a user namespace MUST be made by every handler that tells of the feature, and a container
+    with a mount MUST run in it.
+
+    Source: RuntimeHandlerFeatures.user_namespaces.
+    """
+    told = runtime.stub.Status(cri.StatusRequest()).runtime_handlers
+    telling = [each.name for each in told if each.features.user_namespaces and each.name in handlers]
+    if not telling:
+        unsupported("user namespaces: no handler tells of them")
+    mappings = {}
+
+    for handler in telling:
+        config = sandboxes.config(namespaces=with_user_namespace())
+        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
+        home = sandboxes.adopt(answer.pod_sandbox_id, config)
+        mount = cri.Mount(container_path="/mounted", host_path=str(home.log_directory))
+        made = containers.attempt(
+            containers.config(
+                mounts=[mount],
+                pod=config.metadata,
+                namespaces=config.linux.security_context.namespace_options,
+            ),
+            in_sandbox=home,
+        )
+        mappings[handler] = made.output("cat", "/proc/self/uid_map").split()
+
+    # first id inside, first id outside: root would be the same in both without a namespace
+    assert {handler: seen[:2] for handler, seen in mappings.items() if seen[0] == seen[1]} == {}

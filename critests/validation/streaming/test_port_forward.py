@@ -2,6 +2,7 @@
 alone.
 """
 
+import contextlib
 import select
 import socket
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
 
 Serve = Callable[..., Container]
 Ending = Callable[[cri.PortForwardRequest], str]
@@ -69,6 +71,13 @@ def ending(streams: Streams) -> Ending:
         return "the stream for errors says so" if end.error else ""
 
     return forward
+
+
+def localhost_is_ipv6() -> bool:
+    """Say whether the name localhost has an IPv6 address on this machine."""
+    with contextlib.suppress(socket.gaierror):
+        return bool(socket.getaddrinfo("localhost", None, socket.AF_INET6))
+    return False
 
 
 @requirement("STR-06/error")
@@ -153,6 +162,31 @@ def test_port_forward_reaches_what_listens_on_loopback_only(
     connection.write(b"GET /served HTTP/1.0\r\n\r\n")
 
     assert connection.read_until(b"the page\n").startswith(b"HTTP/1.")
+
+
+@requires(Capability.IPV6)
+@requirement("PFW-05")
+def test_port_forward_reaches_what_listens_on_loopback_of_ipv6_only(
+    sandbox: Sandbox, serve: Serve, streams: Streams
+) -> None:
+    """A server that listens on ::1 of its pod only SHOULD be reached.
+
+    Source: PortForward, which connects inside the pod's network. Not stated by the CRI for IPv6; `localhost`
+    is both.
+    """
+    server = serve(7005, "httpd", "-f", "-p", "[::1]:7005", "-h", "/home")
+    assert server.exec("sh", "-c", "echo the page > /home/served").exit_code == 0
+    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7005])).connect(7005)
+
+    connection.write(b"GET /served HTTP/1.0\r\n\r\n")
+
+    try:
+        page = connection.read_until(b"the page\n")
+    except SessionEnded:
+        if not localhost_is_ipv6():
+            blocked("the name localhost has no IPv6 address on this machine, and the runtime may ask for it")
+        raise
+    assert page.startswith(b"HTTP/1.")
 
 
 @requires(Capability.SAME_HOST)

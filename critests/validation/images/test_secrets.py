@@ -1,0 +1,52 @@
+"""GEN: credentials of a pull in the log of the daemon."""
+
+import base64
+import secrets
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.runtime import may_be_refused
+from critests.images.faults import Fault, FaultKind
+from critests.run.marks import disruptive, requirement
+
+USERNAME = "critests"
+REFUSAL = Fault(kind=FaultKind.UNAUTHORIZED)
+
+
+def credentials(secret: str) -> list[cri.AuthConfig]:
+    """Return a secret in every field that may hold one."""
+    encoded = base64.b64encode(f"{USERNAME}:{secret}".encode()).decode()
+    return [
+        cri.AuthConfig(username=USERNAME, password=secret),
+        cri.AuthConfig(auth=encoded),
+        cri.AuthConfig(identity_token=secret),
+        cri.AuthConfig(registry_token=secret),
+    ]
+
+
+@requirement("GEN-13")
+@disruptive
+def test_secrets_of_a_pull_do_not_stand_in_the_log(
+    own_runtime: OwnRuntime, registry: Registry, images: Images
+) -> None:
+    """Passwords and tokens of a pull SHOULD NOT stand in the log of the daemon, whether the pull works or
+    not.
+
+    Source: AuthConfig, whose fields are marked as secret; logs are sent to where many read them.
+    """
+    secret = secrets.token_hex(12)
+    minted, refusing = registry.mint(), registry.mint(repository="refusing")
+    registry.fault(refusing, REFUSAL)
+    log = own_runtime.daemon.log_file
+
+    for auth in credentials(secret):
+        for each in (minted, refusing):
+            # a registry that gives no access may make the pull end with any code
+            with may_be_refused(grpc.StatusCode.UNAVAILABLE):
+                own_runtime.images.PullImage(images.pull_request(each.reference, auth))
+
+    written = log.read_text(encoding="utf-8", errors="replace")
+    assert [form for form in (secret, credentials(secret)[1].auth) if form in written] == []

@@ -1,0 +1,102 @@
+"""NET: what a CNI plugin is told of the pod that it adds to a network."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.session import Observe
+from critests.run.marks import disruptive, requirement, requires
+from critests.validation.networking.connections import Node
+from critests.validation.networking.witness import Witness
+
+MEGABIT = 1_000_000
+BANDWIDTH = {"kubernetes.io/ingress-bandwidth": "3M", "kubernetes.io/egress-bandwidth": "2M"}
+DNS = cri.DNSConfig(servers=["192.0.2.53"], searches=["critests.example"], options=["ndots:3"])
+
+pytestmark = requires(Capability.POD_NETWORK)
+
+
+@pytest.fixture(scope="module")
+def witness(wrapped_module_runtime: OwnRuntime) -> Witness:
+    """A plugin at the end of the network of the module's runtime that writes down how it is called."""
+    return Witness(wrapped_module_runtime, "portMappings", "bandwidth", "dns", "ips")
+
+
+@pytest.fixture
+def told(wrapped_module_runtime: OwnRuntime, witness: Witness) -> Callable[[cri.PodSandboxConfig], Any]:
+    """Return what makes a pod and returns what a plugin was told at runtime, `runtimeconfig`."""
+
+    def make(config: cri.PodSandboxConfig) -> Any:  # noqa: ANN401 - JSON
+        pod = wrapped_module_runtime.sandboxes.attempt(config)
+        return witness.added(pod.id).configuration.get("runtimeconfig", {})
+
+    return make
+
+
+@requirement("NET-17")
+@disruptive
+def test_plugins_are_told_whose_network_they_make(
+    wrapped_module_runtime: OwnRuntime, witness: Witness
+) -> None:
+    """A CNI plugin SHOULD be told namespace, name and uid of the pod, and the id of its sandbox, by the names
+    that Kubernetes has for them.
+
+    Source: CNI_ARGS in the CNI specification and its conventions; PodSandboxMetadata. Network plugins look
+    the pod up by it.
+    """
+    config = wrapped_module_runtime.sandboxes.config()
+
+    pod = wrapped_module_runtime.sandboxes.attempt(config)
+
+    arguments = witness.added(pod.id).arguments
+    assert {name: arguments.get(f"K8S_POD_{name}") for name in ("NAMESPACE", "NAME", "UID")} == {
+        "NAMESPACE": config.metadata.namespace,
+        "NAME": config.metadata.name,
+        "UID": config.metadata.uid,
+    }
+    assert arguments.get("K8S_POD_INFRA_CONTAINER_ID") == pod.id
+    assert arguments.get("IgnoreUnknown") in {"1", "true"}
+
+
+@requirement("NET-18/bandwidth")
+@disruptive
+def test_plugins_that_limit_bandwidth_are_told_the_limits(
+    wrapped_module_runtime: OwnRuntime, told: Callable[[cri.PodSandboxConfig], Any]
+) -> None:
+    """A CNI plugin with the capability `bandwidth` SHOULD be told the rates that the annotations of the pod
+    ask for, in bits a second.
+
+    Source: the conventions of the CNI; the annotations kubernetes.io/ingress-bandwidth and egress-bandwidth.
+    """
+    limits = told(wrapped_module_runtime.sandboxes.config(annotations=BANDWIDTH)).get("bandwidth", {})
+
+    assert (limits.get("ingressrate"), limits.get("egressrate")) == (3 * MEGABIT, 2 * MEGABIT)
+
+
+@requirement("NET-18/form")
+@disruptive
+def test_what_else_plugins_are_told(
+    wrapped_module_runtime: OwnRuntime,
+    told: Callable[[cri.PodSandboxConfig], Any],
+    node: Node,
+    observe: Observe,
+) -> None:
+    """A CNI plugin with the capabilities `portMappings` and `dns` MAY be told the host ports and the DNS
+    configuration of the pod; what it is told MUST be those.
+
+    Source: PodSandboxConfig.port_mappings and dns_config; the conventions of the CNI. A runtime may see to
+    both itself.
+    """
+    port = cri.PortMapping(protocol=cri.TCP, container_port=80, host_port=node.free_port())
+
+    found = told(wrapped_module_runtime.sandboxes.config(dns_config=DNS, port_mappings=[port]))
+
+    ports = [(each["hostport"], each["containerport"]) for each in found.get("portmappings", [])]
+    servers = found.get("dns", {}).get("servers", [])
+    observe(", ".join(name for name in ("portmappings", "dns") if found.get(name)) or "neither")
+    assert ports in ([], [(port.host_port, 80)])
+    assert servers in ([], list(DNS.servers))
