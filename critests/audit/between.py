@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import pytest
 
 from critests.audit.faults import AnyFault
+from critests.audit.oci_faults import remove_elsewhere
 from critests.audit.proxy import FaultProxy
 from critests.audit.watch import Watch
 from critests.client.endpoint import Endpoint
@@ -160,6 +161,10 @@ class Between:
         if self.proxy is not None:
             self.proxy.close()
             self.proxy = None
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing behind, now that the runtime is gone."""
+        remove_elsewhere()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(

@@ -9,8 +9,17 @@ from pathlib import Path
 
 from critests.audit import oci_document
 from critests.audit.faults import OciFault
+from critests.node.remains import cgroup_hierarchies, remove_cgroups
 from critests.node.wrappers.actions import Change, Record
 from critests.node.wrappers.stand_in import OciWrapper
+
+ELSEWHERE = "critests-elsewhere"
+"""The cgroup, in every hierarchy, that faults move containers to. A runtime makes it, and it is nobody's."""
+
+
+def remove_elsewhere() -> None:
+    """Remove what such faults have left, which is empty once the runtime is gone."""
+    remove_cgroups([path / ELSEWHERE for path in cgroup_hierarchies()], seconds=0)
 
 
 class OciFaults:

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from critests import catalogue
-from critests.audit import oci_document
+from critests.audit import oci_document, oci_faults
 from critests.audit.below import OCI_FAULTS
 from critests.audit.faults import FaultError, OciFault, parse_fault
 from critests.audit.matrix import load
 from critests.audit.oci_document import OciChange
 from critests.audit.oci_faults import OciFaults
 from critests.node.wrappers.stand_in import OciWrapper
+from critests.run.known_tests import SUITE
 
 BUNDLE: dict[str, Any] = {
     "process": {"user": {"uid": 0}, "capabilities": {"bounding": ["CAP_A", "CAP_B"]}},
@@ -143,3 +144,24 @@ def test_the_derived_faults_break_what_the_catalogue_has() -> None:
     for entry in faults.entries:
         assert entry.breaks
         assert known.select(entry.breaks), entry.where
+
+
+def test_cgroups_that_faults_have_moved_containers_to_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpu" / oci_faults.ELSEWHERE / "c").mkdir(parents=True)
+    (tmp_path / "cpu" / "of-others").mkdir()
+    monkeypatch.setattr(oci_faults, "cgroup_hierarchies", lambda: [tmp_path / "cpu", tmp_path / "memory"])
+
+    oci_faults.remove_elsewhere()
+
+    assert [path.name for path in (tmp_path / "cpu").iterdir()] == ["of-others"]
+
+
+def test_faults_move_containers_only_to_where_they_are_removed() -> None:
+    files = [*Path(oci_faults.__file__).parent.glob("*.toml"), *SUITE.rglob("*.toml")]
+
+    moved = [line for file in files for line in file.read_text("utf-8").splitlines() if "cgroupsPath" in line]
+
+    assert moved
+    assert [line for line in moved if f'"/{oci_faults.ELSEWHERE}/' not in line] == []
