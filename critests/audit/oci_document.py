@@ -72,7 +72,9 @@ class OciChange:
             return False
         before = json.dumps(document, sort_keys=True)
         *way, last = self.steps
-        for holder in list(_walk(document, way, making=self.action in {"set", "append"})):
+        for holder in list(
+            _walk(document, way, making=self.action in {"set", "append"} and not isinstance(last, Pick))
+        ):
             self._act(holder, last)
         return json.dumps(document, sort_keys=True) != before
 
@@ -189,7 +191,8 @@ def _walk(document: Any, way: list[str | Pick], *, making: bool) -> Iterator[Any
             if step.takes(element):
                 yield from _walk(element, rest, making=making)
     elif isinstance(document, dict):
-        if document.get(step) is None and making:
+        # a list that is missing has no elements to be picked
+        if document.get(step) is None and making and not any(isinstance(each, Pick) for each in rest):
             document[step] = {}
         if document.get(step) is not None:
             yield from _walk(document[step], rest, making=making)

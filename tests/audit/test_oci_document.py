@@ -77,6 +77,8 @@ def test_a_change(text: str, keys: tuple[str | int, ...], value: object) -> None
         "bundle.mounts[destination=/sys]: clear",
         "bundle.process.rlimits.soft: add 1",
         "sandbox-bundle.process.user.uid: set 7",
+        "bundle.linux.devices[].minor: set 7",
+        "bundle.linux.devices[]: set 7",
     ],
 )
 def test_a_change_that_finds_nothing_to_do(text: str) -> None:

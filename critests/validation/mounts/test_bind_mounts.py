@@ -17,6 +17,7 @@ from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.images.catalogue import FileChange
 from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
 
 READ_ONLY = "Read-only file system"
 
@@ -60,6 +61,24 @@ def test_what_is_written_shows_on_both_sides(containers: Containers, host_folder
 
     assert seen_inside == "from the host"
     assert (host_folder / "of-the-container").read_text() == "from the container\n"
+
+
+@requirement("MNT-01")
+@requires(Capability.SAME_HOST)
+def test_a_program_of_the_host_can_be_run(containers: Containers, host_folder: Path) -> None:
+    """What the host has MUST be found as it is there: a program below a mount can be run.
+
+    Source: Mount, which asks for no option of mount(8) that it does not name.
+    """
+    if os.statvfs(host_folder).f_flag & os.ST_NOEXEC:
+        blocked(f"{host_folder} is on a file system from which nobody may run anything")
+    program = host_folder / "program"
+    program.write_text("#!/bin/sh\necho it runs\n")
+    program.chmod(0o755)
+
+    container = containers.running(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))])
+
+    assert container.output("/mounted/program") == "it runs"
 
 
 @requirement("MNT-03")
