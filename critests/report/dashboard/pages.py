@@ -112,6 +112,8 @@ class Site:
         look = line.worth_a_look(self.promises)
         settled = [(promise, state) for promise, state in look if state.letter == "K" and not state.changed]
         look = [(promise, state) for promise, state in look if state.letter != "K" or state.changed]
+        eased = [(promise, state) for promise, state in look if not state.deviating and not state.flaky]
+        look = [(promise, state) for promise, state in look if state.deviating or state.flaky]
         header = [(column, line.runs[column.first], self._end(line.runs[column.first])) for column in wanted]
         return self._render(
             "grid.html.j2",
@@ -122,6 +124,7 @@ class Site:
             look=look[:LOOK_LIMIT],
             more=len(look) - LOOK_LIMIT,
             settled=settled[:LOOK_LIMIT],
+            eased=eased[:LOOK_LIMIT],
             header=header,
             left_out=len(line.columns) - len(wanted),
             older=len(line.runs) - wanted[-1].last,
