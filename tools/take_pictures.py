@@ -23,16 +23,18 @@ from tests.report.browser import CHROMIUM, SHAPES, Tab, browser  # noqa: E402 - 
 TALLEST = 12_000
 """Pixels of a picture; what lies below is left out."""
 DOCS = {
-    "report.png": ("run.html", 900),
-    "compare.png": ("compare.html", 1150),
-    "benchmark.png": ("bench.html", 1300),
-    "dashboard.png": ("site/index.html", 900),
-    "dashboard-grid.png": ("site/grids/*.html", 1100),
+    "report.png": ("run.html", 900, ""),
+    "compare.png": ("compare.html", 1150, ""),
+    "benchmark.png": ("bench.html", 1300, ""),
+    "dashboard.png": ("site/index.html", 900, ""),
+    "dashboard-grid.png": ("site/grids/*.html", 1000, "#grid"),
 }
-"""Picture to page and height."""
+"""Picture to page, height, and what it begins with where that is not the page's top."""
 
 
-def take(tab: Tab, page: Path, target: Path, *, width: int, dark: bool = False, height: int = 0) -> None:
+def take(
+    tab: Tab, page: Path, target: Path, *, width: int, dark: bool = False, height: int = 0, begin: str = ""
+) -> None:
     """Write a picture of a page.
 
     Args:
@@ -42,11 +44,13 @@ def take(tab: Tab, page: Path, target: Path, *, width: int, dark: bool = False, 
         width: Of the window.
         dark: Whether the dark scheme is wanted.
         height: Of the picture; the whole page by default.
+        begin: Selects what the picture begins with; the page's top by default.
     """
     tab.open(page.absolute().as_uri(), width=width, dark=dark)
     tab.call("Emulation.setScrollbarsHidden", hidden=True)
     whole = min(int(tab.value("document.documentElement.scrollHeight")), TALLEST)
-    clip = {"x": 0, "y": 0, "width": width, "height": min(height or whole, whole), "scale": 1}
+    top = int(tab.value(f"document.querySelector({begin!r}).getBoundingClientRect().top")) if begin else 0
+    clip = {"x": 0, "y": top, "width": width, "height": min(height or whole, whole - top), "scale": 1}
     shot = tab.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
     target.write_bytes(base64.b64decode(shot["data"]))
 
@@ -63,9 +67,9 @@ def look_over(tab: Tab, out: Path, pages: list[Path]) -> None:
 
 def for_docs(tab: Tab, pages: Path) -> None:
     """Write the pictures in docs/, each of the largest page that its pattern finds."""
-    for name, (pattern, height) in DOCS.items():
+    for name, (pattern, height, begin) in DOCS.items():
         page = max(pages.glob(pattern), key=lambda path: path.stat().st_size)
-        take(tab, page, ROOT / "docs" / name, width=1280, height=height)
+        take(tab, page, ROOT / "docs" / name, width=1280, height=height, begin=begin)
         print(f"docs/{name}: {page}, {(ROOT / 'docs' / name).stat().st_size:,} bytes")
 
 
