@@ -268,6 +268,16 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ImageSpec("stop-signal-number", "a stop signal by number", stop_signal="10"),
     ImageSpec("stop-signal-realtime", "a real-time stop signal", stop_signal="SIGRTMIN+3"),
     ImageSpec("stop-signal-invalid", "a stop signal that does not exist", stop_signal="SIGNOSUCH"),
+    ImageSpec(
+        "steering-labels",
+        "labels by which a daemon would stop a container, if it took them for its own",
+        # each belongs to a daemon that keeps such orders beside a container
+        labels=(
+            ("containerd.io/restart.status", "stopped"),
+            ("io.kubernetes.cri-o.ContainerType", "sandbox"),
+            ("io.cri-containerd.kind", "sandbox"),
+        ),
+    ),
     ImageSpec("tags", "three tags of one image", tags=("1", "2", "latest")),
     ImageSpec("index", "an index: this machine's architecture among others", content=Content.INDEX),
     ImageSpec(

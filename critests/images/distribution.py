@@ -26,6 +26,8 @@ from critests.images.repositories import REPOSITORY_NAME, TAG, UnknownRepository
 _ROUTE = re.compile(r"/v2/(?P<name>.+)/(?P<kind>manifests|blobs|tags)/(?P<reference>[^/]+)")
 _DIGEST = re.compile(r"[a-z0-9+._-]+:[a-zA-Z0-9=_-]+")
 _LONGEST_BODY = 16 << 20
+TOLD_TO = "this registry was told to answer so"
+"""What it says of the errors that it was told to answer with."""
 _ERRORS = {
     FaultKind.UNAUTHORIZED: (HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED"),
     FaultKind.FORBIDDEN: (HTTPStatus.FORBIDDEN, "DENIED"),
@@ -248,7 +250,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
             )
             if fault.seconds:
                 headers["Retry-After"] = str(int(fault.seconds))
-            return _Refusal(status, code or _UNKNOWN[kind], "this registry was told to answer so", headers)
+            return _Refusal(status, code or _UNKNOWN[kind], TOLD_TO, headers)
         if fault and fault.kind is FaultKind.REDIRECT:
             location = (
                 fault.location.replace("{path}", self.path) if fault.location else f"/redirected{self.path}"
@@ -292,6 +294,9 @@ class DistributionHandler(BaseHTTPRequestHandler):
         if scheme is Scheme.BASIC:
             return 'Basic realm="critests"'
         scope = f',scope="repository:{name}:pull"' if name else ""
+        access = self.contents.repositories.access(name) if name else None
+        if access and access.empty_parameter:
+            scope = f',error_description=""{scope}'
         return f'Bearer realm="http://{self.contents.address}/token",service="{self.contents.address}"{scope}'
 
     def _base(self) -> None:

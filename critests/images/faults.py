@@ -142,6 +142,10 @@ class Access:
     password: str = ""
     identity_token: str = ""
     """Accepted by the token endpoint as a refresh token."""
+    empty_parameter: bool = False
+    """Whether the challenge has a parameter without a value before its last one, which quoted strings may
+    be.
+    """
     token_seconds: int = 300
     """How long a token is good for."""
 

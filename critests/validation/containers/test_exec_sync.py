@@ -6,13 +6,15 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
+from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import EXEC, FIRST_PROCESS
 from critests.node.capabilities import NO_SUCH_ID
-from critests.run.marks import requirement, slow
+from critests.run.marks import requirement, requires, slow
 from critests.run.outcomes import blocked
 
 Ended = int | grpc.StatusCode
@@ -375,6 +377,34 @@ def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: 
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
     else:
         runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=running_container.id))
+
+    runtime.eventually("the end of the call", call.done, 3)
+    ended = call.code() if call.code() is not grpc.StatusCode.OK else call.result().exit_code
+    assert ended not in {0, grpc.StatusCode.UNAVAILABLE}
+
+
+@requirement("EXS-22")
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(cri.POD, id="the pod's", marks=requires(Capability.SHARED_PROCESSES)),
+        pytest.param(cri.NODE, id="the host's"),
+    ],
+)
+def test_exec_sync_ends_with_its_container_in_other_pid_namespaces(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, mode: "cri.NamespaceMode"
+) -> None:
+    """ExecSync MUST end soon, with an error or an exit code other than 0, when its container is stopped, also
+    where the kernel does not end it with the container's first process.
+
+    Source: ExecSync, StopContainer, NamespaceOption.pid.
+    """
+    pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.POD, pid=mode, ipc=cri.POD))
+    container = containers.running(in_sandbox=pod)
+    call = runtime.stub.ExecSync.future(container.script_request("touch /begun; sleep 50", timeout=0))
+    runtime.eventually("the command to begin", lambda: container.exec("test", "-e", "/begun").exit_code == 0)
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
 
     runtime.eventually("the end of the call", call.done, 3)
     ended = call.code() if call.code() is not grpc.StatusCode.OK else call.result().exit_code

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import grpc
 import pytest
@@ -16,10 +17,13 @@ from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.run.context import tls_files
 from critests.run.marks import disruptive, requirement, slow
+from critests.run.outcomes import blocked
 
 LINE = b"0123456789abcdef\n"
 """Of seventeen bytes, so that a missing block, whose size is a power of two, shows."""
 EVERY_BYTE = bytes(range(256))
+PRINTED_BYTES = 400 << 20
+"""Far more than what a daemon takes that holds sixteen mebibytes a few times."""
 AS_OCTAL = "".join(f"\\{byte:03o}" for byte in EVERY_BYTE)
 OUTPUTS = {
     "nothing": ("true", b""),
@@ -307,3 +311,22 @@ def test_fifty_commands_at_the_same_time_all_succeed(own_runtime: OwnRuntime) ->
     assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [
         said(n) for n in range(50)
     ]
+
+
+@requirement("EXS-12/memory")
+@disruptive
+def test_too_much_output_is_not_held_in_memory(own_runtime: OwnRuntime) -> None:
+    """While a command prints hundreds of megabytes, the daemon's memory SHOULD NOT grow by as much.
+
+    Source: ExecSyncResponse.stdout, which is cut. Not stated by the CRI; any container could end the daemon.
+    """
+    container = own_runtime.container()
+    if own_runtime.process is None:
+        blocked("the daemon's process cannot be seen from here")
+    peak = Path(f"/proc/{own_runtime.process}/status")
+
+    with may_be_refused(grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNKNOWN):
+        own_runtime.stub.ExecSync(container.script_request(printing(PRINTED_BYTES), timeout=60), timeout=90)
+
+    (kilobytes,) = [line.split()[1] for line in peak.read_text().splitlines() if line.startswith("VmHWM:")]
+    assert int(kilobytes) << 10 < PRINTED_BYTES

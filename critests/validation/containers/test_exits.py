@@ -1,5 +1,7 @@
 """CTR: how the end of a container is reported."""
 
+from collections import Counter
+
 import pytest
 
 from critests.api import api_pb2 as cri
@@ -13,6 +15,9 @@ from critests.run.marks import requirement, requires
 
 # without a limit for memory and swap together, the kernel would swap instead of killing
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=24 << 20, memory_swap_limit_in_bytes=24 << 20)
+
+MANY = 12
+"""So many that a race shows which is lost now and then."""
 
 
 @pytest.fixture
@@ -152,3 +157,26 @@ def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, containers:
     ended = [container.exited() for container in instant]
     assert [status.exit_code for status in ended] == [1, 1, 1, 1]
     assert min(status.finished_at for status in ended) > 0
+
+
+@requirement("CTR-26")
+def test_each_of_many_killed_for_their_memory_says_so(runtime: Runtime, containers: Containers) -> None:
+    """Of many containers whose first processes the kernel kills for their memory at about the same time each
+    SHOULD be reported with the reason OOMKilled.
+
+    Source: ContainerStatus.reason. The kernel's word of the kill races with that of the end.
+    """
+    taking_much = ["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"]
+    killed = [containers.created(command=taking_much, resources=SMALL) for _ in range(MANY)]
+
+    for container in killed:
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
+
+    for container in killed:
+        container.exited()
+    runtime.eventually(
+        f"the reason OOMKilled of all {MANY}",
+        lambda: Counter(container.status().reason for container in killed),
+        10,
+        lambda reasons: reasons == {"OOMKilled": MANY},
+    )

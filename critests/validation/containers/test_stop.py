@@ -284,6 +284,28 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Contai
     assert container.status().exit_code == 4
 
 
+@requirement("STP-18")
+def test_a_command_under_way_goes_on_during_the_grace_period(
+    runtime: Runtime, containers: Containers
+) -> None:
+    """A command that was begun before StopContainer SHOULD go on until the container ends.
+
+    Source: ExecSync, StopContainer; not stated by the CRI, a preStop hook may last longer than that.
+    """
+    container = containers.running(on_term="touch /asked; while [ ! -e /done ]; do sleep 0.05; done; exit 4")
+    script = "touch /begun; while [ ! -e /asked ]; do sleep 0.05; done; sleep 1; echo whole; touch /done"
+    command = runtime.stub.ExecSync.future(container.script_request(script, timeout=30))
+    runtime.eventually(
+        "the command to have begun", lambda: container.exec("test", "-e", "/begun").exit_code == 0
+    )
+
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=20))
+
+    answer = command.result()
+    assert answer.stdout == b"whole\n"
+    assert container.status().exit_code == 4
+
+
 @requirement("STP-19")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ USERNAME, PASSWORD = "critests-user", "critests:pass word"
 BASIC = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
 TOKENS_FOR_A_USER = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD)
 TOKENS_FOR_ALL = Access(scheme=Scheme.BEARER)
+EMPTY_PARAMETER = Access(scheme=Scheme.BEARER, empty_parameter=True)
 CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD)
 WRONG_CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD[::-1])
 ENCODED = {
@@ -44,6 +45,22 @@ def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: Registry, image
     assert {request.authorization for request in registry.requests(minted) if request.status == 200} == {
         "bearer"
     }
+
+
+@requirement("AUT-01")
+def test_a_challenge_with_an_empty_parameter_is_read_to_its_end(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """A pull MUST get itself a token also where a parameter of the registry's challenge is an empty string.
+
+    Source: RFC 9110, challenges; the distribution project's token specification.
+    """
+    minted = registry.mint()
+    registry.set_access(minted, EMPTY_PARAMETER)
+
+    runtime.images.PullImage(images.pull_request(minted.reference))
+
+    assert images.look_up(minted.reference) is not None
 
 
 @requirement("AUT-02")

@@ -76,6 +76,30 @@ def test_two_mounts_in_one_place(containers: Containers, host_folder: Path, obse
     assert found in {"refused", "first", "last"}
 
 
+@requirement("MNT-34")
+@requires(Capability.SAME_HOST)
+def test_mounts_in_one_place_come_in_one_order(containers: Containers, host_folder: Path) -> None:
+    """Which of two mounts at one path is seen SHOULD NOT depend on how many others the container has.
+
+    Source: ContainerConfig.mounts. Not stated by the CRI; a pod would change with a volume that it does not
+    use.
+    """
+    first, last = folders(host_folder, "first", "last")
+    others = folders(host_folder, *(f"number-{number}" for number in range(40)))
+    seen = set()
+
+    for many in (0, 13, 40):
+        mounts = [
+            cri.Mount(container_path=f"/{folder.name}", host_path=str(folder)) for folder in others[:many]
+        ]
+        for place, folder in ((0, first), (len(mounts) + 1, last)):
+            mounts.insert(place, cri.Mount(container_path="/mounted", host_path=str(folder)))
+        with may_be_refused():
+            seen.add(containers.attempt(containers.config(mounts=mounts)).output("ls", "/mounted"))
+
+    assert len(seen) <= 1
+
+
 @requirement("MNT-20")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("path", ["/etc/hosts", "/etc/resolv.conf", "/dev/shm", "/sys/fs/cgroup"])  # noqa: S108 - in the container

@@ -1,9 +1,17 @@
 """VOL: the paths that an image itself declares to be volumes."""
 
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.runtime import may_be_refused
 from critests.fixtures.session import Observe
-from critests.run.marks import requirement
+from critests.images.catalogue import Changes, FileChange
+from critests.run.marks import requirement, requires
 
 DATA, EMPTY = "/data", "/empty-volume"
 """The volumes of the image `process`; in the first it has a file."""
@@ -41,3 +49,46 @@ def test_what_becomes_of_a_volume_of_the_image(
     observe(f"a mount of {found[DATA].kind}" if DATA in found else "a directory of the root")
     assert (DATA in found) is (EMPTY in found)
     assert container.exec("touch", f"{DATA}/new").exit_code == 0
+
+
+@requirement("VOL-17/relative")
+def test_a_volume_of_the_image_without_a_leading_slash(containers: Containers, registry: Registry) -> None:
+    """A path that the image declares to be a volume and that does not begin at the root SHOULD NOT keep a
+    container from running.
+
+    Source: `Volumes` in the configuration of an OCI image; not stated by the CRI, such images are about.
+    """
+    image = registry.pull(registry.mint(changes=Changes(volumes=["relative/volume"])))
+
+    container = containers.attempt(containers.config(image=image))
+
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("VOL-17/no-escape")
+@requires(Capability.SAME_HOST)
+@pytest.mark.parametrize("way", ["parents", "link"])
+def test_no_volume_of_an_image_shows_what_the_host_has(
+    containers: Containers, registry: Registry, host_folder: Path, way: str
+) -> None:
+    """A path that the image declares to be a volume MUST NOT show anything of the host, whether it climbs out
+    of the image or is a link there.
+
+    Source: `Volumes` in the configuration of an OCI image; who makes an image would read the node's secrets.
+    """
+    (host_folder / "secret").write_text("of the host\n")
+    ways = {
+        "parents": Changes(volumes=["/.." * 20 + str(host_folder)]),
+        "link": Changes(
+            volumes=["/way-out"],
+            files=[FileChange(path="way-out", kind="symlink", target="../" * 20 + str(host_folder)[1:])],
+        ),
+    }
+    image = registry.pull(registry.mint(changes=ways[way]))
+    found = []
+
+    with may_be_refused():
+        container = containers.attempt(containers.config(image=image))
+        found = [container.exec("cat", f"{place}/secret").stdout for place in (str(host_folder), "/way-out")]
+
+    assert b"of the host\n" not in found

@@ -1,6 +1,7 @@
 """SBX, NET: CNI plugins that fail, hang, answer nonsense or are missing, and what is left of a pod then."""
 
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -109,6 +110,55 @@ def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
         steps.remove(half.id)
     until_given_back(steps, leases)
     assert steps.runtime.sandboxes.attempt(config).state() == cri.SANDBOX_READY
+
+
+@requirement("SBA-03")
+@requires(Capability.POD_NETWORK)
+@disruptive
+def test_what_is_left_of_a_pod_without_a_network_has_its_time(
+    steps: FailingSteps, config: cri.PodSandboxConfig
+) -> None:
+    """A sandbox that stays listed after a RunPodSandbox that failed for its network MUST have the time at
+    which it was made, in list and status.
+
+    Source: PodSandbox.created_at and PodSandboxStatus.created_at.
+    """
+    began = time.time_ns()
+
+    refused(steps, config, AFTER_THE_ADDRESS)
+
+    left = steps.runtime.sandboxes.made_from(config)
+    request = [cri.PodSandboxStatusRequest(pod_sandbox_id=entry.id) for entry in left]
+    told = [steps.runtime.stub.PodSandboxStatus(each).status.created_at for each in request]
+    times = [*told, *(entry.created_at for entry in left)]
+    for entry in left:
+        steps.remove(entry.id)
+    # clocks of the two may differ by a little
+    assert [when for when in times if abs(when - began) > CLEARED_SECONDS * 1e9 * steps.runtime.scale] == []
+
+
+@requirement("SBX-10")
+@requires(Capability.POD_NETWORK)
+@disruptive
+def test_address_of_a_pod_whose_process_could_not_be_made_is_given_back(
+    steps: FailingSteps, config: cri.PodSandboxConfig
+) -> None:
+    """After a RunPodSandbox that failed behind its network, in the OCI runtime, no address MUST stay taken
+    once what is listed is removed.
+
+    Source: not stated by the CRI; a node runs out of addresses.
+    """
+    leases = steps.runtime.daemon.leases
+
+    broken = {"create": [Fail(1, "the runtime has broken down")]}
+    with steps.oci.planned(broken), pytest.raises(grpc.RpcError):
+        steps.runtime.containers.attempt(
+            steps.runtime.containers.config(), in_sandbox=steps.runtime.sandboxes.attempt(config)
+        )
+
+    for half in steps.runtime.sandboxes.made_from(config):
+        steps.remove(half.id)
+    until_given_back(steps, leases)
 
 
 @pytest.fixture

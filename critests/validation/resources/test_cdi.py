@@ -5,6 +5,7 @@ from pathlib import Path
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
@@ -44,6 +45,24 @@ def test_a_named_device_sets_variables(containers: Containers, cdi_folder: CdiFo
     container = containers.running(naming(containers.config(), f"{kind}=one"))
 
     assert variable(container, "CDI_ONE") == "first"
+
+
+@requirement("DEV-10")
+def test_variables_of_a_named_device_win(
+    containers: Containers, images: Images, cdi_folder: CdiFolder
+) -> None:
+    """An environment variable that the device's specification names MUST have its value, also where the image
+    or the container names it too.
+
+    Source: ContainerConfig.CDI_devices; containerEdits of the CDI specification, which change what there is.
+    """
+    kind = cdi_folder.write({"one": cdi.variables("FROM_IMAGE=device", "CDI_ONE=device")})
+    config = containers.config(image=images.pull("process"), envs={"CDI_ONE": "container"})
+
+    container = containers.running(naming(config, f"{kind}=one"))
+
+    assert variable(container, "FROM_IMAGE").split(",")[-1] == "device"
+    assert variable(container, "CDI_ONE").split(",")[-1] == "device"
 
 
 @requirement("DEV-10")

@@ -1,5 +1,6 @@
 """RCL, CTR, STP: an OCI runtime that fails at one of its steps, and what the daemon makes of it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
@@ -12,6 +13,7 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.wrappers.actions import Fail
 from critests.run.marks import disruptive, requirement, slow
+from critests.validation.runtime.calls import questions
 
 BROKEN = [Fail(1, "the runtime has broken down")]
 FAILURES = 20
@@ -173,3 +175,31 @@ def test_stop_whose_kill_failed_is_told_and_can_be_repeated(steps: FailingSteps,
         "StopContainer once more", lambda: stub.StopContainer(stop, timeout=runtime.one_try)
     )
     assert container.state() == cri.CONTAINER_EXITED
+
+
+@requirement("CNC-16/neighbour")
+@disruptive
+def test_a_container_is_used_while_its_neighbour_is_made(steps: FailingSteps, pod: Sandbox) -> None:
+    """Everything that is asked of a container, and a command in it, MUST be answered while the OCI runtime
+    hangs over another container of its pod.
+
+    Source: CreateContainer, StartContainer. Not stated by the CRI; a slow hook of one container would fail
+    the probes of the others.
+    """
+    runtime, containers = steps.runtime, steps.runtime.containers
+    used = runtime.container(pod)
+    command = ("ExecSync", runtime.stub.ExecSync, used.exec_request("true"))
+    late = []
+
+    with ThreadPoolExecutor(1) as beside, steps.hanging(steps.oci, "create"):
+        making = beside.submit(containers.attempt, containers.config(), in_sandbox=pod)
+        steps.until_held(steps.oci)
+        for name, call, request in (*questions(runtime, used), command):
+            try:
+                call(request, timeout=PATIENCE_SECONDS * runtime.scale)
+            except grpc.RpcError as error:
+                if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                    late.append(name)
+        assert not making.done()
+
+    assert late == []

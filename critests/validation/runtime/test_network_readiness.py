@@ -1,5 +1,6 @@
 """Whether the runtime follows the CNI configuration that is taken away and put back under it."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -8,15 +9,16 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import must_be_refused
+from critests.fixtures.runtime import may_be_refused, must_be_refused
 from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import Blocked
+from critests.run.outcomes import Blocked, unsupported
 
 Readiness = dict[str, bool]
 READINESS_SECONDS = 15.0
 """How long a runtime may take to follow: some wait a while before they believe that the network has gone."""
+CHANGES = 100
 CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
@@ -92,6 +94,55 @@ def test_network_is_ready_again_with_its_configuration(
 
     assert own_runtime.sandboxes.adopt(answer.pod_sandbox_id, config).status().network.ip
     assert not own_runtime.damage()
+
+
+@requirement("RT-10")
+@disruptive
+def test_status_is_answered_while_the_network_configuration_changes(own_runtime: OwnRuntime) -> None:
+    """Status MUST be answered, and pods be made, also while the CNI configuration is written again and again.
+
+    Source: Status. Not stated by the CRI; a lock between the two would take the node away.
+    """
+    text = own_runtime.conflist.read_text(encoding="utf-8")
+    asked = []
+
+    for _ in range(CHANGES):
+        asked += [own_runtime.stub.Status.future(cri.StatusRequest()) for _ in range(2)]
+        # whole or not at all, as a network's own installer does it
+        written = own_runtime.conflist.with_suffix(".new")
+        written.write_text(text, encoding="utf-8")
+        written.replace(own_runtime.conflist)
+
+    assert [call.code() for call in asked] == [grpc.StatusCode.OK] * len(asked)
+    own_runtime.until_answered(
+        "RunPodSandbox after many changes",
+        lambda: own_runtime.sandboxes.attempt(own_runtime.requests.sandbox()),
+    )
+    assert not own_runtime.damage()
+
+
+@requirement("SBX-13")
+@disruptive
+def test_a_pod_of_a_network_without_a_version_can_be_stopped(own_runtime: OwnRuntime) -> None:
+    """StopPodSandbox MUST give back the address of a pod whose CNI configuration names no version, where such
+    a pod can be made.
+
+    Source: StopPodSandbox; the CNI specification of old, by which the version is optional.
+    """
+    configuration = json.loads(own_runtime.conflist.read_text(encoding="utf-8"))
+    del configuration["cniVersion"]
+    own_runtime.conflist.write_text(json.dumps(configuration), encoding="utf-8")
+    own_runtime.restart()
+    config = own_runtime.sandboxes.marked_config()
+    with may_be_refused():
+        own_runtime.sandboxes.attempt(config, timeout=own_runtime.one_try)
+    made = [entry for entry in own_runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
+    if not made:
+        unsupported("the runtime makes no pods by a CNI configuration without a version")
+
+    own_runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=made[0].id))
+
+    assert own_runtime.daemon.leases == set()
 
 
 @requirement("SBX-38")

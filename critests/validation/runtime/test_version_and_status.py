@@ -274,6 +274,19 @@ def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
     assert [answer.features for answer in answers] == [answers[0].features] * 3
 
 
+@requirement("RT-21/order")
+def test_handlers_come_in_one_order(runtime: Runtime) -> None:
+    """Status SHOULD name the handlers in the same order in every call.
+
+    Source: StatusResponse.runtime_handlers. Not stated by the CRI; who compares answers, as the kubelet does
+    before it tells the API server, would see changes for ever.
+    """
+    answers = [runtime.stub.Status(cri.StatusRequest()) for _ in range(20)]
+
+    orders = {tuple(handler.name for handler in answer.runtime_handlers) for answer in answers}
+    assert len(orders) == 1
+
+
 @requirement("RT-29")
 @pytest.mark.parametrize(
     ("rpc", "request_message"),

@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import time
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -319,6 +320,20 @@ def test_status_of_a_sandbox_holds_all_its_containers(
     if answer.timestamp <= 0:
         unsupported("statuses in PodSandboxStatus: the timestamp is 0")
     assert {status.id for status in answer.containers_statuses} == {container.id for container in both}
+
+
+@requirement("SBA-13")
+def test_time_of_the_statuses_of_a_sandbox_is_in_nanoseconds(runtime: Runtime, own_sandbox: Sandbox) -> None:
+    """A PodSandboxStatus that carries a time MAY only carry that of its answer, in nanoseconds.
+
+    Source: PodSandboxStatusResponse.timestamp.
+    """
+    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
+
+    if answer.timestamp <= 0:
+        unsupported("statuses in PodSandboxStatus: the timestamp is 0")
+    # it follows that of the sandbox's creation, and a cached one may be some seconds old
+    assert own_sandbox.status().created_at <= answer.timestamp <= time.time_ns() + 60 * 10**9
 
 
 @requirement("SBA-14")

@@ -107,6 +107,27 @@ def test_sandbox_whose_process_died_stays_known(runtime: Runtime, orphaned: Sand
     assert status.created_at > 0
 
 
+@requirement("SBX-37")
+@requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
+def test_sandbox_whose_process_died_is_told_of_at_length(runtime: Runtime, orphaned: Sandbox) -> None:
+    """A verbose PodSandboxStatus MUST be answered as well for a sandbox whose process has died.
+
+    Source: PodSandboxStatusRequest.verbose.
+    """
+    runtime.eventually(
+        "the death to be noticed",
+        orphaned.state,
+        seconds=10,
+        holds=lambda state: state == cri.SANDBOX_NOTREADY,
+    )
+
+    answer = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=orphaned.id, verbose=True)
+    )
+
+    assert answer.status.metadata == orphaned.config.metadata
+
+
 @requirement("SBX-33")
 @requires(Capability.SANDBOX_PROCESS)
 def test_image_of_the_sandbox_process_is_pinned(runtime: Runtime, own_sandbox: Sandbox) -> None:

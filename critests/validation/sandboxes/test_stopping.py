@@ -115,6 +115,24 @@ def test_stop_pod_sandbox_does_not_use_up_the_deadline(
     assert call.seconds < 5 * runtime.scale
 
 
+@requirement("SBX-14/answered")
+def test_stop_pod_sandbox_of_what_ignores_the_signal_is_answered(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """The first StopPodSandbox of a pod whose container ignores SIGTERM SHOULD succeed before the client's
+    deadline.
+
+    Source: StopPodSandbox. Not stated by the CRI; the kubelet would make an event of every such pod.
+    """
+    containers.running(on_term="", in_sandbox=own_sandbox)
+
+    stop = runtime.stub.StopPodSandbox.future(
+        cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=15 * runtime.scale
+    )
+
+    assert stop.code() is grpc.StatusCode.OK
+
+
 @requirement("SBX-15")
 def test_stop_pod_sandbox_is_idempotent(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """StopPodSandbox MUST succeed for a sandbox that is stopped already, however often.

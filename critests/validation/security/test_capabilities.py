@@ -264,3 +264,14 @@ def test_what_is_added_and_dropped_is_dropped(shared: SharedContainers, seen_fro
     ).status.capabilities
 
     assert not [name for name, names in held.items() if names & {"NET_ADMIN", "CHOWN"}]
+
+
+@requirement("CAP-12")
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_nothing_is_inheritable_where_nothing_was_asked_for(shared: SharedContainers, seen_from: str) -> None:
+    """Without a request for capabilities no process SHOULD have inheritable ones.
+
+    Source: capabilities(7): a program with file capabilities gains what is inheritable. Not stated by the
+    CRI.
+    """
+    assert shared.process(seen_from).status.capabilities["inheritable"] == set()

@@ -27,6 +27,8 @@ from critests.validation.security.seccomp_profiles import OTHER_PERSONALITY, PRO
 pytestmark = requires(Capability.SECCOMP, Capability.SAME_HOST)
 FILTER = 2
 NEW_USER_NAMESPACE = 0x10000000
+SIGCHLD = 17
+"""In the flags of clone: the child ends as a shell expects it."""
 KILLED_BY_SIGSYS = 128 + 31
 REFUSED = (-1, PROTOCOL_ERROR)
 REFUSED_BY = {"logs": set[str](), "arguments": {"change"}, "architectures": {"query", "change"}}
@@ -37,6 +39,7 @@ QUESTIONS = {
     "change": system_call("personality", OTHER_PERSONALITY),
     "other call": system_call("getuid"),
     "make a user namespace": system_call("unshare", NEW_USER_NAMESPACE),
+    "make a process in one": system_call("clone", NEW_USER_NAMESPACE | SIGCHLD, 0, 0, 0, 0),
 }
 
 
@@ -78,7 +81,8 @@ def test_the_default_profile_refuses_what_no_container_needs(
         seen_from, questions=QUESTIONS, security_context=context(seccomp=RUNTIME_DEFAULT)
     )
 
-    assert outcome(process.answer("make a user namespace"))[0] == -1
+    for way in ("make a user namespace", "make a process in one"):
+        assert outcome(process.answer(way))[0] == -1, f"could {way}"
     assert outcome(process.answer("other call")) == (0, 0)
 
 

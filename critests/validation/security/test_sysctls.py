@@ -126,6 +126,29 @@ def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes) -> N
     assert after == before
 
 
+@requirement("SYS-03/host")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+@pytest.mark.parametrize("between", ["+", "\n", " "], ids=["plus", "newline", "space"])
+def test_a_value_brings_no_other_sysctl_along(sandboxes: Sandboxes, between: str) -> None:
+    """The value of a kernel parameter MUST NOT set another one, which would be the node's, whatever separates
+    the two in it.
+
+    Source: LinuxPodSandboxConfig.sysctls: parameters of the sandbox's namespaces.
+    """
+    before = value_here(OF_THE_KERNEL)
+    other = str(int(before) + 1 if int(before) < 100 else int(before) - 1)
+    hidden = f"33{between}{OF_THE_KERNEL}={other}"
+    try:
+        with may_be_refused():
+            sandboxes.attempt(sandboxes.config(sysctls={"net.ipv4.tcp_fin_timeout": hidden}))
+        after = value_here(OF_THE_KERNEL)
+    finally:
+        if value_here(OF_THE_KERNEL) != before:
+            file_of(OF_THE_KERNEL).write_text(before, encoding="ascii")
+
+    assert after == before
+
+
 @requirement("SYS-03/form")
 @requires(Capability.SHARED_KERNEL)
 def test_what_becomes_of_a_sysctl_of_the_whole_machine(sandboxes: Sandboxes, observe: Observe) -> None:

@@ -27,6 +27,9 @@ Serve = Callable[..., Container]
 Ending = Callable[[cri.PortForwardRequest], str]
 
 LARGE_BYTES = 4 << 20
+MORE_THAN_IS_READ = bytes(64 << 10)
+"""What a server leaves unread when it ends, so that the kernel resets the connection."""
+RESETS = 8
 
 
 @pytest.fixture
@@ -309,3 +312,30 @@ def test_port_forward_does_not_delay_removal(
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
     assert connection.finish().data == b"hello\n"
+
+
+@requirement("PFW-17")
+def test_port_forward_outlives_connections_that_are_reset(
+    sandbox: Sandbox, serve: Serve, streams: Streams
+) -> None:
+    """A connection that the server in the pod resets SHOULD end alone: the session's other connections and
+    later ones go on.
+
+    Source: PortForward; the sub-protocol portforward.k8s.io.
+    """
+    serve(7017)
+    serve(7018, "nc", "-ll", "-p", "7018", "-e", "usleep", "100000")
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7017, 7018]))
+    lasting = session.connect(7017)
+    together = [session.connect(7018) for _ in range(RESETS)]
+
+    for connection in together:
+        connection.write(MORE_THAN_IS_READ)
+    for connection in together:
+        connection.finish()
+
+    lasting.write(b"still there\n")
+    assert lasting.read_until(b"\n") == b"still there\n"
+    later = session.connect(7017)
+    later.write(b"later\n")
+    assert later.read_until(b"\n") == b"later\n"
