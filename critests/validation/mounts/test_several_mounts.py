@@ -89,8 +89,10 @@ def test_mounts_in_one_place_come_in_one_order(containers: Containers, host_fold
     seen = set()
 
     for many in (0, 13, 40):
+        # at different depths, by which a runtime may sort them
         mounts = [
-            cri.Mount(container_path=f"/{folder.name}", host_path=str(folder)) for folder in others[:many]
+            cri.Mount(container_path=f"/{folder.name}" + "/below" * (number % 4), host_path=str(folder))
+            for number, folder in enumerate(reversed(others[:many]))
         ]
         for place, folder in ((0, first), (len(mounts) + 1, last)):
             mounts.insert(place, cri.Mount(container_path="/mounted", host_path=str(folder)))

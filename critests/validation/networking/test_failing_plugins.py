@@ -125,7 +125,8 @@ def test_what_is_left_of_a_pod_without_a_network_has_its_time(
     """
     began = time.time_ns()
 
-    refused(steps, config, AFTER_THE_ADDRESS)
+    # where the network cannot be taken down again, the sandbox has to stay
+    refused(steps, config, {**AFTER_THE_ADDRESS, "DEL": [Fail(101, TOLD)]})
 
     left = steps.runtime.sandboxes.made_from(config)
     request = [cri.PodSandboxStatusRequest(pod_sandbox_id=entry.id) for entry in left]

@@ -314,7 +314,7 @@ def test_port_forward_does_not_delay_removal(
     assert connection.finish().data == b"hello\n"
 
 
-@requirement("PFW-17")
+@requirement("PFW-17/others")
 def test_port_forward_outlives_connections_that_are_reset(
     sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
@@ -339,3 +339,22 @@ def test_port_forward_outlives_connections_that_are_reset(
     later = session.connect(7017)
     later.write(b"later\n")
     assert later.read_until(b"\n") == b"later\n"
+
+
+@requirement("PFW-17/silent")
+def test_a_reset_by_the_server_is_no_error_of_the_session(
+    sandbox: Sandbox, serve: Serve, streams: Streams
+) -> None:
+    """That the server in the pod resets a connection SHOULD be passed on, and not be told on the stream for
+    errors.
+
+    Source: the sub-protocol portforward.k8s.io. Not stated by the CRI; kubectl ends the whole session at any
+    error.
+    """
+    serve(7019, "nc", "-ll", "-p", "7019", "-e", "usleep", "100000")
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7019]))
+    connection = session.connect(7019)
+
+    connection.write(MORE_THAN_IS_READ)
+
+    assert connection.finish().error == b""
