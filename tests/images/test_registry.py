@@ -408,6 +408,14 @@ def test_bearer_access_with_a_token_of_the_repository(client: RegistryClient, im
     assert ask(image.registry, path, Authorization="Bearer made-up").status == 401
 
 
+def test_a_challenge_may_have_an_empty_parameter(client: RegistryClient, image: MintedImage) -> None:
+    client.set_access(image.repository, Access(scheme=Scheme.BEARER, empty_parameter=True))
+
+    challenge = ask(image.registry, f"/v2/{image.repository}/manifests/1").headers["WWW-Authenticate"]
+
+    assert f',error_description="",scope="repository:{image.repository}:pull"' in challenge
+
+
 def test_bearer_access_for_everybody_and_for_a_while(client: RegistryClient, image: MintedImage) -> None:
     client.set_access(image.repository, Access(scheme=Scheme.BEARER, token_seconds=0))
     answer = ask(image.registry, f"/token?scope=repository:{image.repository}:pull")
