@@ -1,7 +1,9 @@
 """RCL, CTR, STP: an OCI runtime that fails at one of its steps, and what the daemon makes of it."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -188,13 +190,15 @@ def test_a_container_is_used_while_its_neighbour_is_made(steps: FailingSteps, po
     """
     runtime, containers = steps.runtime, steps.runtime.containers
     used = runtime.container(pod)
-    command = ("ExecSync", runtime.stub.ExecSync, used.exec_request("true"))
+    asked: list[tuple[str, Callable[..., Any], Any]] = [
+        ("ExecSync", runtime.stub.ExecSync, used.exec_request("true"))
+    ]
     late = []
 
     with ThreadPoolExecutor(1) as beside, steps.hanging(steps.oci, "create"):
         making = beside.submit(containers.attempt, containers.config(), in_sandbox=pod)
         steps.until_held(steps.oci)
-        for name, call, request in (command, *questions(runtime, used)):
+        for name, call, request in (*asked, *questions(runtime, used)):
             if making.done():
                 break
             try:
