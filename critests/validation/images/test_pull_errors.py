@@ -1,10 +1,9 @@
 """IMG, ERR: what the error of a pull tells, and what it must not."""
 
 import grpc
-import pytest
 
 from critests.fixtures.images import Images, Registry
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, must_be_refused
 from critests.images.distribution import TOLD_TO
 from critests.images.faults import Fault, FaultKind, Scope
 from critests.run.marks import requirement
@@ -20,9 +19,9 @@ ELSEWHERE = Fault(
 
 def error_of(runtime: Runtime, images: Images, reference: str) -> str:
     """Pull in vain, and return the words of the error."""
-    with pytest.raises(grpc.RpcError) as caught:
+    with must_be_refused(grpc.StatusCode.UNAVAILABLE) as refusal:
         runtime.images.PullImage(images.pull_request(reference))
-    return caught.value.details() or ""
+    return refusal.words
 
 
 @requirement("IMG-19/reason")

@@ -147,12 +147,12 @@ def test_address_of_a_pod_whose_process_could_not_be_made_is_given_back(
     """After a RunPodSandbox that failed behind its network, in the OCI runtime, no address MUST stay taken
     once what is listed is removed.
 
-    Source: not stated by the CRI; a node runs out of addresses.
+    Source: RunPodSandbox, whose sandbox is not there; StopPodSandbox, which reclaims what it had.
     """
     leases = steps.runtime.daemon.leases
 
     broken = {"create": [Fail(1, "the runtime has broken down")]}
-    with steps.oci.planned(broken), pytest.raises(grpc.RpcError):
+    with steps.oci.planned(broken), must_be_refused():
         steps.runtime.containers.attempt(
             steps.runtime.containers.config(), in_sandbox=steps.runtime.sandboxes.attempt(config)
         )
