@@ -1,6 +1,7 @@
 """The faults below the runtime, in what an OCI runtime reads, beside those that are derived from the API."""
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 
 from critests.audit.derived import DerivedFault, Reach, derived_faults
@@ -38,12 +39,18 @@ def through(command: str) -> DerivedFault:
 
 
 def _derived(entry: Entry) -> DerivedFault:
-    of_sandbox = any(isinstance(fault, OciFault) and fault.change.of == "sandbox" for fault in entry.faults)
     return DerivedFault(
         entry.id,
         "bundle",
         "\n".join(fault.text for fault in entry.faults),
         f"breaks this: {entry.promise}",
-        Reach("RunPodSandbox" if of_sandbox else "CreateContainer"),
+        Reach(_read_at([fault for fault in entry.faults if isinstance(fault, OciFault)]), "response"),
         entry.breaks,
     )
+
+
+def _read_at(faults: Sequence[OciFault]) -> str:
+    """Return the RPC that has the OCI runtime read what faults are in, where it succeeds."""
+    if any(fault.change.of == "sandbox" for fault in faults):
+        return "RunPodSandbox"
+    return "ExecSync" if all(fault.operation == "exec" for fault in faults) else "StartContainer"

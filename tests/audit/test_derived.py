@@ -35,7 +35,10 @@ def test_faults_below_the_runtime_are_among_all() -> None:
         "bundle.process.user.uid: set 4242",
         "exec.user.uid: set 4242",
     ]
-    assert {fault.reach.rpc for fault in below} == {"RunPodSandbox", "CreateContainer"}
+    # a request that is refused never gets there
+    assert {str(fault.reach) for fault in below if fault.id.endswith("-exec")} == {"ExecSync.response"}
+    assert str(both.reach) == "StartContainer.response"
+    assert {fault.reach.rpc for fault in below} == {"RunPodSandbox", "StartContainer", "ExecSync"}
 
 
 def test_ids_and_texts_are_unique_and_every_text_is_a_fault() -> None:
