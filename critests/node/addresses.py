@@ -3,11 +3,11 @@
 import contextlib
 import socket
 
-import psutil
-
 
 def node_address() -> str:
     """Return an IPv4 address of this machine that is not loopback; 127.0.0.1 where there is none."""
+    import psutil  # noqa: PLC0415 - takes as long to import as a test, and few tests ask for the address
+
     addresses = [
         entry.address
         for entries in psutil.net_if_addrs().values()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from critests.record import RecordNotWritten, RecordUnreadable
+from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.layout import evidence_name, new_run_folder, run_named, safe_name, safe_test_id
 
 

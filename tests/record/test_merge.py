@@ -4,10 +4,11 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Outcome
-from critests.record import CapabilityFact, MergeRefused, RunRecord
+from critests.record.errors import MergeRefused
 from critests.record.judgement import Circumstances
 from critests.record.merge import merge
 from critests.record.results import TestResult
+from critests.record.run import CapabilityFact, RunRecord
 from tests.report.sample_run import JUDGES, sample_run
 
 CIRCUMSTANCES = Circumstances(judge_of=JUDGES.get)

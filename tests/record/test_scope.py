@@ -3,10 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from critests.record import RunRecord
 from critests.record.judgement import Circumstances
 from critests.record.merge import merge
-from critests.record.run import Counts, RunScope
+from critests.record.run import Counts, RunRecord, RunScope
 from critests.record.scope import partial
 from tests.report.sample_run import JUDGES, sample_run
 

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.record import RecordNotWritten, read
+from critests.record.errors import RecordNotWritten
+from critests.record.files import read
 from critests.report.exports import export
 from tests.report.sample_run import sample_run
 
