@@ -95,12 +95,12 @@ def _share(value: float) -> str:
 
 def _proven(speed: Speed, names: Names) -> list[str]:
     chosen: list[Operation] = []
-    told: set[tuple[str, str]] = set()
+    told: set[str] = set()
     mixed = _directions(speed)
     for operation in speed.operations:
-        place = operation.scenario, operation.operation
-        if operation.verdict in _PROVEN and place not in told and len(mixed[place]) == 1:
-            told.add(place)
+        name = operation.operation  # one call is told once, in however many scenarios it was measured
+        if operation.verdict in _PROVEN and name not in told and len(mixed[name]) == 1:
+            told.add(name)
             chosen.append(operation)
     by_side: dict[str, list[str]] = {}
     for operation in chosen[:TOLD]:
@@ -112,7 +112,7 @@ def _proven(speed: Speed, names: Names) -> list[str]:
 
 
 def _mixed(speed: Speed) -> list[str]:
-    both = [place[1] for place, verdicts in _directions(speed).items() if len(verdicts) > 1]
+    both = [name for name, verdicts in _directions(speed).items() if len(verdicts) > 1]
     return [f"which side is faster at {_listed(both)} depends on what was held fixed"] if both else []
 
 
@@ -140,11 +140,11 @@ def _failing(speed: Speed, names: Names) -> list[str]:
     return sentences if failed else ["no call failed on either side"]
 
 
-def _directions(speed: Speed) -> dict[tuple[str, str], set[str]]:
-    found: dict[tuple[str, str], set[str]] = {}
+def _directions(speed: Speed) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
     for each in speed.operations:
         if each.verdict in _PROVEN:
-            found.setdefault((each.scenario, each.operation), set()).add(each.verdict)
+            found.setdefault(each.operation, set()).add(each.verdict)
     return found
 
 

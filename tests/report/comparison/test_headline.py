@@ -103,6 +103,19 @@ def test_a_call_comes_after_what_it_is_part_of() -> None:
     ]
 
 
+def test_a_call_that_two_scenarios_measured_is_told_once() -> None:
+    faster = measured({"CreateContainer": (0.02, 0.15)})
+    slower = measured({"CreateContainer": (0.15, 0.02)})
+
+    def elsewhere(samples: list[Series]) -> list[Series]:
+        return [dataclasses.replace(each, scenario="B-06") for each in samples]
+
+    first, *_ = headline(live([*faster, *elsewhere(faster)]))
+    assert first.count("CreateContainer") == 1
+    first, *_ = headline(live([*faster, *elsewhere(slower)]))
+    assert first == "Which side is faster at CreateContainer depends on what was held fixed."
+
+
 def test_names_are_as_short_as_tells_them_apart() -> None:
     def names(a: SideFacts, b: SideFacts) -> tuple[str, str]:
         found = names_of(a, b)
