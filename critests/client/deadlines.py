@@ -7,7 +7,14 @@ from google.protobuf.message import Message
 from critests.api import api_pb2 as cri
 
 READ_SECONDS = 10.0
+STATISTICS_SECONDS = 30.0
+"""Statistics may wait for a stop of a container that is under way, also of another test's."""
 SECONDS_BY_RPC = {
+    "ContainerStats": STATISTICS_SECONDS,
+    "ListContainerStats": STATISTICS_SECONDS,
+    "PodSandboxStats": STATISTICS_SECONDS,
+    "ListPodSandboxStats": STATISTICS_SECONDS,
+    "ListPodSandboxMetrics": STATISTICS_SECONDS,
     "RunPodSandbox": 60.0,
     "CreateContainer": 60.0,
     "StartContainer": 60.0,
