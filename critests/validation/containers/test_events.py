@@ -21,6 +21,7 @@ from critests.fixtures.events import (
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
+from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
@@ -162,7 +163,6 @@ def test_events_have_the_time_at_which_they_happened(events: Events, lived: Live
     Source: ContainerEventResponse.created_at. Half a second is left for clocks of another resolution.
     """
     listener = events.listen()
-    tolerance_ns = 500_000_000
     begun = time.time_ns()
 
     container = lived(listener)
@@ -171,7 +171,7 @@ def test_events_have_the_time_at_which_they_happened(events: Events, lived: Live
     assert {
         kind: at
         for kind, at in told.items()
-        if not begun - tolerance_ns <= at <= time.time_ns() + tolerance_ns
+        if not begun - CLOCKS_DIFFER_NS <= at <= time.time_ns() + CLOCKS_DIFFER_NS
     } == {}
 
 

@@ -1,5 +1,7 @@
 """CTR: removing containers."""
 
+import time
+
 import grpc
 import pytest
 
@@ -10,7 +12,6 @@ from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import ProcessTree
-from critests.lifecycle.waiting import ConditionNotMet
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up, unsupported
@@ -196,10 +197,15 @@ def test_remove_container_leaves_the_log_to_the_kubelet(runtime: Runtime, ended_
     assert ended_container.log_lines() == printed
 
 
+def filesystems(runtime: Runtime) -> list[cri.FilesystemUsage]:
+    """Return what is told of the file systems of images and containers."""
+    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    return [*answer.image_filesystems, *answer.container_filesystems]
+
+
 def used_on_disk(runtime: Runtime) -> int:
     """Return the bytes on the file systems of images and containers, each of which counts once."""
-    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
-    found = (*answer.image_filesystems, *answer.container_filesystems)
+    found = filesystems(runtime)
     return sum({each.fs_id.mountpoint: each.used_bytes.value for each in found}.values())
 
 
@@ -215,14 +221,16 @@ def test_removal_frees_what_a_container_has_written(own_runtime: OwnRuntime) -> 
     before = used_on_disk(own_runtime)
     with setting_up():
         own_runtime.stub.ExecSync(container.script_request(WRITE))
-    try:
-        full = own_runtime.eventually(
-            "what was written in ImageFsInfo",
-            lambda: used_on_disk(own_runtime),
+    written_at = time.time_ns()
+    with setting_up(awaits="IMF-02"):
+        own_runtime.eventually(
+            "figures of ImageFsInfo that are younger than what was written",
+            lambda: [each.timestamp - written_at for each in filesystems(own_runtime)],
             USED_SECONDS,
-            lambda used: used >= before + WRITTEN_BYTES,
+            lambda ages: all(age > 0 for age in ages),
         )
-    except ConditionNotMet:
+    full = used_on_disk(own_runtime)
+    if full < before + WRITTEN_BYTES:
         unsupported("writable layers: not counted in ImageFsInfo")
 
     container.kill()

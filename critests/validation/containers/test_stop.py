@@ -11,6 +11,7 @@ from critests.fixtures.containers import FOREVER, Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
+from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
 from critests.lifecycle.containers import Container
 from critests.lifecycle.freezer import Freezer
 from critests.lifecycle.process import ProcessTree
@@ -394,5 +395,5 @@ def test_the_end_lies_between_the_stop_and_its_answer(runtime: Runtime, containe
         runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=0)
     )
 
-    tolerance_ns = 500_000_000
-    assert call.started_ns - tolerance_ns <= container.status().finished_at <= call.ended_ns + tolerance_ns
+    finished_at = container.status().finished_at
+    assert call.started_ns - CLOCKS_DIFFER_NS <= finished_at <= call.ended_ns + CLOCKS_DIFFER_NS
