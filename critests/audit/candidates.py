@@ -54,7 +54,7 @@ class Candidates:
 
     def _likely(self, test: Exercised, fault: DerivedFault, target: _Target | None) -> int:
         known = self._notices.get(base_name(test.test), set())
-        if target in known:
+        if target in known or _is_case_of(test, target, known):
             return EXACTLY
         if target is not None and any(_near(target, other) for other in known):
             return NEAR
@@ -75,6 +75,16 @@ def _target(fault: object) -> _Target | None:
     if isinstance(fault, StreamFault):
         return (fault.rpcs[0] if len(fault.rpcs) == 1 else "", "stream", (fault.action,))
     return ("log", "log", (fault.action,)) if isinstance(fault, LogFault) else None
+
+
+def _is_case_of(test: Exercised, target: _Target | None, known: set[_Target]) -> bool:
+    """Say whether a test has a case for each field, is known to notice faults on this side of this RPC, and
+    this is the case of the field.
+    """
+    if target is None or target[1] not in {"request", "response"}:
+        return False
+    case = test.test.removeprefix(base_name(test.test)).strip("[]")
+    return case == target[2][-1] and target[:2] in {other[:2] for other in known}
 
 
 def _near(one: _Target, other: _Target) -> bool:

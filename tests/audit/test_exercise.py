@@ -145,6 +145,14 @@ def test_a_test_that_notices_a_field_is_likely_to_notice_what_the_field_holds() 
     assert names(Candidates(made, Matrix((near,))), fault) == ["near", "other"]
 
 
+def test_the_case_of_a_field_comes_before_the_others() -> None:
+    fault = FAULTS["ListImages.response.images[].uid:missing"]
+    place = str(fault.reach)
+    made = exercise(made_test("agree[size]", place), made_test("agree[uid]", place, seconds=2))
+    size = Entry("a", (parse_fault("ListImages.response.images[].size: add 1"),), "", ("agree",))
+    assert names(Candidates(made, Matrix((size,))), fault) == ["agree[uid]", "agree[size]"]
+
+
 def test_one_case_of_each_test_before_any_other() -> None:
     tests = [made_test("a[1]"), made_test("a[2]"), made_test("b"), made_test("a[3]")]
     assert [one.test for one in first(tests, 0)] == ["a[1]", "b", "a[2]", "a[3]"]
