@@ -20,6 +20,7 @@ from critests.model import Step, World
 from critests.model.containers import printed_by
 from critests.model.images import reference
 from critests.model.looks import ANNOTATION, COLOUR
+from critests.model.orders import ENDING
 from critests.model.sights import Answer
 from critests.model.steps import (
     DAEMON_RESTARTS,
@@ -33,8 +34,10 @@ from critests.model.steps import (
 )
 from critests.node.capabilities import NO_SUCH_ID
 
-CALL_SECONDS = 20.0
-"""Of every call: some runtimes take nearly all of a client's deadline to end what ignores SIGTERM."""
+CALL_SECONDS, ENDING_SECONDS = 20.0, 8.0
+"""Deadlines: of every call, and of one that ends something, since some runtimes take nearly all of it to end
+what ignores SIGTERM.
+"""
 END_SECONDS = 10.0
 READY_SECONDS = 2.0
 POLL_SECONDS = 0.01
@@ -86,11 +89,6 @@ class Calls:
     _configs: dict[str, cri.PodSandboxConfig] = field(default_factory=dict)
     _logs: dict[str, Path] = field(default_factory=dict)
 
-    @property
-    def seconds(self) -> float:
-        """Deadline of a call, in seconds."""
-        return CALL_SECONDS * self.connection.deadlines.scale
-
     def answer_to(self, step: Step) -> Answer:
         """Do a step, and return what came back; with what it wants to fail failing meanwhile."""
         disturbed: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
@@ -126,7 +124,7 @@ class Calls:
 
     def _quietly(self, call: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - any RPC and its message
         with contextlib.suppress(grpc.RpcError):
-            call(request, timeout=self.seconds)
+            call(request, timeout=CALL_SECONDS * self.connection.deadlines.scale)
 
     def _answered(self, step: Step) -> Answer:
         if step.rpc not in ABOUT_ONE:
@@ -137,7 +135,10 @@ class Calls:
 
     def _call(self, step: Step, request: Any) -> Any:  # noqa: ANN401 - any RPC and its message
         stub = self.connection.images if "Image" in step.rpc else self.connection.runtime
-        return getattr(stub, step.rpc)(request, timeout=self.seconds + step.timeout)
+        seconds = ENDING_SECONDS if step.rpc in ENDING else CALL_SECONDS
+        return getattr(stub, step.rpc)(
+            request, timeout=seconds * self.connection.deadlines.scale + step.timeout
+        )
 
     def _id(self, key: str) -> str:
         known = self.world.sandboxes.get(key) or self.world.containers.get(key)

@@ -17,9 +17,9 @@ from critests.explore.watching import Found, Over, Watch
 from critests.model import Beat, Breach
 
 TRIES = 10
-LOOKS = 4
-"""How often a sequence is played again before it is shortened. What breaks the promise in some of them only
-is taken for shorter where it does so in one of as many.
+LOOKS, LOOKS_AT_ONCE = 4, 12
+"""How often a sequence is played again before it is shortened, and one of several clients. What breaks the
+promise in some of them only is taken for shorter where it does so in one of as many.
 """
 SURE = 2
 """How often a shorter sequence must break the promise in a row: what came about by chance, or by what the
@@ -27,7 +27,7 @@ sequences before it left behind, is no reason to leave out a step.
 """
 PROGRESS_SECONDS = 60.0
 SHORTEN_SECONDS = 120.0
-"""For leaving out single steps, of each finding."""
+"""For leaving out single steps, of each finding; times the scale of the deadlines."""
 
 
 @dataclass
@@ -144,15 +144,16 @@ class Exploration:
         if breach.what == DAEMON_ENDED:
             explored.findings.append(Finding(breach, tuple(beats), 0, 0, found.calls))
             return True
-        until = time.monotonic() + SHORTEN_SECONDS
-        came = sum(self._breaks(breach, beats) for _ in range(LOOKS))
+        until = time.monotonic() + SHORTEN_SECONDS * self.player.connection.deadlines.scale
+        looks = LOOKS_AT_ONCE if any(len(beat) > 1 for beat in beats) else LOOKS
+        came = sum(self._breaks(breach, beats) for _ in range(looks))
 
         def breaks(shorter: Sequence[Beat]) -> bool:
             if self._stopped or time.monotonic() > until:
                 return False
-            if came == LOOKS:
+            if came == looks:
                 return all(self._breaks(breach, shorter) for _ in range(SURE))
-            return any(self._breaks(breach, shorter) for _ in range(LOOKS))
+            return any(self._breaks(breach, shorter) for _ in range(looks))
 
         shorter = shortest(beats, breaks) if came else beats
         finding = self._tried(breach, shorter, found.calls)

@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from tests.criserver.slips.slip import containers, fail, identity, status, way
 from tests.criserver.way import Act, Answer, Call
 
-MOMENT = 0.03
+MOMENT = 0.1
 """Seconds."""
 
 

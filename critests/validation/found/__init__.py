@@ -1,0 +1,1 @@
+"""Sequences that `critests explore` found on some runtime: the shortest ones, played again on every other."""

@@ -1,0 +1,37 @@
+"""Sequences of calls that broke a promise on some runtime, as `critests explore` handed them back."""
+
+from critests.explore.setting_up import play_again
+from critests.fixtures.runtime import Runtime
+from critests.model import Step
+from critests.run.marks import requirement
+
+SAME_NAME_IN_ANOTHER_ATTEMPT = [
+    Step("RunPodSandbox", makes="sandbox-1", name="pod"),
+    Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app", process="waits"),
+    Step("RunPodSandbox", makes="sandbox-3", name="pod", attempt=1),
+    Step("CreateContainer", makes="container-4", inside="sandbox-3", name="app", process="waits"),
+]
+ENDS_AT_ONCE = [
+    Step("RunPodSandbox", makes="sandbox-1", name="pod"),
+    Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app", process="fails"),
+    Step("StartContainer", on="container-2"),
+]
+
+
+@requirement("CTR-09")
+def test_found_container_of_another_attempt(runtime: Runtime) -> None:
+    """CreateContainer in the second attempt of a pod MUST NOT return the container of that name in the first
+    one; whether it makes one there or refuses is open.
+
+    Source: CreateContainerRequest.pod_sandbox_id; ContainerMetadata.name, unique within a sandbox only.
+    """
+    assert play_again(runtime.context, SAME_NAME_IN_ANOTHER_ATTEMPT, "CTR-09") == []
+
+
+@requirement("CTR-21")
+def test_found_end_before_the_start(runtime: Runtime) -> None:
+    """A container that ends at once MUST NOT be told to have ended before it was started.
+
+    Source: ContainerStatus.started_at and finished_at.
+    """
+    assert play_again(runtime.context, ENDS_AT_ONCE, "CTR-21") == []
