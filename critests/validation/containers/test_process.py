@@ -9,6 +9,7 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.shared_containers import SharedContainers
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import EXEC, FIRST_PROCESS
@@ -351,13 +352,14 @@ def test_umask_is_022(containers: Containers, seen_from: str) -> None:
 
 
 @requirement("CMD-15")
-def test_limit_of_open_files_makes_sense(running_container: Container) -> None:
+@pytest.mark.parametrize("seen_from", VIEWS)
+def test_limit_of_open_files_makes_sense(shared: SharedContainers, seen_from: str) -> None:
     """The limit of open files SHOULD be neither so low that programs fail nor so high that those which close
     all of them take minutes.
 
     Source: not stated by the CRI.
     """
-    limit = running_container.output("sh", "-c", "ulimit -n")
+    limit, _ = shared.process(seen_from).limits["Max open files"]
 
     # programs count on a thousand; a million is what Linux itself takes for the most (fs.nr_open)
     assert 1024 <= int(limit) <= 1 << 20
