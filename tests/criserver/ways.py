@@ -84,8 +84,13 @@ class _DiesAfter:
         return call.answer()
 
 
+KEPT_SECONDS = 3.0
+
+
 class _KeepsUntilThird:
-    """Keeps the first two of equal requests until their client gives them up, and answers the next."""
+    """Keeps the first two of equal requests until their client gives them up, and answers the next; a patient
+    client gets its answer after `KEPT_SECONDS`.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -96,7 +101,8 @@ class _KeepsUntilThird:
         with self._lock:
             self._seen[key] += 1
             kept = self._seen[key] <= 2
-        return _never(call, "") if kept else call.answer()
+        given_up = kept and call.over.wait(KEPT_SECONDS)
+        return _never(call, "") if given_up else call.answer()
 
 
 def _filters_ignored(call: Call, _argument: str) -> Answer:
@@ -202,7 +208,7 @@ WAYS: dict[str, Way] = {
     "never-answers": Way("every call hangs", "", lambda: _never),
     "hangs": Way("one RPC hangs", "RPC", lambda: _at(_never)),
     "keeps-until-third": Way(
-        "equal requests of one RPC are kept until given up, and the third is answered",
+        "equal requests of one RPC are kept until an impatient client gives up, and the third is answered",
         "RPC",
         lambda: _at(_KeepsUntilThird()),
     ),

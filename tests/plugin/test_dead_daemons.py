@@ -76,6 +76,7 @@ def test_a_death_with_the_last_test_leaves_the_run_tested(
     assert mortal.wait(SECONDS) != 0
 
 
+# nothing is made beside the kill: what a daemon was making when it was killed may be in its successor's way
 KILLS = """
 import contextlib
 import os
@@ -87,9 +88,9 @@ from critests.api import api_pb2 as cri
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_harmless(containers, number):
+def test_harmless(running_container, number):
     \"\"\"It runs.\"\"\"
-    assert containers.running(script="sleep 60").state() == cri.CONTAINER_RUNNING
+    assert running_container.exec("true").exit_code == 0
 
 
 def test_kills(runtime):
@@ -100,9 +101,9 @@ def test_kills(runtime):
 
 
 @pytest.mark.parametrize("number", range(3, 6))
-def test_harmless_too(containers, number):
+def test_harmless_too(running_container, number):
     \"\"\"It runs.\"\"\"
-    assert containers.running(script="sleep 60").state() == cri.CONTAINER_RUNNING
+    assert running_container.exec("true").exit_code == 0
 """
 
 
