@@ -136,16 +136,21 @@ def judge_set_ups(
     facts_of: Callable[[str], RequirementFacts | None],
 ) -> list[TestResult]:
     """Judge requirements by the first set-up that failed with them, where none of their own tests gave a
-    verdict; by one that hung, also where their own tests passed.
+    verdict; by one that hung, or that one of their own tests needed, also where others of their own passed.
     """
     judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
     broken = {name for test in tests if test.outcome in BREACHES for name in _names(test)}
+    needed_by_its_own = {
+        test.blocked_by
+        for test in tests
+        if test.outcome is Outcome.BLOCKED and test.blocked_by == test.requirement_id
+    }
     results = []
     for test in tests:
         rpc = test.setup_rpc or test.raw_rpc
         aspect = (rpc and judge_of(rpc)) or test.blocked_by
         requirement = aspect if aspect.partition("/")[0] == test.blocked_by else test.blocked_by
-        settled = broken if test.hung else judged
+        settled = broken if test.hung or test.blocked_by in needed_by_its_own else judged
         if test.outcome is not Outcome.BLOCKED or not requirement or requirement in settled:
             continue
         judged.add(requirement)

@@ -338,6 +338,13 @@ def test_a_set_up_that_fails_although_its_judge_passed_stays_blocked_and_is_note
     assert found.requirements["CTA-01"].outcome is Outcome.BLOCKED
 
 
+def test_a_set_up_that_its_judge_itself_needed_is_judged_though_another_test_of_it_passed() -> None:
+    other, needy = "test_other", result("test_a", "CTR-21", Outcome.BLOCKED, blocked_by="CTR-21")
+    found = judged(result(other, "CTR-21"), needy)
+
+    assert (found.tests[-1].requirement, found.tests[-1].outcome) == ("CTR-21", Outcome.FAILED)
+
+
 def test_judging_twice_changes_nothing() -> None:
     first = judged(
         result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox", reason="no"),
