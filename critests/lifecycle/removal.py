@@ -1,6 +1,7 @@
 """Removing everything that carries a run's label, whatever became of the run."""
 
 import re
+import time
 from dataclasses import dataclass, field
 
 import grpc
@@ -10,6 +11,10 @@ from critests.client import Connection
 from critests.lifecycle.run_label import RUN_ID, RUN_LABEL, RunIdentity
 from critests.lifecycle.sandboxes import kill
 
+SETTLED_WITHIN_SECONDS = 5.0
+"""For how long what would not go is tried again: a call of a client that has gone may be under way still, and
+a container that is being started cannot be removed.
+"""
 _OWN_REPOSITORY = re.compile(rf"/critests/({RUN_ID.pattern})/")
 
 
@@ -56,6 +61,21 @@ def remove_run(connection: Connection, run: RunIdentity) -> Removed:
         connection: to the runtime.
         run: whose objects go; an image is its own if every name of it has the run's id in the repository.
     """
+    deadline = time.monotonic() + SETTLED_WITHIN_SECONDS
+    removed = _remove_once(connection, run)
+    while removed.problems and time.monotonic() < deadline:
+        time.sleep(0.05)
+        again = _remove_once(connection, run)
+        removed = Removed(
+            containers=removed.containers + again.containers,
+            sandboxes=removed.sandboxes + again.sandboxes,
+            images=removed.images + again.images,
+            problems=again.problems,
+        )
+    return removed
+
+
+def _remove_once(connection: Connection, run: RunIdentity) -> Removed:
     removed = Removed()
     for container in connection.runtime.ListContainers(cri.ListContainersRequest()).containers:
         if run.owns(container.labels) and _attempt(

@@ -1,3 +1,5 @@
+from threading import Timer
+
 from critests.api import api_pb2 as cri
 from critests.client import Endpoint, connect
 from critests.lifecycle.removal import remove_run, runs_on
@@ -42,3 +44,18 @@ def test_what_will_not_go_is_said() -> None:
     assert removed.sandboxes == 0
     assert len(removed.problems) == 1
     assert "UNKNOWN" in removed.problems[0]
+
+
+def test_what_would_not_go_at_first_is_tried_again() -> None:
+    server = CriServer(wrong=["fails=RemovePodSandbox"])
+    with serve(server) as endpoint:
+        connection = connect(Endpoint.parse(endpoint))
+        connection.runtime.RunPodSandbox(sandbox("ours", {RUN_LABEL: OURS.id}))
+        later = Timer(0.3, server.mend)
+        later.start()
+
+        removed = remove_run(connection, OURS)
+        later.join()
+        connection.close()
+
+    assert (removed.sandboxes, removed.problems) == (1, [])
