@@ -10,6 +10,7 @@ from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Imag
 
 TAGS = ("registry/two:first", "registry/two:second")
 IMAGE_ID = "sha256:1"
+ERROR = Answer("UNKNOWN")
 
 
 def a_world() -> World:

@@ -1,20 +1,9 @@
 """Containers as the model of the API has them."""
 
-import pytest
-
 from critests.model import Step
 from critests.model.sights import Answer
 from critests.model.steps import EXEC_CODE, NOTHING, PROCESS_ENDS, TERMINATED, TOLD, Process
-from tests.model.telling import CREATED, EXITED, NOTREADY, RUNNING, Told, aspects
-
-ERROR = Answer("UNKNOWN")
-
-
-@pytest.fixture
-def told() -> Told:
-    told = Told()
-    told.sandbox()
-    return told
+from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, RUNNING, Told, aspects
 
 
 def test_a_stop_ends_it_with_a_code_of_its_own_or_of_the_signal(told: Told) -> None:

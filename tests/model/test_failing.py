@@ -2,20 +2,9 @@
 is not.
 """
 
-import pytest
-
 from critests.model import Step
-from critests.model.sights import Answer, SandboxSeen
-from tests.model.telling import NOTREADY, RUNNING, Told, aspects
-
-ERROR = Answer("UNKNOWN")
-
-
-@pytest.fixture
-def told() -> Told:
-    told = Told()
-    told.sandbox()
-    return told
+from critests.model.sights import SandboxSeen
+from tests.model.telling import ERROR, NOTREADY, RUNNING, Told, aspects
 
 
 def test_a_start_that_fails_leaves_a_container_that_can_be_removed(told: Told) -> None:

@@ -1,24 +1,14 @@
 """Calls at the same time, as the model of the API has them."""
 
-import pytest
-
 from critests.model import Breach, Step
 from critests.model.orders import Done, judge_together, orders
 from critests.model.sights import Answer
-from tests.model.telling import EXITED, RUNNING, Told, aspects
+from tests.model.telling import ERROR, EXITED, RUNNING, Told, aspects
 
-ERROR = Answer("UNKNOWN")
 START, REMOVE = Step("StartContainer", on="container-1"), Step("RemoveContainer", on="container-1")
 STOP = Step("StopContainer", on="container-1")
 RUN = Step("RunPodSandbox", makes="sandbox-2", name="twin")
 RUN_TOO = Step("RunPodSandbox", makes="sandbox-3", name="twin")
-
-
-@pytest.fixture
-def told() -> Told:
-    told = Told()
-    told.sandbox()
-    return told
 
 
 def together(told: Told, *steps: tuple[Step, Answer]) -> list[Breach]:

@@ -11,13 +11,6 @@ from tests.model.telling import CREATED, EXITED, NOTREADY, Told, aspects
 RESTART = Step(DAEMON_RESTARTS)
 
 
-@pytest.fixture
-def told() -> Told:
-    told = Told()
-    told.sandbox()
-    return told
-
-
 def test_everything_is_as_it_was(told: Told) -> None:
     told.running()
     told.container("container-2", name="other")

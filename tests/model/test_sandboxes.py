@@ -5,16 +5,7 @@ import pytest
 from critests.model import Step
 from critests.model.sights import Answer
 from critests.model.steps import NOTHING
-from tests.model.telling import EXITED, NOTREADY, READY, RUNNING, Told, aspects
-
-ERROR = Answer("UNKNOWN")
-
-
-@pytest.fixture
-def told() -> Told:
-    told = Told()
-    told.sandbox()
-    return told
+from tests.model.telling import ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 
 
 def test_metadata_that_is_taken_may_be_refused_or_lead_to_the_one_that_is_there(told: Told) -> None:
