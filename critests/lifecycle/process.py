@@ -4,6 +4,7 @@ import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 FIRST_PROCESS = "first process"
 EXEC = "exec"
@@ -105,6 +106,9 @@ class ProcessTree:
     Attributes:
         mark: what all three have in their command lines, and nothing else on the machine.
     """
+
+    SIZE: ClassVar[int] = 3
+    """How many they are. The table shows more between the fork and the exec of their sleeps."""
 
     mark: str = field(default_factory=lambda: "mark-" + secrets.token_hex(8))
 

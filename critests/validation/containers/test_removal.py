@@ -115,7 +115,7 @@ def test_remove_container_ends_every_process(runtime: Runtime, containers: Conta
     runtime.eventually(
         "three processes in the machine's table",
         tree.alive,
-        holds=lambda found: len(found) >= 3,
+        holds=lambda found: len(found) >= tree.SIZE,
     )
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))

@@ -331,7 +331,7 @@ def test_stop_ends_every_process(
     runtime.eventually(
         "three processes in the machine's table",
         tree.alive,
-        holds=lambda found: len(found) >= 3,
+        holds=lambda found: len(found) >= tree.SIZE,
     )
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=10))
