@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from critests.cli.connected_run import connected_run
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.exit_codes import CannotTest, ExitCode
+from critests.exit_codes import ExitCode
 from critests.explore.installed import check_installed
 from critests.run.settings import Settings
 
@@ -116,18 +117,12 @@ def _explored(settings: Settings, plan: Plan) -> ExitCode:
     from critests.explore.resuming import Earlier, read  # noqa: PLC0415 - see above
     from critests.explore.setting_up import player_on  # noqa: PLC0415 - see above
     from critests.explore.telling import keep, lines  # noqa: PLC0415 - see above
-    from critests.run.beginning import begin_run  # noqa: PLC0415 - see above
-    from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above
     from critests.run.stop_signals import handled_by, say_that_it_goes_on  # noqa: PLC0415 - see above
 
     seed = secrets.randbelow(1 << 31) if settings.seed is None else settings.seed
     earlier = read(plan.resume) if plan.resume else Earlier(seed)
-    context = begin_run(settings)
-    runtime = f"{context.version.runtime_name} {context.version.runtime_version}"
-    try:
-        if context.gone:
-            raise CannotTest(context.gone)
-        connection = context.connect()
+    with connected_run(settings) as (context, connection):
+        runtime = f"{context.version.runtime_name} {context.version.runtime_version}"
         exploration = Exploration(
             player_on(context, connection),
             earlier,
@@ -145,12 +140,6 @@ def _explored(settings: Settings, plan: Plan) -> ExitCode:
         with handled_by(interrupt):
             click.echo(f"exploring {runtime} for {plan.seconds:g} s, --seed {earlier.seed}")
             explored = exploration.run()
-        connection.close()
-    except (Blocked, SetUpFailed) as error:
-        raise CannotTest(str(error)) from error
-    finally:
-        for problem in context.end():
-            click.echo(f"left behind: {problem}", err=True)
     for line in lines(explored):
         click.echo(line)
     for place in keep(explored, context.folder.path, runtime):

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from critests.cli.connected_run import connected_run
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.exit_codes import CannotTest, ExitCode
+from critests.exit_codes import ExitCode
 from critests.run.settings import Settings
 
 MOST_SHOWN = 50
@@ -35,28 +36,16 @@ def replay(*, speed: float, trace: Path, **values: Any) -> None:  # noqa: ANN401
 
 
 def _replayed(settings: Settings, path: Path, speed: float) -> ExitCode:
-    from critests.run.beginning import begin_run  # noqa: PLC0415 - `--help` must not wait for gRPC
-    from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above
-    from critests.run.pulled_images import TestImages  # noqa: PLC0415 - see above
+    from critests.run.pulled_images import TestImages  # noqa: PLC0415 - `--help` must not wait for gRPC
     from critests.traces.differences import differences, times  # noqa: PLC0415 - see above
     from critests.traces.replaying import SKIPPED, Replay  # noqa: PLC0415 - see above
     from critests.traces.trace import read  # noqa: PLC0415 - see above
 
     origin, entries = read(path)
-    context = begin_run(settings, keep_results=False)
-    try:
-        if context.gone:
-            raise CannotTest(context.gone)
-        connection = context.connect()
+    with connected_run(settings, keep_results=False) as (context, connection):
         image = TestImages(connection, context).pull()
         replay_of = Replay(connection, context.requests(), image, speed)
         played = replay_of.run(entries)
-        connection.close()
-    except (Blocked, SetUpFailed) as error:
-        raise CannotTest(str(error)) from error
-    finally:
-        for problem in context.end():
-            click.echo(f"left behind: {problem}", err=True)
     found = list(differences(played, replay_of.ids))
     for difference in found[:MOST_SHOWN]:
         click.echo(str(difference))

@@ -1,0 +1,44 @@
+"""A run of a command that asks the runtime itself, without pytest: begun, connected, and ended."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from critests.exit_codes import CannotTest
+
+if TYPE_CHECKING:
+    from critests.client import Connection
+    from critests.run.context import RunContext
+    from critests.run.settings import Settings
+
+
+@contextlib.contextmanager
+def connected_run(
+    settings: "Settings", *, keep_results: bool = True
+) -> Iterator[tuple["RunContext", "Connection"]]:
+    """Begin a run and connect to its runtime; at the end say what would not go.
+
+    Args:
+        settings: what the user asked for.
+        keep_results: whether to make a folder for results.
+
+    Raises:
+        CannotTest: there is nothing to ask, or what was done needs a step that failed.
+        UsageError: an option makes no sense with this runtime.
+    """
+    from critests.run.beginning import begin_run  # noqa: PLC0415 - `--help` must not wait for gRPC
+    from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above
+
+    context = begin_run(settings, keep_results=keep_results)
+    try:
+        if context.gone:
+            raise CannotTest(context.gone)
+        with contextlib.closing(context.connect()) as connection:
+            yield context, connection
+    except (Blocked, SetUpFailed) as error:
+        raise CannotTest(str(error)) from error
+    finally:
+        for problem in context.end():
+            click.echo(f"left behind: {problem}", err=True)
