@@ -21,9 +21,11 @@ from critests.audit.watch import Watch
 from critests.exit_codes import ExitCode
 from critests.images.registry import RegistryServer
 from critests.lifecycle.run_label import RunIdentity
+from critests.node.remains import remove_cgroups, run_cgroups
 from critests.node.throwaway import ThrowawayRuntime, start_throwaway
 from tests.criserver.server import METHODS
 from tests.plugin.broken_rpcs import FAULTS, Ended, broken_server, run_on
+from tests.plugin.command import record_in
 
 TABLE: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("rpc_matrix.toml").read_text(encoding="utf-8")
@@ -150,5 +152,7 @@ def test_a_containerd_that_dies_is_one_root_cause(tmp_path: Path) -> None:
         proxy.watch = EndsIt(daemon, rpc)
         seen = run_on(proxy.endpoint, column, row["select"], tmp_path)
 
+    # with its daemon gone, the run could not remove its pods: what the kernel keeps of them is empty now
+    assert remove_cgroups(run_cgroups(record_in(tmp_path / "results")["run_id"])) == []
     check(seen, row, column)
     assert all(rpc in reason for reason in seen.reasons), seen.reasons
