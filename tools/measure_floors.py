@@ -28,13 +28,13 @@ from critests.benchmark.measuring.client_process import EXPERIMENTS, environment
 from critests.benchmark.measuring.resources import UsedResources, memory, snapshot
 from critests.client.endpoint import Endpoint
 from critests.client.plain import PlainConnection, plain_stubs
-from critests.images.registry import RegistryServer
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.binaries import search_path
 from critests.node.subjects import parse_throwaway
-from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.throwaway import ThrowawayRuntime
+from critests.node.with_registry import throwaway_with_registry
 
 SECONDS = 60.0
 PODS = 5
@@ -95,16 +95,9 @@ def _print_reference(name: str, rounds: int, folder: Path, run: RunIdentity) -> 
 
 def _print_accounts(node: str, cycles: int, run: RunIdentity) -> None:
     found = parse_throwaway(node)
-    with RegistryServer() as registry, tempfile.TemporaryDirectory() as logs:
-        pause = registry.client().mint_pause().reference
+    with tempfile.TemporaryDirectory() as logs:
         cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)
-        with start_throwaway(
-            found.kind,
-            binary=found.binary,
-            run_id=run.id,
-            pause_image=pause,
-            registry_addresses=[registry.address],
-        ) as runtime:
+        with throwaway_with_registry(found.kind, run_id=run.id, binary=found.binary) as (runtime, _):
             connection = plain_stubs(Endpoint.parse(runtime.endpoint))
             pods = _Pods(connection, RequestBuilder(run, Path(logs), cgroups))
             _account(runtime, pods, cycles, run)

@@ -16,10 +16,8 @@ from collections.abc import Callable
 from critests.api import api_pb2 as cri
 from critests.audit.proxy import FaultProxy
 from critests.client import Connection, Endpoint, connect
-from critests.images.registry import RegistryServer
-from critests.lifecycle.run_label import RunIdentity
 from critests.node.subjects import parse_throwaway
-from critests.node.throwaway import start_throwaway
+from critests.node.with_registry import throwaway_with_registry
 
 WARM_UP = 100
 """Calls of each kind that are not counted."""
@@ -34,21 +32,16 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=2000, help="of each RPC, each way (default 2000)")
     chosen = parser.parse_args()
     node = parse_throwaway(chosen.node)
-    with RegistryServer() as registry:
-        runtime = start_throwaway(
-            node.kind,
-            binary=node.binary,
-            run_id=RunIdentity.new().id,
-            pause_image=registry.client().mint_pause().reference,
-            registry_addresses=[registry.address],
-        )
-        with runtime, FaultProxy(runtime.endpoint) as proxy:
-            print(f"{runtime.runtime_name} {runtime.version}, {chosen.calls} calls of each, milliseconds")
-            straight, through = (connect(Endpoint.parse(way)) for way in (runtime.endpoint, proxy.endpoint))
-            for name in ("Version", "Status", "ListContainers", "ListImages"):
-                _print(name, *_taken(_call(straight, name), _call(through, name), chosen.calls))
-            straight.close()
-            through.close()
+    with (
+        throwaway_with_registry(node.kind, binary=node.binary) as (runtime, _),
+        FaultProxy(runtime.endpoint) as proxy,
+    ):
+        print(f"{runtime.runtime_name} {runtime.version}, {chosen.calls} calls of each, milliseconds")
+        straight, through = (connect(Endpoint.parse(way)) for way in (runtime.endpoint, proxy.endpoint))
+        for name in ("Version", "Status", "ListContainers", "ListImages"):
+            _print(name, *_taken(_call(straight, name), _call(through, name), chosen.calls))
+        straight.close()
+        through.close()
 
 
 def _call(connection: Connection, rpc: str) -> Callable[[], object]:

@@ -18,10 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from critests.images.registry import RegistryServer
-from critests.lifecycle.run_label import RunIdentity
 from critests.node.subjects import parse_throwaway
-from critests.node.throwaway import start_throwaway
+from critests.node.with_registry import throwaway_with_registry
 
 
 def main() -> None:
@@ -34,32 +32,23 @@ def main() -> None:
     parser.add_argument("arguments", nargs="*")
     chosen = parser.parse_args()
     node = parse_throwaway(chosen.node)
-    with RegistryServer() as registry:
-        pause = registry.client().mint_pause().reference
-        runtime = start_throwaway(
-            node.kind,
-            binary=node.binary,
-            run_id=RunIdentity.new().id,
-            pause_image=pause,
-            registry_addresses=[registry.address],
+    with throwaway_with_registry(node.kind, binary=node.binary) as (runtime, _):
+        print(f"{runtime.runtime_name} {runtime.version}, {chosen.rounds} rounds each; seconds")
+        print(
+            f"{'workers':>7} {'tests':>6} {'slow':>5} {'start-up':>9} {'wall':>7} {'per test':>9}"
+            f" {'CPU share':>10}"
         )
-        with runtime:
-            print(f"{runtime.runtime_name} {runtime.version}, {chosen.rounds} rounds each; seconds")
-            print(
-                f"{'workers':>7} {'tests':>6} {'slow':>5} {'start-up':>9} {'wall':>7} {'per test':>9}"
-                f" {'CPU share':>10}"
-            )
-            rows: dict[int, list[dict[str, float]]] = {1: [], 2: []}
-            for _ in range(chosen.rounds):
-                for workers, measured in rows.items():
-                    measured.append(_run(runtime.endpoint, workers, chosen.arguments))
-                    _print(workers, measured[-1])
+        rows: dict[int, list[dict[str, float]]] = {1: [], 2: []}
+        for _ in range(chosen.rounds):
             for workers, measured in rows.items():
-                _print(
-                    workers,
-                    {name: statistics.median(row[name] for row in measured) for name in measured[0]},
-                    "median",
-                )
+                measured.append(_run(runtime.endpoint, workers, chosen.arguments))
+                _print(workers, measured[-1])
+        for workers, measured in rows.items():
+            _print(
+                workers,
+                {name: statistics.median(row[name] for row in measured) for name in measured[0]},
+                "median",
+            )
 
 
 def _run(endpoint: str, workers: int, arguments: list[str]) -> dict[str, float]:

@@ -24,10 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from critests.client.listening import GREETING_SECONDS
-from critests.images.registry import RegistryServer
-from critests.lifecycle.run_label import RunIdentity
 from critests.node.subjects import parse_throwaway
-from critests.node.throwaway import start_throwaway
+from critests.node.with_registry import throwaway_with_registry
 
 BASE = "import grpc, pytest"
 FIRST = "GEN-01"
@@ -52,19 +50,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args()
     node = parse_throwaway(chosen.node)
-    with RegistryServer() as registry, tempfile.TemporaryDirectory() as folder:
-        runtime = start_throwaway(
-            node.kind,
-            binary=node.binary,
-            run_id=RunIdentity.new().id,
-            pause_image=registry.client().mint_pause().reference,
-            registry_addresses=[registry.address],
-        )
-        with runtime, socket.socket(socket.AF_UNIX) as mute:
-            mute.bind(f"{folder}/mute.sock")
-            mute.listen()
-            print(f"{runtime.runtime_name} {runtime.version}, {chosen.rounds} rounds")
-            _print(_measured(_rows(runtime.endpoint, f"{folder}/mute.sock", Path(folder)), chosen.rounds))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        throwaway_with_registry(node.kind, binary=node.binary) as (runtime, _),
+        socket.socket(socket.AF_UNIX) as mute,
+    ):
+        mute.bind(f"{folder}/mute.sock")
+        mute.listen()
+        print(f"{runtime.runtime_name} {runtime.version}, {chosen.rounds} rounds")
+        _print(_measured(_rows(runtime.endpoint, f"{folder}/mute.sock", Path(folder)), chosen.rounds))
 
 
 def _rows(endpoint: str, mute: str, folder: Path) -> dict[str, Callable[[], Taken]]:

@@ -13,9 +13,8 @@ from critests.api import api_pb2 as cri
 from critests.audit.proxy import FaultProxy
 from critests.client.connection import Connection, connect
 from critests.client.endpoint import Endpoint
-from critests.images.registry import RegistryServer
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.throwaway import start_throwaway
+from critests.node.with_registry import throwaway_with_registry
 from tests.criserver.clients import eventually
 
 pytestmark = [
@@ -64,24 +63,18 @@ class Pod:
 @pytest.fixture(scope="module")
 def pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
     run = RunIdentity.new()
-    with RegistryServer() as server:
-        registry = server.client()
-        registry.mint_pause()
-        pause = f"{registry.address}/critests/pause:1"
+    with (
+        throwaway_with_registry(run_id=run.id) as (runtime, registry),
+        FaultProxy(runtime.endpoint) as proxy,
+    ):
         plain = registry.mint("plain", f"critests/{run.id}/plain")
-        with (
-            start_throwaway(
-                run_id=run.id, pause_image=pause, registry_addresses=[registry.address]
-            ) as runtime,
-            FaultProxy(runtime.endpoint) as proxy,
-        ):
-            connection = connect(Endpoint.parse(proxy.endpoint))
-            connection.images.PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=plain.reference)))
-            pod = Pod(proxy, connection, plain.reference, tmp_path_factory.mktemp("logs"))
-            yield pod
-            proxy.faults = []
-            connection.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
-            connection.close()
+        connection = connect(Endpoint.parse(proxy.endpoint))
+        connection.images.PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=plain.reference)))
+        pod = Pod(proxy, connection, plain.reference, tmp_path_factory.mktemp("logs"))
+        yield pod
+        proxy.faults = []
+        connection.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
+        connection.close()
 
 
 def test_messages(pod: Pod) -> None:

@@ -11,11 +11,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client import Endpoint, connect
-from critests.images.registry import RegistryServer
-from critests.lifecycle.run_label import RunIdentity
 from critests.lifecycle.waiting import eventually
 from critests.node.snapshot import MachineSnapshot, difference, mentioning
-from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.throwaway import ThrowawayRuntime
+from critests.node.with_registry import throwaway_with_registry
 from critests.node.wrappers.actions import Fail
 from tests.node.test_leaves_nothing import CRIOS, NO_CRIO
 from tests.plugin.command import SECONDS, begin, critests, record_in
@@ -25,16 +24,8 @@ pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason=
 
 @pytest.fixture
 def runtime() -> Iterator[ThrowawayRuntime]:
-    with RegistryServer(0) as registry:
-        pause = registry.client().mint_pause().reference
-        with start_throwaway(
-            "containerd",
-            run_id=RunIdentity.new().id,
-            pause_image=pause,
-            registry_addresses=[registry.address],
-            oci_wrapper=True,
-        ) as started:
-            yield started
+    with throwaway_with_registry(oci_wrapper=True) as (started, _):
+        yield started
 
 
 def on(runtime: ThrowawayRuntime, results: Path) -> list[str]:

@@ -17,7 +17,6 @@ from critests.client.endpoint import Endpoint
 from critests.images.catalogue import IMAGES
 from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
 from critests.images.platforms import machine_architecture
-from critests.images.registry import RegistryServer
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.images.repositories import MintedImage
 from critests.images.system_calls import SYSTEM_CALLS
@@ -27,7 +26,7 @@ from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
 from critests.lifecycle.sandboxes import Sandbox
 from critests.lifecycle.waiting import eventually
-from critests.node.throwaway import start_throwaway
+from critests.node.with_registry import throwaway_with_registry
 
 pytestmark = [
     pytest.mark.runtime,
@@ -97,20 +96,15 @@ class Node:
 def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     run = RunIdentity.new()
     binary = Path(shutil.which(request.param) or request.param)
-    with RegistryServer(0) as registry:
-        client = registry.client()
-        pause = client.mint_pause()
-        with start_throwaway(
-            run_id=run.id, pause_image=pause.reference, registry_addresses=[registry.address], binary=binary
-        ) as runtime:
-            connection = connect(Endpoint.parse(runtime.endpoint))
-            cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)
-            builder = RequestBuilder(run, tmp_path_factory.mktemp("logs"), cgroups)
-            sandbox = Sandbox.run(connection, builder.sandbox())
-            yield Node(run, client, connection, sandbox, builder)
-            sandbox.discard()
-            connection.close()
-            cgroups.remove()
+    with throwaway_with_registry(run_id=run.id, binary=binary) as (runtime, client):
+        connection = connect(Endpoint.parse(runtime.endpoint))
+        cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)
+        builder = RequestBuilder(run, tmp_path_factory.mktemp("logs"), cgroups)
+        sandbox = Sandbox.run(connection, builder.sandbox())
+        yield Node(run, client, connection, sandbox, builder)
+        sandbox.discard()
+        connection.close()
+        cgroups.remove()
 
 
 @pytest.mark.parametrize("name", [name for name in IMAGES if name not in UP_TO_THE_RUNTIME])

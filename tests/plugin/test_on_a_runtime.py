@@ -11,11 +11,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client import Endpoint, connect
-from critests.images.registry import RegistryServer
-from critests.lifecycle.run_label import RunIdentity
 from critests.node.remains import cgroup_hierarchies
 from critests.node.snapshot import MachineSnapshot, difference, mentioning
-from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.throwaway import ThrowawayRuntime
+from critests.node.with_registry import throwaway_with_registry
 from tests.plugin.command import SECONDS, begin, critests, record_in, verdicts_in
 
 pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
@@ -27,15 +26,8 @@ EXCEPT = "CTR-24,CTR-26"
 
 @pytest.fixture
 def runtime() -> Iterator[ThrowawayRuntime]:
-    with RegistryServer(0) as registry:
-        pause = registry.client().mint_pause().reference
-        with start_throwaway(
-            "containerd",
-            run_id=RunIdentity.new().id,
-            pause_image=pause,
-            registry_addresses=[registry.address],
-        ) as started:
-            yield started
+    with throwaway_with_registry() as (started, _):
+        yield started
 
 
 def left_on(endpoint: str) -> list[str]:
@@ -242,21 +234,16 @@ def test_a_throwaway_runtime_goes_when_its_run_is_interrupted(tmp_path: Path) ->
 
 
 def test_without_a_network_plugin_there_is_one_failure_and_its_followers(tmp_path: Path) -> None:
-    with RegistryServer(0) as registry:
-        pause = registry.client().mint_pause().reference
-        run = RunIdentity.new().id
-        with start_throwaway(
-            "containerd", run_id=run, pause_image=pause, registry_addresses=[registry.address], network=False
-        ) as started:
-            ended = critests(
-                "run",
-                "--runtime-endpoint",
-                started.endpoint,
-                "--select",
-                "RT,SBX,NET",
-                "--results",
-                str(tmp_path),
-            )
+    with throwaway_with_registry(network=False) as (started, _):
+        ended = critests(
+            "run",
+            "--runtime-endpoint",
+            started.endpoint,
+            "--select",
+            "RT,SBX,NET",
+            "--results",
+            str(tmp_path),
+        )
 
     record = record_in(tmp_path)
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}

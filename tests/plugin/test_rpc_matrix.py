@@ -8,7 +8,6 @@ import ast
 import os
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,9 @@ from critests.audit.descriptors import Rpc
 from critests.audit.proxy import FaultProxy
 from critests.audit.watch import Watch
 from critests.exit_codes import ExitCode
-from critests.images.registry import RegistryServer
-from critests.lifecycle.run_label import RunIdentity
 from critests.node.remains import remove_cgroups, run_cgroups
-from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.throwaway import ThrowawayRuntime
+from critests.node.with_registry import throwaway_with_registry
 from tests.criserver.server import METHODS
 from tests.plugin.broken_rpcs import FAULTS, Ended, broken_server, run_on
 from tests.plugin.command import record_in
@@ -97,20 +95,9 @@ def test_a_broken_rpc_is_one_root_cause(rpc: str, column: str, tmp_path: Path) -
     check(seen, row, column)
 
 
-@contextmanager
-def private_containerd() -> Iterator[ThrowawayRuntime]:
-    run = RunIdentity.new()
-    with RegistryServer(0) as registry:
-        pause = registry.client().mint_pause().reference
-        with start_throwaway(
-            "containerd", run_id=run.id, pause_image=pause, registry_addresses=[registry.address]
-        ) as started:
-            yield started
-
-
 @pytest.fixture(scope="module")
 def containerd() -> Iterator[ThrowawayRuntime]:
-    with private_containerd() as started:
+    with throwaway_with_registry() as (started, _):
         yield started
 
 
@@ -148,7 +135,7 @@ def test_a_broken_rpc_of_containerd_is_one_root_cause(
 def test_a_containerd_that_dies_is_one_root_cause(tmp_path: Path) -> None:
     rpc, column = "StartContainer", "dies"
     row = TABLE[rpc]
-    with private_containerd() as daemon, FaultProxy(daemon.endpoint) as proxy:
+    with throwaway_with_registry() as (daemon, _), FaultProxy(daemon.endpoint) as proxy:
         proxy.watch = EndsIt(daemon, rpc)
         seen = run_on(proxy.endpoint, column, row["select"], tmp_path)
 

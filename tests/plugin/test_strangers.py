@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from critests.audit.proxy import FaultProxy
-from critests.images.registry import RegistryServer
-from critests.lifecycle.run_label import RunIdentity
-from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.throwaway import ThrowawayRuntime
+from critests.node.with_registry import throwaway_with_registry
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 
@@ -82,15 +81,7 @@ def test_a_runtime_without_a_name_is_called_unknown_and_fails_for_it(tmp_path: P
 
 @pytest.fixture
 def containerd() -> Iterator[ThrowawayRuntime]:
-    with (
-        RegistryServer(0) as registry,
-        start_throwaway(
-            "containerd",
-            run_id=RunIdentity.new().id,
-            pause_image=registry.client().mint_pause().reference,
-            registry_addresses=[registry.address],
-        ) as started,
-    ):
+    with throwaway_with_registry() as (started, _):
         yield started
 
 

@@ -27,11 +27,11 @@ from critests.benchmark.measuring.runtime_processes import (
 )
 from critests.client.endpoint import Endpoint
 from critests.client.plain import PlainConnection, plain_stubs
-from critests.images.registry import RegistryServer
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.throwaway import ThrowawayRuntime
+from critests.node.with_registry import throwaway_with_registry
 
 DAEMON, SHIM, CHILD, PAUSE = 10, 20, 11, 21
 BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
@@ -161,12 +161,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 @pytest.fixture(scope="module")
 def runtime() -> Iterator[ThrowawayRuntime]:
-    with RegistryServer() as registry:
-        pause = registry.client().mint_pause().reference
-        with start_throwaway(
-            run_id=RunIdentity.new().id, pause_image=pause, registry_addresses=[registry.address]
-        ) as started:
-            yield started
+    with throwaway_with_registry() as (started, _):
+        yield started
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ as in PATH).
 
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +17,7 @@ from critests.client.streaming.port_forward import open_port_forward
 from critests.client.streaming.probe import websocket_works
 from critests.client.streaming.sessions import RemoteCommand, open_remote_command
 from critests.client.streaming.streams import EndedBy, Protocol, Stream
-from critests.images.registry import RegistryServer
-from critests.node.throwaway import start_throwaway
+from critests.node.with_registry import throwaway_with_registry
 
 pytestmark = [pytest.mark.runtime, pytest.mark.parametrize("protocol", Protocol)]
 
@@ -105,20 +103,12 @@ class Pod:
 
 @pytest.fixture(scope="module", params=BINARIES)
 def pod(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
-    with RegistryServer() as registry:
-        client = registry.client()
-        pause, image = client.mint_pause().reference, client.mint("plain", "critests/streams/plain").reference
-        run = f"{int(time.time())}-57ea45"
-        with (
-            start_throwaway(
-                run_id=run,
-                pause_image=pause,
-                registry_addresses=[registry.address],
-                binary=Path(request.param),
-            ) as runtime,
-            grpc.insecure_channel(runtime.endpoint) as channel,
-        ):
-            yield Pod(runtime.endpoint, channel, image, tmp_path_factory.mktemp("logs"))
+    with (
+        throwaway_with_registry(binary=Path(request.param)) as (runtime, registry),
+        grpc.insecure_channel(runtime.endpoint) as channel,
+    ):
+        image = registry.mint("plain", "critests/streams/plain").reference
+        yield Pod(runtime.endpoint, channel, image, tmp_path_factory.mktemp("logs"))
 
 
 @pytest.fixture(scope="module")
