@@ -22,13 +22,22 @@ STATS_SECONDS = 65.0
 tests pull and remove images, too.
 """
 MIB = 1 << 20
-FILLING: Changes = {
-    "filler_bytes": 64 * MIB,
-    "files": [{"path": f"many/{number}"} for number in range(1000)],
-    "labels": {"critests.example/filling": "x" * (256 << 10)},
-}
-"""Of the image that is pulled: so much that others may remove what they pulled at the same time. It is the
-runtime's to choose what counts, layers or only what is kept about them, so there is much of both."""
+
+
+def filling(mebibytes: int, files: int) -> Changes:
+    """Return what makes an image large in every way: it is the runtime's to choose what counts, layers or
+    only what is kept about them.
+    """
+    return {
+        "filler_bytes": mebibytes * MIB,
+        "files": [{"path": f"many/{number}"} for number in range(files)],
+        "labels": {"critests.example/filling": "x" * (files << 8)},
+    }
+
+
+# more than all that others may remove at the same time, the next one of another run among them
+TO_PULL = filling(64, 1000)
+TO_REMOVE = filling(32, 500)
 
 
 @pytest.fixture
@@ -115,6 +124,7 @@ def test_image_file_system_was_looked_at_lately(usage: Usage) -> None:
 
 @slow
 @requirement("IMF-03/grows")
+@pytest.mark.usefixtures("filling_alone")
 def test_image_file_system_grows_with_a_pull(
     registry: Registry, image: ImageName, usage_once: UsageOnce
 ) -> None:
@@ -126,7 +136,7 @@ def test_image_file_system_grows_with_a_pull(
     assert image.reference != ""
     before = usage_once("use of the image file system", lambda seen: seen.used_bytes.value > 0)
 
-    registry.pull(registry.mint("large", changes=FILLING))
+    registry.pull(registry.mint("large", changes=TO_PULL))
 
     used, inodes = before.used_bytes.value, before.inodes_used.value
     assert inodes > 0
@@ -138,6 +148,7 @@ def test_image_file_system_grows_with_a_pull(
 
 @slow
 @requirement("IMF-04")
+@pytest.mark.usefixtures("filling_alone")
 def test_image_file_system_shrinks_with_a_removal(
     runtime: Runtime, registry: Registry, usage_once: UsageOnce
 ) -> None:
@@ -146,7 +157,7 @@ def test_image_file_system_shrinks_with_a_removal(
 
     Source: FilesystemUsage.used_bytes.
     """
-    minted = registry.mint("large", changes=FILLING)
+    minted = registry.mint("large", changes=TO_REMOVE)
     empty = usage_once("a look before the pull", lambda seen: seen.timestamp > 0).used_bytes.value
     registry.pull(minted)
     full = usage_once("use by the image", lambda seen: seen.used_bytes.value > empty).used_bytes.value
