@@ -30,6 +30,8 @@ from critests.report.page.templating import SYMBOLS, environment, source
 from critests.statistics import Verdict
 
 TESTS_LISTED: Final = 300
+FIRST: Final = 8
+"""Lines of a list or a table that are shown; the rest open."""
 TONES: Final = {
     Verdict.SLOWER.value: "failed",
     Verdict.FASTER.value: "passed",
@@ -71,6 +73,7 @@ def comparison_to_html(comparison: RunComparison) -> str:
         tones=TONES,
         symbols=SYMBOLS,
         listed=TESTS_LISTED,
+        first=FIRST,
         style=Markup(style),  # noqa: S704 - our own files
     )
 

@@ -25,6 +25,11 @@ class Names:
         }
         return texts.get(group, group.value)
 
+    def heading(self, group: Group) -> str:
+        """Return the same as a heading: names of runtimes stay as they are, other words begin large."""
+        text = self.group(group)
+        return text if text.startswith((self.a, self.b)) else text[0].upper() + text[1:]
+
 
 def names_of(a: SideFacts, b: SideFacts) -> Names:
     """Return the shortest names that tell two sides apart."""
