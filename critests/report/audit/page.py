@@ -4,6 +4,7 @@ from markupsafe import Markup
 
 from critests.record.audits import AuditRecord, FaultOutcome, Score
 from critests.report.audit.views import (
+    MEANINGS,
     TONES,
     by_rpc,
     headline,
@@ -12,6 +13,7 @@ from critests.report.audit.views import (
     percent,
     rows_of_tests,
     score_rows,
+    sentence_of,
     with_outcome,
 )
 from critests.report.page.templating import SYMBOLS, environment, source
@@ -34,12 +36,20 @@ def audit_to_html(record: AuditRecord) -> str:
         ],
         tables=[(title, score_rows(record.faults, by)) for by, title in (("area", "area"), ("rpc", "RPC"))],
         others=[
-            (outcome.value, TONES[outcome], by_rpc(with_outcome(record, outcome)), counts[outcome])
+            (
+                outcome.value,
+                TONES[outcome],
+                by_rpc(with_outcome(record, outcome)),
+                counts[outcome],
+                MEANINGS[outcome],
+            )
             for outcome in FaultOutcome
             if outcome not in {FaultOutcome.SURVIVED, FaultOutcome.NOTICED} and counts[outcome]
         ],
         noticed=by_rpc(with_outcome(record, FaultOutcome.NOTICED)),
         tests=rows_of_tests(record),
+        sentence_of=sentence_of,
+        meaning={outcome.name: text for outcome, text in MEANINGS.items()},
         symbols=SYMBOLS,
         style=Markup(source(templates, "style.css") + source(templates, "audit.css")),  # noqa: S704 - our own files
     )

@@ -16,6 +16,18 @@ TONES: Final = {
     FaultOutcome.EQUIVALENT: "known",
 }
 """The colour and symbol of each outcome, those of a test's outcome that means as much."""
+MEANINGS: Final = {
+    FaultOutcome.NOTICED: "Each fault, and the first test that turned red.",
+    FaultOutcome.SURVIVED: "Each is a way to break the API that changed what tests asked or were told, while"
+    " they stayed green: what they would have to look at.",
+    FaultOutcome.NOT_REACHED: "No test gets where these act, or they changed nothing in those that were tried.",
+    FaultOutcome.NEVER_FILLED: "This runtime never fills the field that these change, though tests ask for it.",
+    FaultOutcome.NOT_OFFERED: "This runtime does not have the RPC that these break.",
+    FaultOutcome.EQUIVALENT: "Nobody can tell these from right behaviour, for the reason beside each.",
+}
+"""What each outcome means, for whoever opens its faults."""
+OWN_SUBJECT: Final = frozenset({"event", "log", "session"})
+"""Kinds of faults that say themselves what does wrong."""
 NO_RPC: Final = "no RPC"
 
 
@@ -85,6 +97,12 @@ def look_of(result: FaultResult) -> Look:
         [(one.test, one.outcome) for one in result.tried if not one.hits],
         result.untried,
     )
+
+
+def sentence_of(result: FaultResult) -> str:
+    """Return what a fault does, in one sentence: that of a log or a stream is not the runtime's doing."""
+    says = result.says if result.kind in OWN_SUBJECT else f"the runtime {result.says}"
+    return f"{says[:1].upper()}{says[1:]}."
 
 
 def by_rpc(results: Iterable[FaultResult]) -> dict[str, list[FaultResult]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from critests.record.audits import AuditRecord
 from critests.report.audit.page import audit_to_html
 from critests.report.audit.terminal import print_audit
-from critests.report.audit.views import headline, part, rows_of_tests
+from critests.report.audit.views import headline, part, rows_of_tests, sentence_of
 from critests.report.exports import export_audit
 from critests.report.terminal.console import new_console
 from tests.report.audit.sample_audit import AUDIT, NOTICED, SURVIVED
@@ -65,6 +65,13 @@ def test_the_summary_names_survivors_and_scores() -> None:
 def test_a_long_list_is_cut() -> None:
     many = dataclasses.replace(AUDIT, faults=[SURVIVED] * 50)
     assert "… and 10 more" in printed(many)
+
+
+def test_what_a_fault_does_is_a_sentence() -> None:
+    late = dataclasses.replace(SURVIVED, kind="log", says="lines come N seconds late")
+
+    assert sentence_of(SURVIVED) == "The runtime reports another version."
+    assert sentence_of(late) == "Lines come N seconds late."
 
 
 def test_what_each_test_was_tried_on() -> None:
