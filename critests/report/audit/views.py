@@ -20,8 +20,10 @@ MEANINGS: Final = {
     FaultOutcome.NOTICED: "Each fault, and the first test that turned red.",
     FaultOutcome.SURVIVED: "Each is a way to break the API that changed what tests asked or were told, while"
     " they stayed green: what they would have to look at.",
-    FaultOutcome.NOT_REACHED: "No test gets where these act, or they changed nothing in those that were tried.",
-    FaultOutcome.NEVER_FILLED: "This runtime never fills the field that these change, though tests ask for it.",
+    FaultOutcome.NOT_REACHED: "No test gets where these act, or they changed nothing in those that were"
+    " tried.",
+    FaultOutcome.NEVER_FILLED: "This runtime never fills the field that these change, though tests ask"
+    " for it.",
     FaultOutcome.NOT_OFFERED: "This runtime does not have the RPC that these break.",
     FaultOutcome.EQUIVALENT: "Nobody can tell these from right behaviour, for the reason beside each.",
 }

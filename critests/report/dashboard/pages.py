@@ -15,7 +15,7 @@ from critests.report.dashboard.lines import AREAS, Line, Promise
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.store import Index, RunEntry
 from critests.report.store.history import RECENT, State, stamp
-from critests.report.store.letters import DEVIATING, RANK, UNTESTED, WORDS
+from critests.report.store.letters import DEVIATING, JUDGED, RANK, UNTESTED, WORDS
 from critests.report.store.levels import JUDGED_RUNS
 from critests.report.wording.texts import plural
 
@@ -23,6 +23,8 @@ TEXT_LIMIT: Final = 4096
 LOOK_LIMIT: Final = 80
 """Requirements that a grid's list of what deviates or changed shows."""
 LATELY_LIMIT: Final = 60
+FIRST: Final = 10
+"""Lines of a list on a page of two runtimes that are shown; the rest open."""
 DAY: Final = 86_400
 ENDS: Final = {
     ExitCode.CONFORMS: "passed",
@@ -164,11 +166,21 @@ class Site:
                 )
         weeks = max((sum(column.week for column in line.columns) for line, *_ in rows), default=0)
         telling = [row for row in rows if row[1].letter != "P" or row[1].before or row[4]]
-        return self._render("requirement.html.j2", promise=promise, rows=rows, weeks=weeks, telling=telling)
+        telling.sort(key=lambda row: RANK[row[1].letter])
+        return self._render(
+            "requirement.html.j2",
+            promise=promise,
+            rows=rows,
+            weeks=weeks,
+            telling=telling,
+            standing=_who_keeps([(line.name, state.letter) for line, state, *_ in rows]),
+        )
 
     def compare(self, pair: Pair) -> str:
         """Return two runtimes side by side."""
-        return self._render("compare.html.j2", found=side_by_side(self.index, pair, self.promises))
+        return self._render(
+            "compare.html.j2", found=side_by_side(self.index, pair, self.promises), first=FIRST
+        )
 
     @cached_property
     def areas(self) -> list[str]:
@@ -256,6 +268,19 @@ def spell(line: Line, state: State) -> str:
     since = f"since the first run, {first}" if whole else f"since {first}"
     late = f"; not tested since {stamp(line.runs[state.at].started)}" if state.at else ""
     return f"{since} ({plural(state.runs, 'run')}){late}"
+
+
+def _who_keeps(verdicts: Sequence[tuple[str, str]]) -> str:
+    """Say which runtimes keep a requirement now, by their names and letters."""
+    judged = [(name, letter) for name, letter in verdicts if letter in JUDGED]
+    if not judged:
+        return "No runtime version that was tested could be judged." if verdicts else ""
+    breaking = [name for name, letter in judged if letter != "P"]
+    keeping = len(judged) - len(breaking)
+    said = f"{keeping} of the {plural(len(judged), 'runtime version')} that could be judged"
+    return f"{said} {'keeps' if keeping == 1 else 'keep'} it" + (
+        f"; not kept by {', '.join(breaking)}." if breaking else "."
+    )
 
 
 @cache

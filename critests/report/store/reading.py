@@ -9,6 +9,7 @@ from typing import Any, Final
 from critests.record.errors import RecordUnreadable
 from critests.record.files import COMPRESSED_RUN_FILE, RUN_FILE, from_json, read_text, record_file
 from critests.record.run import RunRecord
+from critests.report.wording.texts import cut
 
 REASON_LENGTH: Final = 200
 """Characters of a reason that the index keeps."""
@@ -81,5 +82,5 @@ def _reasons(tests: list[Any]) -> dict[str, str]:
             and requirement
             and requirement not in reasons
         ):
-            reasons[requirement] = reason[:REASON_LENGTH]
+            reasons[requirement] = cut(reason, REASON_LENGTH)
     return reasons

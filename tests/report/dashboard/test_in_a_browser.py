@@ -2,21 +2,25 @@
 network.
 """
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
 from critests.report.dashboard import Options, build
 from critests.report.store import Index
-from tests.report.browser import CHROMIUM, SHAPES, Tab, browser, faults
+from tests.report.browser import CHROMIUM, SHAPES, Tab, browser, faults, height
 from tests.report.dashboard.synthetic import NOW, fill
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+TALLEST = {1280: 4000, 390: 6000}
+"""Pixels of a page of four runtime versions, by the width of the window."""
+BENCHMARKS = "benchmarks/containerd-1.0.0.html"
 PAGES = (
     "index.html",
     "requirements.html",
     "grids/containerd-1.0.0.html",
-    "benchmarks/containerd-1.0.0.html",
+    BENCHMARKS,
     "requirements/GEN-01.html",
     "compare/containerd-1.0.0--cri-o-1.0.0.html",
 )
@@ -56,6 +60,38 @@ def test_the_headline_is_on_the_first_screen_and_nothing_is_cut_off(
     tab: Tab, site: str, page: str, width: int, dark: bool
 ) -> None:
     assert faults(tab, f"{site}/{page}", width, dark=dark, headline=".head .sentence") == {}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_can_be_looked_over(tab: Tab, site: str, page: str, width: int) -> None:
+    tab.open(f"{site}/{page}", width=width)
+
+    assert height(tab) < TALLEST[width]
+
+
+@pytest.mark.parametrize("page", ["compare/containerd-1.0.0--cri-o-1.0.0.html", BENCHMARKS])
+def test_no_table_of_two_runtimes_or_of_changes_needs_scrolling_on_a_phone(
+    tab: Tab, site: str, page: str
+) -> None:
+    tab.open(f"{site}/{page}", width=390)
+    tab.value("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+
+    reach = tab.value("[...document.querySelectorAll('.pairs')].map((e) => e.getBoundingClientRect().right)")
+    assert reach
+    assert max(reach) <= 390
+
+
+def test_the_first_sentence_answers(tab: Tab, site: str) -> None:
+    said = "document.querySelector('.head').innerText"
+    tab.open(f"{site}/index.html")
+    assert re.search(r"\d of 4 runtime versions do(es)? not conform: ", tab.value(said))
+
+    tab.open(f"{site}/requirements/GEN-01.html")
+    assert "that could be judged" in tab.value(said)
+
+    tab.open(f"{site}/compare/containerd-1.0.0--cri-o-1.0.0.html")
+    assert re.search(r"containerd 1\.0\.0 keeps \d+ requirements? that cri-o 1\.0\.0 breaks", tab.value(said))
 
 
 @pytest.mark.parametrize(("width", "dark"), SHAPES)
