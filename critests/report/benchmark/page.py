@@ -39,6 +39,10 @@ from critests.report.wording.texts import plural
 PLOTS_BUDGET: Final = 3 * 1024 * 1024
 """Characters of plots in one page."""
 TILES: Final = 6
+PLOTS_OPEN: Final = 3
+"""Scenarios up to which all rows and plots of each are open; above them a page would be all plots."""
+ROWS_SHOWN: Final = 4
+"""Rows of a scenario that are shown on such a page; the others open."""
 KINDS: Final = ("phases", "throughput", "number", "distribution", "timeline")
 """Kinds of plots, those first that a page keeps when there are too many."""
 
@@ -112,6 +116,8 @@ def benchmark_to_html(
             if outcome is not Outcome.DISABLED and record.counts.outcomes.get(outcome)
         ],
         plots=plots,
+        folded=len(shown) > PLOTS_OPEN,
+        first_rows=ROWS_SHOWN,
         strips=_strips(shown),
         row_id=id,
         left_out=left_out,

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from critests.report.benchmark.page import benchmark_to_html
-from tests.report.browser import CHROMIUM, SHAPES, Tab, browser, faults
+from tests.report.browser import CHROMIUM, SHAPES, Tab, browser, faults, height
 from tests.report.sample_benchmark import sample_benchmark
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+
+TALLEST = {1280: 7000, 390: 12000}
+"""Pixels of a page of a dozen scenarios on one runtime or on two, by the width of the window."""
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,21 @@ def test_the_numbers_are_on_the_first_screen_and_nothing_is_cut_off(
     said = tab.value("document.querySelector('.tiles li').innerText")
     assert re.search(r"[\d.]+ m?s containerd 1\.6\s+[\d.]+ to [\d.]+", said)
     assert re.search(r"[\d.]+ m?s containerd 2\.1\s+[\d.]+ to [\d.]+", said)
+
+
+@pytest.mark.parametrize(("width", "tallest"), TALLEST.items())
+def test_the_page_can_be_looked_over_and_opens(
+    tab: Tab, page: str, single: str, width: int, tallest: int
+) -> None:
+    for address in (page, single):
+        tab.open(address, width=width)
+        assert height(tab) < tallest
+
+    tab.value("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    assert tab.value("document.querySelectorAll('figure svg')[0].getClientRects().length") == 1
+    assert tab.value("document.documentElement.scrollWidth") <= width
+    for said in ("client", "cpu"):
+        assert said in tab.value("document.querySelector('#results').innerText"), "on a phone below the rows"
 
 
 def test_plots_stand_with_the_rows_that_they_show(tab: Tab, page: str) -> None:
