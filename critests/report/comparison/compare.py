@@ -147,12 +147,13 @@ def noise_of_machine(record: RunRecord) -> list[str]:
     """Say how steady the machine was before and during a benchmark; nothing where that is not recorded."""
     facts = record.benchmark
     probes = [
-        f"{probe.name} {amount(probe.median_seconds, SECONDS)}, p99 {amount(probe.p99_seconds, SECONDS)}"
+        f"{probe.name} {amount(probe.median_seconds, SECONDS)} and {amount(probe.p99_seconds, SECONDS)}"
         for probe in (facts.noise if facts else [])
     ]
     stolen = facts.steal_share if facts and facts.steal_share else 0.0
     other = [f"other guests took {percent(stolen)} of the processor time"] if stolen else []
-    return [f"the machine's own noise: {'; '.join([*probes, *other])}"] if probes or other else []
+    what = "the machine's own noise, as the median and the slowest hundredth of work of a fixed size: "
+    return [(what if probes else "") + "; ".join([*probes, *other])] if probes or other else []
 
 
 def _check(label: str, record: RunRecord, samples: Sequence[Series]) -> None:
