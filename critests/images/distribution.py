@@ -295,9 +295,10 @@ class DistributionHandler(BaseHTTPRequestHandler):
             return 'Basic realm="critests"'
         scope = f',scope="repository:{name}:pull"' if name else ""
         access = self.contents.repositories.access(name) if name else None
-        if access and access.empty_parameter:
-            scope = f',error_description=""{scope}'
-        return f'Bearer realm="http://{self.contents.address}/token",service="{self.contents.address}"{scope}'
+        # first, so that who stops reading there has nothing of what it needs
+        empty = 'error_description="",' if access and access.empty_parameter else ""
+        realm = f'realm="http://{self.contents.address}/token",service="{self.contents.address}"'
+        return f"Bearer {empty}{realm}{scope}"
 
     def _base(self) -> None:
         """Answer a request for `/v2/`. Some clients (containers/image) learn only there by which scheme they

@@ -413,7 +413,7 @@ def test_a_challenge_may_have_an_empty_parameter(client: RegistryClient, image: 
 
     challenge = ask(image.registry, f"/v2/{image.repository}/manifests/1").headers["WWW-Authenticate"]
 
-    assert f',error_description="",scope="repository:{image.repository}:pull"' in challenge
+    assert challenge.startswith('Bearer error_description="",realm=')
 
 
 def test_bearer_access_for_everybody_and_for_a_while(client: RegistryClient, image: MintedImage) -> None:
