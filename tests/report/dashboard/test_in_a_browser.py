@@ -70,14 +70,18 @@ def test_a_page_can_be_looked_over(tab: Tab, site: str, page: str, width: int) -
     assert height(tab) < TALLEST[width]
 
 
-@pytest.mark.parametrize("page", ["compare/containerd-1.0.0--cri-o-1.0.0.html", BENCHMARKS])
-def test_no_table_of_two_runtimes_or_of_changes_needs_scrolling_on_a_phone(
+@pytest.mark.parametrize(
+    "page", ["compare/containerd-1.0.0--cri-o-1.0.0.html", BENCHMARKS, "requirements.html"]
+)
+def test_no_table_of_promises_or_of_changes_needs_scrolling_sideways_on_a_phone(
     tab: Tab, site: str, page: str
 ) -> None:
     tab.open(f"{site}/{page}", width=390)
     tab.value("document.querySelectorAll('details').forEach((each) => { each.open = true })")
 
-    reach = tab.value("[...document.querySelectorAll('.pairs')].map((e) => e.getBoundingClientRect().right)")
+    reach = tab.value(
+        "[...document.querySelectorAll('.pairs, .promises')].map((e) => e.getBoundingClientRect().right)"
+    )
     assert reach
     assert max(reach) <= 390
 
