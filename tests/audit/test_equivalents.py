@@ -22,6 +22,19 @@ def test_what_is_asked_of_windows_is_ignored_by_right(fault: str, why: str) -> N
     assert (why in found) if why else not found
 
 
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("CreateContainer.request.config.image.user_specified_image:ignored", True),
+        ("CreateContainer.request.config.image.user_specified_image:mistaken", False),
+        ("CreateContainer.request.config.mounts[].image.user_specified_image:mistaken", True),
+        ("PullImage.request.image.user_specified_image:mistaken", True),
+    ],
+)
+def test_what_a_container_tells_of_its_image_may_be_missing_but_not_wrong(fault: str, told: bool) -> None:
+    assert bool(why_equivalent(fault, equivalents())) is told
+
+
 def test_the_brackets_of_lists_are_no_pattern() -> None:
     known = (Equivalent("A.response.b[].c:*", "so"),)
     assert why_equivalent("A.response.b[].c:wrong", known) == "so"
