@@ -116,7 +116,8 @@ def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             container.begins()
         else:
             container.under_way = True
-            container.may_be |= {RUNNING, EXITED}
+            # what is left of a failed start the API leaves open, and some runtimes remove the container
+            container.may_be |= {RUNNING, EXITED, GONE}
     elif answer.ok:
         container.begins()
 

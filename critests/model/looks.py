@@ -4,10 +4,11 @@ What they say is also how the model learns which way a runtime went where the AP
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from critests.model.images import reference
 from critests.model.restarts import aspect_of
-from critests.model.sights import NOT_FOUND, ContainerSeen, Look, SandboxSeen
+from critests.model.sights import NOT_FOUND, ContainerSeen, ImageSeen, Look, SandboxSeen
 from critests.model.steps import DAEMON_RESTARTS, Step, colour_of
 from critests.model.world import (
     CREATED,
@@ -19,6 +20,7 @@ from critests.model.world import (
     RUNNING,
     Breach,
     Container,
+    Image,
     Sandbox,
     World,
     still_possible,
@@ -92,6 +94,8 @@ def _sandbox(
             str(sandbox.first.created_at or "> 0"),
             str(seen.created_at),
         )
+        # what was seen is held to from now on
+        sandbox.first = seen
     status = statuses.get(sandbox.id)
     if isinstance(status, str):
         yield Breach("SBX-37", "the status of a sandbox that is listed", step.rpc, "a status", status)
@@ -177,6 +181,8 @@ def _container(
             str(container.first.created_at or "> 0"),
             str(seen.created_at),
         )
+        # what was seen is held to from now on
+        container.first = seen
     if isinstance(status, str):
         # one that is being removed may be gone between the list and its status
         if status != NOT_FOUND or GONE not in container.may_be:
@@ -257,7 +263,10 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
             aspect = {"PullImage": "IMS-25", "RemoveImage": "IMS-25", DAEMON_RESTARTS: "RST-09"}.get(
                 step.rpc, "IMS-11/no-filter"
             )
-            if here:
+            if here and _by_one_name(image, step, entries):
+                aspect = "IMS-15"
+                what, expected, seen = "a removal by one name leaves another", "not listed", "listed"
+            elif here:
                 what, expected, seen = "an image that was removed is listed", "not listed", "listed"
             else:
                 what, expected, seen = "an image that is there is not listed", "listed", "not listed"
@@ -276,6 +285,14 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
         # what was seen is held to from now on
         image.present, image.tags = frozenset({here}), frozenset({*image.names} & names)
         image.seen = entries[0] if entries else None
+
+
+def _by_one_name(image: Image, step: Step, entries: Sequence[ImageSeen]) -> bool:
+    """Tell whether just the name is gone by which the step removed an image."""
+    if step.rpc != "RemoveImage" or step.by == "id" or step.on != image.key:
+        return False
+    names = {name for seen in entries for name in seen.names}
+    return bool(names) and reference(image, step.by) not in names
 
 
 def _carried(

@@ -50,9 +50,11 @@ class Breach:
 
     @property
     def level(self) -> str:
-        """MUST or SHOULD: what is our own judgement, no text of the API, counts as SHOULD."""
+        """MUST or SHOULD, as where no level of the API is declared: what is our own judgement, no text of the
+        API, counts as SHOULD.
+        """
         _, aspect = catalogue.aspect(self.aspect)
-        return "SHOULD" if aspect.judgement else str(aspect.level)
+        return "SHOULD" if aspect.judgement else str(aspect.level_at(None) or aspect.level)
 
     def __str__(self) -> str:
         return f"{self.aspect} ({self.level}): {self.what}: expected {self.expected}, seen {self.seen}"

@@ -1,8 +1,10 @@
 """Containers as the model of the API has them."""
 
+from dataclasses import replace
+
 from critests.model import Step
 from critests.model.sights import Answer
-from critests.model.steps import EXEC_CODE, NOTHING, PROCESS_ENDS, TERMINATED, TOLD, Process
+from critests.model.steps import DAEMON_RESTARTS, EXEC_CODE, NOTHING, PROCESS_ENDS, TERMINATED, TOLD, Process
 from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, RUNNING, Told, aspects
 
 
@@ -57,6 +59,14 @@ def test_a_process_that_ends_by_itself_may_be_seen_running_a_moment_longer(told:
     assert aspects(told.play(Step("ExecSync", on="container-1"), Answer(exit_code=EXEC_CODE))) == [
         "EXS-15/exited"
     ]
+
+
+def test_another_time_of_creation_is_seen_once(told: Told) -> None:
+    told.running()
+    told.containers["container-1"] = replace(told.containers["container-1"], created_at=8)
+
+    assert aspects(told.play(Step(DAEMON_RESTARTS))) == ["CTA-04"]
+    assert told.play(Step(DAEMON_RESTARTS)) == []
 
 
 def test_an_end_that_never_comes_is_seen(told: Told) -> None:

@@ -3,7 +3,7 @@ is not.
 """
 
 from critests.model import Step
-from critests.model.sights import SandboxSeen
+from critests.model.sights import Answer, SandboxSeen
 from tests.model.telling import ERROR, NOTREADY, RUNNING, Told, aspects
 
 
@@ -13,6 +13,15 @@ def test_a_start_that_fails_leaves_a_container_that_can_be_removed(told: Told) -
     assert told.play(Step("StartContainer", on="container-1", failing="create"), ERROR) == []
     told.containers.clear()
     assert told.play(Step("RemoveContainer", on="container-1")) == []
+
+
+def test_a_start_that_fails_may_leave_nothing(told: Told) -> None:
+    told.container()
+    del told.containers["container-1"]
+
+    assert told.play(Step("StartContainer", on="container-1", failing="start"), ERROR) == []
+    status = Step("ContainerStatus", on="container-1")
+    assert told.play(status, Answer("NOT_FOUND")) == []
 
 
 def test_a_stop_that_succeeds_has_stopped_whatever_failed(told: Told) -> None:

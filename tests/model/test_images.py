@@ -57,6 +57,18 @@ def test_a_second_tag_is_a_second_name(told: Told) -> None:
     assert aspects(told.play(pull, Answer(id=IMAGE_ID))) == ["IMG-10"]
 
 
+def test_a_removal_by_one_name_should_take_the_others_along(told: Told) -> None:
+    told.images[:] = [ImageSeen(IMAGE_ID, frozenset(TAGS))]
+    assert told.play(Step("PullImage", on="image-1", by="other tag"), Answer(id=IMAGE_ID)) == []
+    told.images[:] = [HERE]
+    removal = Step("RemoveImage", on="image-1", by="other tag")
+
+    (left,) = told.play(removal)
+
+    assert (left.aspect, left.level) == ("IMS-15", "SHOULD")
+    assert told.play(Step("ImageStatus", on="image-1", by="tag"), Answer(found=True, id=IMAGE_ID)) == []
+
+
 def test_an_absent_image_can_be_removed(told: Told) -> None:
     told.images.clear()
     told.play(Step("RemoveImage", on="image-1", by="id"))
