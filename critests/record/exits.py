@@ -1,5 +1,6 @@
 """The exit code of a run, and the sentence that explains it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,6 +14,13 @@ MEASURED: Final = "benchmark"
 """The area of scenarios, which are no tests of promises."""
 CAPABILITY_MARK: Final = "<required capability: "
 """How the id of a result begins that stands for a capability that was declared and is not there."""
+
+BREACH: Final = {
+    Level.MUST: "a MUST broken",
+    Level.OPT: "an optional feature broken that the runtime offers",
+    Level.DIV: "a hang, crash or leak where runtimes may differ",
+}
+"""What a failed test found, by the level of what it tests; a broken SHOULD is a warning."""
 
 
 def exit_code(
@@ -69,7 +77,7 @@ def _broken(tests: Sequence[TestResult]) -> str:
     failed = [test for test in every if not test.reason.startswith(SURPRISE)]
     passed = len(every) - len(failed)
     findings, missing = sum(not test.cause for test in failed), _missing(tests)
-    found = f"{_of(len(failed), 'test')} found a MUST broken" if failed else ""
+    found = _found(failed)
     if findings < len(failed):
         found = f"{found}, which comes down to {_of(findings, 'finding')}"
     lacking = "a capability that --require names is missing"
@@ -77,6 +85,15 @@ def _broken(tests: Sequence[TestResult]) -> str:
         lacking = f"{missing} capabilities that --require names are missing"
     surprise = f"{_of(passed, 'known failure')} passed, so that the list of them is wrong" if passed else ""
     return "; ".join(filter(None, [found, surprise, lacking if missing else ""]))
+
+
+def _found(failed: Sequence[TestResult]) -> str:
+    """Say how many tests found what broken, by level; empty where none did."""
+    levels = Counter(test.level for test in failed)
+    found = [
+        f"{_of(levels[level], 'test')} found {breach}" for level, breach in BREACH.items() if levels[level]
+    ]
+    return ", ".join(found)
 
 
 def _kept(tests: Sequence[TestResult], warned: int) -> str:
