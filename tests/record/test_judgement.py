@@ -185,21 +185,6 @@ def test_a_known_failure_of_a_must_is_not_called_kept() -> None:
     assert known(Level.SHOULD).startswith("every MUST that could be tested is kept (1 known failure")
 
 
-def test_the_last_sentence_is_true_of_the_level_of_what_is_broken() -> None:
-    def reason(*levels: Level) -> str:
-        broken = [
-            result(f"test_{i}", f"CTR-{i + 30}", Outcome.FAILED, level=level, reason=f"no {level}")
-            for i, level in enumerate(levels)
-        ]
-        return judged(result("test_a", "CTR-28/removed"), *broken).exit_reason.partition(" (")[0]
-
-    assert reason(Level.OPT) == "1 test found an optional feature broken that the runtime offers"
-    assert reason(Level.DIV) == "1 test found a hang, crash or leak where runtimes may differ"
-    assert reason(Level.OPT, Level.MUST) == (
-        "1 test found a MUST broken, 1 test found an optional feature broken that the runtime offers"
-    )
-
-
 def test_a_failure_by_an_rpc_whose_judge_passed_stays_a_failure() -> None:
     found = judged(
         result("test_run", "SBX-01"), result("test_other", "SBX-09", Outcome.FAILED, raw_rpc="RunPodSandbox")

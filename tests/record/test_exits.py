@@ -1,0 +1,29 @@
+"""The sentence that ends a run."""
+
+from critests.catalogue.words import Level, Outcome
+from critests.record.exits import exit_code
+from critests.record.results import TestResult
+
+
+def reason(*levels: Level) -> str:
+    """Say how a run ends in which a test of each of these levels failed beside a MUST that is kept."""
+    kept = TestResult(id="a.py::test_kept", name="test_kept", outcome=Outcome.PASSED)
+    failed = [
+        TestResult(id=f"a.py::test_{level}", name=f"test_{level}", level=level, outcome=Outcome.FAILED)
+        for level in levels
+    ]
+    code, sentence = exit_code([kept, *failed])
+    assert code == 1
+    return sentence.partition(" (")[0]
+
+
+def test_the_last_sentence_is_true_of_the_level_of_what_is_broken() -> None:
+    assert reason(Level.MUST) == "1 test found a MUST broken"
+    assert reason(Level.OPT) == "1 test found an optional feature broken that the runtime offers"
+    assert reason(Level.DIV) == "1 test found a hang, crash or leak where runtimes may differ"
+
+
+def test_levels_that_are_broken_are_told_apart() -> None:
+    assert reason(Level.OPT, Level.MUST) == (
+        "1 test found a MUST broken, 1 test found an optional feature broken that the runtime offers"
+    )
