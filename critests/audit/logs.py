@@ -58,6 +58,9 @@ class _Follower:
                 *lines, self._rest = (self._rest + chunk).split(b"\n")
                 for raw in lines:
                     self._due.append((time.monotonic(), raw))
+                    if self._fault.action == "late":
+                        # a test may see that the line is not there, and end, before it is
+                        self._hit()
             wait = self._fault.argument if self._fault.action == "late" else 0
             while self._due and self._due[0][0] + wait <= time.monotonic():
                 self._write(self._due.popleft()[1])
@@ -93,7 +96,7 @@ class _Follower:
         broken = (
             b"".join(map(bytes, self._change(line, self._fault.argument, self._state))) if line else honest
         )
-        if broken != honest or self._fault.action == "late":
+        if broken != honest:
             self._hit()
         if self._target:
             self._target.write(broken)

@@ -131,6 +131,15 @@ def test_no_file_and_late(proxy: FaultProxy, client: Client, tmp_path: Path) -> 
     eventually((tmp_path / "b.log").read_bytes, lambda log: b"x" in log)
 
 
+def test_a_line_that_is_late_has_been_changed_before_it_comes(
+    proxy: FaultProxy, client: Client, tmp_path: Path
+) -> None:
+    proxy.faults = ["log: late 3600"]
+    client.wait_exited(client.run_container(client.run_sandbox(), ["echo", "x"]))
+    eventually(lambda: proxy.hits["log: late 3600"], lambda hits: hits == 1)
+    assert (tmp_path / "main.log").read_bytes() == b""
+
+
 @pytest.mark.parametrize(
     ("fault", "old_grows", "kept"),
     [
