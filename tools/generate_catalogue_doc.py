@@ -32,8 +32,9 @@ INTRODUCTION = """\
 
 What a runtime of the Container Runtime Interface promises: {requirements} requirements with {aspects}
 aspects, of which {tests} tests judge {tested} so far, and no test on a single Linux machine can decide
-{untestable}; the reason stands in the place of their tests. A test judges one aspect and names it: `SBA-17`
-where a requirement has a single aspect, `SBX-26/error` where it has several. An id is never used again.
+{untestable}; the reason stands in the place of their tests. {elsewhere} more are judged by the tests of
+others, which stand in that place. A test judges one aspect and names it: `SBA-17` where a requirement has a
+single aspect, `SBX-26/error` where it has several. An id is never used again.
 
 This page is written by `tools/generate_catalogue_doc.py` from `critests/catalogue/data/`, one TOML file a
 group; do not edit it. Revision of the data: `{revision}`.
@@ -83,6 +84,7 @@ A file has `order` (of the groups), `title` and `area`, then a table for each re
 | `declared_since` | the level holds where the user declares this version or newer | nothing to declare |
 | `undeclared_level` | the level otherwise | a breach is unsupported |
 | `untestable` | why no test on a single Linux machine can decide it; above all tables: for each | one can |
+| `judged_by` | other aspects, whose tests judge this one too | tests of its own do |
 """
 
 
@@ -98,6 +100,7 @@ def document(entries: Catalogue, references: tuple[Reference, ...]) -> str:
         tests=len(references),
         tested=len(tests),
         untestable=sum(bool(aspect.untestable) for _, aspect in entries.aspects.values()),
+        elsewhere=sum(bool(aspect.judged_by) for _, aspect in entries.aspects.values()),
         revision=entries.revision,
     )
     parts = [introduction, "\n".join(_index(entries, tests)), "\n".join(_features(entries))]
@@ -199,6 +202,8 @@ def _tested(entry: Requirement, aspect: Aspect, tests: dict[str, list[Reference]
         return "rule of the suite"
     if aspect.untestable:
         return f"no test: {_text(aspect.untestable)}"
+    if aspect.judged_by:
+        return f"the tests of {', '.join(aspect.judged_by)}"
     found = tests.get(aspect.id)
     if not found:
         return NOT_YET

@@ -24,6 +24,7 @@ _ASPECT_KEYS = frozenset(
         "undeclared_level",
         "disruptive",
         "untestable",
+        "judged_by",
     }
 )
 _NAMED_ASPECT_KEYS = _ASPECT_KEYS | {"name", "since"}
@@ -88,7 +89,9 @@ def _catalogue(written: dict[str, Any]) -> Catalogue:
             msg = f"{name}: {_sentence(error)}"
             raise CatalogueError(msg) from error
     groups.sort(key=lambda numbered: numbered[0])
-    return Catalogue(tuple(group for _, group in groups), written["revision"], features)
+    catalogue = Catalogue(tuple(group for _, group in groups), written["revision"], features)
+    _check_judges(catalogue)
+    return catalogue
 
 
 def _group(prefix: str, table: dict[str, Any], features: dict[str, str]) -> tuple[int, Group]:
@@ -127,6 +130,7 @@ def _aspect(requirement_id: str, since: str, table: dict[str, Any]) -> Aspect:
     table["level"] = Level(table["level"])
     if "undeclared_level" in table:
         table["undeclared_level"] = Level(table["undeclared_level"])
+    table["judged_by"] = tuple(table.get("judged_by", ()))
     table.setdefault("since", since)
     return Aspect(id=f"{requirement_id}/{name}" if name else requirement_id, name=name, **table)
 
@@ -160,6 +164,17 @@ def _check(entry: Requirement, features: dict[str, str]) -> None:
     if entry.feature and entry.feature not in features:
         msg = f"features.toml does not know the feature {entry.feature!r}"
         raise ValueError(msg)
+
+
+def _check_judges(catalogue: Catalogue) -> None:
+    """Refuse a `judged_by` that leads to nothing that tests can judge."""
+    for entry, aspect in catalogue.aspects.values():
+        for name in aspect.judged_by:
+            judge = catalogue.aspects.get(name, (entry, None))[1]
+            if judge is None or judge.judged_by or judge.untestable:
+                wrong = f"judged_by names {name!r}, which has no tests of its own"
+                msg = f"{entry.group}.toml: {aspect.id}: {wrong}"
+                raise CatalogueError(msg)
 
 
 def _sentence(error: Exception) -> str:

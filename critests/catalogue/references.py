@@ -79,6 +79,8 @@ def _wrong_with(aspect: str, catalogue: Catalogue) -> Iterator[str]:
         yield f"{entry.id} is a rule of the suite that no test carries"
     if named.untestable:
         yield f"no test can decide {named.id}, says its `untestable`"
+    if named.judged_by:
+        yield f"{named.id} is judged by the tests of {', '.join(named.judged_by)}, says its `judged_by`"
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -76,6 +76,10 @@ class Aspect:
     """Its test restarts, starves or attacks the daemon."""
     untestable: str = ""
     """The sentence why no test on a single Linux machine can decide it; "" where one can."""
+    judged_by: tuple[str, ...] = ()
+    """Ids of other aspects, which say the same of a part or of all of it: whoever judges them judges it too,
+    so that it has no tests of its own.
+    """
 
     @property
     def since_minor(self) -> int | None:

@@ -146,6 +146,14 @@ def test_what_no_test_can_decide_says_why_for_one_aspect_or_a_whole_group(tmp_pa
     assert [aspect.untestable for _, aspect in entries.aspects.values()] == ["Of the group.", "Own reason."]
 
 
+def test_an_aspect_may_be_judged_by_the_tests_of_another(tmp_path: Path) -> None:
+    second = ENTRY.split("\n\n", 1)[1].replace("EXA-01", "EXA-02") + 'judged_by = ["EXA-01"]\n'
+
+    entries = catalogue_of(tmp_path, f"{ENTRY}\n{second}")
+
+    assert [aspect.judged_by for _, aspect in entries.aspects.values()] == [(), ("EXA-01",)]
+
+
 def test_everything_about_a_restart_is_disruptive() -> None:
     restart = [aspect for entry, aspect in ENTRIES.aspects.values() if entry.group == "RST"]
     assert restart
@@ -227,6 +235,16 @@ def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
             'level = "MUST"',
             'level = "MUST"\nuntestable = "hard"',
             "EXA.toml: EXA-01: untestable is 'hard', not a sentence",
+        ),
+        (
+            'level = "MUST"',
+            'level = "MUST"\njudged_by = ["EXA-02"]',
+            "EXA.toml: EXA-01: judged_by names 'EXA-02', which has no tests of its own",
+        ),
+        (
+            'level = "MUST"',
+            'level = "MUST"\njudged_by = ["EXA-01"]',
+            "EXA.toml: EXA-01: judged_by names 'EXA-01', which has no tests of its own",
         ),
         (
             "[EXA-01]",

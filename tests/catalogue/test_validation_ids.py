@@ -134,8 +134,21 @@ def test_no_tests_are_no_problem(tmp_path: Path) -> None:
             '@requirement("SEC-11")\ndef test_a():\n    """A."""',
             "no test can decide SEC-11, says its `untestable`",
         ),
+        (
+            '@requirement("RT-20")\ndef test_a():\n    """A."""',
+            "RT-20 is judged by the tests of MNT-26, says its `judged_by`",
+        ),
     ],
-    ids=["no aspect", "unknown id", "no id", "no plain text", "no docstring", "a rule", "untestable"],
+    ids=[
+        "no aspect",
+        "unknown id",
+        "no id",
+        "no plain text",
+        "no docstring",
+        "a rule",
+        "untestable",
+        "judged",
+    ],
 )
 def test_a_wrong_test_is_named(tmp_path: Path, source: str, told: str) -> None:
     (problem,) = problems_of(references_below(suite_of(tmp_path, test_one=source)), catalogue.load())
