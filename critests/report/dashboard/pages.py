@@ -145,6 +145,7 @@ class Site:
             series=found,
             news=series.newest_change(found),
             limit=series.SERIES_LIMIT,
+            few=series.FEW,
             judged=JUDGED_RUNS,
         )
 

@@ -17,6 +17,8 @@ from critests.statistics import ChangePoint
 
 SERIES_LIMIT: Final = 120
 """Series on one page; those that a scenario is about come first."""
+FEW: Final = 8
+"""Series whose pictures are open; of more, the scenarios open."""
 WIDTH, HEIGHT, TOP, BOTTOM = 640, 132, 10, 14
 _MEBI: Final = 1024 * 1024
 _UNITS: Final = {

@@ -4,6 +4,7 @@ network.
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +69,21 @@ def test_a_page_can_be_looked_over(tab: Tab, site: str, page: str, width: int) -
     tab.open(f"{site}/{page}", width=width)
 
     assert height(tab) < TALLEST[width]
+
+
+@pytest.mark.parametrize(("width", "dark"), SHAPES)
+def test_of_many_series_the_scenarios_open(tab: Tab, tmp_path: Path, width: int, dark: bool) -> None:
+    with Index(tmp_path / "index.sqlite") as index:
+        fill(index, lines=1, nights=6, requirements=5, series=40)
+        build(index, tmp_path / "site", Options(now=NOW))
+    page = f"{(tmp_path / 'site').as_uri()}/{BENCHMARKS}"
+
+    assert faults(tab, page, width, dark=dark, headline=".head .sentence") == {}
+    assert height(tab) < TALLEST[width]
+    assert tab.value("document.querySelectorAll('#series .chart svg').length") == 40
+    # a link from the table of changes leads into what is closed
+    tab.value("location.hash = document.querySelector('#series .chart').id")
+    assert tab.value("document.querySelector('#series details').open")
 
 
 @pytest.mark.parametrize(
