@@ -47,12 +47,14 @@ class LogChange:
     """One kind of change to a log.
 
     Attributes:
+        breaks: the requirement that it breaks first of all.
         says: one sentence.
         change: yields what is written instead of a line; bytes are written as they are.
         argument: what the number behind its name is; empty if there is none.
         default: of the argument.
     """
 
+    breaks: str
     says: str
     change: LineChange
     argument: str = ""
@@ -194,44 +196,47 @@ def _clean(payload: bytes) -> bytes:
 
 LOG_CHANGES: dict[str, LogChange] = {
     "strip-spaces": LogChange(
-        "payloads lose leading and trailing spaces", _payload(lambda payload: payload.strip(b" "))
+        "LOG-14", "payloads lose leading and trailing spaces", _payload(lambda payload: payload.strip(b" "))
     ),
     "strip-cr": LogChange(
-        "payloads lose carriage returns", _payload(lambda payload: payload.replace(b"\r", b""))
+        "LOG-11", "payloads lose carriage returns", _payload(lambda payload: payload.replace(b"\r", b""))
     ),
     "squeeze-spaces": LogChange(
-        "runs of spaces become one space", _payload(lambda payload: re.sub(rb" +", b" ", payload))
+        "LOG-14", "runs of spaces become one space", _payload(lambda payload: re.sub(rb" +", b" ", payload))
     ),
-    "upper": LogChange("payloads in capitals", _payload(bytes.upper)),
-    "clean": LogChange("NUL is dropped, invalid UTF-8 is replaced", _payload(_clean)),
-    "truncate": LogChange("payloads keep their first N bytes", _truncate, "N", 3),
-    "drop-empty": LogChange("empty lines are left out", _drop_empty),
-    "tag-full": LogChange("every piece claims to be a whole line", _tag(b"F")),
-    "tag-partial": LogChange("every line claims to be a piece", _tag(b"P")),
-    "no-tag": LogChange("lines have no tag", _no_tag),
-    "swap-streams": LogChange("stdout and stderr change places", _swap_streams),
-    "one-stream": LogChange("everything claims to be stdout", _one_stream),
-    "drop-stderr": LogChange("stderr is lost", _drop_stderr),
-    "drop-last-partial": LogChange("a last line without a newline is lost", _drop_last_partial),
-    "merge-split": LogChange("pieces of a line are joined to one record", _merge_split),
-    "first-piece": LogChange("of a long line only the first piece is kept", _first_piece_only),
-    "shift-time": LogChange("timestamps are N seconds off", _shift, "SECONDS", 3600),
-    "backwards-time": LogChange("timestamps go backwards", _backwards),
-    "whole-seconds": LogChange("timestamps lose their fraction", _time(lambda moment: moment[:19] + b"Z")),
-    "unix-time": LogChange("timestamps are seconds since the epoch", _time(_unix_time)),
-    "drop-nth": LogChange("every Nth line is lost", _drop_nth, "N", 2),
-    "duplicate-nth": LogChange("every Nth line comes twice", _duplicate_nth, "N", 2),
-    "swap-pairs": LogChange("neighbouring lines change places", _swap_pairs),
-    "raw": LogChange("payloads only, without time, stream and tag", _raw),
-    "cr-lf": LogChange("lines end in CR LF", _cr_lf),
-    "nothing": LogChange("the file stays empty", _nothing),
-    "no-file": LogChange("there is no file", _nothing),
-    "late": LogChange("lines come N seconds late", _same, "SECONDS", 1),
-    "ignore-reopen": LogChange("ReopenContainerLog goes on in the old file", _same),
-    "truncate-on-reopen": LogChange("ReopenContainerLog empties the file it finds", _same),
-    "truncate-on-start": LogChange("a file that is there already is emptied", _same),
-    "world-writable": LogChange("the file's mode is 0666", _same),
-    "remove-with-container": LogChange("the file goes when its container is removed", _same),
+    "upper": LogChange("LOG-06", "payloads in capitals", _payload(bytes.upper)),
+    "clean": LogChange("LOG-10", "NUL is dropped, invalid UTF-8 is replaced", _payload(_clean)),
+    "truncate": LogChange("LOG-06", "payloads keep their first N bytes", _truncate, "N", 3),
+    "drop-empty": LogChange("LOG-09", "empty lines are left out", _drop_empty),
+    "tag-full": LogChange("LOG-06", "every piece claims to be a whole line", _tag(b"F")),
+    "tag-partial": LogChange("LOG-05", "every line claims to be a piece", _tag(b"P")),
+    "no-tag": LogChange("LOG-02", "lines have no tag", _no_tag),
+    "swap-streams": LogChange("LOG-04", "stdout and stderr change places", _swap_streams),
+    "one-stream": LogChange("LOG-04", "everything claims to be stdout", _one_stream),
+    "drop-stderr": LogChange("LOG-04", "stderr is lost", _drop_stderr),
+    "drop-last-partial": LogChange("LOG-08", "a last line without a newline is lost", _drop_last_partial),
+    "merge-split": LogChange("LOG-06", "pieces of a line are joined to one record", _merge_split),
+    "first-piece": LogChange("LOG-06", "of a long line only the first piece is kept", _first_piece_only),
+    "shift-time": LogChange("LOG-03", "timestamps are N seconds off", _shift, "SECONDS", 3600),
+    "backwards-time": LogChange("LOG-03", "timestamps go backwards", _backwards),
+    "whole-seconds": LogChange(
+        "LOG-03", "timestamps lose their fraction", _time(lambda moment: moment[:19] + b"Z")
+    ),
+    "unix-time": LogChange("LOG-02", "timestamps are seconds since the epoch", _time(_unix_time)),
+    "drop-nth": LogChange("LOG-15", "every Nth line is lost", _drop_nth, "N", 2),
+    "duplicate-nth": LogChange("LOG-06", "every Nth line comes twice", _duplicate_nth, "N", 2),
+    "swap-pairs": LogChange("LOG-12", "neighbouring lines change places", _swap_pairs),
+    "raw": LogChange("LOG-02", "payloads only, without time, stream and tag", _raw),
+    "cr-lf": LogChange("LOG-02", "lines end in CR LF", _cr_lf),
+    "nothing": LogChange("LOG-01", "the file stays empty", _nothing),
+    "no-file": LogChange("LOG-01", "there is no file", _nothing),
+    # later than what a runtime may take to write down the last of it
+    "late": LogChange("LOG-15", "lines come N seconds late", _same, "SECONDS", 20),
+    "ignore-reopen": LogChange("LOG-21", "ReopenContainerLog goes on in the old file", _same),
+    "truncate-on-reopen": LogChange("LOG-21", "ReopenContainerLog empties the file it finds", _same),
+    "truncate-on-start": LogChange("LOG-17", "a file that is there already is emptied", _same),
+    "world-writable": LogChange("LOG-19", "the file's mode is 0666", _same),
+    "remove-with-container": LogChange("CTR-33", "the file goes when its container is removed", _same),
 }
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from click.testing import CliRunner
 
+from critests import catalogue
 from critests.audit.below import all_faults, faults_below
 from critests.audit.derived import KINDS, derived_faults
 from critests.audit.derived.choice import chosen, sample
@@ -119,10 +120,20 @@ def test_what_creates_may_refuse_a_second_time() -> None:
         ("RemoveContainer:does-nothing", "CTR-28/removed"),
         ("RemoveContainer:not-idempotent", "GEN-18"),
         ("RemoveContainer:late", "GEN-19"),
+        ("log:late", "LOG-15"),
+        ("log:remove-with-container", "CTR-33"),
     ],
 )
 def test_a_fault_breaks_what_the_catalogue_says_of_its_field(name: str, requirement: str) -> None:
     assert requirement in BY_ID[name].breaks
+
+
+def test_a_fault_of_a_log_breaks_a_requirement_about_logs() -> None:
+    broken = {name: fault.breaks for name, fault in BY_ID.items() if fault.kind == "log"}
+
+    assert len(broken) > 30
+    for name, (requirement,) in broken.items():
+        assert "log" in f"{catalogue.requirement(requirement).title} {requirement}".lower(), name
 
 
 def test_a_vague_name_breaks_only_what_names_its_holder_too() -> None:

@@ -106,4 +106,6 @@ def session_faults() -> Iterator[DerivedFault]:
 def log_faults() -> Iterator[DerivedFault]:
     """Yield the faults in the logs of containers."""
     for name, change in LOG_CHANGES.items():
-        yield DerivedFault(f"log:{name}", "log", f"log: {name}", change.says, Reach("StartContainer"))
+        yield DerivedFault(
+            f"log:{name}", "log", f"log: {name}", change.says, Reach("StartContainer"), (change.breaks,)
+        )

@@ -17,7 +17,8 @@ def derived_faults() -> tuple[DerivedFault, ...]:
     for fault in _all():
         once.setdefault(fault.text, fault)
     return tuple(
-        dataclasses.replace(fault, breaks=broken_by(fault.id, fault.reach)) for fault in once.values()
+        dataclasses.replace(fault, breaks=fault.breaks or broken_by(fault.id, fault.reach))
+        for fault in once.values()
     )
 
 
