@@ -87,9 +87,12 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         yield from succeeds("SBX-23", "removing a sandbox again", step, answer)
         return
     inside = world.living_containers(step.on)
-    aspect = "SBX-21" if READY not in sandbox.may_be else "SBX-22/removed"
-    yield from succeeds(aspect, "removing a sandbox", step, answer)
-    sandbox.under_way = not answer.ok
+    if sandbox.removal_failed:
+        yield from succeeds("SBX-39", "removing a sandbox whose removal has failed", step, answer)
+    else:
+        aspect = "SBX-21" if READY not in sandbox.may_be else "SBX-22/removed"
+        yield from succeeds(aspect, "removing a sandbox", step, answer)
+    sandbox.under_way = sandbox.removal_failed = not answer.ok
     if answer.ok:
         sandbox.may_be = frozenset({GONE})
         for container in inside:

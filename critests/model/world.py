@@ -70,6 +70,7 @@ class Sandbox:
         name: in its metadata.
         may_be: the states that it can be in.
         under_way: a call that failed may still be at work on it.
+        removal_failed: a removal of it has failed, and may have taken a part of it away.
         first: how it was seen first in a list; what must not change is held against it.
     """
 
@@ -79,6 +80,7 @@ class Sandbox:
     attempt: int
     may_be: frozenset[str] = frozenset({READY})
     under_way: bool = False
+    removal_failed: bool = False
     first: SandboxSeen | None = None
 
     @property

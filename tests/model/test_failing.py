@@ -37,6 +37,18 @@ def test_a_stop_that_fails_can_be_asked_for_again(told: Told) -> None:
     assert aspects(told.play(Step("StopContainer", on="container-1"), ERROR)) == ["STP-04"]
 
 
+def test_a_removal_that_failed_can_be_asked_for_again(told: Told) -> None:
+    told.sandbox()
+    removal = Step("RemovePodSandbox", on="sandbox-1")
+    assert told.play(Step("RemovePodSandbox", on="sandbox-1", failing="DEL"), ERROR) == []
+    told.becomes("sandbox-1", NOTREADY)
+    assert told.play(Step("StopPodSandbox", on="sandbox-1")) == []
+
+    assert aspects(told.play(removal, ERROR)) == ["SBX-39"]
+    told.sandboxes.clear()
+    assert told.play(removal) == []
+
+
 def test_a_creation_that_fails_leaves_no_container(told: Told) -> None:
     step = Step("CreateContainer", makes="container-1", inside="sandbox-1", name="app", failing="create")
     told.container("container-2", name="left")
