@@ -39,6 +39,14 @@ EXPECTED: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
     ast.Is: ("is", ""),
     ast.IsNot: ("is not", "anything but "),
 }
+SIDES: Final = {
+    "Left contains": "seen has",
+    "Right contains": "expected has",
+    "Extra items in the left set:": "only seen:",
+    "Extra items in the right set:": "only expected:",
+}
+"""What pytest says of the sides of a comparison, and what it means to whoever does not see the test."""
+_SIDES: Final = re.compile("|".join(SIDES))
 IN_A_TEXT: Final = {"in": "to contain", "not in": "not to contain"}
 """What is expected of a text instead."""
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
@@ -77,7 +85,7 @@ def _explained(asserted: str, first: str, *more: str) -> str:
     if elements:
         return _plain(elements)
     differences = [
-        line.strip().replace("Left contains", "seen has").replace("Right contains", "expected has")
+        _SIDES.sub(lambda found: SIDES[found[0]], line.strip())
         for line in more
         if line.strip() and not line.lstrip().startswith(("+", "-", "Use -v", "...Full output truncated"))
     ]

@@ -38,6 +38,10 @@ def another_value() -> None:
     assert sorted(CODES) == ["a"]
 
 
+def another_set() -> None:
+    assert set(CODES) == {"a"}
+
+
 def another_text() -> None:
     name = "pod1"
     assert f"/{name}/" in STATUS.cgroup
@@ -117,6 +121,14 @@ def not_false() -> None:
             another_value,
             "assert ['a', 'b'] == ['a']\n  \n  Left contains one more item: 'b'\n  Use -v to get more diff",
             "sorted(CODES): expected ['a'], seen ['a', 'b']\nseen has one more item: 'b'",
+        ),
+        (
+            another_set,
+            (
+                "assert {'b'} == {'a'}\n  \n  Extra items in the left set:\n  'b'\n"
+                "  Extra items in the right set:\n  'a'\n  Use -v to get more diff"
+            ),
+            "set(CODES): expected {'a'}, seen {'b'}\nonly seen:\n'b'\nonly expected:\n'a'",
         ),
         (
             another_code,
