@@ -16,7 +16,7 @@ _FIELD = re.compile(r"\.(\w+)(?:\(\))?(?:\[-?\d+\])?\Z")
 _ONLY_ONE = re.compile(r"\[('[^']*')\]")
 _OF_A_CONDITION = ("waited ", "expected ")
 """What many tests say of conditions that have nothing else in common."""
-_SAYS_LITTLE = frozenset({"True", "False", "None", "0", "1", "''", "b''", "[]", "{}", "()", "set()"})
+_SAYS_LITTLE = frozenset({"True", "False", "None", "0", "1", "''", "b''", "nothing", "the same time"})
 """What is seen of many fields for many reasons."""
 
 

@@ -4,20 +4,16 @@ pytest's own words, with every value and where it came from, stay in the traceba
 """
 
 import ast
-import operator
 import re
-from collections.abc import Callable
 from typing import Final
 
 import grpc
-import pytest
 from _pytest._io.saferepr import saferepr_unlimited
 
 from critests.api import api_pb2 as cri
 from critests.client.failures import in_words
+from critests.run.asserted import ASSERT, Asserted, asserted_by, number_in
 
-ASSERT: Final = "assert "
-"""What pytest begins the values of an assertion with."""
 NOT_SAID: Final = "AssertionError"
 LIMIT: Final = 300
 """Characters that are shown of what was asserted."""
@@ -48,12 +44,26 @@ SIDES: Final = {
 """What pytest says of the sides of a comparison, and what it means to whoever does not see the test."""
 _SIDES: Final = re.compile("|".join(SIDES))
 IN_A_TEXT: Final = {"in": "to contain", "not in": "not to contain"}
-"""What is expected of a text instead."""
-ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+"""What is expected of a text instead, and of what is to have a constant in it."""
+IN_TIME: Final = {
+    "==": "the same time as ",
+    "!=": "another time than ",
+    "<": "before ",
+    "<=": "not after ",
+    ">": "after ",
+    ">=": "not before ",
 }
+"""What is expected of a point in time instead."""
+MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+}
+"""What is expected of the right side where the left one is its bound: a constant, or the first of several."""
+SAME: Final = "the same time"
+FROZEN: Final = re.compile(r"frozenset\((\{[^{}]*\})\)")
+NOTHING: Final = frozenset({"[]", "{}", "()", "set()", "frozenset()"})
 EPOCH: Final = ((10**18, 4 * 10**18, 1e9), (10**9, 4 * 10**9, 1.0))
 """From and to which numbers are points in time (nanoseconds, seconds), and how many are a second."""
 STATUS_CODE: Final = re.compile(r"<?StatusCode\.([A-Z_]+)(?:: \(\d+, '[^']*'\)>)?")
@@ -71,17 +81,17 @@ def message_of(error: BaseException) -> str:
     words, values = _parted(text)
     if words:
         return _plain(words)
-    asserted = _asserted(error)
+    asserted = asserted_by(error)
     if not values:
-        return f"expected {asserted[:LIMIT]}, which is not so" if asserted else NOT_SAID
+        return f"expected {asserted.shown[:LIMIT]}, which is not so" if asserted else NOT_SAID
     if not asserted:
         return _plain(values)
     return _explained(asserted, *values.splitlines())
 
 
-def _explained(asserted: str, first: str, *more: str) -> str:
+def _explained(asserted: Asserted, first: str, *more: str) -> str:
     """Say in words what pytest explains of an assertion."""
-    elements = _elements_apart(asserted, first)
+    elements = _elements_apart(asserted.tree, first)
     if elements:
         return _plain(elements)
     differences = [
@@ -114,46 +124,41 @@ def _parted(text: str) -> tuple[str, str]:
     return words, values
 
 
-def _asserted(error: AssertionError) -> str:
-    if error.__traceback__ is None:
-        return ""
-    last = pytest.ExceptionInfo.from_exception(error).traceback[-1]
-    if last.frame.code.fullsource is None:  # the file has gone since it was imported
-        return ""
-    statement = " ".join(str(last.statement).split())
-    return statement.removeprefix(ASSERT) if statement.startswith(ASSERT) else ""
-
-
-def _compared(asserted: str, values: str) -> str:
+def _compared(asserted: Asserted, values: str) -> str:
     """Say what was expected of what, and what was seen, of an assertion and the values that pytest gives."""
-    try:
-        tree = ast.parse(asserted, mode="eval").body
-    except SyntaxError:
-        tree = ast.Constant(None)
+    tree = asserted.tree
     if isinstance(tree, ast.Compare):
-        operands = [tree.left, *tree.comparators]
-        for left, comparison, right in zip(operands, tree.ops, operands[1:], strict=False):
-            sign, words = EXPECTED[type(comparison)]
-            seen, found, wanted = values.partition(f" {sign} ")
-            seen, wanted = _constant(seen, right), _constant(wanted, right)
-            name = ast.unparse(left)
-            if not found or (isinstance(left, ast.Constant) and len(tree.ops) > 1 and seen != name):
+        operands, several = [tree.left, *tree.comparators], len(tree.ops) > 1
+        for left, comparison, right in zip(operands, map(type, tree.ops), operands[1:], strict=False):
+            seen, found, wanted = values.partition(f" {EXPECTED[comparison][0]} ")
+            if not found or (
+                several and not (asserted.may_be(left, seen) and asserted.may_be(right, wanted))
+            ):
                 continue
-            apart = _apart(seen, wanted)
-            if apart:
-                other = ast.unparse(right)
-                return f"expected {name} {sign} {other}, seen {name} {apart} {other}"
-            if isinstance(left, ast.Constant):
-                return f"expected {asserted[:LIMIT]}, seen {_number(wanted, asserted)}"
-            subject, expected, found = name, words + _number(wanted, asserted), _number(seen, asserted)
-            if sign in IN_A_TEXT and wanted[:1] in {"'", '"'}:
-                subject, expected, found = ast.unparse(right), f"{IN_A_TEXT[sign]} {seen}", wanted
-            return f"{subject[:LIMIT]}: expected {expected}, seen {found}"
+            if comparison in MIRRORED and (isinstance(left, ast.Constant) or (several and left is tree.left)):
+                return _told(right, MIRRORED[comparison], left, wanted, seen)
+            return _told(left, comparison, right, seen, wanted)
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return _denied(tree.operand, values.removeprefix("not "))
-    if values.startswith(asserted):
-        return f"expected {asserted[:LIMIT]}, which is not so"
-    return f"expected {asserted[:LIMIT]}, seen {values}"
+    if values.startswith(asserted.text):
+        return f"expected {asserted.shown[:LIMIT]}, which is not so"
+    return f"expected {asserted.shown[:LIMIT]}, seen {values}"
+
+
+def _told(subject: ast.expr, comparison: type[ast.cmpop], other: ast.expr, seen: str, wanted: str) -> str:
+    """Say what was expected of a subject beside something else, and what was seen, of what pytest shows of
+    both.
+    """
+    sign, words = EXPECTED[comparison]
+    name, beside = ast.unparse(subject)[:LIMIT], ast.unparse(other)[:LIMIT]
+    apart = _apart(seen, wanted)
+    if apart and sign in IN_TIME:
+        return f"{name}: expected {IN_TIME[sign]}{beside}, seen {apart}"
+    if sign in IN_A_TEXT and (wanted[:1] in {"'", '"'} or isinstance(subject, ast.Constant)):
+        return f"{beside}: expected {IN_A_TEXT[sign]} {seen}, seen {wanted}"
+    seen, wanted = _constant(seen, other), _constant(wanted, other)
+    units = f"{name} {beside}"
+    return f"{name}: expected {words}{_number(wanted, units)}, seen {_number(seen, units)}"
 
 
 def _denied(denied: ast.expr, value: str) -> str:
@@ -164,14 +169,10 @@ def _denied(denied: ast.expr, value: str) -> str:
     return words if isinstance(denied, ast.Call) else f"{name}: expected nothing, seen {words!r}"
 
 
-def _elements_apart(asserted: str, values: str) -> str:
+def _elements_apart(tree: ast.expr | None, values: str) -> str:
     """Say which elements of two lists or tuples differ and how, where a reader would not see it: they are
     long, points in time differ, or the test names the elements. Empty where that is not so.
     """
-    try:
-        tree = ast.parse(asserted, mode="eval").body
-    except SyntaxError:
-        return ""
     if not isinstance(tree, ast.Compare) or [type(sign) for sign in tree.ops] != [ast.Eq]:
         return ""
     texts = values.split(" == ")
@@ -187,7 +188,7 @@ def _elements_apart(asserted: str, values: str) -> str:
         apart = _apart(str(one), str(another))
         telling |= bool(apart)
         said.append(
-            f"expected {name} == {other}, seen {name} {apart} {other}"
+            f"{name}: expected {IN_TIME['==']}{other}, seen {apart}"
             if apart
             else f"{name}: expected {another!r}, seen {one!r}"
         )
@@ -210,16 +211,16 @@ def _literal(text: str) -> object:
 
 
 def _apart(seen: str, wanted: str) -> str:
-    """Say how far two points in time lie apart; empty where they are none."""
+    """Say how far from another point in time one lies; empty where they are none."""
     try:
-        one, other = float(seen), float(wanted)
+        one, other = number_in(seen), number_in(wanted)
     except ValueError:
         return ""
     for low, high, second in EPOCH:
         if all(low <= point <= high for point in (one, other)):
             # integers of nanoseconds are larger than what a float holds exactly
-            whole = int(seen) - int(wanted) if seen.isdecimal() and wanted.isdecimal() else one - other
-            return f"{abs(whole) / second:.6g} s {'after' if whole > 0 else 'before'}"
+            whole = one - other
+            return f"{abs(whole) / second:.6g} s {'after' if whole > 0 else 'before'} it" if whole else SAME
     return ""
 
 
@@ -233,28 +234,18 @@ def _constant(number: str, beside: ast.expr) -> str:
     return number
 
 
-def _number(text: str, asserted: str) -> str:
-    """Return a number, or a sum of numbers as pytest shows it, rounded and with its unit; other text as it
-    is.
+def _number(text: str, names: str) -> str:
+    """Return a number, or a sum of numbers as pytest shows it, rounded and with the unit that its names tell;
+    other text without what only Python writes so.
     """
-    try:
-        number = _value(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ValueError):
-        return text
     if text in {"True", "False"}:
         return text
-    unit = " s" if re.search(r"seconds", asserted, re.IGNORECASE) else ""
+    try:
+        number = number_in(text)
+    except ValueError:
+        return "nothing" if text in NOTHING else FROZEN.sub(r"\1", text)
+    unit = " s" if re.search(r"seconds", names, re.IGNORECASE) else ""
     return str(number) if not unit and number % 1 == 0 else f"{number:.4g}{unit}"
-
-
-def _value(node: ast.expr) -> float:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return node.value
-    if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
-        return ARITHMETIC[type(node.op)](_value(node.left), _value(node.right))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_value(node.operand)
-    raise ValueError
 
 
 def _plain(text: str) -> str:

@@ -41,8 +41,8 @@ def test_points_in_time_are_told_apart(tmp_path: Path) -> None:
 
     (ours,) = record_in(tmp_path / "results")["tests"]
     assert ours["seen"] == (
-        "expected LATE[:][0] == sorted(LATE)[0], seen LATE[:][0] 1.5 s after sorted(LATE)[0];"
-        " expected LATE[:][1] == sorted(LATE)[1], seen LATE[:][1] 1.5 s before sorted(LATE)[1]"
+        "LATE[:][0]: expected the same time as sorted(LATE)[0], seen 1.5 s after it;"
+        " LATE[:][1]: expected the same time as sorted(LATE)[1], seen 1.5 s before it"
     ), ended.stdout
     assert ours["after"] == "UpdateRuntimeConfig"
     whole, shortened = (line for line in ended.stdout.splitlines() if line.startswith("E       assert"))

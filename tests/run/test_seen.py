@@ -21,6 +21,8 @@ STATUS = SimpleNamespace(
     cgroup="0::/other",
 )
 LATE = [1795348013500000000, 1795348012000000000]
+TOLD = {"cpu": 0, "memory": 1}
+SLACK_NS = 100_000_000
 LIMIT_SECONDS, SCALE = 3.0, 1.0
 CODES = {"PERMISSION_DENIED"}
 WORDS = "ended after 6 s, with a time-out of 1 s"
@@ -56,6 +58,60 @@ def another_state() -> None:
     assert STATUS.state == cri.CONTAINER_EXITED
 
 
+def an_element() -> None:
+    block = "cpu"
+    assert TOLD[block] > 0
+
+
+def a_field() -> None:
+    field = "cgroup"
+    assert getattr(STATUS, field) == "a"
+
+
+def elements_of_their_own() -> None:
+    block = "cpu"
+    assert block == "cpu"
+    assert [TOLD[block] for block in TOLD] == [1]
+
+
+def a_lambda() -> None:
+    assert shows(lambda cgroup: cgroup.cgroup) == {"a"}
+
+
+def not_in_the_time_of_the_call() -> None:
+    before, after, at = LATE[1], LATE[1], LATE[0]
+    assert before <= at <= after
+
+
+def before_the_call() -> None:
+    before, after, at = LATE[0], LATE[0], LATE[1]
+    assert before <= at <= after
+
+
+def far_from_the_call() -> None:
+    assert LATE[0] - SLACK_NS <= STATUS.started_at <= LATE[0] + SLACK_NS
+
+
+def too_large() -> None:
+    assert 0.5 * TOLD["memory"] <= CALL.seconds <= 2 * TOLD["memory"]
+
+
+def at_the_same_time() -> None:
+    assert STATUS.started_at < LATE[1]
+
+
+def not_empty() -> None:
+    assert [code for code in CODES if code] == []
+
+
+def another_frozen_set() -> None:
+    assert {frozenset(CODES)} == {frozenset({"a"})}
+
+
+def not_among_them() -> None:
+    assert "a" in CODES
+
+
 def own_words() -> None:
     assert CALL.seconds < 4, WORDS
 
@@ -74,6 +130,10 @@ def named_elements() -> None:
 
 def a_long_list() -> None:
     assert [CALL.seconds, STATUS.cgroup] == ["a"]
+
+
+def shows(value: Callable[[SimpleNamespace], str]) -> set[str]:
+    return {value(STATUS)}
 
 
 def damage() -> str:
@@ -107,15 +167,12 @@ def not_false() -> None:
         (
             too_slow,
             "assert 0.95 <= 0.1\n +  where 0.1 = namespace(seconds=0.1).seconds",
-            "expected 0.95 <= CALL.seconds < 1 + LIMIT_SECONDS * SCALE, seen 0.1 s",
+            "CALL.seconds: expected at least 0.95 s, seen 0.1 s",
         ),
         (
             too_early,
             "assert 1795348013500000000 <= 1795348012000000000\n +  where 1 = x.created_at",
-            (
-                "expected STATUS.created_at <= STATUS.started_at,"
-                " seen STATUS.created_at 1.5 s after STATUS.started_at"
-            ),
+            "STATUS.created_at: expected not after STATUS.started_at, seen 1.5 s after it",
         ),
         (
             another_value,
@@ -161,17 +218,14 @@ def not_false() -> None:
             not_in_order,
             f"assert {LATE} == {LATE[::-1]}\n  \n  At index 0 diff: 17953480135 != 17953480120",
             (
-                "expected LATE[:][0] == sorted(LATE)[0], seen LATE[:][0] 1.5 s after sorted(LATE)[0];"
-                " expected LATE[:][1] == sorted(LATE)[1], seen LATE[:][1] 1.5 s before sorted(LATE)[1]"
+                "LATE[:][0]: expected the same time as sorted(LATE)[0], seen 1.5 s after it;"
+                " LATE[:][1]: expected the same time as sorted(LATE)[1], seen 1.5 s before it"
             ),
         ),
         (
             another_end,
             "assert (7, 1795348013500000000) == (7, 1795348012000000000)\n  \n  At index 1 diff: 1 != 2",
-            (
-                "expected STATUS.created_at == STATUS.started_at,"
-                " seen STATUS.created_at 1.5 s after STATUS.started_at"
-            ),
+            "STATUS.created_at: expected the same time as STATUS.started_at, seen 1.5 s after it",
         ),
         (
             named_elements,
@@ -183,6 +237,54 @@ def not_false() -> None:
             f"assert ['{'a' * 64}', '{'b' * 64}'] == ['{'a' * 64}', 'c']\n  \n  At index 1 diff: 'b' != 'c'",
             f"STATUS.cgroup: expected 'c', seen '{'b' * 64}'",
         ),
+        (an_element, "assert 0 > 0", "TOLD['cpu']: expected more than 0, seen 0"),
+        (
+            a_field,
+            "assert '0::/other' == 'a'\n  \n  - a\n  + 0",
+            "STATUS.cgroup: expected 'a', seen '0::/other'",
+        ),
+        (
+            elements_of_their_own,
+            "assert [0, 1] == [1]",
+            "[TOLD[block] for block in TOLD]: expected [1], seen [0, 1]",
+        ),
+        (
+            a_lambda,
+            "assert {'0::/other'} == {'a'}",
+            "shows(cgroup.cgroup): expected {'a'}, seen {'0::/other'}",
+        ),
+        (
+            not_in_the_time_of_the_call,
+            f"assert {LATE[0]} <= {LATE[1]}",
+            "at: expected not after after, seen 1.5 s after it",
+        ),
+        (
+            before_the_call,
+            f"assert {LATE[0]} <= {LATE[1]}",
+            "at: expected not before before, seen 1.5 s before it",
+        ),
+        (
+            far_from_the_call,
+            f"assert ({LATE[0]} - 100000000) <= {LATE[1]}",
+            "STATUS.started_at: expected not before LATE[0] - SLACK_NS, seen 1.4 s before it",
+        ),
+        (too_large, "assert 5.03 <= (2 * 1)", "CALL.seconds: expected at most 2 s, seen 5.03 s"),
+        (
+            at_the_same_time,
+            f"assert {LATE[1]} < {LATE[1]}",
+            "STATUS.started_at: expected before LATE[1], seen the same time",
+        ),
+        (
+            not_empty,
+            "assert ['a'] == []\n  \n  Left contains one more item: 'a'",
+            "[code for code in CODES if code]: expected nothing, seen ['a']\nseen has one more item: 'a'",
+        ),
+        (
+            another_frozen_set,
+            "assert {frozenset({'b'})} == {frozenset({'a'})}",
+            "{frozenset(CODES)}: expected {{'a'}}, seen {{'b'}}",
+        ),
+        (not_among_them, "assert 'a' in {'b'}", "CODES: expected to contain 'a', seen {'b'}"),
         (
             damaged,
             "assert not 'the daemon does not answer'\n +  where 'the daemon' = damage()",

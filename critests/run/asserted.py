@@ -1,0 +1,131 @@
+"""What a test asserted, for a reader who has not seen the test: what parameters stand for, no lambdas."""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+
+ASSERT: Final = "assert "
+"""What a statement, and pytest's account of its values, begin with."""
+ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+
+
+@dataclass(frozen=True)
+class Asserted:
+    """What an assertion says.
+
+    Attributes:
+        text: the statement as it stands in the test.
+        tree: what is shown of it; None where it is not one expression.
+        names: the test's variables, as they were when it failed.
+    """
+
+    text: str
+    tree: ast.expr | None
+    names: Mapping[str, object]
+
+    @property
+    def shown(self) -> str:
+        """The statement as a reader is told of it."""
+        return ast.unparse(self.tree) if self.tree is not None else self.text
+
+    def may_be(self, node: ast.expr, value: str) -> bool:
+        """Whether a value that pytest shows can be that of this part of the assertion."""
+        if isinstance(node, ast.Constant):
+            return value == ast.unparse(node)
+        known = self.names.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(known, int | float):
+            return value == repr(known)
+        # pytest shows a sum as the sum of its values
+        return isinstance(node, ast.BinOp) == isinstance(_expression(value), ast.BinOp)
+
+
+def asserted_by(error: AssertionError) -> Asserted | None:
+    """Return what an assertion that failed says; None where no statement of a test is at hand."""
+    if error.__traceback__ is None:
+        return None
+    last = pytest.ExceptionInfo.from_exception(error).traceback[-1]
+    if last.frame.code.fullsource is None:  # the file has gone since it was imported
+        return None
+    statement = " ".join(str(last.statement).split())
+    if not statement.startswith(ASSERT):
+        return None
+    text, names = statement.removeprefix(ASSERT), last.frame.f_locals
+    tree = _expression(text)
+    if tree is not None:
+        tree = _Told(tree, names).visit(tree)
+    return Asserted(text, tree, names)
+
+
+def number_in(text: str) -> int | float:
+    """Return the number that a text is, or that the sum is that pytest shows instead.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    tree = _expression(text)
+    if tree is None:
+        raise ValueError(text)
+    return _number(tree)
+
+
+class _Told(ast.NodeTransformer):
+    """Puts what a parameter stands for in its place where it chooses what is looked at, and what a lambda
+    returns in the place of the lambda.
+    """
+
+    def __init__(self, tree: ast.expr, names: Mapping[str, object]) -> None:
+        inner = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and _is_set(node)}
+        inner |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        self._names = {name: value for name, value in names.items() if name not in inner}
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """Name the element."""
+        self.generic_visit(node)
+        return ast.Subscript(node.value, self._value(node.slice), node.ctx)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Name the field that is asked for by its name."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) == len("of"):
+            name = self._value(node.args[1])
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                return ast.Attribute(node.args[0], name.value, ast.Load())
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        """Say what is looked at."""
+        self.generic_visit(node)
+        return node.body
+
+    def _value(self, node: ast.expr) -> ast.expr:
+        value = self._names.get(node.id) if isinstance(node, ast.Name) else None
+        return ast.Constant(value) if isinstance(value, str | int) else node
+
+
+def _is_set(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def _expression(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def _number(node: ast.expr) -> int | float:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        return ARITHMETIC[type(node.op)](_number(node.left), _number(node.right))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_number(node.operand)
+    raise ValueError(ast.unparse(node))
