@@ -137,29 +137,32 @@ def judge_set_ups(
 ) -> list[TestResult]:
     """Judge requirements by the first set-up that failed with them, where none of their own tests gave a
     verdict; by one that hung, or that one of their own tests needed, also where others of their own passed.
+
+    The first one says what happened. What is repeated is a test of their own where one is blocked by it, and
+    not one that only needed it.
     """
     judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
     broken = {name for test in tests if test.outcome in BREACHES for name in _names(test)}
-    needed_by_its_own = {
-        test.blocked_by
-        for test in tests
-        if test.outcome is Outcome.BLOCKED and test.blocked_by == test.requirement_id
-    }
+    of_its_own: dict[str, TestResult] = {}
+    for test in tests:
+        if test.outcome is Outcome.BLOCKED and test.blocked_by == test.requirement_id:
+            of_its_own.setdefault(test.blocked_by, test)
     results = []
     for test in tests:
         rpc = test.setup_rpc or test.raw_rpc
         aspect = (rpc and judge_of(rpc)) or test.blocked_by
         requirement = aspect if aspect.partition("/")[0] == test.blocked_by else test.blocked_by
-        settled = broken if test.hung or test.blocked_by in needed_by_its_own else judged
+        settled = broken if test.hung or test.blocked_by in of_its_own else judged
         if test.outcome is not Outcome.BLOCKED or not requirement or requirement in settled:
             continue
         judged.add(requirement)
         broken.add(requirement)
         facts = facts_of(requirement) or RequirementFacts(area=test.area)
+        stands_for = of_its_own.get(test.blocked_by, test)
         results.append(
             dataclasses.replace(
-                test,
-                id=f"{SET_UP_MARK}{test.id}>",
+                stands_for,
+                id=f"{SET_UP_MARK}{stands_for.id}>",
                 name="set_up_judges_" + requirement.replace("-", "_").replace("/", "_"),
                 params={},
                 requirement=requirement,
@@ -174,6 +177,8 @@ def judge_set_ups(
                 blocked_by="",
                 setup_rpc="",
                 raw_rpc=rpc,
+                answer=test.answer,
+                hung=test.hung,
                 form="",
                 synthesized=True,
                 phase_of_failure=test.phase_of_failure or "setup",

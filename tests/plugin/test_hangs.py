@@ -44,3 +44,21 @@ def test_a_hang_costs_one_deadline_and_is_one_root_cause(
     assert len(cause["blocked"]) >= 3
     processes = 3 if workers else 1
     assert server.calls.count(rpc) <= LOOKS * processes
+
+
+def test_a_hang_that_a_probe_met_first_is_told_as_the_hang_and_repeated_by_its_judge(tmp_path: Path) -> None:
+    server = CriServer(wrong={"hangs=StartContainer"})
+    with serve(server) as endpoint:
+        ended = critests(
+            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
+            *("--select", "CKP-01,CTR-13", "--deadline-scale", SCALE),
+        )
+
+    record = record_in(tmp_path)
+    failed = [test for test in record["tests"] if test["outcome"] == "failed"]
+    needy = [test for test in record["tests"] if test["requirement_id"] == "CKP-01"]
+    assert [test["requirement_id"] for test in failed] == ["CTR-13"], ended.stdout + ended.stderr
+    assert failed[0]["reason"].startswith("StartContainer did not answer within ")
+    assert "checkpoint" not in failed[0]["repeat_command"]
+    assert {test["outcome"] for test in needy} == {"blocked"}
+    assert "CRIU" in needy[0]["reason"]

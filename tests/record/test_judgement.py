@@ -338,6 +338,20 @@ def test_a_set_up_that_fails_although_its_judge_passed_stays_blocked_and_is_note
     assert found.requirements["CTA-01"].outcome is Outcome.BLOCKED
 
 
+def test_the_first_failed_set_up_says_what_happened_and_a_test_of_its_judge_repeats_it() -> None:
+    hung = {"setup_rpc": "RunPodSandbox", "blocked_by": "SBX-01", "hung": True}
+    found = judged(
+        result("test_first", "CKP-01", Outcome.BLOCKED, reason="it did not answer", **hung),
+        result(
+            "test_own", "SBX-01", Outcome.BLOCKED, reason="it was not called", repeat_command="own", **hung
+        ),
+    )
+
+    synthesized = found.tests[-1]
+    assert (synthesized.requirement_id, synthesized.reason) == ("SBX-01", "it did not answer")
+    assert (synthesized.id, synthesized.repeat_command) == ("<judged in set-up of a.py::test_own>", "own")
+
+
 def test_a_set_up_that_its_judge_itself_needed_is_judged_though_another_test_of_it_passed() -> None:
     other, needy = "test_other", result("test_a", "CTR-21", Outcome.BLOCKED, blocked_by="CTR-21")
     found = judged(result(other, "CTR-21"), needy)
