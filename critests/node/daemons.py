@@ -69,6 +69,12 @@ class Daemon:
             **{name: Path(program) for name, program in found.items() if program},
         }
 
+    @property
+    def reference(self) -> Path | None:
+        """Return the OCI runtime that the default handler has where the user names no other."""
+        found = shutil.which(oci.DEFAULT, path=search_path(self.binary.parent))
+        return Path(found) if found else None
+
     def environment(self, traces: Traces, extra: Mapping[str, str]) -> dict[str, str]:
         """Return the whole environment of the daemon and its companions: nothing of ours that could change
         their behaviour, and the mark to find them by.

@@ -1,8 +1,11 @@
-"""Whether the OCI runtimes behind handlers take the version of their specification that a daemon writes.
+"""Whether the OCI runtimes behind handlers can work here, and with the bundles that a daemon writes.
 
 Some refuse a bundle of a version that they do not know, and then nothing runs with that handler, whatever the
 daemon does. Asked are the programs themselves, each with a bundle that no OCI runtime makes a container of:
 what it says to the version in question differs from what it says to the oldest one, or it does not care.
+
+One that makes no container of the plainest bundle either works with no daemon at all: where a daemon makes no
+sandbox with it, that is not the daemon's.
 """
 
 import contextlib
@@ -18,10 +21,11 @@ import grpc
 from critests.client import Connection
 from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.sandboxes import Sandbox
+from critests.node.oci_asking import refused_words
+from critests.node.plain_container import refused_alone
 
 OLDEST: Final = "1.0.0"
 """The first version of the specification, which every OCI runtime knows."""
-_ANSWER_SECONDS: Final = 10
 _PLACES: Final = ("config.json", "userdata/config.json")
 """Where the configuration lies in a container's directory (containerd, CRI-O)."""
 _KNOWN_REMEDIES: Final = {"crun": " (from 1.14.3 on it takes every version: containers/crun#1417)"}
@@ -36,11 +40,27 @@ class OciRuntimes:
         left_out: handlers that the daemon was not told of since they cannot work on this machine, each with
             the reason; it may find their programs by itself.
         bundles: directories whose entries, called as containers, hold what the daemon writes for them.
+        default: the program of the default handler; None where it is not known.
+        reference: the one that the machine has as the default, whatever the user chose.
+        cgroup: base name of a cgroup for what is tried.
     """
 
     programs: dict[str, Path] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     bundles: list[Path] = field(default_factory=list)
+    default: Path | None = None
+    reference: Path | None = None
+    cgroup: str = ""
+
+    def unable(self, program: Path) -> str:
+        """Return why an OCI runtime makes no container at all on this machine; empty where it does, or where
+        that cannot be told.
+        """
+        words = refused_alone(program, self.reference, self.cgroup)
+        return words and (
+            f"{program} makes no container on this machine, asked by itself for the plainest one, which"
+            f" {self.reference} makes: {words!r}"
+        )
 
     def unfit(self, container: str) -> dict[str, str]:
         """Return the handlers that were left out, and those whose OCI runtime refuses the version in a
@@ -88,16 +108,38 @@ def unfit_handlers(
         requests: builds the sandbox.
         runtimes: None where they cannot be seen.
     """
-    if runtimes is None or not runtimes.programs:
-        return runtimes.left_out if runtimes is not None else {}
+    if runtimes is None:
+        return {}
+    if not runtimes.programs and runtimes.default == runtimes.reference:
+        return runtimes.left_out
     try:
         sandbox = Sandbox.run(connection, requests.sandbox("probe-bundle"))
+    except grpc.RpcError:  # where it is not the program's, what judges RunPodSandbox finds it
+        why = runtimes.unable(runtimes.default) if runtimes.default else ""
+        unfit = {**runtimes.left_out, **({"": why} if why else {})}
+    else:
+        unfit = runtimes.unfit(sandbox.id)
+        _discard(sandbox)
+    for name, program in runtimes.programs.items():
+        why = "" if name in unfit else runtimes.unable(program)
+        if why and not _works(connection, requests, name):
+            unfit = {**unfit, name: why}
+    return unfit
+
+
+def _works(connection: Connection, requests: RequestBuilder, handler: str) -> bool:
+    """Whether the daemon makes a sandbox with a handler, whatever its OCI runtime says to others."""
+    try:
+        sandbox = Sandbox.run(connection, requests.sandbox("probe-handler"), handler)
     except grpc.RpcError:
-        return runtimes.left_out  # what judges RunPodSandbox finds it
-    unfit = runtimes.unfit(sandbox.id)
+        return False
+    _discard(sandbox)
+    return True
+
+
+def _discard(sandbox: Sandbox) -> None:
     with contextlib.suppress(grpc.RpcError):  # the run's end tries again
         sandbox.discard()
-    return unfit
 
 
 def refusal(program: Path, version: str) -> str:
@@ -121,8 +163,6 @@ def _ask(program: Path, version: str, directory: str) -> str:
     system, with a terminal and nobody to give it to; empty where it creates one all the same.
     """
     place = Path(directory)
-    log, identifier = place / "log", "critests-version"
-    log.unlink(missing_ok=True)
     document = {
         "ociVersion": version,
         "process": {"terminal": True, "user": {"uid": 0, "gid": 0}, "args": ["/nothing"], "cwd": "/"},
@@ -130,40 +170,4 @@ def _ask(program: Path, version: str, directory: str) -> str:
         "mounts": [],
         "linux": {},
     }
-    (place / "config.json").write_text(json.dumps(document), encoding="utf-8")
-    command = [str(program), "--root", str(place / "root"), "--log", str(log), "--log-format", "json"]
-    answer = subprocess.run(
-        [*command, "create", "--bundle", directory, identifier],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_ANSWER_SECONDS,
-        check=False,
-    )
-    if answer.returncode == 0:
-        subprocess.run(
-            [*command, "delete", "--force", identifier],
-            capture_output=True,
-            timeout=_ANSWER_SECONDS,
-            check=False,
-        )
-        return ""
-    words = _logged(log) or answer.stderr.strip().splitlines()
-    return words[-1].replace(directory, "").replace(version, "…") if words else f"code {answer.returncode}"
-
-
-def _logged(log: Path) -> list[str]:
-    try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-    found = []
-    for line in lines:
-        try:
-            said = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(said, dict) and isinstance(said.get("msg"), str) and said["msg"]:
-            found.append(said["msg"])
-    return found
+    return refused_words(program, document, place).replace(version, "…")

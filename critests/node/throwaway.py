@@ -150,7 +150,14 @@ class ThrowawayRuntime:
     def oci_runtimes(self) -> OciRuntimes:
         """Return the OCI runtimes of its further handlers, and where its bundles lie."""
         bundles = list(self._daemon.kind.container_folders(self._traces))
-        return OciRuntimes(self._daemon.further_programs, self.left_out, bundles)
+        return OciRuntimes(
+            self._daemon.further_programs,
+            self.left_out,
+            bundles,
+            default=self.oci_program(""),
+            reference=self._daemon.reference,
+            cgroup=self._traces.cgroup,
+        )
 
     @property
     def state(self) -> Path:

@@ -120,7 +120,7 @@ def _begin(
         context.parts = driver_part(context.driver)
         if owned.runtime is not None:
             context.parts |= parts_of_throwaway(owned.runtime, settings.handlers[0])
-        if any(settings.handlers):
+        if any(settings.handlers) or settings.handler_binary:
             _refuse_unfit_handlers(connection, context)
         return context
     finally:
@@ -157,7 +157,8 @@ def _refuse_unfit_handlers(connection: Connection, context: RunContext) -> None:
     unfit = context.unfit_handlers(connection)
     for handler in context.settings.handlers:
         if handler in unfit:
-            msg = f"--runtime-handler {handler}: {unfit[handler]}"
+            which = f"--runtime-handler {handler}" if handler else "the default handler"
+            msg = f"{which}: {unfit[handler]}"
             raise CannotTest(msg)
 
 

@@ -80,7 +80,7 @@ def test_a_container_that_was_made_after_all_is_deleted(tmp_path: Path) -> None:
     refusal(path, "1.2.1")
 
     called = [line.split()[-2:] for line in path.with_name("crun.called").read_text().splitlines()]
-    assert called[1::2] == [["--force", "critests-version"]] * 2
+    assert called[1::2] == [["--force", "critests-asks"]] * 2
 
 
 @pytest.mark.parametrize("place", ["config.json", "userdata/config.json"])

@@ -87,6 +87,17 @@ def test_a_handler_that_cannot_work_with_the_daemon_is_refused_with_the_reason(
         begin_run(replace(given, runtime_handler=("runc",))).end()
 
 
+def test_the_default_handler_is_looked_at_where_the_user_chose_its_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("critests.run.context.unfit_handlers", lambda *_: {"": "it makes none"})
+    with serve(CriServer()) as endpoint:
+        given = settings(runtime_endpoint=endpoint, allow_kubelet=True, results=str(tmp_path))
+        with pytest.raises(CannotTest, match="the default handler: it makes none"):
+            begin_run(replace(given, handler_binary=("runc=/opt/crun",)))
+        begin_run(given).end()
+
+
 def test_a_runtime_that_is_gone_at_the_end_is_told_of_in_words(tmp_path: Path) -> None:
     nobody = Endpoint.parse(str(tmp_path / "nobody.sock"))
     context = replace(CONTEXT, endpoint=nobody, image_endpoint=nobody, throwaway=False)
