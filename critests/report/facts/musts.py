@@ -84,7 +84,10 @@ def verdict_sentence(record: RunRecord) -> str:
 
 
 def _of_the_judged(found: Musts) -> str:
-    judged = f"{plural(found.judged, 'MUST aspect')} that {'was' if found.judged == 1 else 'were'} judged"
+    if found.judged == 1:
+        said = "broken" if found.broken else "known to be broken" if found.known else "kept"
+        return f"the one MUST aspect that was judged is {said}"
+    judged = f"{plural(found.judged, 'MUST aspect')} that were judged"
     known = f", {found.known} more {_are(found.known)} known to be" if found.known else ""
     if found.broken:
         return f"{found.broken} of the {judged} {_are(found.broken)} broken{known}"

@@ -53,7 +53,10 @@ def test_a_broken_run_is_told_with_numbers(run: RunRecord) -> None:
 def test_a_run_that_conforms_is_told_with_numbers(run: RunRecord) -> None:
     kept = of("A-1", Outcome.PASSED)
 
-    assert said(run, 0, kept) == "Every one of the 1 MUST aspect that was judged is kept."
+    assert said(run, 0, kept) == "The one MUST aspect that was judged is kept."
+    assert (
+        said(run, 0, of("A-2", Outcome.KNOWN)) == "The one MUST aspect that was judged is known to be broken."
+    )
     assert said(run, 0, kept, of("A-2", Outcome.KNOWN)) == (
         "1 of the 2 MUST aspects that were judged is kept, 1 is known to be broken."
     )
@@ -69,6 +72,6 @@ def test_what_is_no_breach_is_not_counted_as_one(run: RunRecord) -> None:
 
 def test_a_run_without_a_verdict_says_why(run: RunRecord) -> None:
     assert said(run, 5) == "As the run says."
-    assert said(run, 3, of("A-1", Outcome.FAILED)).startswith(
-        "As the run says; 1 of the 1 MUST aspect that was"
+    assert said(run, 3, of("A-1", Outcome.FAILED)) == (
+        "As the run says; the one MUST aspect that was judged is broken."
     )
