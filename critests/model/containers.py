@@ -111,7 +111,9 @@ def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         if answer.ok:
             container.may_be |= {RUNNING}
     elif container.may_be == {CREATED}:
-        yield from succeeds("CTR-13", "starting a container", step, answer)
+        # of a sandbox whose removal failed there may be no more than the entry
+        if sandbox is not None and not sandbox.removal_failed:
+            yield from succeeds("CTR-13", "starting a container", step, answer)
         if answer.ok:
             container.begins()
         else:

@@ -49,6 +49,14 @@ def test_a_removal_that_failed_can_be_asked_for_again(told: Told) -> None:
     assert told.play(removal) == []
 
 
+def test_of_a_sandbox_whose_removal_failed_there_may_be_the_entry_alone(told: Told) -> None:
+    told.sandbox()
+    assert told.play(Step("RemovePodSandbox", on="sandbox-1", failing="delete"), ERROR) == []
+    told.container()
+
+    assert told.play(Step("StartContainer", on="container-1"), ERROR) == []
+
+
 def test_a_creation_that_fails_leaves_no_container(told: Told) -> None:
     step = Step("CreateContainer", makes="container-1", inside="sandbox-1", name="app", failing="create")
     told.container("container-2", name="left")
