@@ -154,11 +154,12 @@ def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full:
 
 
 def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Console) -> None:
-    word = "ERROR OF THE HARNESS" if test.outcome is Outcome.ERROR else test.level.value
+    level = f" {test.level.value}" if test.requirement else ""
+    word = " ERROR OF THE HARNESS" if test.outcome is Outcome.ERROR else level
     head = Text.assemble(
         f"{number:>3}. ",
         (test.requirement or "no requirement", "bold red"),
-        f" {word} · ",
+        f"{word} · ",
         (one_line(test.name, 200), "bold"),
     )
     out.print(head)

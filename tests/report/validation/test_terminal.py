@@ -36,6 +36,18 @@ def test_a_person_finds_everything_about_a_failure(tmp_path: Path) -> None:
     )
 
 
+def test_what_is_no_requirement_has_no_level(tmp_path: Path) -> None:
+    record = sample_run(tmp_path)
+    broken = next(test for test in record.tests if test.outcome is Outcome.FAILED)
+    missing = dataclasses.replace(
+        broken, id="<required capability: SELinux>", name="required_capability_SELinux", requirement=""
+    )
+
+    text = summary(dataclasses.replace(record, tests=[missing]))
+
+    assert "  1. no requirement · required_capability_SELinux\n" in text
+
+
 def test_a_warning_can_be_repeated(tmp_path: Path) -> None:
     record = sample_run(tmp_path)
     (warned, *_) = [test for test in record.tests if test.outcome is Outcome.WARNED]
