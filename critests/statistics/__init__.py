@@ -3,10 +3,10 @@
 `quantiles` and `summary` describe one series, `autocorrelation` how much its samples are worth,
 `stationarity` where its warm-up ends, `stopping` when there are enough of them. `comparison` weighs two sides
 of an operation (by `shifts` and `exceedances`, corrected by `corrections`), `change_points` reads the history
-of many runs, `trend` finds leaks, `knee` where concurrency stops paying.
+of many runs, `trend` finds leaks, `knee` where concurrency stops paying, `growth` what one more thing costs.
 
 Samples are in whatever unit the caller uses; results are in the same unit or are ratios. What needs
-randomness takes a seed, and only `change_points` does: everything else is computed exactly.
+randomness takes a seed (`change_points`) or brings its own (`growth`): everything else is computed exactly.
 """
 
 from critests.statistics.autocorrelation import inefficiency
@@ -23,6 +23,8 @@ from critests.statistics.comparison import (
     verdicts,
 )
 from critests.statistics.corrections import benjamini_hochberg, holm
+from critests.statistics.growth import Form, Growth, fit_growth
+from critests.statistics.growth import Level as GrowthLevel
 from critests.statistics.knee import Scalability, fit_scalability
 from critests.statistics.quantiles import (
     STANDARD_QUANTILES,
@@ -48,6 +50,9 @@ __all__ = [
     "Decision",
     "Estimate",
     "Evidence",
+    "Form",
+    "Growth",
+    "GrowthLevel",
     "Interval",
     "Kendall",
     "Plan",
@@ -64,6 +69,7 @@ __all__ = [
     "compare_blocks",
     "compare_runs",
     "decide",
+    "fit_growth",
     "fit_scalability",
     "holm",
     "inefficiency",
