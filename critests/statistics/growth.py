@@ -94,8 +94,8 @@ def fit_growth(levels: Sequence[Level], *, confidence: float = 0.95) -> Growth:
         confidence: of the intervals.
 
     Raises:
-        ValueError: there are fewer numbers, one is there twice or not above 0, or a value is below 0 or not
-            finite.
+        ValueError: there are fewer numbers, one is there twice or below 0, or a value is below 0 or
+            not finite.
     """
     points = tuple(sorted(levels, key=lambda level: level.number))
     _check(points)
@@ -188,6 +188,6 @@ def _check(points: Sequence[Level]) -> None:
     if len(numbers) < FEWEST_LEVELS or len(set(numbers)) < len(numbers):
         msg = f"growth takes {FEWEST_LEVELS} different numbers, each once, not {numbers}"
         raise ValueError(msg)
-    if numbers[0] <= 0 or any(not 0 <= point.value < math.inf for point in points):
-        msg = "numbers are above 0, and values finite and at least 0"
+    if numbers[0] < 0 or any(not 0 <= point.value < math.inf for point in points):
+        msg = "numbers are at least 0, and values finite and at least 0"
         raise ValueError(msg)

@@ -116,7 +116,7 @@ def test_the_same_values_say_the_same() -> None:
     [
         ([GrowthLevel(1, 1, 0), GrowthLevel(2, 2, 0)], "3 different numbers"),
         ([GrowthLevel(1, 1, 0), GrowthLevel(1, 2, 0), GrowthLevel(2, 2, 0)], "each once"),
-        ([GrowthLevel(0, 1, 0), GrowthLevel(1, 2, 0), GrowthLevel(2, 2, 0)], "above 0"),
+        ([GrowthLevel(-1, 1, 0), GrowthLevel(1, 2, 0), GrowthLevel(2, 2, 0)], "at least 0"),
         ([GrowthLevel(1, -1, 0), GrowthLevel(3, 2, 0), GrowthLevel(2, 2, 0)], "at least 0"),
     ],
 )

@@ -29,6 +29,7 @@ from critests.report.benchmark.views import (
     spread_of,
     supported,
 )
+from critests.report.facts.growth import Grown, growths
 from critests.report.facts.selection import columns
 from critests.report.page.templating import SYMBOLS, environment, flat, source
 from critests.report.plots import STYLE, Figure, figures
@@ -120,6 +121,8 @@ def benchmark_to_html(
         first_rows=ROWS_SHOWN,
         strips=_strips(shown),
         row_id=id,
+        growth=_growth(record),
+        sides=side_names(record),
         left_out=left_out,
         missing=missing,
         facts=_facts(record),
@@ -190,6 +193,14 @@ def _strips(shown: Sequence[ScenarioView]) -> dict[int, Markup]:
                     for each, spread in spreads
                     if spread
                 }
+    return found
+
+
+def _growth(record: RunRecord) -> dict[str, list[Grown]]:
+    """How operations grow with the number of things, by scenario."""
+    found: dict[str, list[Grown]] = {}
+    for each in growths(record.operations):
+        found.setdefault(each.scenario, []).append(each)
     return found
 
 

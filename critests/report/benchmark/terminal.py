@@ -13,7 +13,8 @@ from rich.text import Text
 
 from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord
-from critests.report.benchmark.views import Row, ScenarioView, cares, scenarios
+from critests.report.benchmark.views import Row, ScenarioView, cares, scenarios, side_names
+from critests.report.facts.growth import growths
 from critests.report.terminal.console import STYLES, print_end, print_more
 from critests.report.wording.texts import duration, moment, one_line, plural
 
@@ -49,6 +50,7 @@ def print_benchmark(record: RunRecord, out: Console, run_dir: Path | None = None
     """
     _print_head(record, out)
     print_operations(record, out)
+    _print_growth(record, out)
     _print_care(record, out)
     _print_unmeasured(scenarios(record), out)
     places = ("report: {}/report.html", "record: {}/run.json, samples beside it") if run_dir else ()
@@ -223,6 +225,25 @@ def _print_head(record: RunRecord, out: Console) -> None:
         Text(f"{moment(record.started)}, {took}{made}, run {one_line(record.run_id)}", "dim"),
         width=min(out.width, WIDTH),
     )
+
+
+def _print_growth(record: RunRecord, out: Console) -> None:
+    """Print what one more of a thing costs, of the operations that were measured at several numbers of it."""
+    found = growths(record.operations)
+    if not found:
+        return
+    names = side_names(record)
+    out.print()
+    out.print(Text("What one more costs", "bold"))
+    named = ""
+    for each in found:
+        name = f"{each.scenario} {one_line(each.name, 60)}, by {one_line(each.of, 30)}"
+        if name != named:
+            _print_item(Text(name, "bold cyan"), out)
+        named = name
+        side = f"{one_line(names.get(each.side, each.side.upper()))}: " if each.side else ""
+        style = "bold red" if each.worse else ""
+        _print_item(Text.assemble("  ", side, (one_line(each.sentence, 200), style)), out)
 
 
 def _print_care(record: RunRecord, out: Console) -> None:

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from critests.record.samples import SECONDS, Series
+from critests.record.samples import BYTES, COUNT, SECONDS, Series
 from critests.record.summaries import summarised
+from critests.report.facts.growth import CONCURRENCY, counted
 from critests.report.facts.operations import label
 from critests.report.plots.against import Level, against_number
 from critests.report.plots.distribution import Sample, distribution
@@ -16,10 +17,16 @@ from critests.report.plots.throughput import throughput
 from critests.report.plots.timeline import timeline
 
 PHASE: Final = "phase"
-CONCURRENCY: Final = frozenset({"concurrency", "parallel", "users"})
-"""Dimensions that say how many calls were under way at once."""
 RATES: Final = frozenset({"1/s", "B/s"})
+AGAINST: Final = {SECONDS: "Latency", BYTES: "Bytes", COUNT: "Count"}
+"""Units of what is drawn against a number of things, and what such a plot is called."""
+UNLIKE: Final = 10.0
+"""Curves of which one is so many times as high as another are not drawn together: the lower would be a line
+on the axis.
+"""
 T = TypeVar("T")
+Curve: TypeAlias = tuple[str, list[Level]]
+"""A name, and the levels of what is called so."""
 ENOUGH: Final = 8
 """Samples from which on a distribution or a time series is worth a picture."""
 
@@ -59,8 +66,12 @@ def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> li
         members = scenarios[scenario]
         timed = [each for each in members if each.unit == SECONDS and PHASE not in each.dimensions]
         found += _phases(scenario, [each for each in members if PHASE in each.dimensions], names)
-        curves, covered = _against(scenario, timed, names)
-        found += curves
+        covered: set[int] = set()
+        for unit, what in AGAINST.items():
+            same = timed if unit == SECONDS else [each for each in members if each.unit == unit]
+            curves, drawn = _against(scenario, same, names, what, unit)
+            found += curves
+            covered |= drawn
         found += _throughput(scenario, [each for each in members if each.unit in RATES], names)
         # series that a curve shows already keep their samples; a page of ten distributions per curve helps
         # nobody
@@ -85,37 +96,65 @@ def _phases(scenario: str, members: Sequence[Series], names: dict[str, str]) -> 
 
 
 def _against(
-    scenario: str, members: Sequence[Series], names: dict[str, str]
+    scenario: str, members: Sequence[Series], names: dict[str, str], what: str, unit: str
 ) -> tuple[list[Figure], set[int]]:
+    """Draw series of one unit against the number of things that their dimensions hold.
+
+    Args:
+        scenario: Id of the scenario.
+        members: Its series of that unit.
+        names: Sides to their names.
+        what: What the values are, for the titles.
+        unit: Of the values.
+
+    Returns:
+        The plots, and which series they show.
+    """
     found: list[Figure] = []
     covered: set[int] = set()
-    for dimension in dict.fromkeys(
-        name for each in members for name in each.dimensions if name not in CONCURRENCY
-    ):
-        curves: dict[str, list[tuple[float, Series]]] = {}
+    for dimension in dict.fromkeys(name for each in members for name in each.dimensions):
+        curves: dict[tuple[str, str], list[tuple[float, Series]]] = {}
         for each in members:
-            number = _number(each.dimensions.get(dimension))
+            number = counted(dimension, each.dimensions)
             if number is not None and each.steady():
                 rest = {name: value for name, value in each.dimensions.items() if name != dimension}
-                curves.setdefault(_named(label(each.operation, rest), each.side, names), []).append(
-                    (number, each)
-                )
+                curves.setdefault((label(each.operation, rest), each.side), []).append((number, each))
         curves = {
             name: points for name, points in curves.items() if len({number for number, _ in points}) > 1
         }
         covered |= {id(each) for points in curves.values() for _, each in points}
-        drawn = [(name, [_level(number, each) for number, each in points]) for name, points in curves.items()]
-        for some in _portions(drawn):
-            title = f"Latency against the number of {dimension}"
-            found.append(
-                Figure(
-                    scenario,
-                    "number",
-                    title,
-                    against_number(some, of=dimension, title=f"{scenario}: {title}"),
-                )
-            )
+        same: dict[str, list[Curve]] = {}
+        for (name, side), points in curves.items():
+            drawn = _named(name, side, names), [_level(number, each) for number, each in points]
+            if any(level.median for level in drawn[1]):
+                same.setdefault(name, []).append(drawn)
+        title = f"{what} against the number of {dimension}"
+        for some in _together(list(same.values())):
+            svg = against_number(some, of=dimension, title=f"{scenario}: {title}", unit=unit)
+            found.append(Figure(scenario, "number", title, svg))
     return found, covered
+
+
+def _together(operations: Sequence[Sequence[Curve]]) -> list[list[Curve]]:
+    """Return which curves share a plot: the sides of an operation always, operations of about the same height
+    as long as they can be told apart.
+    """
+    plots: list[list[list[Curve]]] = []
+    for curves in sorted(operations, key=_height, reverse=True):
+        last = plots[-1] if plots else []
+        if (
+            not last
+            or sum(map(len, last)) + len(curves) > COLOURS
+            or _height(last[0]) > UNLIKE * _height(curves)
+        ):
+            plots.append([list(curves)])
+        else:
+            last.append(list(curves))
+    return [[curve for curves in each for curve in curves] for each in plots]
+
+
+def _height(curves: Sequence[Curve]) -> float:
+    return max(level.median for _, levels in curves for level in levels)
 
 
 def _level(number: float, series: Series) -> Level:
