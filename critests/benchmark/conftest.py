@@ -162,6 +162,8 @@ def bench(
         suite_session.operations += made.operations
         if made.series and suite_session.context is not None:
             write_samples(suite_session.context.folder.samples, name, made.series)
+        if suite_session.context is not None:
+            suite_session.context.notes += [f"{name}: {sentence}" for sentence in made.remarks]
         # pytest-benchmark's own way not to complain of a fixture that carries nothing: here it was unused, or
         # it would have statistics
         # pytest-benchmark is not typed

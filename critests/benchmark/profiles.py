@@ -69,6 +69,13 @@ SCENARIOS: Final = {
         _scenario(
             "B-26", "density: memory per pod, split into daemon, shim and pause", 0, 45, 1800, throwaway=True
         ),
+        _scenario(
+            "B-27",
+            "growth over standing pods: calls, memory, idle cost, ready again, by their number",
+            0,
+            120,
+            1500,
+        ),
         _scenario("B-28", "throughput by concurrency, and its knee", 8, 60, 1200),
         _scenario("B-29", "a burst of pods at the same instant", 0, 20, 600),
         _scenario("B-30", "arrivals at a fixed rate, latency from the intended start", 0, 30, 900),

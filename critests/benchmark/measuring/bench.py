@@ -76,6 +76,7 @@ class Bench:
         on_progress: called with a line of progress.
         empty: why operations that the scenario is about have no samples, to their names.
         broken: why sampling had to end early, or what was not done as it was said to be.
+        remarks: sentences about what could not be measured, for the reader of the run.
     """
 
     scenario: Scenario
@@ -91,11 +92,17 @@ class Bench:
     operations: list[OperationResult] = field(default_factory=list)
     empty: dict[str, list[str]] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     @property
     def target(self) -> Target:
         """The only side, or the first."""
         return self.targets[0]
+
+    def remark(self, sentence: str) -> None:
+        """Say something to the reader of the run, once."""
+        if sentence not in self.remarks:
+            self.remarks.append(sentence)
 
     def deadlines(self, target: Target) -> Deadlines:
         """Return the deadlines of a side's timed calls."""

@@ -222,6 +222,45 @@ def memory(daemon_pid: int, marks: Collection[str] = ()) -> MemorySplit:
     )
 
 
+@dataclass(frozen=True)
+class Holding:
+    """What some processes of a runtime hold.
+
+    Attributes:
+        memory_bytes: proportional set size, what is shared counted by its share.
+        descriptors: open files.
+        threads: living ones.
+    """
+
+    memory_bytes: int
+    descriptors: int
+    threads: int
+
+
+def holdings(daemon_pid: int, marks: Collection[str] = ()) -> dict[str, Holding]:
+    """Read what a runtime's own processes hold: `daemon`, with what it has started, and `shims` (or
+    monitors), with what they have started outside the containers.
+
+    Args:
+        daemon_pid: of the daemon.
+        marks: see `runtime_processes`.
+
+    Raises:
+        RuntimeHidden: the daemon has gone or may not be looked at (needs root).
+    """
+    found = [process for process in runtime_processes(daemon_pid, marks) if not process.zombie]
+    parts = {"daemon": (Role.DAEMON, Role.DAEMON_HELPER), "shims": (Role.SHIM, Role.SHIM_HELPER)}
+    held = {}
+    for part, roles in parts.items():
+        pids = [process.pid for process in found if process.role in roles]
+        held[part] = Holding(
+            memory_bytes=sum(map(_proportional_bytes, pids)),
+            descriptors=sum(len(_entries(pid, "fd")) for pid in pids),
+            threads=sum(len(_entries(pid, "task")) for pid in pids),
+        )
+    return held
+
+
 def gauges(
     daemon_pid: int, marks: Collection[str] = (), directories: Collection[Path] = ()
 ) -> dict[str, float]:

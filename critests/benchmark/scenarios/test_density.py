@@ -3,12 +3,10 @@
 import contextlib
 import itertools
 import os
-import shutil
 import time
 from collections.abc import Iterator
 
 import grpc
-import psutil
 
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.bench import Bench, scenario
@@ -16,6 +14,7 @@ from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.resources import gauges, memory
 from critests.benchmark.measuring.sampling import Cycle, Tally
 from critests.benchmark.measuring.target import Target
+from critests.benchmark.scenarios.limits import scarce, what_ran_out
 from critests.benchmark.scenarios.workloads import pod_cycle
 from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
 from critests.record.samples import BYTES, COUNT, LOWER, NEITHER
@@ -24,21 +23,9 @@ from critests.statistics import trend
 
 PODS = {"smoke": 5, "standard": 50, "full": 500}
 LOOKS = 10
-SPARE_BYTES = 512 << 20
-"""Memory, and room on the disk, that is left to the machine: a benchmark must not make the kernel choose what
-to kill.
-"""
 GAUGE_EVERY_CYCLES = 5
 MEMORY = "memory per pod"
 PARTS = ("daemon", "shims", "pauses", "containers")
-RAN_OUT = {
-    "addresses": ("no ip addresses", "no available ip"),
-    "disk space": ("no space left", "disk quota"),
-    "memory": ("cannot allocate memory", "out of memory", "enomem"),
-    "processes": ("resource temporarily unavailable",),
-    "open files": ("too many open files",),
-}
-"""What ran out, by words in what runtimes and their plugins say then."""
 
 
 @scenario("B-26")
@@ -98,7 +85,7 @@ class Crowd:
         """
         before, begin = self.pods, time.monotonic()
         while not self._full and self.pods < goal:
-            why = _scarce(self.target)
+            why = scarce(self.target)
             if not why and self._seconds_used + time.monotonic() - begin > seconds:
                 why = "the time budget ended"
             if not why:
@@ -141,29 +128,6 @@ class Crowd:
         for sandbox_id in self._sandboxes:
             self.target.discard(sandbox_id)
         self.target.sweep()
-
-
-def what_ran_out(pod: int, code: str, details: str) -> str:
-    """Say what ran out, as far as the runtime's refusal of a pod tells it."""
-    said = details.lower()
-    scarce = next((thing for thing, words in RAN_OUT.items() if any(word in said for word in words)), "")
-    return (
-        f"{f'{scarce} ran out: ' if scarce else ''}the runtime refused pod {pod} with {code}: {details[:200]}"
-    )
-
-
-def _scarce(target: Target) -> str:
-    """Say what there is too little of to go on; empty where there is enough."""
-    if psutil.virtual_memory().available < SPARE_BYTES:
-        return f"memory ran out: less than {SPARE_BYTES >> 20} MiB available"
-    owned = target.context.owned
-    if (
-        owned is not None
-        and owned.runtime is not None
-        and shutil.disk_usage(owned.runtime.root).free < SPARE_BYTES
-    ):
-        return f"disk space ran out: less than {SPARE_BYTES >> 20} MiB free below {owned.runtime.root}"
-    return ""
 
 
 @scenario("B-34")

@@ -13,6 +13,7 @@ from critests.benchmark.measuring.bench import Bench, scenario
 from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Tally, Workload
 from critests.benchmark.measuring.target import Target
+from critests.benchmark.scenarios.listing import listing, statistics_of
 from critests.benchmark.scenarios.population import Population
 from critests.benchmark.scenarios.workloads import pod_cycle
 from critests.run.outcomes import Unsupported
@@ -28,7 +29,7 @@ def test_lists_by_number_of_containers(bench: Bench) -> None:
     """ListContainers, ListPodSandbox, ContainerStatus and PodSandboxStatus, by the number of containers on
     the node.
     """
-    _by_number(bench, _listing, "ListContainers")
+    _by_number(bench, listing, "ListContainers")
 
 
 @scenario("B-19")
@@ -56,7 +57,7 @@ def test_statistics_by_number_of_containers(bench: Bench) -> None:
     """ListContainerStats and ListPodSandboxStats, and ListPodSandboxMetrics where there is one, by the number
     of containers.
     """
-    _by_number(bench, _statistics, "ListContainerStats")
+    _by_number(bench, statistics_of, "ListContainerStats")
 
 
 def _by_number(
@@ -82,25 +83,6 @@ def _by_number(
                 dimensions={"containers": str(number)},
                 seconds=bench.seconds / len(numbers),
             )
-
-
-def _listing(population: Population) -> Workload:
-    @contextlib.contextmanager
-    def prepared(target: Target) -> Iterator[Cycle]:
-        containers, sandboxes = cri.ListContainersRequest(), cri.ListPodSandboxRequest()
-        container = cri.ContainerStatusRequest(container_id=population.container_ids[-1])
-        sandbox = cri.PodSandboxStatusRequest(pod_sandbox_id=population.sandbox_ids[-1])
-
-        def cycle(meter: Meter) -> None:
-            listed = meter.call("ListContainers", target.runtime.ListContainers, containers).containers
-            population.all_in("ListContainers", {each.id for each in listed})
-            meter.call("ListPodSandbox", target.runtime.ListPodSandbox, sandboxes)
-            meter.call("ContainerStatus", target.runtime.ContainerStatus, container)
-            meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, sandbox)
-
-        yield cycle
-
-    return prepared
 
 
 def _streaming(population: Population) -> Workload:
@@ -197,42 +179,6 @@ def _churn(target: Target) -> Iterator[None]:
         finally:
             over.set()
             thread.join(CHURN_SECONDS)
-
-
-def _statistics(population: Population) -> Workload:
-    @contextlib.contextmanager
-    def prepared(target: Target) -> Iterator[Cycle]:
-        metrics = _answers(
-            target.connection.runtime.ListPodSandboxMetrics, cri.ListPodSandboxMetricsRequest()
-        )
-
-        def cycle(meter: Meter) -> None:
-            stats = meter.call(
-                "ListContainerStats", target.runtime.ListContainerStats, cri.ListContainerStatsRequest()
-            ).stats
-            population.all_in("ListContainerStats", {each.attributes.id for each in stats})
-            meter.call(
-                "ListPodSandboxStats", target.runtime.ListPodSandboxStats, cri.ListPodSandboxStatsRequest()
-            )
-            if metrics:
-                meter.call(
-                    "ListPodSandboxMetrics",
-                    target.runtime.ListPodSandboxMetrics,
-                    cri.ListPodSandboxMetricsRequest(),
-                )
-
-        yield cycle
-
-    return prepared
-
-
-def _answers(method: Callable[..., Any], request: Any) -> bool:  # noqa: ANN401 - of whatever RPC it is
-    """Say whether the runtime has an RPC."""
-    try:
-        method(request)
-    except grpc.RpcError as error:
-        return error.code() is not grpc.StatusCode.UNIMPLEMENTED
-    return True
 
 
 # of whatever RPC it is

@@ -11,7 +11,8 @@ from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.resources import MemorySplit
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import test_density
-from critests.benchmark.scenarios.test_density import Crowd, what_ran_out
+from critests.benchmark.scenarios.limits import what_ran_out
+from critests.benchmark.scenarios.test_density import Crowd
 from critests.benchmark.scenarios.test_throughput import FROM_INTENDED, Arrivals, arrivals
 from tests.benchmark.fakes import FakeTarget, answering, meter
 
@@ -83,7 +84,7 @@ def test_a_crowd_stops_at_the_last_good_pod(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(
         test_density, "memory", lambda _pid: MemorySplit(100 * held[0], 1000 * held[0], 10, 10, 0, 0)
     )
-    monkeypatch.setattr(test_density, "_scarce", lambda _target: "")
+    monkeypatch.setattr(test_density, "scarce", lambda _target: "")
 
     def add(crowd: Crowd) -> str:
         if held[0] == 7:
@@ -105,7 +106,7 @@ def test_a_crowd_stops_at_the_last_good_pod(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_crowd_stops_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(test_density, "memory", lambda _pid: MemorySplit(0, 0, 0, 0, 0, 0))
-    monkeypatch.setattr(test_density, "_scarce", lambda _target: "")
+    monkeypatch.setattr(test_density, "scarce", lambda _target: "")
 
     def add(crowd: Crowd) -> str:
         time.sleep(0.05)

@@ -1,0 +1,214 @@
+"""Pods that stand: how many are borne, what is held for them, and what is used while nobody asks."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.meter import Meter, NotDone
+from critests.benchmark.measuring.resources import PROCESSES, Holding, UsedResources
+from critests.benchmark.measuring.runtime_processes import RuntimeHidden
+from critests.benchmark.measuring.target import Target
+from critests.benchmark.scenarios import standing
+from critests.benchmark.scenarios.population import Population
+from critests.benchmark.scenarios.standing import Standing, keep_idle, one_more, rest
+from critests.benchmark.scenarios.test_standing import PODS, SHARES, _hidden, _look
+from critests.statistics.growth import FEWEST_LEVELS
+from tests.benchmark.fakes import FakeTarget, answering, meter
+
+
+class Pods:
+    """A population of which only so many pods are borne."""
+
+    def __init__(self, most: int) -> None:
+        self.container_ids: list[str] = []
+        self._most = most
+
+    def grow_to(self, number: int) -> None:
+        if number > self._most:
+            msg = f"the runtime refused container {number}"
+            raise NotDone(msg)
+        self.container_ids.append(str(number))
+
+
+def side(most: int = 100, pid: int | None = 7, *, throwaway: bool = True, hidden: str = "") -> Standing:
+    target = FakeTarget(pid=pid)
+    target.context.throwaway = throwaway
+    return Standing(cast("Target", target), cast("Population", Pods(most)), hidden)
+
+
+def test_pods_grow_until_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "scarce", lambda _target: "")
+    one = side(most=7)
+
+    assert one.grow_to(5)
+    assert not one.grow_to(10)
+    assert (one.pods, one.why) == (7, "the runtime refused container 8")
+    assert not one.grow_to(10)
+
+
+def test_pods_grow_until_the_machine_has_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = iter(["", "", "memory ran out"])
+    monkeypatch.setattr(standing, "scarce", lambda _target: next(left))
+    one = side()
+
+    assert not one.grow_to(10)
+    assert (one.pods, one.why) == (2, "memory ran out")
+
+
+def test_what_is_held_is_kept_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = {"daemon": Holding(50_000_000, 40, 12), "shims": Holding(9_000_000, 30, 33)}
+    monkeypatch.setattr(standing, "holdings", lambda _pid: held)
+    kept, one = meter(pods="3"), side()
+
+    one.look(kept)
+
+    assert {name: (series.value, series.unit) for name, series in kept.series.items()} == {
+        "memory of the daemon": ([50_000_000], "B"),
+        "descriptors of the daemon": ([40], "1"),
+        "threads of the daemon": ([12], "1"),
+        "memory of the shims": ([9_000_000], "B"),
+        "descriptors of the shims": ([30], "1"),
+        "threads of the shims": ([33], "1"),
+    }
+
+
+def test_what_may_not_be_seen_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def holdings(_pid: int) -> dict[str, Holding]:
+        raise RuntimeHidden("run as root")
+
+    monkeypatch.setattr(standing, "holdings", holdings)
+    kept, one = meter(), side()
+
+    one.look(kept)
+    one.look(kept)
+
+    assert one.hidden == "run as root"
+    assert not kept.series
+
+
+def used(cpu: float, wake_ups: int, written: int) -> UsedResources:
+    return UsedResources(cpu, cpu / 2, 0, written, wake_ups, 3, PROCESSES, 0)
+
+
+def test_what_is_used_idle_is_told_for_a_minute() -> None:
+    kept = meter()
+
+    keep_idle(kept, used(0.05, 40, 8192), 10.0, 0.0)
+
+    assert {name: series.value for name, series in kept.series.items()} == {
+        "idle time a minute": [pytest.approx(0.3)],
+        "idle wake-ups a minute": [pytest.approx(240)],
+        "idle writes a minute": [pytest.approx(49152)],
+    }
+
+
+def test_the_sides_rest_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(standing.time, "sleep", slept.append)
+    monkeypatch.setattr(
+        standing, "snapshot", lambda _pid: SimpleNamespace(since=lambda _earlier: used(0.1, 1, 1))
+    )
+    sides, meters = [side(), side(), side(hidden="not ours")], [meter("a"), meter("b"), meter()]
+
+    rest(sides, meters, 5.0)
+
+    assert slept == [5.0]
+    assert [len(each.series) for each in meters] == [3, 3, 0]
+
+
+def test_the_looks_of_two_sides_are_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "holdings", lambda _pid: {"daemon": Holding(1, 1, 1)})
+    pair, alone = [meter("a"), meter("b")], [meter()]
+
+    _look([side(), side()], pair, 2)
+    _look([side()], alone, 2)
+
+    assert [each.series["memory of the daemon"].block for each in pair] == [[2], [2]]
+    assert alone[0].series["memory of the daemon"].block == []
+
+
+def test_only_a_runtime_of_ours_is_looked_into() -> None:
+    own, others, same = side(pid=1), side(pid=2, throwaway=False), side(pid=1)
+
+    assert _hidden([own.target]) == [""]
+    assert "throwaway" in _hidden([own.target, others.target])[1]
+    assert _hidden([own.target, same.target]) == ["both sides are one daemon"] * 2
+    assert "throwaway" in _hidden([side(pid=None).target])[0]
+
+
+def test_every_profile_has_enough_numbers_for_a_form() -> None:
+    assert all(len(numbers) >= FEWEST_LEVELS for numbers in PODS.values())
+    assert sum(SHARES.values()) == pytest.approx(1)
+
+
+def test_one_more_pod_is_two_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    for look in ("is_ready", "is_running"):
+        monkeypatch.setattr(standing, look, lambda *_: None)
+
+    def ended(_target: object, kept: Meter, _id: str) -> None:
+        kept.call("StopContainer", answering(0.002), cri.VersionRequest())
+
+    monkeypatch.setattr(standing, "end_container", ended)
+    monkeypatch.setattr(standing, "end_sandbox", ended)
+
+    def made(_target: object, kept: Meter, _request: object) -> str:
+        kept.call("StartContainer", answering(0.002), cri.VersionRequest())
+        return "c"
+
+    monkeypatch.setattr(standing, "create_and_start", made)
+    target: Any = FakeTarget()
+    target.runtime = SimpleNamespace(
+        RunPodSandbox=lambda _request, timeout: cri.RunPodSandboxResponse(pod_sandbox_id=f"s{timeout:.0f}")
+    )
+    target.sandbox_request = cri.RunPodSandboxRequest
+    target.container_request = lambda *_: cri.CreateContainerRequest()
+    target.until_output = lambda *_: None
+    kept = meter()
+
+    with one_more(target) as cycle:
+        cycle(kept)
+
+    sums = {name: kept.series[name].value[0] for name in ("start of one more pod", "end of one pod")}
+    calls = {name: kept.series[name].value for name in ("RunPodSandbox", "StartContainer", "StopContainer")}
+    assert sums["end of one pod"] == pytest.approx(sum(calls["StopContainer"]))
+    assert sums["start of one more pod"] == pytest.approx(
+        calls["RunPodSandbox"][0] + calls["StartContainer"][0]
+    )
+
+
+class Removing(FakeTarget):
+    """Notes what is removed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gone: list[str] = []
+
+    def discard(self, sandbox_id: str) -> None:
+        self.gone.append(sandbox_id)
+
+
+@pytest.mark.parametrize(
+    ("pods", "have", "wanted", "gone", "left"),
+    [
+        (True, 4, 2, ["3", "2"], 2),
+        (True, 4, 4, [], 4),
+        (True, 3, 0, ["2", "1", "0"], 0),
+        (False, 10, 5, ["1"], 5),
+        (False, 10, 6, [], 10),
+    ],
+)
+def test_a_population_shrinks_by_whole_sandboxes(
+    pods: bool, have: int, wanted: int, gone: list[str], left: int
+) -> None:
+    target = Removing()
+    population = Population(cast("Target", target), pods=pods)
+    population.container_ids = [f"c{number}" for number in range(have)]
+    population.sandbox_ids = [str(number) for number in range(have if pods else -(-have // 5))]
+
+    population.shrink_to(wanted)
+
+    assert target.gone == gone
+    assert len(population.container_ids) == left
+    assert target.swept == 1
