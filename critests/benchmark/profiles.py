@@ -77,12 +77,15 @@ SCENARIOS: Final = {
             1500,
         ),
         _scenario("B-28", "throughput by concurrency, and its knee", 8, 60, 1200),
-        _scenario("B-29", "a burst of pods at the same instant", 0, 20, 600),
+        _scenario("B-29", "a storm of pods at the same instant", 0, 20, 300),
         _scenario("B-30", "arrivals at a fixed rate, latency from the intended start", 0, 30, 900),
         _scenario("B-31", "pod cycles beside idle pods", 0, 30, 900),
         _scenario("B-32", "UpdateContainerResources", 2, 10, 300),
         _scenario("B-33", "restart of the daemon with pods running", 0, 20, 600, throwaway=True),
         _scenario("B-34", "soak: what grows while pods come and go", 0, 0, 3600, throwaway=True),
+        _scenario("B-39", "a storm of ends: containers that end within a second", 0, 20, 300),
+        _scenario("B-40", "a node that starts with 50 pods", 0, 25, 300, throwaway=True),
+        _scenario("B-41", "a storm of 200 execs at the same instant", 0, 10, 120),
     )
 }
 

@@ -220,6 +220,11 @@ class Bench:
         )
         notes = [
             note,
+            *(
+                f"the slowest {operation} was {name} with {seconds:.3g} s"
+                for meter in meters
+                for operation, (seconds, name) in meter.slowest.items()
+            ),
             WHOLE_CYCLE if several and resources else "",
             (
                 f"{tally.failures} of {tally.cycles} cycles failed, the latest because {tally.latest}"

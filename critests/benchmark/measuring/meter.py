@@ -48,6 +48,7 @@ class Meter:
             of it.
         windows: operation to begin (on the clock of `time.perf_counter`) and duration of the latest sample,
             in seconds.
+        slowest: operation to the longest duration in seconds among those that have a name, and that name.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Meter:
         self.block = -1
         self.rpcs: dict[str, Counter[str]] = {}
         self.windows: dict[str, tuple[float, float]] = {}
+        self.slowest: dict[str, tuple[float, str]] = {}
         self._scenario = scenario
         self._dimensions = dimensions
         self._side = side
@@ -80,6 +82,21 @@ class Meter:
         made = Meter(self._scenario, self._dimensions, self._side, self._origin, self._deadlines)
         made.block = self.block
         return made
+
+    def take(self, others: "Iterable[Meter]") -> None:
+        """Take over what other threads measured, in the order in which their samples began."""
+        others = list(others)
+        for operation, found in merged(others).items():
+            own = self.series.setdefault(operation, found)
+            if own is not found:
+                _append(own, found)
+        for other in others:
+            self.rpcs |= other.rpcs
+
+    def name_slowest(self, operation: str, seconds: float, name: str) -> None:
+        """Remember by name what took longest of an operation."""
+        if seconds > self.slowest.get(operation, (-1.0, ""))[0]:
+            self.slowest[operation] = seconds, name
 
     def under(self, **dimensions: str) -> "Meter":
         """Return the meter for samples of the same cycle under further dimensions, always the same for the
@@ -242,12 +259,22 @@ def _joined(parts: list[Series]) -> Series:
         side=first.side,
     )
     rows = [(part.at[index], part, index) for part in parts for index in range(len(part.value))]
-    for at, part, index in sorted(rows, key=lambda row: row[0]):
-        joined.add(
-            part.value[index],
-            at,
-            code=part.codes.get(str(index), "OK"),
-            block=part.block[index] if part.block else -1,
-            late=part.late[index] if part.late else None,
-        )
+    for _, part, index in sorted(rows, key=lambda row: row[0]):
+        _copy(joined, part, index)
     return joined
+
+
+def _append(series: Series, more: Series) -> None:
+    for index in range(len(more.value)):
+        _copy(series, more, index)
+
+
+def _copy(series: Series, source: Series, index: int) -> None:
+    """Append one sample of another series."""
+    series.add(
+        source.value[index],
+        source.at[index],
+        code=source.codes.get(str(index), "OK"),
+        block=source.block[index] if source.block else -1,
+        late=source.late[index] if source.late else None,
+    )

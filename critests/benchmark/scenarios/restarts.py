@@ -63,10 +63,10 @@ def _come_back(
     begin = time.perf_counter()
     with ThreadPoolExecutor(1) as pool:
         started = pool.submit(runtime.start_again)
-        _until(meter, f"{name} to Version", begin, lambda: _answers(target, started))
+        until(meter, f"{name} to Version", begin, lambda: _answers(target, started))
         with contextlib.closing(plain_stubs(target.context.endpoint)) as fresh:
-            _until(meter, f"{name} to ready", begin, lambda: _ready(fresh))
-            _until(meter, f"{name} to complete lists", begin, lambda: _listed(fresh).issuperset(wanted))
+            until(meter, f"{name} to ready", begin, lambda: _ready(fresh))
+            until(meter, f"{name} to complete lists", begin, lambda: _listed(fresh).issuperset(wanted))
         started.result()
     target.context.daemon_pid = runtime.pid
 
@@ -89,7 +89,7 @@ def _listed(fresh: PlainConnection) -> set[str]:
     }
 
 
-def _until(meter: Meter, operation: str, begin: float, holds: Callable[[], bool]) -> None:
+def until(meter: Meter, operation: str, begin: float, holds: Callable[[], bool]) -> None:
     """Ask again and again until something holds, and keep how long that was after the restart began."""
     while time.perf_counter() - begin < BACK_SECONDS:
         with contextlib.suppress(grpc.RpcError):  # a daemon that is not back yet; what counts is when it is

@@ -13,14 +13,8 @@ from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.limits import scarce
 from critests.benchmark.scenarios.listing import listing
+from critests.benchmark.scenarios.one_pod import Pod
 from critests.benchmark.scenarios.population import Population
-from critests.benchmark.scenarios.workloads import (
-    create_and_start,
-    end_container,
-    end_sandbox,
-    is_ready,
-    is_running,
-)
 from critests.record.samples import BYTES, COUNT, LOWER, SECONDS
 
 MINUTE = 60.0
@@ -31,6 +25,7 @@ HELD = {
 }
 """What is held: the attribute of `Holding`, what it is called before its part, and its unit."""
 MEMORY = "memory of the daemon"
+STARTED, ENDED = "start of one more pod", "end of one pod"
 IDLE_TIME, IDLE_WAKE_UPS, IDLE_WRITES = "idle time a minute", "idle wake-ups a minute", "idle writes a minute"
 
 
@@ -149,22 +144,12 @@ def one_more(target: Target) -> Iterator[Cycle]:
     """Prepare nothing; each cycle starts one more pod, and stops and removes it."""
 
     def cycle(meter: Meter) -> None:
-        request = target.sandbox_request()
-        sandbox_id = ""
+        pod = Pod(target, start=STARTED, end=ENDED)
         try:
-            with meter.sum("start of one more pod"):
-                sandbox_id = meter.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
-                create = target.container_request(sandbox_id, request.config)
-                container_id = create_and_start(target, meter, create)
-            target.until_output(request.config, create.config)
-            is_ready(target, sandbox_id)
-            is_running(target, container_id)
-            with meter.sum("end of one pod"):
-                end_container(target, meter, container_id)
-                end_sandbox(target, meter, sandbox_id)
-        except BaseException:
-            if sandbox_id:
-                target.discard(sandbox_id)
-            raise
+            pod.start(meter)
+            pod.look()
+            pod.end(meter)
+        finally:
+            pod.discard()
 
     yield cycle

@@ -15,6 +15,7 @@ from critests.benchmark.scenarios.restarts import restarting
 from critests.benchmark.scenarios.standing import (
     IDLE_TIME,
     MEMORY,
+    STARTED,
     Standing,
     one_more,
     relisting,
@@ -66,7 +67,7 @@ def _measure(bench: Bench, sides: Sequence[Standing], number: int, seconds: floa
     parts: dict[str, tuple[str, Callable[[Population], Workload]]] = {
         "relist": ("relist", relisting),
         "statistics": ("ListContainerStats", statistics_of),
-        "one more pod": ("start of one more pod", lambda _: one_more),
+        "one more pod": (STARTED, lambda _: one_more),
         "event": ("end to event", lambda _: hearing(1)),
     }
     looks = 0

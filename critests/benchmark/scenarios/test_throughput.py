@@ -1,26 +1,24 @@
-"""How much gets done at once: by concurrency, in a burst, and at a fixed rate of arrivals."""
+"""How much gets done at once: by concurrency, and at a fixed rate of arrivals."""
 
 import contextlib
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from critests.benchmark.measuring.bench import Bench, scenario
-from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
-from critests.benchmark.measuring.sampling import Cycle, Tally, Workload
+from critests.benchmark.measuring.meter import Meter, NotDone
+from critests.benchmark.measuring.sampling import Cycle, Tally
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.workloads import container_lifecycle, pod_cycle
 from critests.statistics import quantile
 
 CONCURRENCIES = {"smoke": (1, 2, 4), "standard": (1, 2, 4, 8, 16), "full": (1, 2, 4, 8, 16, 32, 64)}
-BURSTS = {"smoke": (5,), "standard": (10, 30), "full": (30, 110)}
 LOADS = {"smoke": (0.5,), "standard": (0.3, 0.6, 0.8), "full": (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)}
 CALIBRATION_CYCLES = 8
 MOST_WAITING = 64
 FEWEST_ARRIVALS = 3
 FEWEST_ROUNDS, ROUND_SECONDS = 5, 4.0
-BURST_SECONDS = 300.0
 STALLED_SECONDS = 120.0
 FROM_INTENDED = "latency from intended start"
 
@@ -52,15 +50,6 @@ def test_throughput_by_concurrency(bench: Bench) -> None:
             seconds=seconds,
             dimensions=work,
         )
-
-
-@scenario("B-29")
-def test_burst_of_pods(bench: Bench) -> None:
-    """Many pods at the same instant: until the last one has been started, run and removed."""
-    numbers = BURSTS[bench.profile]
-    for number in numbers:
-        seconds = bench.seconds * number / sum(numbers)
-        bench.sample(bursts(number), headline="makespan", dimensions={"pods": str(number)}, seconds=seconds)
 
 
 @scenario("B-30")
@@ -96,54 +85,6 @@ def test_arrivals_at_a_fixed_rate(bench: Bench) -> None:
                     tally=side.tally,
                     note=note,
                 )
-
-
-def bursts(number: int) -> Workload:
-    """Return the workload of pods that begin at the same instant, one thread each."""
-
-    @contextlib.contextmanager
-    def prepared(target: Target) -> Iterator[Cycle]:
-        with contextlib.ExitStack() as held:
-            cycles = [held.enter_context(pod_cycle()(target)) for _ in range(number)]
-
-            def cycle(meter: Meter) -> None:
-                meters, tallies = [meter.like() for _ in cycles], [Tally() for _ in cycles]
-                barrier = threading.Barrier(number + 1)
-
-                def one(index: int) -> None:
-                    barrier.wait()
-                    tallies[index].attempt(cycles[index], meters[index])
-
-                threads = [
-                    threading.Thread(target=one, args=(index,), daemon=True) for index in range(number)
-                ]
-                for thread in threads:
-                    thread.start()
-                barrier.wait()
-                begin = time.perf_counter()
-                for thread in threads:
-                    thread.join(max(0.0, begin + BURST_SECONDS - time.perf_counter()))
-                took = time.perf_counter() - begin
-                starts = [
-                    value
-                    for each in meters
-                    if "pod start" in each.series
-                    for value in each.series["pod start"].steady()
-                ]
-                failed = [tally.latest for tally in tallies if tally.latest]
-                unfinished = sum(thread.is_alive() for thread in threads)
-                code = "OK" if not failed and not unfinished else "UNKNOWN"
-                meter.keep("makespan", took, begin, code=code)
-                if starts:
-                    meter.keep("slowest start", max(starts), begin)
-                    meter.keep("median start", quantile(starts, 0.5), begin)
-                if code != "OK":
-                    why = failed[0] if failed else f"{unfinished} did not end in {BURST_SECONDS:g} s"
-                    raise CallFailed("makespan", code, f"{len(failed) + unfinished} of {number} pods: {why}")
-
-            yield cycle
-
-    return prepared
 
 
 class Arrivals:

@@ -10,9 +10,9 @@ from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.resources import PROCESSES, Holding, UsedResources
 from critests.benchmark.measuring.runtime_processes import RuntimeHidden
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios import standing
+from critests.benchmark.scenarios import one_pod, standing
 from critests.benchmark.scenarios.population import Population
-from critests.benchmark.scenarios.standing import Standing, keep_idle, one_more, rest
+from critests.benchmark.scenarios.standing import ENDED, STARTED, Standing, keep_idle, one_more, rest
 from critests.benchmark.scenarios.test_standing import PODS, SHARES, _hidden, _look
 from critests.statistics.growth import FEWEST_LEVELS
 from tests.benchmark.fakes import FakeTarget, answering, meter
@@ -145,19 +145,19 @@ def test_every_profile_has_enough_numbers_for_a_form() -> None:
 
 def test_one_more_pod_is_two_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     for look in ("is_ready", "is_running"):
-        monkeypatch.setattr(standing, look, lambda *_: None)
+        monkeypatch.setattr(one_pod, look, lambda *_: None)
 
     def ended(_target: object, kept: Meter, _id: str) -> None:
         kept.call("StopContainer", answering(0.002), cri.VersionRequest())
 
-    monkeypatch.setattr(standing, "end_container", ended)
-    monkeypatch.setattr(standing, "end_sandbox", ended)
+    monkeypatch.setattr(one_pod, "end_container", ended)
+    monkeypatch.setattr(one_pod, "end_sandbox", ended)
 
     def made(_target: object, kept: Meter, _request: object) -> str:
         kept.call("StartContainer", answering(0.002), cri.VersionRequest())
         return "c"
 
-    monkeypatch.setattr(standing, "create_and_start", made)
+    monkeypatch.setattr(one_pod, "create_and_start", made)
     target: Any = FakeTarget()
     target.runtime = SimpleNamespace(
         RunPodSandbox=lambda _request, timeout: cri.RunPodSandboxResponse(pod_sandbox_id=f"s{timeout:.0f}")
@@ -170,12 +170,11 @@ def test_one_more_pod_is_two_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     with one_more(target) as cycle:
         cycle(kept)
 
-    sums = {name: kept.series[name].value[0] for name in ("start of one more pod", "end of one pod")}
     calls = {name: kept.series[name].value for name in ("RunPodSandbox", "StartContainer", "StopContainer")}
-    assert sums["end of one pod"] == pytest.approx(sum(calls["StopContainer"]))
-    assert sums["start of one more pod"] == pytest.approx(
-        calls["RunPodSandbox"][0] + calls["StartContainer"][0]
-    )
+    assert kept.series[ENDED].value == [pytest.approx(sum(calls["StopContainer"]))]
+    assert kept.series[STARTED].value == [
+        pytest.approx(calls["RunPodSandbox"][0] + calls["StartContainer"][0])
+    ]
 
 
 class Removing(FakeTarget):

@@ -1,0 +1,309 @@
+"""Storms: one instant for all, the slowest by its name, and nothing that is lost goes unnoticed."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
+from critests.benchmark.measuring.target import Target
+from critests.benchmark.scenarios import released, test_storms
+from critests.benchmark.scenarios.released import Release, keep_ends, told
+from critests.benchmark.scenarios.storms import Hit, Storm, keep_storm, none_left, none_lost, strike
+from critests.benchmark.scenarios.test_storms import own_output, pods_at_once
+from tests.benchmark.fakes import FakeTarget, answering, bench, doing, meter
+
+REQUEST = cri.VersionRequest()
+
+
+def test_all_begin_at_the_same_instant() -> None:
+    at_once, most, lock = 0, 0, threading.Lock()
+
+    def one(_index: int, kept: Meter) -> None:
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        kept.call("Version", answering(0.05), REQUEST)
+        with lock:
+            at_once -= 1
+
+    storm = strike([f"pod {number}" for number in range(20)], one, meter())
+
+    assert most == 20
+    assert len(storm.hits) == 20
+    assert not storm.failures
+    assert 0.05 <= storm.seconds < 5
+    assert all(hit.begin >= storm.instant - 0.5 for hit in storm.hits)
+    assert storm.hits == sorted(storm.hits, key=lambda hit: hit.end)
+
+
+def test_what_fails_and_what_does_not_end_is_named() -> None:
+    over = threading.Event()
+
+    def one(index: int, kept: Meter) -> None:
+        if index == 1:
+            kept.call("Version", answering(failing={1}), REQUEST)
+        if index == 2:
+            over.wait(10)
+
+    storm = strike(["first", "second", "third"], one, meter(), seconds=0.3)
+    over.set()
+
+    assert storm.unfinished == ["third"]
+    assert storm.failures == ["second: Version failed with UNKNOWN: no", "third: did not end"]
+
+
+def hit(name: str, seconds: float, begin: float = 0.0, why: str = "") -> Hit:
+    kept = meter()
+    kept.keep("pod start", seconds, begin, code="UNKNOWN" if why else "OK")
+    return Hit(name, begin, begin + seconds, why, kept)
+
+
+def test_a_storm_is_kept_with_its_slowest_and_what_waited() -> None:
+    kept = meter()
+    kept.block = 4
+    storm = Storm(0.0, [hit("a", 0.2, 0.001), hit("b", 0.5, 0.002), hit("c", 1.7, 0.003)], [])
+
+    keep_storm(kept, storm, each="pod start", whole="all pods ready")
+
+    assert kept.series["pod start"].value == [0.2, 0.5, 1.7]
+    assert kept.series["all pods ready"].value == [pytest.approx(1.703)]
+    assert kept.series["pod start behind the fastest"].value == [pytest.approx(0.3), pytest.approx(1.5)]
+    assert kept.series["all pods ready, client's delay"].value == [pytest.approx(0.003)]
+    assert kept.slowest == {"pod start": (1.7, "c")}
+
+
+def test_the_slowest_of_several_storms_stands_with_the_headline() -> None:
+    made = bench(seconds=0.0)
+    storm = iter([[hit("pod 1", 0.2), hit("pod 2", 0.9)], [hit("pod 1", 0.3), hit("pod 2", 0.4)]])
+
+    def cycle(kept: Meter) -> None:
+        keep_storm(kept, Storm(0.0, next(storm), []), each="pod start", whole="all pods ready")
+
+    made.sample(doing(cycle), headline="all pods ready", most=2, seconds=0.0)
+
+    (headline,) = [each for each in made.operations if each.headline]
+    assert "the slowest pod start was pod 2 with 0.9 s" in headline.note
+
+
+def test_a_storm_of_which_one_failed_is_kept_and_has_failed() -> None:
+    kept = meter()
+    storm = Storm(0.0, [hit("a", 0.2), hit("b", 0.5, why="no address")], ["c"])
+
+    with pytest.raises(CallFailed, match="2 of 3 failed, such as b: no address"):
+        keep_storm(kept, storm, each="pod start", whole="all pods ready")
+
+    assert kept.series["pod start"].errors() == {"UNKNOWN": 1}
+    assert kept.series["all pods ready"].errors() == {"UNKNOWN": 1}
+    assert kept.slowest == {"pod start": (0.2, "a")}
+
+
+def test_an_output_that_belongs_to_another_is_no_mere_failure() -> None:
+    def one(index: int, _kept: Meter) -> None:
+        own_output(f"exec {index + 1}", cri.ExecSyncResponse(stdout=b"exec 1\n"))
+
+    storm = strike(["exec 1", "exec 2"], one, meter())
+
+    with pytest.raises(NotDone, match="1 of 2, such as exec 2: exec 2 ended with 0 and printed"):
+        keep_storm(meter(), storm, each="ExecSync", whole="all execs done")
+
+
+def test_what_is_lost_is_called_by_name() -> None:
+    wanted = {"1": "pod 1", "2": "pod 2", "3": "pod 3"}
+
+    none_lost("ListPodSandbox", wanted, {"1", "2", "3", "4"})
+    with pytest.raises(NotDone, match="ListPodSandbox: 2 of 3 are lost: pod 1, pod 3"):
+        none_lost("ListPodSandbox", wanted, {"2"})
+    none_left("ListPodSandbox", wanted, {"4"})
+    with pytest.raises(NotDone, match="1 of 3 were removed, and are still there: pod 2"):
+        none_left("ListPodSandbox", wanted, {"2"})
+
+
+class Node:
+    """Pods that are started, listed and ended; some of them get lost."""
+
+    def __init__(self, losing: str = "", leaving: str = "") -> None:
+        self.there: set[str] = set()
+        self.losing, self.leaving = losing, leaving
+        self.discarded = 0
+
+    def listing(self, _request: object) -> Any:  # noqa: ANN401 - an answer of either list
+        found = [SimpleNamespace(id=each) for each in self.there]
+        return SimpleNamespace(items=found, containers=found)
+
+
+def storm_on(node: Node, monkeypatch: pytest.MonkeyPatch) -> Callable[[Meter], None]:
+    class OnePod:
+        count = 0
+
+        def __init__(self, _target: object) -> None:
+            OnePod.count += 1
+            self.number = OnePod.count
+            self.sandbox_id = self.container_id = ""
+
+        def start(self, kept: Meter) -> None:
+            self.sandbox_id, self.container_id = f"s{self.number}", f"c{self.number}"
+            with kept.sum("pod start"):
+                kept.call("RunPodSandbox", answering(0.001), REQUEST)
+            node.there |= {self.sandbox_id, self.container_id} - {node.losing}
+
+        def look(self) -> None:
+            assert self.sandbox_id
+
+        def end(self, kept: Meter) -> None:
+            with kept.sum("pod end"):
+                kept.call("StopPodSandbox", answering(0.001), REQUEST)
+            node.there -= {self.sandbox_id, self.container_id} - {node.leaving}
+
+        def discard(self) -> None:
+            node.discarded += 1
+
+    monkeypatch.setattr(test_storms, "Pod", OnePod)
+    target: Any = FakeTarget()
+    target.image = lambda _name: None
+    target.connection.runtime = SimpleNamespace(ListPodSandbox=node.listing, ListContainers=node.listing)
+    with pods_at_once(5)(cast("Target", target)) as cycle:
+        return cycle
+
+
+def test_a_storm_of_pods_looks_at_both_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    node, kept = Node(), meter()
+
+    storm_on(node, monkeypatch)(kept)
+
+    assert {"pod start", "pod end", "all pods ready", "all pods gone", "RunPodSandbox"} <= set(kept.series)
+    assert len(kept.series["pod start"].value) == len(kept.series["pod end"].value) == 5
+    assert (node.there, node.discarded) == (set(), 5)
+
+
+@pytest.mark.parametrize(
+    ("node", "sentence"),
+    [
+        (Node(losing="s3"), "ListPodSandbox: 1 of 5 are lost: pod 3"),
+        (Node(losing="c2"), "ListContainers: 1 of 5 are lost: pod 2"),
+        (Node(leaving="s1"), "ListPodSandbox: 1 of 5 were removed, and are still there: pod 1"),
+    ],
+)
+def test_a_pod_that_is_lost_or_stays_is_noticed(
+    node: Node, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(NotDone, match=sentence):
+        storm_on(node, monkeypatch)(meter())
+
+    assert node.discarded == 5
+
+
+def test_everybody_gets_one_line_and_ends_also_who_comes_late(tmp_path: Path) -> None:
+    with Release(tmp_path / "release", "go") as release:
+        fifo = tmp_path / "release" / "go"
+        script = release.command[2].replace("/release/go", str(fifo))
+        early = [subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE) for _ in range(6)]
+        for process in early:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+        assert all(process.poll() is None for process in early)
+        release.let_go(7)
+        late = subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE)
+        codes = [process.wait(10) for process in (*early, late)]
+        for process in (*early, late):
+            assert process.stdout is not None
+            process.stdout.close()
+
+    assert codes == [0] * 7
+    assert not fifo.exists()
+
+
+def ending(ends: list[set[str]]) -> Any:  # noqa: ANN401 - as much of a target as is asked
+    """Return a target whose lists tell one set of ends after the other."""
+    left = iter(ends)
+    latest: set[str] = set()
+
+    def listed(_request: object, timeout: float) -> cri.ListContainersResponse:
+        nonlocal latest
+        assert timeout > 0
+        latest = next(left, latest)
+        return cri.ListContainersResponse(
+            containers=[
+                cri.Container(id=each, state=cri.CONTAINER_EXITED if each in latest else 1)
+                for each in ("1", "2", "3")
+            ]
+        )
+
+    target: Any = FakeTarget()
+    target.runtime = SimpleNamespace(ListContainers=listed)
+    return target
+
+
+def test_the_first_list_that_tells_an_end_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(released, "TOLD_SECONDS", 0.2)
+
+    first = told(ending([set(), {"2"}, {"1", "2"}]), ["1", "2", "3"])
+
+    assert set(first) == {"1", "2"}
+    assert first["2"] <= first["1"]
+
+
+def test_ends_are_kept_and_a_lost_one_is_named() -> None:
+    now = time.time()
+    statuses = {
+        each: cri.ContainerStatus(id=each, finished_at=int((now + late) * 1e9))
+        for each, late in (("1", 0.1), ("2", 0.2), ("3", 0.0))
+    }
+    target: Any = FakeTarget()
+    target.container_status = statuses.get
+    containers: Any = {f"container {each}": SimpleNamespace(id=each) for each in ("1", "2", "3")}
+    kept = meter()
+
+    with pytest.raises(NotDone, match="1 of 3 are lost: container 3"):
+        keep_ends(kept, target, containers, {"1": now + 0.3, "2": now + 0.9}, now)
+
+    assert kept.series["end to status"].value == [pytest.approx(0.2, abs=1e-3), pytest.approx(0.7, abs=1e-3)]
+    assert kept.series["release to status"].value == [
+        pytest.approx(0.3, abs=1e-3),
+        pytest.approx(0.9, abs=1e-3),
+    ]
+    assert kept.series["all ends told"].value == [pytest.approx(0.9, abs=1e-3)]
+    assert kept.slowest["end to status"][1] == "container 2"
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [(None, "is not known"), (cri.ContainerStatus(exit_code=137), "ended with 137")],
+)
+def test_an_end_that_was_another_is_noticed(status: cri.ContainerStatus | None, sentence: str) -> None:
+    target: Any = FakeTarget()
+    target.container_status = lambda _id: status
+    containers: Any = {"container 1": SimpleNamespace(id="1")}
+
+    with pytest.raises(NotDone, match=sentence):
+        keep_ends(meter(), target, containers, {"1": time.time()}, time.time())
+
+
+def test_every_exec_has_its_own_output() -> None:
+    own_output("exec 1", cri.ExecSyncResponse(stdout=b"exec 1\n"))
+    with pytest.raises(NotDone, match="not its own name"):
+        own_output("exec 1", cri.ExecSyncResponse(stdout=b"exec 2\n"))
+    with pytest.raises(NotDone, match="ended with 1"):
+        own_output("exec 1", cri.ExecSyncResponse(stdout=b"exec 1\n", exit_code=1))
+
+
+def test_meters_of_threads_are_taken_over_in_order() -> None:
+    kept, others = meter(), [meter(), meter()]
+    kept.keep("Version", 0.1, kept._origin)
+    others[0].keep("Version", 0.3, others[0]._origin + 3, code="UNKNOWN")
+    others[1].keep("Version", 0.2, others[1]._origin + 2)
+
+    kept.begin_cycle()
+    kept.take(others)
+    kept.disown()
+
+    series = kept.series["Version"]
+    assert series.value == [0.1, 0.2, 0.3]
+    assert series.errors() == {"NOT_DONE": 1, "UNKNOWN": 1}
