@@ -33,6 +33,7 @@ EXAMPLES = (
     "Examples:",
     "  critests bench --node containerd --profile smoke     a throwaway containerd, nothing else touched",
     "  critests bench --select B-11,B-13 --budget 120       two scenarios in two minutes of sampling",
+    "  critests bench --select B-11 --baseline last         what changed since the last good run here",
     (
         "  critests compare containerd containerd=/opt/new/containerd   two sides in one run, in random"
         " alternation"
@@ -56,6 +57,11 @@ def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options
     settings = settings_from(values)
     if len(settings.handlers) > 1:
         msg = "a run measures one handler: two are compared by `critests compare handler=ONE handler=OTHER`"
+        raise click.UsageError(msg)
+    if settings.against and settings.baseline:
+        msg = (
+            "--baseline: of two sides that are measured together, the first is what the other is held against"
+        )
         raise click.UsageError(msg)
     if values["list_only"]:
         _list(settings)

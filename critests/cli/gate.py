@@ -10,10 +10,12 @@ import click
 from critests import catalogue
 from critests.cli.refusals import NotPossible, NotWritten
 from critests.cli.shares import share
-from critests.cli.stored_runs import StoredRun
+from critests.cli.stored_runs import EarlierRun, StoredRun
 from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.files import write_atomically
 from critests.report.comparison import CompareSettings, NotComparable, read_run
+from critests.report.comparison import StoredRun as Run
+from critests.report.comparison.since import NO_EARLIER, earlier_run
 from critests.report.gates.judging import judge_run
 from critests.report.gates.output import gate_lines, gate_to_json, gate_to_junit
 from critests.report.gates.policy import Policy
@@ -26,6 +28,7 @@ EPILOG = """\b
 Examples:
   critests gate latest
   critests gate NEW --baseline OLD --max-regression 15%
+  critests gate latest --baseline last
   critests gate RUN --policy gate.toml --junit gate.xml
   critests gate RUN           of a live comparison: side A is the baseline
 
@@ -42,7 +45,12 @@ Exit codes: 0 passes, 1 fails, 4 wrong usage or policy, 5 could not be judged"""
     metavar="FILE",
     help="what may pass",
 )
-@click.option("--baseline", type=RUN, metavar="RUN", help="an earlier run: only what is new since then fails")
+@click.option(
+    "--baseline",
+    type=EarlierRun(),
+    metavar="RUN",
+    help="an earlier run, or last, the last good one of this machine: only what is new since then fails",
+)
 @click.option(
     "--max-regression",
     callback=share,
@@ -75,9 +83,10 @@ def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options 
             if values[name] is not None
         }
         policy = dataclasses.replace(policy, **given)
-        baseline = read_run(values["baseline"]) if values["baseline"] else None
+        run = read_run(values["run"])
+        baseline = _baseline(values["baseline"], run) if values["baseline"] else None
         settings = CompareSettings(unlike_machines=values["unlike_machines"])
-        report = judge_run(read_run(values["run"]), policy, baseline, settings=settings)
+        report = judge_run(run, policy, baseline, settings=settings)
         for line in gate_lines(report):
             click.echo(line)
         for path, form in ((values["json_file"], gate_to_json), (values["junit_file"], gate_to_junit)):
@@ -90,6 +99,20 @@ def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options 
     except RecordNotWritten as error:
         raise NotWritten(str(error)) from error
     sys.exit(report.exit_code)
+
+
+def _baseline(named: Path, run: Run) -> Run:
+    """Return the run that another one is held against.
+
+    Raises:
+        NotPossible: the last good one is asked for, and there is none.
+        RecordUnreadable: it cannot be read.
+    """
+    folder = (run.folder or Path()).resolve()
+    earlier = earlier_run(str(named), folder.parents[2] if len(folder.parents) > 2 else folder, run.record)
+    if earlier is None:
+        raise NotPossible(f"--baseline {named}: {NO_EARLIER}")
+    return earlier
 
 
 def _is_known(name: str) -> bool:

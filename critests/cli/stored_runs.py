@@ -1,4 +1,4 @@
-"""Arguments and options that name a stored run: its folder, its `run.json`, or `latest`."""
+"""Arguments and options that name a stored run: its folder, its `run.json`, `latest`, or `last`."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from critests.record.errors import RecordUnreadable
-from critests.record.layout import run_named
+from critests.record.layout import LAST, run_named
 
 
 class StoredRun(click.Path):
@@ -28,3 +28,18 @@ class StoredRun(click.Path):
             return super().convert(run_named(Path(value)), param, ctx)
         except RecordUnreadable as error:
             self.fail(str(error), param, ctx)
+
+
+class EarlierRun(StoredRun):
+    """A stored run that another one is compared with; `last` stays as it is, and is looked for when that
+    other one is known.
+    """
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """Read it."""
+        return Path(value) if os.fspath(value) == LAST else super().convert(value, param, ctx)

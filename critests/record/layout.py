@@ -15,6 +15,8 @@ from critests.record.files import COMPRESSED_RUN_FILE, RUN_FILE, sentence
 
 LATEST: Final = "latest"
 """How the newest run is named: alone, or behind the folder of a runtime or of one of its versions."""
+LAST: Final = "last"
+"""How the last good run on the same machine is named, as what a run is compared with."""
 RESULTS: Final = Path("results")
 UNKNOWN: Final = "unknown"
 """What a runtime is called that tells no name, and a version that it does not tell."""
@@ -114,7 +116,13 @@ def run_named(name: Path, results: Path = RESULTS) -> Path:
 
 def newest_run(folder: Path) -> Path | None:
     """Return the folder of the newest run of all results, of a runtime or of a version; None where there is
-    none.
+    none. See `newest_first`.
+    """
+    return next(iter(newest_first(folder)), None)
+
+
+def newest_first(folder: Path) -> list[Path]:
+    """Return the folders of all runs of all results, of a runtime or of a version, the newest first.
 
     The names of runs tell which is newest; one whose name is no number counts as older than all others.
     """
@@ -124,7 +132,7 @@ def newest_run(folder: Path) -> Path | None:
         for below in ("*", "*/*", "*/*/*")
         for file in folder.glob(f"{below}/{name}")
     }
-    return max(found, key=_age, default=None)
+    return sorted(found, key=_age, reverse=True)
 
 
 def _age(run: Path) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from critests.exit_codes import UsageError
 from critests.node.subjects import parse_handler_binaries
 from critests.record.errors import RecordUnreadable
-from critests.record.layout import run_named
+from critests.record.layout import LAST, run_named
 from critests.run.options import OPTIONS, Option, Shard
 
 WHOLE = Shard()
@@ -60,6 +60,7 @@ class Settings:
     budget: float | None = None
     seed: int | None = None
     against: str = ""
+    baseline: str = ""
     results: Path = Path("results")
     junit: Path | None = None
     html: Path | None = None
@@ -86,6 +87,8 @@ class Settings:
             except RecordUnreadable as error:
                 msg = f"--rerun {error}"
                 raise UsageError(msg) from error
+        if settings.baseline:
+            settings = replace(settings, baseline=_earlier(settings))
         if settings.node and settings.runtime_endpoint:
             msg = "--node starts a runtime and --runtime-endpoint names one that runs: give one of them"
             raise UsageError(msg)
@@ -112,6 +115,25 @@ class Settings:
     def api_minor(self) -> int | None:
         """The minor of the declared API level (34 for 1.34), or None."""
         return int(self.api_level.rpartition(".")[2]) if self.api_level else None
+
+
+def _earlier(settings: Settings) -> str:
+    """Return the run that --baseline names: its path, or `last`, which is looked for when this one is over.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    if settings.baseline == LAST:
+        return LAST
+    try:
+        path = run_named(Path(settings.baseline), settings.results)
+    except RecordUnreadable as error:
+        msg = f"--baseline {error}"
+        raise UsageError(msg) from error
+    if not path.exists():
+        msg = f"--baseline {settings.baseline}: there is no such run"
+        raise UsageError(msg)
+    return str(path)
 
 
 def _in_words(value: object) -> str:

@@ -2,8 +2,9 @@
 
 `quantiles` and `summary` describe one series, `autocorrelation` how much its samples are worth,
 `stationarity` where its warm-up ends, `stopping` when there are enough of them. `comparison` weighs two sides
-of an operation (by `shifts` and `exceedances`, corrected by `corrections`), `change_points` reads the history
-of many runs, `trend` finds leaks, `knee` where concurrency stops paying, `growth` what one more thing costs.
+of an operation (by `shifts` and `exceedances`, corrected by `corrections`), `settling` says what it lacks,
+`change_points` reads the history of many runs, `trend` finds leaks, `knee` where concurrency stops paying,
+`growth` what one more thing costs.
 
 Samples are in whatever unit the caller uses; results are in the same unit or are ratios. What needs
 randomness takes a seed (`change_points`) or brings its own (`growth`): everything else is computed exactly.
@@ -35,6 +36,7 @@ from critests.statistics.quantiles import (
     supported_quantiles,
     supports,
 )
+from critests.statistics.settling import Settling, settling
 from critests.statistics.stationarity import Steadiness, WarmUp, warm_up
 from critests.statistics.stopping import Decision, Plan, Stop, collect, decide
 from critests.statistics.summary import Estimate, Summary, summarise
@@ -57,6 +59,7 @@ __all__ = [
     "Kendall",
     "Plan",
     "Scalability",
+    "Settling",
     "Steadiness",
     "Stop",
     "Summary",
@@ -77,6 +80,7 @@ __all__ = [
     "quantile",
     "quantile_interval",
     "samples_needed",
+    "settling",
     "summarise",
     "supported_quantiles",
     "supports",

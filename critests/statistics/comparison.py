@@ -28,14 +28,14 @@ from critests.statistics.shifts import MOST_PAIRS, Shift, paired_shift, unpaired
 
 _MEDIAN = 0.5
 """A block with a single sample has a median; other quantiles need as many as put one beyond."""
-_MOST_BATCHES = 20
-_FEWEST_BATCHES = 8
+MOST_BATCHES = 20
+FEWEST_BATCHES = 8
 """With 8 of each side a difference among 30 operations can be proven; it takes 32 independent samples."""
 _MATTERS = 5
 """An operation with a noise floor of its own is too noisy only if a difference of so many times that floor
 could stay unseen.
 """
-_TIMES = 4
+TIMES = 4
 """A batch is this many times as long as the samples depend on each other; its neighbours are then correlated
 by about 0.12.
 """
@@ -189,12 +189,12 @@ def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DE
     if obstacle:
         return _untested(a, b, at, obstacle)
     fewest = min(_batch_count(a, at), _batch_count(b, at))
-    if fewest < _FEWEST_BATCHES:
+    if fewest < FEWEST_BATCHES:
         return _untested(
             a,
             b,
             at,
-            f"a run has {fewest} batches of samples that are independent of each other, {_FEWEST_BATCHES} are"
+            f"a run has {fewest} batches of samples that are independent of each other, {FEWEST_BATCHES} are"
             " needed",
         )
     sides = _batch_values(a, at), _batch_values(b, at)
@@ -293,8 +293,8 @@ def _merge(blocks: list[Block]) -> list[Block]:
 
 def _batch_count(samples: Sequence[float], at: float) -> int:
     """How many batches are long enough to be about independent of each other and to have the quantile."""
-    independent = len(samples) / (_TIMES * inefficiency(samples, at))
-    return min(_MOST_BATCHES, int(independent), int(len(samples) * min(at, 1 - at)))
+    independent = len(samples) / (TIMES * inefficiency(samples, at))
+    return min(MOST_BATCHES, int(independent), int(len(samples) * min(at, 1 - at)))
 
 
 def _batch_values(samples: Sequence[float], at: float) -> list[float]:

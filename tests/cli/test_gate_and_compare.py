@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -22,6 +23,16 @@ def old(tmp_path: Path) -> Path:
 @pytest.fixture
 def slow(tmp_path: Path) -> Path:
     return store(tmp_path / "slow", samples({"RunPodSandbox": 1.3}, seed=2), run_id="1795100001-bbbbbb")
+
+
+def numbered(tmp_path: Path, number: int, **options: Any) -> Path:
+    """Store a run where `critests bench` does, with what is slower in it."""
+    return store(
+        tmp_path / "containerd" / "2.1.9" / str(number),
+        samples(options.pop("factors", None), **options),
+        run_id=f"{number}-aaaaaa",
+        started=float(number),
+    )
 
 
 def compared(*arguments: object) -> Result:
@@ -161,3 +172,20 @@ def test_live_and_stored_do_not_mix(old: Path) -> None:
 
 def test_colours_are_for_terminals(old: Path, slow: Path) -> None:
     assert "\x1b" not in critests("compare", str(old), str(slow)).stdout
+
+
+def test_the_gate_finds_the_last_good_run_by_itself(tmp_path: Path) -> None:
+    numbered(tmp_path, 1795100000)
+    new = numbered(tmp_path, 1795100009, factors={"RunPodSandbox": 1.3}, seed=2)
+
+    result = gated(new, "--baseline", "last")
+
+    assert result.exit_code == 1, result.output
+    assert "RunPodSandbox" in said(result)
+
+
+def test_a_gate_without_an_earlier_run_cannot_judge_by_it(tmp_path: Path) -> None:
+    result = gated(numbered(tmp_path, 1795100009), "--baseline", "last")
+
+    assert result.exit_code == 5
+    assert "no earlier run is like this one" in said(result)

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from critests.record.errors import RecordNotWritten, RecordUnreadable
-from critests.record.layout import evidence_name, new_run_folder, run_named, safe_name, safe_test_id
+from critests.record.layout import (
+    evidence_name,
+    new_run_folder,
+    newest_first,
+    run_named,
+    safe_name,
+    safe_test_id,
+)
 
 
 def test_two_runs_of_one_second_have_folders_of_their_own(tmp_path: Path) -> None:
@@ -103,3 +110,10 @@ def test_latest_where_there_is_none_names_the_folder(results: Path) -> None:
         run_named(results / "style" / "latest")
     with pytest.raises(RecordUnreadable, match="no run below results/crun"):
         run_named(Path("crun/latest"))
+
+
+def test_runs_are_found_the_newest_first(results: Path) -> None:
+    found = newest_first(results)
+
+    assert [run.name for run in found] == ["1795000003", "1795000002", "1795000001"]
+    assert newest_first(results / "nothing") == []

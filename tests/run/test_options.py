@@ -40,6 +40,7 @@ GIVEN: dict[str, Any] = {
     "budget": "120",
     "seed": "0",
     "against": "crio",
+    "baseline": "last",
     "results": "elsewhere",
     "junit": "junit.xml",
     "html": "page.html",
@@ -118,6 +119,7 @@ def test_pytest_finds_its_configuration(package: str) -> None:
         ({"json": "/"}, "--json /: that is a directory"),
         ({"profile": "tiny"}, "--profile tiny: choose from everything, full"),
         ({"node": "containerd", "runtime_endpoint": "/x"}, "give one of them"),
+        ({"baseline": "no/such/run"}, "--baseline no/such/run: there is no such run"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_named(given: dict[str, str], complaint: str) -> None:
