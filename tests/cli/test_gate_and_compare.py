@@ -25,7 +25,7 @@ def slow(tmp_path: Path) -> Path:
     return store(tmp_path / "slow", samples({"RunPodSandbox": 1.3}, seed=2), run_id="1795100001-bbbbbb")
 
 
-def numbered(tmp_path: Path, number: int, **options: Any) -> Path:
+def numbered(tmp_path: Path, number: int, **options: Any) -> Path:  # noqa: ANN401 - those of samples
     """Store a run where `critests bench` does, with what is slower in it."""
     return store(
         tmp_path / "containerd" / "2.1.9" / str(number),

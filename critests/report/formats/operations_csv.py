@@ -45,7 +45,7 @@ def render(source: Source) -> str:
         [*FIRST, *(column for name in names for column in (name, f"{name}_low", f"{name}_high")), *LAST]
     )
     for operation in operations:
-        writer.writerow([_cell(value) for value in _row(operation, levels)])
+        writer.writerow([cell(value) for value in _row(operation, levels)])
     return out.getvalue()
 
 
@@ -77,8 +77,8 @@ def _row(operation: OperationResult, levels: list[float]) -> list[object]:
     ]
 
 
-def _cell(value: object) -> str:
-    """A text that a spreadsheet would take for a formula gets an apostrophe."""
+def cell(value: object) -> str:
+    """Return a value as a cell; a text that a spreadsheet would take for a formula gets an apostrophe."""
     if value is None:
         return ""
     if isinstance(value, float):

@@ -152,6 +152,12 @@ def _operations_csv(source: Source) -> str:
     return operations_csv.render(source)
 
 
+def _growth_csv(source: Source) -> str:
+    from critests.report.formats import growth_csv
+
+    return growth_csv.render(source)
+
+
 FORMATS: Final[dict[str, Format]] = {
     each.name: each
     for each in (
@@ -228,6 +234,12 @@ FORMATS: Final[dict[str, Format]] = {
             file_name="operations.csv",
             summary="a spreadsheet: a benchmark's operations",
             render=_operations_csv,
+        ),
+        TextFormat(
+            name="growth-csv",
+            file_name="growth.csv",
+            summary="a plot: how a benchmark's operations grow with a number of things",
+            render=_growth_csv,
         ),
     )
 }
