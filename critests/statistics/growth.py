@@ -134,7 +134,7 @@ class _Fit:
     def __init__(self, numbers: Sequence[float], weights: Sequence[float], exponent: float) -> None:
         self.exponent = exponent
         self._weights = weights
-        self._powers = [number**exponent for number in numbers]
+        self._powers: list[float] = [number**exponent for number in numbers]
         self._total = sum(weights)
         self._mean = sum(w * x for w, x in zip(weights, self._powers, strict=True)) / self._total
         self._pulls = [w * (x - self._mean) for w, x in zip(weights, self._powers, strict=True)]

@@ -40,7 +40,7 @@ def operations(record: dict[str, Any], scenario: str, operation: str) -> list[di
     ]
 
 
-@pytest.mark.parametrize(
+NODES = pytest.mark.parametrize(
     "node",
     [
         "containerd",
@@ -48,6 +48,9 @@ def operations(record: dict[str, Any], scenario: str, operation: str) -> list[di
         *([] if CRIOS else [NO_CRIO]),
     ],
 )
+
+
+@NODES
 def test_what_is_measured_holds_together_and_nothing_is_left(node: str, tmp_path: Path) -> None:
     before = MachineSnapshot.take()
     ended = critests(
@@ -98,6 +101,49 @@ def test_what_is_measured_holds_together_and_nothing_is_left(node: str, tmp_path
     (version,) = operations(record, "B-33", "restart to Version")
     (lists,) = operations(record, "B-33", "restart to complete lists")
     assert 0 < version["mean"] <= lists["mean"]
+
+
+@NODES
+def test_growth_and_storms_hold_together_and_nothing_is_left(node: str, tmp_path: Path) -> None:
+    before = MachineSnapshot.take()
+    ended = critests(
+        *("bench", "--node", node, "--results", str(tmp_path), "--profile", "smoke"),
+        *("--select", "B-27,B-29,B-39,B-40,B-41", "--budget", "60"),
+    )
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    record = record_in(tmp_path)
+    assert not mentioning(difference(before, MachineSnapshot.take()), [record["run_id"]])
+    for operation in (
+        "relist",
+        "ListContainerStats",
+        "start of one more pod",
+        "end of one pod",
+        "memory of the daemon",
+        "idle time a minute",
+        "restart after SIGKILL to complete lists",
+    ):
+        numbers = [each["dimensions"]["pods"] for each in operations(record, "B-27", operation)]
+        assert sorted(numbers, key=int) == ["1", "3", "6"], operation
+    shims = {
+        int(each["dimensions"]["pods"]): each["mean"]
+        for each in operations(record, "B-27", "descriptors of the shims")
+    }
+    assert shims[6] > shims[3] > shims[1] > 0
+    (ready,) = operations(record, "B-29", "all pods ready")
+    (start,) = operations(record, "B-29", "pod start")
+    assert ready["maximum"] >= start["maximum"] > 0
+    assert "the slowest pod start was pod " in ready["note"]
+    (told,) = operations(record, "B-39", "end to status")
+    (released,) = operations(record, "B-39", "release to status")
+    assert told["count"] >= 10
+    assert released["maximum"] >= told["maximum"] > 0
+    (node_start,) = operations(record, "B-40", "node start")
+    assert node_start["count"] >= 1
+    (execs,) = operations(record, "B-41", "ExecSync")
+    assert execs["count"] >= 20
+    assert not [each for each in record["operations"] if each["errors"]]
+    assert "What one more costs" in ended.stdout
 
 
 def test_a_runtime_of_which_every_third_start_fails_is_measured(

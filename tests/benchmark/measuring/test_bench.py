@@ -195,3 +195,12 @@ def test_phases_are_no_headline() -> None:
 )
 def test_a_cycle_across_an_edge_counts_by_its_share(span: tuple[float, float], share: float) -> None:
     assert share_within(span, 0, 10) == pytest.approx(share)
+
+
+def test_a_remark_is_made_once() -> None:
+    made = bench()
+
+    for sentence in ("no events", "no SIGKILL", "no events"):
+        made.remark(sentence)
+
+    assert made.remarks == ["no events", "no SIGKILL"]

@@ -106,7 +106,7 @@ def test_what_is_used_idle_is_told_for_a_minute() -> None:
 
 def test_the_sides_rest_together(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(standing.time, "sleep", slept.append)
+    monkeypatch.setattr("critests.benchmark.scenarios.standing.time.sleep", slept.append)
     monkeypatch.setattr(
         standing, "snapshot", lambda _pid: SimpleNamespace(since=lambda _earlier: used(0.1, 1, 1))
     )

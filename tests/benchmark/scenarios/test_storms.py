@@ -231,7 +231,9 @@ def ending(ends: list[set[str]]) -> Any:  # noqa: ANN401 - as much of a target a
         latest = next(left, latest)
         return cri.ListContainersResponse(
             containers=[
-                cri.Container(id=each, state=cri.CONTAINER_EXITED if each in latest else 1)
+                cri.Container(
+                    id=each, state=cri.CONTAINER_EXITED if each in latest else cri.CONTAINER_RUNNING
+                )
                 for each in ("1", "2", "3")
             ]
         )
