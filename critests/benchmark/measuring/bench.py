@@ -254,6 +254,7 @@ class Bench:
                     reference=(reference or {}).get(series.operation),
                     resources=resources if first else None,
                     note="; ".join(filter(None, notes)) if first else "",
+                    in_order=not any(series.operation in meter.at_once for meter in meters),
                 )
             )
         if not any(series.operation == headline and series.steady() for series in found):

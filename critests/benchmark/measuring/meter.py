@@ -48,6 +48,8 @@ class Meter:
             of it.
         windows: operation to begin (on the clock of `time.perf_counter`) and duration of the latest sample,
             in seconds.
+        at_once: operations of which many samples began at the same instant: their order is no course of time,
+            so they have no warm-up.
         slowest: operation to the longest duration in seconds among those that have a name, and that name.
     """
 
@@ -67,6 +69,7 @@ class Meter:
         self.block = -1
         self.rpcs: dict[str, Counter[str]] = {}
         self.windows: dict[str, tuple[float, float]] = {}
+        self.at_once: set[str] = set()
         self.slowest: dict[str, tuple[float, str]] = {}
         self._scenario = scenario
         self._dimensions = dimensions
@@ -84,9 +87,10 @@ class Meter:
         return made
 
     def take(self, others: "Iterable[Meter]") -> None:
-        """Take over what other threads measured, in the order in which their samples began."""
+        """Take over what other threads measured at once, in the order in which their samples began."""
         others = list(others)
         for operation, found in merged(others).items():
+            self.at_once.add(operation)
             own = self.series.setdefault(operation, found)
             if own is not found:
                 _append(own, found)

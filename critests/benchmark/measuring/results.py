@@ -23,6 +23,7 @@ def result_of(
     reference: float | None = None,
     resources: Mapping[str, float] | None = None,
     note: str = "",
+    in_order: bool = True,
 ) -> OperationResult:
     """Summarise a series.
 
@@ -35,6 +36,7 @@ def result_of(
         reference: seconds that the bare OCI runtime needs for the same.
         resources: what one operation cost the runtime.
         note: a sentence that the reader should see.
+        in_order: whether the order of the samples is a course of time, which can be steady or not.
     """
     plain = summarised(series)
     median = plain.quantiles["0.5"].value if "0.5" in plain.quantiles else None
@@ -42,7 +44,7 @@ def result_of(
     return dataclasses.replace(
         plain,
         headline=headline,
-        steadiness=warm_up(series.value).steadiness.value,
+        steadiness=warm_up(series.value).steadiness.value if in_order else "",
         stopped=stopped,
         client_seconds=cost,
         client_bound=cost is not None and median is not None and cost > median * CLIENT_BOUND_SHARE,

@@ -177,8 +177,16 @@ def sample(
         for lane in lanes:
             lane.target.sweep()
             for meter in lane.meter.every:
-                for series in meter.series.values():
-                    mark_warm_up(series)
+                _mark(meter)
+
+
+def _mark(meter: Meter) -> None:
+    """Mark the warm-up of every series that has one."""
+    for operation, series in meter.series.items():
+        if operation in meter.at_once:
+            series.warm_up = 0
+        else:
+            mark_warm_up(series)
 
 
 def _between(lanes: Sequence[Lane], block: int) -> None:

@@ -100,6 +100,7 @@ def keep_ends(
         NotDone: an end was never told, or is told to have been another than it was.
     """
     begin = time.perf_counter() - (time.time() - released)
+    meter.at_once |= {TO_STATUS, FROM_RELEASE}
     for name, container in containers.items():
         if container.id not in first:
             continue

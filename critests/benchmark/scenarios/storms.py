@@ -134,6 +134,7 @@ def keep_storm(meter: Meter, storm: Storm, *, each: str, whole: str) -> None:
         fastest = min(seconds for seconds, _ in known)
         for seconds, hit in known:
             if seconds > fastest:
+                meter.at_once.add(f"{each} {WAITED}")
                 meter.keep(f"{each} {WAITED}", seconds - fastest, hit.begin)
             meter.name_slowest(each, seconds, hit.name)
         late = max(hit.begin - storm.instant for _, hit in known)

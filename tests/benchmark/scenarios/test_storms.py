@@ -93,6 +93,20 @@ def test_the_slowest_of_several_storms_stands_with_the_headline() -> None:
     assert "the slowest pod start was pod 2 with 0.9 s" in headline.note
 
 
+def test_a_storm_has_no_warm_up() -> None:
+    """Its slow ones are not at its beginning because the runtime was cold."""
+    made = bench(seconds=0.0)
+    slow_first = [hit(f"pod {number}", 5.0 / number, number / 1e6) for number in range(1, 101)]
+
+    def cycle(kept: Meter) -> None:
+        keep_storm(kept, Storm(0.0, slow_first, []), each="pod start", whole="all pods ready")
+
+    made.sample(doing(cycle), headline="all pods ready", most=1, seconds=0.0)
+
+    (start,) = [each for each in made.operations if each.operation == "pod start"]
+    assert (start.count, start.warm_up, start.steadiness) == (100, 0, "")
+
+
 def test_a_storm_of_which_one_failed_is_kept_and_has_failed() -> None:
     kept = meter()
     storm = Storm(0.0, [hit("a", 0.2), hit("b", 0.5, why="no address")], ["c"])
