@@ -8,7 +8,7 @@ their own texts.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from markupsafe import Markup
 
@@ -29,7 +29,7 @@ from critests.report.benchmark.views import (
     spread_of,
     supported,
 )
-from critests.report.facts.growth import Grown, growths
+from critests.report.facts.growth import Difference, Grown, beside, growths
 from critests.report.facts.selection import columns
 from critests.report.page.templating import SYMBOLS, environment, flat, source
 from critests.report.plots import STYLE, Figure, figures
@@ -39,6 +39,7 @@ from critests.report.wording.texts import plural
 
 PLOTS_BUDGET: Final = 3 * 1024 * 1024
 """Characters of plots in one page."""
+T = TypeVar("T", Grown, Difference)
 TILES: Final = 6
 PLOTS_OPEN: Final = 3
 """Scenarios up to which all rows and plots of each are open; above them a page would be all plots."""
@@ -92,12 +93,13 @@ def benchmark_to_html(
     """
     templates = environment("critests.report.benchmark")
     missing = ""
+    grown, names = growths(record.operations), side_names(record)
     if series is None:
         try:
             series = read_samples(RunFolder(run_dir).samples) if run_dir is not None else []
         except RecordUnreadable as error:
             series, missing = [], str(error)
-    plots, left_out = _within(figures(series, side_names(record)))
+    plots, left_out = _within(figures(series, names))
     if not series and not missing and record.operations:
         missing = "there are no samples beside the run record"
     word, tone = _verdict(record)
@@ -121,8 +123,9 @@ def benchmark_to_html(
         first_rows=ROWS_SHOWN,
         strips=_strips(shown),
         row_id=id,
-        growth=_growth(record),
-        sides=side_names(record),
+        growth=_by_scenario(grown),
+        beside=_by_scenario(beside(grown, names)),
+        sides=names,
         left_out=left_out,
         missing=missing,
         facts=_facts(record),
@@ -196,12 +199,12 @@ def _strips(shown: Sequence[ScenarioView]) -> dict[int, Markup]:
     return found
 
 
-def _growth(record: RunRecord) -> dict[str, list[Grown]]:
-    """How operations grow with the number of things, by scenario."""
-    found: dict[str, list[Grown]] = {}
-    for each in growths(record.operations):
-        found.setdefault(each.scenario, []).append(each)
-    return found
+def _by_scenario(found: Sequence[T]) -> dict[str, list[T]]:
+    """Group what belongs to scenarios."""
+    grouped: dict[str, list[T]] = {}
+    for each in found:
+        grouped.setdefault(each.scenario, []).append(each)
+    return grouped
 
 
 def _within(found: Sequence[Figure]) -> tuple[dict[str, list[tuple[Figure, Markup]]], int]:

@@ -14,7 +14,7 @@ from rich.text import Text
 from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord
 from critests.report.benchmark.views import Row, ScenarioView, cares, scenarios, side_names
-from critests.report.facts.growth import growths
+from critests.report.facts.growth import beside, growths
 from critests.report.terminal.console import STYLES, print_end, print_more
 from critests.report.wording.texts import duration, moment, one_line, plural
 
@@ -244,6 +244,8 @@ def _print_growth(record: RunRecord, out: Console) -> None:
         side = f"{one_line(names.get(each.side, each.side.upper()))}: " if each.side else ""
         style = "bold red" if each.worse else ""
         _print_item(Text.assemble("  ", side, (one_line(each.sentence, 200), style)), out)
+    for told in beside(found, names):
+        _print_item(Text(f"{told.scenario} {one_line(told.sentence, 300)}", "bold"), out)
 
 
 def _print_care(record: RunRecord, out: Console) -> None:

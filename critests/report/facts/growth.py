@@ -107,6 +107,19 @@ class Grown:
         return "; ".join(filter(None, (self.form, self.cost, self.range, self.bends)))
 
 
+@dataclass(frozen=True)
+class Difference:
+    """Where two sides grow differently.
+
+    Attributes:
+        scenario: Id of the scenario.
+        sentence: What differs, with what it costs either side; the cheaper one first.
+    """
+
+    scenario: str
+    sentence: str
+
+
 class _Key(NamedTuple):
     """What the points of one curve have in common."""
 
@@ -139,6 +152,40 @@ def growths(operations: Iterable[OperationResult]) -> list[Grown]:
     for each in fitted:
         order.setdefault((each.scenario, each.name, each.of), len(order))
     return sorted(fitted, key=lambda each: (order[each.scenario, each.name, each.of], each.side))
+
+
+def beside(found: Iterable[Grown], names: dict[str, str]) -> list[Difference]:
+    """Return where the two sides of a live comparison grow differently: where what one more costs does not
+    overlap in its intervals, or where only one of them grows worse than linearly.
+
+    Args:
+        found: Both sides, as `growths` has them.
+        names: `a` and `b` to what the sides are called.
+    """
+    pairs: dict[tuple[str, str, str, str], dict[str, Grown]] = {}
+    for each in found:
+        pairs.setdefault((each.scenario, each.name, each.of, each.unit), {})[each.side] = each
+    compared = [
+        sorted((pair["a"], pair["b"]), key=lambda each: each.growth.slope)
+        for pair in pairs.values()
+        if pair.keys() >= {"a", "b"}
+    ]
+    return [
+        Difference(less.scenario, _difference(less, more, names))
+        for less, more in compared
+        if less.worse != more.worse
+        or (less.growth.slope_interval.high < more.growth.slope_interval.low and more.growth.form in _SAID)
+    ]
+
+
+def _difference(less: Grown, more: Grown, names: dict[str, str]) -> str:
+    costs = " and ".join(
+        f"{names.get(each.side, each.side)} {quantity(max(each.growth.slope, 0.0), each.unit)}"
+        for each in (less, more)
+    )
+    bent = [names.get(each.side, each.side) for each in (less, more) if each.worse]
+    worse = f"; {bent[0]} grows worse than linearly" if len(bent) == 1 else ""
+    return f"{less.name}: one more {less.thing} costs {costs}{worse}"
 
 
 def counted(dimension: str, dimensions: dict[str, str]) -> float | None:

@@ -264,3 +264,28 @@ def test_nothing_measured_is_a_page_too() -> None:
     assert "Could not be measured" in page
     assert "No scenario was run." in page
     SvgPage(page)
+
+
+@pytest.mark.parametrize("sides", [False, True])
+def test_what_one_more_costs_stands_below_its_scenario(sides: bool) -> None:
+    record, _ = sample_benchmark(sides=sides, size=100)
+    numbers = (1, 10, 50, 100)
+    grown = [
+        small(
+            operation="ListContainers",
+            scenario="B-18",
+            side=side,
+            dimensions={"containers": str(number)},
+            quantiles={"0.5": QuantileEstimate(value=each, low=each * 0.99, high=each * 1.01)},
+        )
+        for side, factor in ((("a", 1), ("b", 3)) if sides else (("", 1),))
+        for number in numbers
+        for each in [0.001 + 0.00002 * factor * number]
+    ]
+
+    page = benchmark_to_html(dataclasses.replace(record, operations=grown), series=[])
+
+    assert page.count("What one more costs") == 1
+    assert "µs a container" in page
+    assert ("one more container costs containerd" in page) is sides
+    assert page.count("linear") == (2 if sides else 1)

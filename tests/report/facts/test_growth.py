@@ -1,12 +1,13 @@
 """Growth is worked out from what a record says of an operation at several numbers of one thing."""
 
 import dataclasses
+from collections.abc import Callable
 
 import pytest
 
 from critests.record.operations import OperationResult, QuantileEstimate
 from critests.record.samples import BYTES, PER_SECOND
-from critests.report.facts.growth import counted, growths
+from critests.report.facts.growth import beside, counted, growths
 
 NUMBERS = (1, 10, 50, 100, 200)
 
@@ -66,6 +67,32 @@ def test_the_sides_of_an_operation_stand_together() -> None:
         ("second", "a"),
         ("second", "b"),
     ]
+
+
+def on_both(a: Callable[[int], float], b: Callable[[int], float]) -> list[str]:
+    """Return what is told of an operation whose values are those of two curves."""
+    operations = [
+        at(number, curve(number), side=side) for side, curve in (("a", a), ("b", b)) for number in NUMBERS
+    ]
+    found = beside(growths(operations), {"a": "containerd", "b": "CRI-O"})
+    return [each.sentence for each in found]
+
+
+def test_sides_that_cost_differently_are_told_the_cheaper_one_first() -> None:
+    assert on_both(lambda n: 0.002 + 4e-5 * n, lambda n: 0.003 + 1e-5 * n) == [
+        "ListContainers: one more pod costs CRI-O 10.0 µs and containerd 40.0 µs"
+    ]
+
+
+def test_a_side_that_grows_worse_is_named() -> None:
+    (sentence,) = on_both(lambda n: 0.002 + 1e-5 * n, lambda n: 0.002 + 1e-6 * n**2)
+
+    assert sentence.endswith("; CRI-O grows worse than linearly")
+
+
+def test_sides_that_cost_the_same_are_not_told() -> None:
+    assert on_both(lambda n: 0.002 + 1e-5 * n, lambda n: 0.003 + 1.01e-5 * n) == []
+    assert on_both(lambda _n: 0.002, lambda _n: 0.004) == []
 
 
 def test_only_one_dimension_may_differ() -> None:
