@@ -13,7 +13,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
-from critests.benchmark.measuring.target import Target
+from critests.benchmark.measuring.target import LOOK_SECONDS, Target
 from critests.benchmark.scenarios.population import Population
 from critests.client.plain import PlainConnection, plain_stubs
 from critests.node.throwaway import ThrowawayRuntime
@@ -63,12 +63,40 @@ def _come_back(
     begin = time.perf_counter()
     with ThreadPoolExecutor(1) as pool:
         started = pool.submit(runtime.start_again)
-        until(meter, f"{name} to Version", begin, lambda: _answers(target, started))
+        _until(meter, f"{name} to Version", begin, lambda: _answers(target, started))
         with contextlib.closing(plain_stubs(target.context.endpoint)) as fresh:
-            until(meter, f"{name} to ready", begin, lambda: _ready(fresh))
-            until(meter, f"{name} to complete lists", begin, lambda: _listed(fresh).issuperset(wanted))
+            _until(meter, f"{name} to ready", begin, lambda: _ready(fresh))
+            _until(meter, f"{name} to complete lists", begin, lambda: _listed(fresh).issuperset(wanted))
         started.result()
+    found_again(target, runtime)
+
+
+def found_again(target: Target, runtime: ThrowawayRuntime) -> None:
+    """Let a side know its new daemon, and wait until both of its connections have found it: what is removed
+    on one that has not would stay.
+
+    Raises:
+        NotDone: they did not find it in a minute.
+    """
     target.context.daemon_pid = runtime.pid
+    deadline = time.monotonic() + BACK_SECONDS
+    request = cri.VersionRequest()
+    # the recorded one has a deadline of its own, and takes a call that outlasts a shorter one for a hang
+    for version in (
+        lambda: target.runtime.Version(request, timeout=LOOK_SECONDS).version,
+        lambda: target.connection.runtime.Version(request).version,
+    ):
+        while not _found(version):
+            if time.monotonic() > deadline:
+                msg = f"{target.name} was started again, and is not found in {BACK_SECONDS:g} s"
+                raise NotDone(msg)
+            time.sleep(POLL_SECONDS)
+
+
+def _found(version: Callable[[], str]) -> bool:
+    with contextlib.suppress(grpc.RpcError):  # a connection that has not noticed yet
+        return bool(version())
+    return False
 
 
 def _answers(target: Target, started: Future[None]) -> bool:
@@ -89,7 +117,7 @@ def _listed(fresh: PlainConnection) -> set[str]:
     }
 
 
-def until(meter: Meter, operation: str, begin: float, holds: Callable[[], bool]) -> None:
+def _until(meter: Meter, operation: str, begin: float, holds: Callable[[], bool]) -> None:
     """Ask again and again until something holds, and keep how long that was after the restart began."""
     while time.perf_counter() - begin < BACK_SECONDS:
         with contextlib.suppress(grpc.RpcError):  # a daemon that is not back yet; what counts is when it is

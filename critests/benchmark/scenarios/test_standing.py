@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from critests.benchmark.measuring.bench import Bench, scenario
 from critests.benchmark.measuring.meter import Meter
-from critests.benchmark.measuring.sampling import Cycle, Tally, Workload
+from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.hearing import hearing
 from critests.benchmark.scenarios.listing import statistics_of
@@ -84,6 +84,11 @@ def _measure(bench: Bench, sides: Sequence[Standing], number: int, seconds: floa
             bench.remark(str(error))
         _look(sides, meters, looks)
         looks += 1
+    for side in sides:
+        if side.hidden:
+            bench.remark(f"{side.target.name}: what it holds and uses cannot be told: {side.hidden}")
+    if all(side.hidden for side in sides):
+        return
     bench.on_progress(f"{bench.scenario.id} {number} pods: idle")
     idle = [bench.meter(side.target, dimensions) for side in sides]
     for window in range(IDLE_WINDOWS):
@@ -91,14 +96,12 @@ def _measure(bench: Bench, sides: Sequence[Standing], number: int, seconds: floa
         rest(sides, idle, seconds * SHARES["idle"] / IDLE_WINDOWS)
         _look(sides, meters, looks)
         looks += 1
-    for side, meter, resting in zip(sides, meters, idle, strict=True):
+    for meter, resting in zip(meters, idle, strict=True):
         for series in resting.series.values():
             series.warm_up = min(1, len(series.value) - 1)
-        if side.hidden:
-            bench.remark(f"{side.target.name}: what it holds and uses cannot be told: {side.hidden}")
-            continue
-        bench.keep(meter, headline=MEMORY, stopped="all looks done")
-        bench.keep(resting, headline=IDLE_TIME, stopped="all windows done", tally=Tally())
+        if resting.series:
+            bench.keep(meter, headline=MEMORY, stopped="all looks done")
+            bench.keep(resting, headline=IDLE_TIME, stopped="all windows done")
 
 
 def _kill(bench: Bench, sides: Sequence[Standing], number: int, seconds: float) -> None:

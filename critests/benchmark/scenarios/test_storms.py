@@ -14,7 +14,7 @@ from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
 from critests.benchmark.scenarios.one_pod import END, START, Pod
 from critests.benchmark.scenarios.released import TO_STATUS, Release, keep_ends, told
-from critests.benchmark.scenarios.restarts import own_runtime, until
+from critests.benchmark.scenarios.restarts import found_again, own_runtime
 from critests.benchmark.scenarios.storms import Storm, keep_storm, none_left, none_lost, strike
 from critests.benchmark.scenarios.workloads import HOST
 from critests.node.throwaway import RuntimeStartFailed
@@ -174,8 +174,8 @@ def node_starts(number: int) -> Workload:
                 runtime.start_again()
             except RuntimeStartFailed as error:
                 raise NotDone(str(error)) from error
-            target.context.daemon_pid = runtime.pid
-            until(meter, DAEMON_START, begin, lambda: _answers(target))
+            found_again(target, runtime)
+            meter.keep(DAEMON_START, time.perf_counter() - begin, begin)
             first = time.perf_counter()
             storm = _storm_of_pods(target, meter, number)
             meter.keep(NODE_START, storm.instant + storm.seconds - first, first)
@@ -183,11 +183,6 @@ def node_starts(number: int) -> Workload:
         yield cycle
 
     return prepared
-
-
-def _answers(target: Target) -> bool:
-    """Ask on the connection that the pods are made by: it has to find the new daemon first."""
-    return bool(target.runtime.Version(cri.VersionRequest(), timeout=1).version)
 
 
 def execs_at_once(number: int) -> Workload:

@@ -1,0 +1,57 @@
+"""After a restart both connections of a side have to find the new daemon."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import grpc
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.meter import NotDone
+from critests.benchmark.scenarios import restarts
+from critests.benchmark.scenarios.restarts import found_again
+from critests.node.throwaway import ThrowawayRuntime
+from tests.benchmark.fakes import FakeTarget, Refused
+
+GONE = Refused(grpc.StatusCode.UNAVAILABLE)
+
+
+class Version:
+    """A stub that finds nobody at first."""
+
+    def __init__(self, failing: int) -> None:
+        self.left = failing
+        self.asked = 0
+
+    def Version(self, _request: object, timeout: float = 0.0) -> cri.VersionResponse:  # noqa: N802 - as the stub has it
+        assert timeout >= 0
+        self.asked += 1
+        self.left -= 1
+        if self.left >= 0:
+            raise GONE
+        return cri.VersionResponse(version="0.1.0")
+
+
+def side(plain: Version, recorded: Version) -> Any:  # noqa: ANN401 - as much of a target as is asked
+    target: Any = FakeTarget(pid=1)
+    target.name = "containerd 2.1.4"
+    target.runtime = plain
+    target.connection.runtime = recorded
+    return target
+
+
+def test_both_connections_are_asked_until_they_answer() -> None:
+    plain, recorded = Version(3), Version(2)
+    target = side(plain, recorded)
+
+    found_again(target, cast("ThrowawayRuntime", SimpleNamespace(pid=77)))
+
+    assert (plain.asked, recorded.asked) == (4, 3)
+    assert target.context.daemon_pid == 77
+
+
+def test_a_daemon_that_is_not_found_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restarts, "BACK_SECONDS", 0.05)
+
+    with pytest.raises(NotDone, match=r"containerd 2\.1\.4 was started again, and is not found"):
+        found_again(side(Version(0), Version(10_000)), cast("ThrowawayRuntime", SimpleNamespace(pid=77)))
