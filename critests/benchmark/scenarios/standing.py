@@ -15,7 +15,7 @@ from critests.benchmark.scenarios.limits import scarce
 from critests.benchmark.scenarios.listing import listing
 from critests.benchmark.scenarios.one_pod import Pod
 from critests.benchmark.scenarios.population import Population
-from critests.record.samples import BYTES, COUNT, LOWER, SECONDS
+from critests.record.samples import BYTES, COUNT, NEITHER, SECONDS
 
 MINUTE = 60.0
 HELD = {
@@ -23,7 +23,11 @@ HELD = {
     "descriptors": ("descriptors of the", COUNT),
     "threads": ("threads of the", COUNT),
 }
-"""What is held: the attribute of `Holding`, what it is called before its part, and its unit."""
+"""What is held: the attribute of `Holding`, what it is called before its part, and its unit.
+
+Two daemons of one binary differ in it for as long as they live, and no number of looks averages that out: it
+has a growth, and no verdict of better or worse.
+"""
 MEMORY = "memory of the daemon"
 STARTED, ENDED = "start of one more pod", "end of one pod"
 IDLE_TIME, IDLE_WAKE_UPS, IDLE_WRITES = "idle time a minute", "idle wake-ups a minute", "idle writes a minute"
@@ -75,7 +79,7 @@ class Standing:
         for part, holding in found.items():
             for attribute, (name, unit) in HELD.items():
                 meter.keep(
-                    f"{name} {part}", float(getattr(holding, attribute)), begin, unit=unit, better=LOWER
+                    f"{name} {part}", float(getattr(holding, attribute)), begin, unit=unit, better=NEITHER
                 )
 
 
@@ -117,7 +121,7 @@ def keep_idle(meter: Meter, used: UsedResources, seconds: float, begin: float) -
         (IDLE_WAKE_UPS, float(used.voluntary), COUNT),
         (IDLE_WRITES, float(used.write_bytes), BYTES),
     ):
-        meter.keep(name, amount * MINUTE / seconds, begin, unit=unit, better=LOWER)
+        meter.keep(name, amount * MINUTE / seconds, begin, unit=unit, better=NEITHER)
 
 
 def relisting(population: Population) -> Workload:

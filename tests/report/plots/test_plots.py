@@ -327,3 +327,54 @@ def test_thinning_keeps_peaks_ends_and_order() -> None:
 
 def test_what_the_package_offers_is_there() -> None:
     assert all(hasattr(plots, name) for name in plots.__all__)
+
+
+def by_pods(operation: str, at_one: float, each: float, *, unit: str = "s", side: str = "") -> list[Series]:
+    """Return the series of an operation at several numbers of pods."""
+    return [
+        Series(
+            scenario="B-27",
+            operation=operation,
+            dimensions={"pods": str(number)},
+            unit=unit,
+            side=side,
+            value=[at_one + each * number] * 12,
+            at=[float(index) for index in range(12)],
+        )
+        for number in (1, 10, 50)
+    ]
+
+
+def test_durations_bytes_and_counts_have_plots_of_their_own() -> None:
+    found = figures(
+        [
+            *by_pods("relist", 0.002, 1e-4),
+            *by_pods("memory of the daemon", 5e7, 1e5, unit="B"),
+            *by_pods("descriptors of the shims", 0, 12, unit="1"),
+            *by_pods("idle writes a minute", 0, 0, unit="B"),
+        ]
+    )
+
+    assert [(figure.kind, figure.title) for figure in found] == [
+        ("number", "Latency against the number of pods"),
+        ("number", "Bytes against the number of pods"),
+        ("number", "Count against the number of pods"),
+    ]
+
+
+def test_curves_share_a_plot_where_all_of_them_can_be_seen() -> None:
+    found = figures(
+        [
+            series
+            for side in ("a", "b")
+            for name, size in (("restart", 2.0), ("relist", 0.004), ("ListContainers", 0.002))
+            for series in by_pods(name, size, size / 100, side=side)
+        ],
+        {"a": "old", "b": "new"},
+    )
+
+    shown = [{text for text in texts(figure.svg) if ", median" in text} for figure in found]
+    assert shown == [
+        {"restart · old, median", "restart · new, median"},
+        {f"{name} · {side}, median" for name in ("relist", "ListContainers") for side in ("old", "new")},
+    ]
