@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from critests.cli.bench import bench
 from critests.cli.compare import compare
 from critests.cli.gate import gate
 from critests.record.files import write
@@ -189,3 +190,10 @@ def test_a_gate_without_an_earlier_run_cannot_judge_by_it(tmp_path: Path) -> Non
 
     assert result.exit_code == 5
     assert "no earlier run is like this one" in said(result)
+
+
+def test_two_sides_have_no_other_baseline() -> None:
+    result = CliRunner().invoke(bench, ["--node", "containerd", "--against", "crio", "--baseline", "last"])
+
+    assert result.exit_code != 0
+    assert "the first is what the other is held against" in said(result)

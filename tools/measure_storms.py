@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""What a storm is without a runtime: many calls at the same instant, against a server that does nothing.
+
+usage: tools/measure_storms.py [--numbers 10,30,100,200] [--times 20]
+
+For each number: until the last call was done, the slowest call, and how late the last thread began (medians
+over the storms). That much of B-29 and B-41 is the client; do it on the machine on which they are measured,
+with nothing else going on there.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from critests.api import api_pb2 as cri
+from critests.benchmark.floors.null_server import start_null_server
+from critests.benchmark.measuring.meter import Meter
+from critests.benchmark.measuring.quiet import quiet
+from critests.benchmark.scenarios.storms import DELAY, keep_storm, strike
+from critests.client import Deadlines
+from critests.client.endpoint import Endpoint
+from critests.client.plain import PlainConnection, plain_stubs
+
+CALL, WHOLE = "Version", "all calls done"
+
+
+def main() -> None:
+    """Measure the storms, and print a line for each number."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--numbers", default="10,30,100,200", help="of calls (default 10,30,100,200)")
+    parser.add_argument("--times", type=int, default=20, help="storms of each (default 20)")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, start_null_server(Path(folder)) as server:
+        connection = plain_stubs(Endpoint.parse(server.endpoint))
+        try:
+            for number in (int(word) for word in chosen.numbers.split(",")):
+                whole, slowest, delay = measured(connection, number, chosen.times)
+                print(
+                    f"{number:>4} calls: all done after {whole * 1e3:.1f} ms, the slowest took"
+                    f" {slowest * 1e3:.1f} ms, the last began {delay * 1e3:.1f} ms late",
+                    flush=True,
+                )
+        finally:
+            connection.close()
+
+
+def measured(connection: PlainConnection, number: int, times: int) -> tuple[float, float, float]:
+    """Return the medians over some storms: the whole, the slowest call, and the client's delay; seconds."""
+    names = [f"call {index + 1}" for index in range(number)]
+    request = cri.VersionRequest(version="0.1.0")
+
+    def one(_index: int, kept: Meter) -> None:
+        kept.call(CALL, connection.runtime.Version, request)
+
+    rows = []
+    for _ in range(times):
+        kept = Meter("", {}, "", time.perf_counter(), Deadlines())
+        with quiet():
+            storm = strike(names, one, kept)
+        keep_storm(kept, storm, each=CALL, whole=WHOLE)
+        rows.append((storm.seconds, kept.slowest[CALL][0], kept.series[f"{WHOLE}, {DELAY}"].value[0]))
+    whole, slowest, delay = (statistics.median(column) for column in zip(*rows, strict=True))
+    return whole, slowest, delay
+
+
+if __name__ == "__main__":
+    main()
