@@ -47,6 +47,8 @@ def test_growth_over_standing_pods(bench: Bench) -> None:
         ]
         for number in numbers:
             if not _grown(bench, sides, number):
+                limits = [f"{side.target.name} bore {side.pods}: {side.why}" for side in sides if side.why]
+                bench.remark(f"{number} pods were not reached: {'; '.join(limits)}")
                 break
             _measure(bench, sides, number, seconds)
             reached.append(number)
@@ -55,9 +57,6 @@ def test_growth_over_standing_pods(bench: Bench) -> None:
             for side in sides:
                 side.population.shrink_to(number)
             _kill(bench, sides, number, seconds * SHARES["restart"])
-    limits = [f"{side.target.name} bore {side.pods}: {side.why}" for side in sides if side.why]
-    if len(reached) < len(numbers):
-        bench.remark(f"{numbers[len(reached)]} pods were not reached: {'; '.join(limits)}")
 
 
 def _measure(bench: Bench, sides: Sequence[Standing], number: int, seconds: float) -> None:

@@ -1,21 +1,26 @@
 """Pods that stand: how many are borne, what is held for them, and what is used while nobody asks."""
 
+import contextlib
+import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.bench import Bench
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.resources import PROCESSES, Holding, UsedResources
 from critests.benchmark.measuring.runtime_processes import RuntimeHidden
+from critests.benchmark.measuring.sampling import Workload
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios import one_pod, standing
+from critests.benchmark.scenarios import one_pod, standing, test_standing
 from critests.benchmark.scenarios.population import Population
 from critests.benchmark.scenarios.standing import ENDED, STARTED, Standing, keep_idle, one_more, rest
 from critests.benchmark.scenarios.test_standing import PODS, SHARES, _hidden, _look
 from critests.statistics.growth import FEWEST_LEVELS
-from tests.benchmark.fakes import FakeTarget, answering, meter
+from tests.benchmark.fakes import FakeTarget, answering, bench, doing, meter
 
 
 class Pods:
@@ -211,3 +216,113 @@ def test_a_population_shrinks_by_whole_sandboxes(
     assert target.gone == gone
     assert len(population.container_ids) == left
     assert target.swept == 1
+
+
+class Standers(Pods):
+    """A population that notes how many it held when what was measured."""
+
+    def shrink_to(self, number: int) -> None:
+        del self.container_ids[number:]
+
+
+@pytest.fixture
+def whole(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """B-27 with parts that take no time; return what was measured beside how many pods."""
+    seen: list[tuple[str, int]] = []
+
+    def part(name: str) -> Callable[[Standers], Workload]:
+        def of(population: Standers) -> Workload:
+            def cycle(kept: Meter) -> None:
+                seen.append((name, len(population.container_ids)))
+                kept.keep(name, 0.001, time.perf_counter())
+
+            return doing(cycle)
+
+        return of
+
+    def alone(name: str) -> Workload:
+        return doing(lambda kept: kept.keep(name, 0.001, time.perf_counter()))
+
+    used_idle = SimpleNamespace(since=lambda _earlier: used(0.1, 1, 1))
+    monkeypatch.setattr(standing, "scarce", lambda _target: "")
+    monkeypatch.setattr(standing, "holdings", lambda _pid: {"daemon": Holding(1, 1, 1)})
+    monkeypatch.setattr(standing, "snapshot", lambda _pid: used_idle)
+    monkeypatch.setattr("critests.benchmark.scenarios.standing.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr(test_standing, "relisting", part("relist"))
+    monkeypatch.setattr(test_standing, "statistics_of", part("ListContainerStats"))
+    monkeypatch.setattr(test_standing, "one_more", alone(STARTED))
+    monkeypatch.setattr(test_standing, "hearing", lambda _number: alone("end to event"))
+    monkeypatch.setattr(
+        test_standing,
+        "restarting",
+        lambda population, _signal, name: part(f"{name} to complete lists")(population),
+    )
+    return seen
+
+
+def grown(monkeypatch: pytest.MonkeyPatch, *sides: str, most: int = 100, throwaway: bool = True) -> Bench:
+    """Go through B-27 on sides that bear so many pods."""
+    made = bench(*sides, seconds=0.0)
+    for target in made.targets:
+        fake = cast("Any", target)
+        fake.name = f"runtime {fake.side}"
+        fake.context.throwaway = throwaway
+        fake.context.owned = SimpleNamespace(runtime=object()) if throwaway else None
+    monkeypatch.setattr(
+        test_standing.Population, "of_pods", lambda _target: contextlib.nullcontext(Standers(most))
+    )
+    test_standing.test_growth_over_standing_pods(made)
+    return made
+
+
+@pytest.mark.parametrize("sides", [(), ("a", "b")])
+def test_everything_is_measured_beside_every_number(
+    whole: list[tuple[str, int]], sides: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = grown(monkeypatch, *sides)
+
+    numbers: dict[tuple[str, str], list[str]] = {}
+    for each in made.operations:
+        numbers.setdefault((each.operation, each.side), []).append(each.dimensions["pods"])
+    for operation in (
+        "relist",
+        "ListContainerStats",
+        STARTED,
+        "end to event",
+        standing.MEMORY,
+        standing.IDLE_TIME,
+    ):
+        assert [numbers[operation, side] for side in sides or ("",)] == [["1", "3", "6"]] * max(1, len(sides))
+    killed = [number for name, number in whole if name.startswith("restart after SIGKILL")]
+    assert list(dict.fromkeys(killed)) == [6, 3, 1]
+    assert [number for name, number in whole if name == "relist"] == sorted(
+        number for name, number in whole if name == "relist"
+    )
+    assert not made.remarks
+    made.conclude()
+
+
+def test_a_limit_is_named_and_what_was_reached_is_measured(
+    whole: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = grown(monkeypatch, most=4)
+
+    assert {number for _, number in whole} == {1, 3}
+    assert made.remarks == ["6 pods were not reached: runtime  bore 4: the runtime refused container 5"]
+    made.conclude()
+
+
+def test_a_runtime_of_others_is_neither_looked_into_nor_killed(
+    whole: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = grown(monkeypatch, throwaway=False)
+
+    assert {each.operation for each in made.operations} == {
+        "relist",
+        "ListContainerStats",
+        STARTED,
+        "end to event",
+    }
+    assert not [name for name, _ in whole if "SIGKILL" in name]
+    assert len(made.remarks) == 2
+    made.conclude()
