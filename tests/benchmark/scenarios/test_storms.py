@@ -1,9 +1,10 @@
 """Storms: one instant for all, the slowest by its name, and nothing that is lost goes unnoticed."""
 
+import contextlib
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -323,3 +324,114 @@ def test_meters_of_threads_are_taken_over_in_order() -> None:
     series = kept.series["Version"]
     assert series.value == [0.1, 0.2, 0.3]
     assert series.errors() == {"NOT_DONE": 1, "UNKNOWN": 1}
+
+
+class Shell:
+    """A process that stands for a container: it runs the command on the host, where the mount is a folder."""
+
+    def __init__(self, name: str, command: tuple[str, ...], mount: cri.Mount) -> None:
+        script = command[2].replace(mount.container_path, mount.host_path)
+        self.id = name
+        self.process = subprocess.Popen([*command[:2], script], stdout=subprocess.PIPE)
+
+    def wait_for_log(self, line: str) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == f"{line}\n".encode()
+        self.process.stdout.close()
+
+
+class Machine(FakeTarget):
+    """A side whose containers are processes of this machine, and whose execs print what they are asked to."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.context.run = SimpleNamespace(data_directory=folder)
+        self.shells: dict[str, Shell] = {}
+        self.runtime = SimpleNamespace(ListContainers=self.listed, ExecSync=self.executed)
+
+    def image(self, name: str) -> str:
+        return name
+
+    @contextlib.contextmanager
+    def sandbox(self, **_options: object) -> Iterator[str]:
+        yield "sandbox"
+
+    def running(self, _sandbox: object, **options: Any) -> Any:  # noqa: ANN401 - stands for a container
+        if not options:
+            return SimpleNamespace(id=f"c{len(self.shells)}")
+        made = Shell(f"c{len(self.shells)}", options["command"], options["mounts"][0])
+        self.shells[made.id] = made
+        return made
+
+    def listed(self, _request: object, timeout: float) -> cri.ListContainersResponse:
+        assert timeout > 0
+        ended = {name for name, shell in self.shells.items() if shell.process.poll() is not None}
+        return cri.ListContainersResponse(
+            containers=[
+                cri.Container(id=name, state=cri.CONTAINER_EXITED if name in ended else cri.CONTAINER_RUNNING)
+                for name in self.shells
+            ]
+        )
+
+    def container_status(self, name: str) -> cri.ContainerStatus:
+        return cri.ContainerStatus(
+            exit_code=self.shells[name].process.returncode, finished_at=int((time.time() - 0.001) * 1e9)
+        )
+
+    def discard_container(self, name: str) -> None:
+        self.shells.pop(name).process.wait(10)
+
+    def executed(self, request: cri.ExecSyncRequest, timeout: float) -> cri.ExecSyncResponse:
+        assert timeout > 0
+        return cri.ExecSyncResponse(stdout=f"{request.cmd[1]}\n".encode())
+
+
+def test_a_storm_of_ends_as_a_whole(tmp_path: Path) -> None:
+    machine, kept = Machine(tmp_path), meter()
+
+    with test_storms.ends_at_once(12)(cast("Target", machine)) as cycle:
+        cycle(kept)
+        cycle(kept)
+
+    assert len(kept.series["end to status"].value) == len(kept.series["release to status"].value) == 24
+    assert len(kept.series["all ends told"].value) == 2
+    assert kept.at_once == {"end to status", "release to status"}
+    assert not machine.shells
+    assert list((tmp_path / "release-only-12").iterdir()) == []
+
+
+def test_a_storm_of_execs_as_a_whole(tmp_path: Path) -> None:
+    kept = meter()
+
+    with test_storms.execs_at_once(30)(cast("Target", Machine(tmp_path))) as cycle:
+        cycle(kept)
+
+    assert len(kept.series["ExecSync"].value) == 30
+    assert len(kept.series["all execs done"].value) == 1
+    assert kept.slowest["ExecSync"][1].startswith("exec ")
+
+
+def test_a_node_that_starts_counts_from_its_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    runtime = SimpleNamespace(
+        kill=lambda number: calls.append(f"kill {number:d}"), start_again=lambda: calls.append("start")
+    )
+    monkeypatch.setattr(test_storms, "own_runtime", lambda _target: runtime)
+    monkeypatch.setattr(test_storms, "found_again", lambda *_: calls.append("found"))
+
+    def storm(_target: object, _kept: Meter, number: int) -> Storm:
+        calls.append(f"{number} pods")
+        now = time.perf_counter()
+        return Storm(now, [hit("pod", 2.0, now)], [])
+
+    monkeypatch.setattr(test_storms, "_storm_of_pods", storm)
+    target: Any = FakeTarget()
+    target.image = lambda _name: None
+    kept = meter()
+
+    with test_storms.node_starts(50)(target) as cycle:
+        cycle(kept)
+
+    assert calls == ["kill 15", "start", "found", "50 pods"]
+    assert kept.series["node start"].value == [pytest.approx(2.0, abs=0.2)]
+    assert kept.series["daemon start"].value[0] < 0.2
