@@ -268,9 +268,7 @@ def grown(monkeypatch: pytest.MonkeyPatch, *sides: str, most: int = 100, throwaw
         fake.name = f"runtime {fake.side}"
         fake.context.throwaway = throwaway
         fake.context.owned = SimpleNamespace(runtime=object()) if throwaway else None
-    monkeypatch.setattr(
-        test_standing.Population, "of_pods", lambda _target: contextlib.nullcontext(Standers(most))
-    )
+    monkeypatch.setattr(Population, "of_pods", lambda _target: contextlib.nullcontext(Standers(most)))
     test_standing.test_growth_over_standing_pods(made)
     return made
 
