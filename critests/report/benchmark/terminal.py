@@ -14,7 +14,7 @@ from rich.text import Text
 from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord
 from critests.report.benchmark.views import Row, ScenarioView, cares, scenarios, side_names
-from critests.report.facts.growth import beside, growths
+from critests.report.facts.growth import Grown, beside, growths
 from critests.report.terminal.console import STYLES, print_end, print_more
 from critests.report.wording.texts import duration, moment, one_line, plural
 
@@ -228,23 +228,31 @@ def _print_head(record: RunRecord, out: Console) -> None:
 
 
 def _print_growth(record: RunRecord, out: Console) -> None:
-    """Print what one more of a thing costs, of the operations that were measured at several numbers of it."""
-    found = growths(record.operations)
-    if not found:
-        return
+    """Print what one more of a thing costs, of the operations that were measured at several numbers of it;
+    those that do not grow are counted.
+    """
     names = side_names(record)
+    every = growths(record.operations)
+    together: dict[str, list[Grown]] = {}
+    for each in every:
+        name = f"{each.scenario} {one_line(each.name, 60)}, by {one_line(each.of, 30)}"
+        together.setdefault(name, []).append(each)
+    growing = {name: some for name, some in together.items() if any(each.grows for each in some)}
+    if not every:
+        return
     out.print()
     out.print(Text("What one more costs", "bold"))
-    named = ""
-    for each in found:
-        name = f"{each.scenario} {one_line(each.name, 60)}, by {one_line(each.of, 30)}"
-        if name != named:
-            _print_item(Text(name, "bold cyan"), out)
-        named = name
-        side = f"{one_line(names.get(each.side, each.side.upper()))}: " if each.side else ""
-        style = "bold red" if each.worse else ""
-        _print_item(Text.assemble("  ", side, (one_line(each.sentence, 200), style)), out)
-    for told in beside(found, names):
+    for name, some in list(growing.items())[: 2 * LISTED]:
+        _print_item(Text(name, "bold cyan"), out)
+        for each in some:
+            side = f"{one_line(names.get(each.side, each.side.upper()))}: " if each.side else ""
+            said = Text(one_line(each.sentence, 200), "bold red" if each.worse else "")
+            _print_item(Text.assemble("  ", side, said), out)
+    print_more(len(growing) - 2 * LISTED, out)
+    if len(growing) < len(together):
+        flat = plural(len(together) - len(growing), "operation")
+        _print_item(Text(f"nothing, as far as can be told: {flat}, in the report", "dim"), out)
+    for told in beside(every, names)[:LISTED]:
         _print_item(Text(f"{told.scenario} {one_line(told.sentence, 300)}", "bold"), out)
 
 

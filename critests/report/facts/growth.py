@@ -71,10 +71,15 @@ class Grown:
         return self.growth.form is Form.WORSE
 
     @property
+    def grows(self) -> bool:
+        """Whether it is proven to grow, so that a cost per thing can be told."""
+        return self.growth.form in _SAID
+
+    @property
     def cost(self) -> str:
         """What one more costs, with its interval; empty where nothing can be said, or nothing is to be."""
         found = self.growth
-        if found.form not in _SAID:
+        if not self.grows:
             return ""
         shown = reading(self.unit, found.slope)
         bounds = f"{shown.number(found.slope_interval.low)} to {shown.number(found.slope_interval.high)}"
@@ -84,7 +89,7 @@ class Grown:
     def bends(self) -> str:
         """The exponent with its interval, and what the next one costs where each has not cost the same."""
         found = self.growth
-        if found.form not in _SAID:
+        if not self.grows:
             return ""
         bounds = f"{digits(found.exponent_interval.low)} to {digits(found.exponent_interval.high)}"
         last = ""
@@ -174,7 +179,7 @@ def beside(found: Iterable[Grown], names: dict[str, str]) -> list[Difference]:
         Difference(less.scenario, _difference(less, more, names))
         for less, more in compared
         if less.worse != more.worse
-        or (less.growth.slope_interval.high < more.growth.slope_interval.low and more.growth.form in _SAID)
+        or (less.growth.slope_interval.high < more.growth.slope_interval.low and more.grows)
     ]
 
 

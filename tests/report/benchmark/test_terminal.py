@@ -150,3 +150,55 @@ def test_a_long_table_has_what_the_scenarios_are_about_and_what_failed() -> None
         "StopContainer",
         "StopContainer",
     ]
+
+
+def grown(operation: str, at_one: float, each: float, side: str = "") -> list[OperationResult]:
+    """Return an operation at several numbers of pods, of which each costs as much."""
+    return [
+        OperationResult(
+            scenario="B-27",
+            operation=operation,
+            side=side,
+            dimensions={"pods": str(number)},
+            count=100,
+            mean=at_one + each * number,
+            minimum=at_one,
+            maximum=at_one + each * number,
+        )
+        for number in (1, 10, 50, 100)
+    ]
+
+
+def exact(operations: list[OperationResult]) -> list[OperationResult]:
+    return [dataclasses.replace(each, minimum=each.mean, maximum=each.mean) for each in operations]
+
+
+def test_what_one_more_costs_is_told_of_what_grows_and_the_rest_is_counted() -> None:
+    record, _ = sample_benchmark(size=20)
+    operations = exact(
+        [*grown("relist", 0.002, 1e-4), *grown("Version", 0.001, 0.0), *grown("Status", 0.001, 0.0)]
+    )
+
+    said = printed(dataclasses.replace(record, operations=operations))
+
+    words = " ".join(said.split())
+    assert "What one more costs B-27 relist, by pods linear; 100 µs a pod" in words
+    assert "nothing, as far as can be told: 2 operations" in words
+    assert max(map(len, said.splitlines())) <= 100
+
+
+def test_the_costs_of_two_sides_stand_below_their_operation() -> None:
+    record, _ = sample_benchmark(sides=True, size=20)
+    operations = exact([*grown("relist", 0.002, 1e-4, "a"), *grown("relist", 0.002, 4e-4, "b")])
+
+    words = " ".join(printed(dataclasses.replace(record, operations=operations)).split())
+
+    assert "B-27 relist, by pods containerd 1.6: linear; 100 µs a pod" in words
+    assert "containerd 2.1: linear; 400 µs a pod" in words
+    assert "one more pod costs containerd 1.6 100 µs and containerd 2.1 400 µs" in words
+
+
+def test_a_run_without_numbers_of_anything_says_nothing_of_growth() -> None:
+    record, _ = sample_benchmark(size=20, operations=[])
+
+    assert "What one more costs" not in printed(record)
