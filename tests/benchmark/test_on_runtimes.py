@@ -108,7 +108,7 @@ def test_growth_and_storms_hold_together_and_nothing_is_left(node: str, tmp_path
     before = MachineSnapshot.take()
     ended = critests(
         *("bench", "--node", node, "--results", str(tmp_path), "--profile", "smoke"),
-        *("--select", "B-27,B-29,B-39,B-40,B-41", "--budget", "60"),
+        *("--select", "B-27,B-29,B-39,B-40,B-41", "--budget", "10"),
     )
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
