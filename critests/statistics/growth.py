@@ -30,8 +30,10 @@ RESOLUTION: Final = 0.5
 """If a rise of this share of the first value could have stayed unseen, nothing is said to be constant."""
 MARGIN: Final = 0.15
 """An exponent is other than 1 where its whole interval lies further from 1 than this."""
-WIDEST: Final = 1.5
-"""An interval of the exponent that is wider says nothing about the form."""
+STRAIGHT: Final = 0.35
+"""Growth is called linear where the whole interval of the exponent lies closer to 1 than this: one that
+reaches from 0.2 to 1.0 holds a root as well as a line.
+"""
 DRAWS: Final = 300
 _EXPONENTS: Final = tuple(step / 10 for step in range(2, 31))
 """Exponents that are tried; the best is known to a tenth. Below the first a curve is a logarithm."""
@@ -46,7 +48,7 @@ class Form(StrEnum):
     LESS = "less than linear"
     LINEAR = "linear"
     WORSE = "worse than linear"
-    GROWS = "grows, in which way cannot be told"
+    GROWS = "grows, the data do not decide how"
     """The rise is proven, and the numbers are too few or the values too noisy for its form."""
     UNKNOWN = "too noisy to tell"
     """A rise that matters could have stayed unseen."""
@@ -161,7 +163,8 @@ def _form(rise: float, span_by_first: float, slope: Interval, exponent: Interval
         return Form.WORSE
     if exponent.high < 1 - MARGIN:
         return Form.LESS
-    return Form.LINEAR if exponent.high - exponent.low <= WIDEST else Form.GROWS
+    straight = exponent.low >= 1 - STRAIGHT and exponent.high <= 1 + STRAIGHT
+    return Form.LINEAR if straight else Form.GROWS
 
 
 def _drawn(values: Sequence[float], deviations: Sequence[float]) -> list[list[float]]:

@@ -107,6 +107,16 @@ def test_a_line_is_rarely_called_worse() -> None:
     assert forms.count(Form.LINEAR) >= 24
 
 
+def test_a_line_among_several_curves_that_fit_is_not_called_linear() -> None:
+    """Each value is only known to a fifth: a root fits as well as a line."""
+    found = grown(lambda n: 0.002 + 0.0001 * n, noise=0.2)
+
+    assert found.slope_interval.low > 0
+    assert found.exponent_interval.low < 0.65
+    assert found.exponent_interval.high > 0.85
+    assert found.form is Form.GROWS
+
+
 def test_the_same_values_say_the_same() -> None:
     assert grown(lambda n: 0.001 * n, seed=7) == grown(lambda n: 0.001 * n, seed=7)
 

@@ -1,4 +1,5 @@
-"""Many things at the same instant: when each was done, which was the slowest, what waited, that none is lost.
+"""Many things at the same instant: when each was done, which was the slowest, that none is lost; and what one
+of them takes alone.
 
 A thread for each; all of them wait at a barrier, so that the instant is the same for all. What each thread
 takes is that of its calls: when the client itself came late is kept beside it.
@@ -6,6 +7,7 @@ takes is that of its calls: when the client itself came late is kept beside it.
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,8 +20,8 @@ STORM_SECONDS: Final = 300.0
 """For all of a storm; what is not done by then is unfinished."""
 NAMED: Final = 5
 """Lost ones that are called by name."""
-WAITED: Final = "behind the fastest"
-"""Ends the name of what each took longer than the fastest of its storm: all being equal, that is waiting."""
+ALONE: Final = "alone"
+"""Ends the name of what one takes with nothing beside it: what each of a storm takes longer is waiting."""
 DELAY: Final = "client's delay"
 """Ends the name of how late the last thread began: a stall of the client's own."""
 
@@ -82,7 +84,8 @@ def strike(
         meter: those meters are like this one; nothing is kept in it.
         seconds: for all together.
     """
-    barrier = threading.Barrier(len(names) + 1)
+    instants: list[float] = []
+    barrier = threading.Barrier(len(names) + 1, action=lambda: instants.append(time.perf_counter()))
     hits: list[Hit] = []
     done = threading.Lock()
 
@@ -102,13 +105,32 @@ def strike(
     for thread in threads:
         thread.start()
     barrier.wait()
-    instant = time.perf_counter()
+    (instant,) = instants  # taken before any of them was let go
     for thread in threads:
         thread.join(max(0.0, instant + seconds - time.perf_counter()))
     with done:
         ended = sorted(hits, key=lambda hit: hit.end)
     known = {hit.name for hit in ended}
     return Storm(instant, ended, [name for name in names if name not in known])
+
+
+def keep_alone(meter: Meter, each: str, one: Callable[[Meter], None]) -> None:
+    """Do one thing with nothing beside it, and keep what it took, to compare the storm with.
+
+    Args:
+        meter: where.
+        each: the operation, as the meters of the storm have it.
+        one: does it.
+    """
+    own, begin = meter.like(), time.perf_counter()
+    try:
+        one(own)
+    finally:
+        series = own.series.get(each)
+        if series is not None:
+            name, last = f"{each} {ALONE}", len(series.value) - 1
+            meter.rpcs[name] = own.rpcs.get(each, Counter())
+            meter.keep(name, series.value[last], begin, code=series.codes.get(str(last), "OK"))
 
 
 def keep_storm(meter: Meter, storm: Storm, *, each: str, whole: str) -> None:
@@ -131,11 +153,7 @@ def keep_storm(meter: Meter, storm: Storm, *, each: str, whole: str) -> None:
     code = "UNKNOWN" if failures else "OK"
     meter.keep(whole, storm.seconds, storm.instant, code=code)
     if known:
-        fastest = min(seconds for seconds, _ in known)
         for seconds, hit in known:
-            if seconds > fastest:
-                meter.at_once.add(f"{each} {WAITED}")
-                meter.keep(f"{each} {WAITED}", seconds - fastest, hit.begin)
             meter.name_slowest(each, seconds, hit.name)
         late = max(hit.begin - storm.instant for _, hit in known)
         meter.keep(f"{whole}, {DELAY}", max(late, 0.0), storm.instant, better=NEITHER)

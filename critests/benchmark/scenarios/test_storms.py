@@ -15,7 +15,7 @@ from critests.benchmark.measuring.target import PLAIN, Target
 from critests.benchmark.scenarios.one_pod import END, START, Pod
 from critests.benchmark.scenarios.released import TO_STATUS, Release, keep_ends, told
 from critests.benchmark.scenarios.restarts import found_again, own_runtime
-from critests.benchmark.scenarios.storms import Storm, keep_storm, none_left, none_lost, strike
+from critests.benchmark.scenarios.storms import Storm, keep_alone, keep_storm, none_left, none_lost, strike
 from critests.benchmark.scenarios.workloads import HOST
 from critests.node.throwaway import RuntimeStartFailed
 
@@ -72,13 +72,20 @@ def _sampled(
 
 
 def pods_at_once(number: int) -> Workload:
-    """Return the workload of pods that begin at the same instant, and end at another."""
+    """Return the workload of one pod alone, and of pods that begin at the same instant and end at another."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
         target.image(PLAIN)
 
         def cycle(meter: Meter) -> None:
+            alone = Pod(target)
+            try:
+                keep_alone(meter, START, alone.start)
+                alone.look()
+                keep_alone(meter, END, alone.end)
+            finally:
+                alone.discard()
             _storm_of_pods(target, meter, number)
 
         yield cycle
@@ -186,7 +193,9 @@ def node_starts(number: int) -> Workload:
 
 
 def execs_at_once(number: int) -> Workload:
-    """Return the workload of commands that begin at the same instant, shared out among ten containers."""
+    """Return the workload of one command alone, and of many at the same instant, shared out among ten
+    containers.
+    """
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
@@ -207,6 +216,7 @@ def execs_at_once(number: int) -> Workload:
                 own_output(names[index], answer)
 
             def cycle(meter: Meter) -> None:
+                keep_alone(meter, "ExecSync", lambda kept: one(0, kept))
                 keep_storm(meter, strike(names, one, meter), each="ExecSync", whole=ALL_EXECS)
 
             yield cycle

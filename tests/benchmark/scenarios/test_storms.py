@@ -1,6 +1,7 @@
 """Storms: one instant for all, the slowest by its name, and nothing that is lost goes unnoticed."""
 
 import contextlib
+import itertools
 import subprocess
 import threading
 import time
@@ -16,7 +17,15 @@ from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import released, test_storms
 from critests.benchmark.scenarios.released import Release, keep_ends, told
-from critests.benchmark.scenarios.storms import Hit, Storm, keep_storm, none_left, none_lost, strike
+from critests.benchmark.scenarios.storms import (
+    Hit,
+    Storm,
+    keep_alone,
+    keep_storm,
+    none_left,
+    none_lost,
+    strike,
+)
 from critests.benchmark.scenarios.test_storms import own_output, pods_at_once
 from tests.benchmark.fakes import FakeTarget, answering, bench, doing, meter
 
@@ -24,24 +33,19 @@ REQUEST = cri.VersionRequest()
 
 
 def test_all_begin_at_the_same_instant() -> None:
-    at_once, most, lock = 0, 0, threading.Lock()
+    """None of them ends before all have begun: otherwise nobody would pass the barrier."""
+    together = threading.Barrier(20)
 
     def one(_index: int, kept: Meter) -> None:
-        nonlocal at_once, most
-        with lock:
-            at_once += 1
-            most = max(most, at_once)
+        together.wait(60)
         kept.call("Version", answering(0.05), REQUEST)
-        with lock:
-            at_once -= 1
 
     storm = strike([f"pod {number}" for number in range(20)], one, meter())
 
-    assert most == 20
     assert len(storm.hits) == 20
     assert not storm.failures
-    assert 0.05 <= storm.seconds < 5
-    assert all(hit.begin >= storm.instant - 0.5 for hit in storm.hits)
+    assert all(hit.end - storm.instant >= hit.end - hit.begin >= 0.05 for hit in storm.hits)
+    assert storm.seconds == max(hit.end for hit in storm.hits) - storm.instant
     assert storm.hits == sorted(storm.hits, key=lambda hit: hit.end)
 
 
@@ -52,9 +56,9 @@ def test_what_fails_and_what_does_not_end_is_named() -> None:
         if index == 1:
             kept.call("Version", answering(failing={1}), REQUEST)
         if index == 2:
-            over.wait(10)
+            over.wait(60)
 
-    storm = strike(["first", "second", "third"], one, meter(), seconds=0.3)
+    storm = strike(["first", "second", "third"], one, meter(), seconds=2)
     over.set()
 
     assert storm.unfinished == ["third"]
@@ -67,7 +71,7 @@ def hit(name: str, seconds: float, begin: float = 0.0, why: str = "") -> Hit:
     return Hit(name, begin, begin + seconds, why, kept)
 
 
-def test_a_storm_is_kept_with_its_slowest_and_what_waited() -> None:
+def test_a_storm_is_kept_with_its_slowest() -> None:
     kept = meter()
     kept.block = 4
     storm = Storm(0.0, [hit("a", 0.2, 0.001), hit("b", 0.5, 0.002), hit("c", 1.7, 0.003)], [])
@@ -76,7 +80,6 @@ def test_a_storm_is_kept_with_its_slowest_and_what_waited() -> None:
 
     assert kept.series["pod start"].value == [0.2, 0.5, 1.7]
     assert kept.series["all pods ready"].value == [pytest.approx(1.703)]
-    assert kept.series["pod start behind the fastest"].value == [pytest.approx(0.3), pytest.approx(1.5)]
     assert kept.series["all pods ready, client's delay"].value == [pytest.approx(0.003)]
     assert kept.slowest == {"pod start": (1.7, "c")}
 
@@ -128,6 +131,18 @@ def test_an_output_that_belongs_to_another_is_no_mere_failure() -> None:
 
     with pytest.raises(NotDone, match="1 of 2, such as exec 2: exec 2 ended with 0 and printed"):
         keep_storm(meter(), storm, each="ExecSync", whole="all execs done")
+
+
+def test_one_alone_is_kept_also_where_it_fails() -> None:
+    kept = meter()
+
+    keep_alone(kept, "Version", lambda own: own.call("Version", answering(), REQUEST))
+    with pytest.raises(CallFailed):
+        keep_alone(kept, "Version", lambda own: own.call("Version", answering(failing={1}), REQUEST))
+
+    assert set(kept.series) == {"Version alone"}
+    assert kept.series["Version alone"].errors() == {"UNKNOWN": 1}
+    assert len(kept.series["Version alone"].value) == 2
 
 
 def test_what_is_lost_is_called_by_name() -> None:
@@ -195,15 +210,17 @@ def test_a_storm_of_pods_looks_at_both_lists(monkeypatch: pytest.MonkeyPatch) ->
 
     assert {"pod start", "pod end", "all pods ready", "all pods gone", "RunPodSandbox"} <= set(kept.series)
     assert len(kept.series["pod start"].value) == len(kept.series["pod end"].value) == 5
-    assert (node.there, node.discarded) == (set(), 5)
+    assert len(kept.series["pod start alone"].value) == len(kept.series["pod end alone"].value) == 1
+    assert len(kept.series["RunPodSandbox"].value) == 5
+    assert (node.there, node.discarded) == (set(), 6)
 
 
 @pytest.mark.parametrize(
     ("node", "sentence"),
     [
-        (Node(losing="s3"), "ListPodSandbox: 1 of 5 are lost: pod 3"),
-        (Node(losing="c2"), "ListContainers: 1 of 5 are lost: pod 2"),
-        (Node(leaving="s1"), "ListPodSandbox: 1 of 5 were removed, and are still there: pod 1"),
+        (Node(losing="s4"), "ListPodSandbox: 1 of 5 are lost: pod 3"),
+        (Node(losing="c3"), "ListContainers: 1 of 5 are lost: pod 2"),
+        (Node(leaving="s2"), "ListPodSandbox: 1 of 5 were removed, and are still there: pod 1"),
     ],
 )
 def test_a_pod_that_is_lost_or_stays_is_noticed(
@@ -212,7 +229,7 @@ def test_a_pod_that_is_lost_or_stays_is_noticed(
     with pytest.raises(NotDone, match=sentence):
         storm_on(node, monkeypatch)(meter())
 
-    assert node.discarded == 5
+    assert node.discarded == 6
 
 
 def test_everybody_gets_one_line_and_ends_also_who_comes_late(tmp_path: Path) -> None:
@@ -259,12 +276,16 @@ def ending(ends: list[set[str]]) -> Any:  # noqa: ANN401 - as much of a target a
 
 
 def test_the_first_list_that_tells_an_end_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(released, "TOLD_SECONDS", 0.2)
+    clock = itertools.count()
+    told_at = itertools.count(100)
+    waits = SimpleNamespace(
+        monotonic=lambda: next(clock), time=lambda: next(told_at), sleep=lambda _seconds: None
+    )
+    monkeypatch.setattr(released, "time", waits)
 
     first = told(ending([set(), {"2"}, {"1", "2"}]), ["1", "2", "3"])
 
-    assert set(first) == {"1", "2"}
-    assert first["2"] <= first["1"]
+    assert first == {"2": 101, "1": 102}
 
 
 def test_ends_are_kept_and_a_lost_one_is_named() -> None:
@@ -407,6 +428,8 @@ def test_a_storm_of_execs_as_a_whole(tmp_path: Path) -> None:
         cycle(kept)
 
     assert len(kept.series["ExecSync"].value) == 30
+    assert len(kept.series["ExecSync alone"].value) == 1
+    assert kept.rpcs["ExecSync alone"] == {"ExecSync": 1}
     assert len(kept.series["all execs done"].value) == 1
     assert kept.slowest["ExecSync"][1].startswith("exec ")
 
@@ -421,8 +444,7 @@ def test_a_node_that_starts_counts_from_its_first_request(monkeypatch: pytest.Mo
 
     def storm(_target: object, _kept: Meter, number: int) -> Storm:
         calls.append(f"{number} pods")
-        now = time.perf_counter()
-        return Storm(now, [hit("pod", 2.0, now)], [])
+        return Storm(1e9, [hit("pod", 2.0, 1e9)], [])
 
     monkeypatch.setattr(test_storms, "_storm_of_pods", storm)
     target: Any = FakeTarget()
@@ -433,5 +455,5 @@ def test_a_node_that_starts_counts_from_its_first_request(monkeypatch: pytest.Mo
         cycle(kept)
 
     assert calls == ["kill 15", "start", "found", "50 pods"]
-    assert kept.series["node start"].value == [pytest.approx(2.0, abs=0.2)]
-    assert kept.series["daemon start"].value[0] < 0.2
+    assert kept.series["node start"].value[0] > 2
+    assert kept.series["daemon start"].value[0] >= 0
