@@ -45,6 +45,8 @@ PLOTS_OPEN: Final = 3
 """Scenarios up to which all rows and plots of each are open; above them a page would be all plots."""
 ROWS_SHOWN: Final = 4
 """Rows of a scenario that are shown on such a page; the others open."""
+GROWTH_PLOTS_SHOWN: Final = 1
+"""Plots of growth of a scenario that are shown on such a page."""
 KINDS: Final = ("phases", "throughput", "number", "distribution", "timeline")
 """Kinds of plots, those first that a page keeps when there are too many."""
 
@@ -121,6 +123,7 @@ def benchmark_to_html(
         plots=plots,
         folded=len(shown) > PLOTS_OPEN,
         first_rows=ROWS_SHOWN,
+        first_plots=GROWTH_PLOTS_SHOWN,
         strips=_strips(shown),
         row_id=id,
         growth=_by_scenario(grown),

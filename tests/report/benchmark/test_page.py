@@ -289,3 +289,16 @@ def test_what_one_more_costs_stands_below_its_scenario(sides: bool) -> None:
     assert "µs a container" in page
     assert ("one more container costs containerd" in page) is sides
     assert page.count("linear") == (2 if sides else 1)
+
+
+def test_on_a_page_of_many_scenarios_one_plot_of_each_growth_is_open() -> None:
+    record, series = sample_benchmark(sides=True, size=100)
+
+    page = benchmark_to_html(record, None, series)
+
+    depth, opened = 0, []
+    for found in re.finditer(r"<details|</details>|<figcaption>(.*?)</figcaption>", page):
+        depth += {"<details": 1, "</details>": -1}.get(found[0], 0)
+        if found[1] and not depth:
+            opened.append(found[1])
+    assert opened == ["Latency against the number of containers"]
