@@ -22,7 +22,7 @@ from critests.node.throwaway import RuntimeStartFailed
 PODS = {"smoke": (5,), "standard": (10, 30), "full": (10, 30, 110)}
 ENDS = {"smoke": (10,), "standard": (100,), "full": (10, 50, 100)}
 NODE_PODS = {"smoke": (5,), "standard": (50,), "full": (10, 50, 110)}
-EXECS = {"smoke": (20,), "standard": (200,), "full": (50, 100, 200)}
+EXECS = {"smoke": (10,), "standard": (200,), "full": (50, 100, 200)}
 PER_SANDBOX = 10
 """Containers of a storm of ends in one sandbox, and containers among which execs are shared out."""
 ALL_READY, ALL_GONE, ALL_EXECS = "all pods ready", "all pods gone", "all execs done"

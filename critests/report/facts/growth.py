@@ -24,6 +24,10 @@ _TO_DEVIATION: Final = 1 / (2 * 1.96)
 """Of the width of a 95 % interval."""
 _OF_MAD: Final = 1.4826 * 1.2533
 """The standard deviation of a median by the median absolute deviation, for the square root of the number."""
+FEWEST_SAMPLES: Final = 3
+"""At each number: of fewer nobody knows how far they lie apart."""
+_ENOUGH_FOR_MAD: Final = 5
+"""Samples; the median absolute deviation of fewer is often far too small."""
 _SAID: Final = (Form.LINEAR, Form.LESS, Form.WORSE, Form.GROWS)
 """Forms of which a cost per thing can be told."""
 
@@ -144,7 +148,7 @@ def growths(operations: Iterable[OperationResult]) -> list[Grown]:
     for found in operations:
         for of in found.dimensions if found.unit in UNITS else ():
             number = counted(of, found.dimensions)
-            if number is not None and median(found) is not None:
+            if number is not None and found.count >= FEWEST_SAMPLES and median(found) is not None:
                 rest = tuple(sorted((name, value) for name, value in found.dimensions.items() if name != of))
                 key = _Key(found.scenario, found.operation, found.unit, of, rest, found.side)
                 curves.setdefault(key, {})[number] = found
@@ -237,7 +241,7 @@ def _deviation(found: OperationResult) -> float:
     middle = median(found)
     if middle is not None and middle.low is not None and middle.high is not None:
         return (middle.high - middle.low) * _TO_DEVIATION
-    if found.mad and found.count:
+    if found.mad and found.count >= _ENOUGH_FOR_MAD:
         return _OF_MAD * found.mad / math.sqrt(found.count)
     if found.minimum is not None and found.maximum is not None:
         return (found.maximum - found.minimum) / 2

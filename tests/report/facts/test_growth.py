@@ -117,8 +117,9 @@ def test_only_one_dimension_may_differ() -> None:
         [at(number, 1.0, dimensions={"output": f"{number} MB"}) for number in NUMBERS],
         [at(number, -1.0, unit=BYTES) for number in NUMBERS],
         [at(number, 1.0, quantiles={}, mean=None) for number in NUMBERS],
+        [at(number, 1.0 * number, count=2) for number in NUMBERS],
     ],
-    ids=["two numbers", "a rate", "calls at once", "no number", "below nothing", "no sample"],
+    ids=["two numbers", "a rate", "calls at once", "no number", "below nothing", "no sample", "two samples"],
 )
 def test_what_has_no_growth_has_none(operations: list[OperationResult]) -> None:
     assert growths(operations) == []
@@ -127,6 +128,15 @@ def test_what_has_no_growth_has_none(operations: list[OperationResult]) -> None:
 def test_few_samples_count_by_how_far_they_lie_apart() -> None:
     """Three restarts have no interval of their median; where they differ widely nothing is claimed."""
     few = [at(number, 1.0, quantiles={}, count=3, mad=None, minimum=0.2, maximum=3.0) for number in NUMBERS]
+
+    (found,) = growths(few)
+
+    assert found.form == "too noisy to tell"
+
+
+def test_the_deviation_of_three_samples_is_taken_from_their_range() -> None:
+    """Two of three lie close together more often than not, and say little about the third."""
+    few = [at(number, 1.0, quantiles={}, count=3, mad=0.001, minimum=0.2, maximum=3.0) for number in NUMBERS]
 
     (found,) = growths(few)
 
