@@ -160,11 +160,10 @@ def _with_floor(evidence: Evidence, a: Measured, b: Measured, settings: CompareS
     processes of one daemon differ.
     """
     values = a.steady(), b.steady()
-    if _unit(a, b) != SECONDS or not all(values):
+    least = min(quantile(side, 0.5) for side in values) if all(values) else 0.0
+    if _unit(a, b) != SECONDS or least <= 0:  # an idle daemon may use no time at all: that has no ratio
         return evidence
-    return dataclasses.replace(
-        evidence, floor=settings.time_floor / min(quantile(side, 0.5) for side in values)
-    )
+    return dataclasses.replace(evidence, floor=settings.time_floor / least)
 
 
 def _blocks(found: Measured) -> dict[int, list[float]]:

@@ -137,6 +137,16 @@ def test_values_of_zero_are_no_ratio() -> None:
     assert found.ratio is None
 
 
+def test_a_duration_of_zero_has_no_noise_floor() -> None:
+    """An idle daemon may use no processor time at all."""
+    idle = series("B-27", "idle time a minute", 0.0)
+    busy = series("B-27", "idle time a minute", 0.3)
+
+    for a, b in ((idle, busy), (busy, idle), (idle, idle)):
+        found = by_name(compare_records(record([a]), record([b]), [a], [b]))["idle time a minute"]
+        assert found.reason == "a ratio needs values above 0"
+
+
 def test_a_quantile_that_the_samples_do_not_support_is_not_stated() -> None:
     a = samples()
 

@@ -24,7 +24,7 @@ BOTH = [
     "prometheus",
 ]
 MEASURED = ["perf-dash", "csv"]
-ELSEWHERE = {"summary", "html", "json", "pytest-benchmark", "critest"}
+ELSEWHERE = {"summary", "html", "json", "pytest-benchmark", "critest", "growth-csv"}
 """Formats that other modules of tests look at."""
 
 
