@@ -60,6 +60,8 @@ def test_it_is_looked_for_where_the_results_are(tmp_path: Path) -> None:
 def test_where_there_is_none_that_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="--rerun crun/latest: there is no run below results/crun"):
         Settings.read({"cri_rerun": "crun/latest"}.get)
+    with pytest.raises(UsageError, match="--baseline crun/latest: there is no run below results/crun"):
+        Settings.read({"cri_baseline": "crun/latest"}.get)
     with pytest.raises(UsageError, match="there is no run below results/crun"):
         parse_subject("crun/latest")
     assert "no run below results/crun" in CliRunner().invoke(report, ["crun/latest"]).output
@@ -76,4 +78,5 @@ def test_every_command_reads_the_name_of_a_run_there() -> None:
     ]
 
     assert len(named) >= 4
-    assert all(isinstance(parameter.type, StoredRun) for parameter in named if parameter.name != "cri_rerun")
+    settings = {"cri_rerun", "cri_baseline"}  # Settings reads these, below --results
+    assert all(isinstance(parameter.type, StoredRun) for parameter in named if parameter.name not in settings)
