@@ -2,6 +2,8 @@
 the client.
 """
 
+import contextlib
+
 import pytest
 
 from critests.api import api_pb2 as cri
@@ -10,6 +12,7 @@ from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
+from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement
 
 PRINT_SIZE_WHEN_IT_CHANGES = "trap 'stty size' WINCH; echo ready; while :; do usleep 20000; done"
@@ -152,6 +155,58 @@ def test_exec_with_a_terminal_ends_with_its_client(
         5,
         lambda seen: script not in seen,
     )
+
+
+@requirement("EXE-10/form")
+def test_how_a_command_with_a_terminal_ends_with_its_client(
+    runtime: Runtime, running_container: Container, streams: Streams, observe: Observe
+) -> None:
+    """When the client of a session with a terminal vanishes, the command MAY be hung up on, see the end of its
+    input, or be killed; its container runs on.
+
+    Source: ExecRequest.tty; the CRI does not say.
+    """
+    script = (
+        "trap 'echo hangup > /how; exit' HUP; echo ready; cat > /dev/null; echo the end of its input > /how"
+    )
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, tty=True
+    )
+    session = streams.open(runtime.stub.Exec, request)
+    session.stdout_until(b"ready")
+
+    session.abort()
+
+    # that it may go on for ever is what EXE-10/no-leak is about
+    with contextlib.suppress(ConditionNotMet):
+        runtime.eventually(
+            "the end of the command",
+            lambda: running_container.output("ps", "-o", "args"),
+            5,
+            lambda seen: "/how" not in seen,
+        )
+    said = running_container.exec("cat", "/how").stdout.decode().strip()
+    lives = "/how" in running_container.output("ps", "-o", "args")
+    observe(said or ("it goes on" if lives else "it is killed"))
+    assert running_container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("EXE-12/tty")
+def test_exec_with_a_terminal_loses_no_output_before_its_end(
+    runtime: Runtime, running_container: Container, streams: Streams
+) -> None:
+    """What a command with a terminal prints right before it ends SHOULD come, every time.
+
+    Source: ExecRequest.tty. Not stated by the CRI; nobody could rely on what a command printed last.
+    """
+    script = "head -c 70000 /dev/zero | tr '\\0' x; printf last"
+    request = cri.ExecRequest(
+        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, tty=True
+    )
+
+    outputs = [streams.open(runtime.stub.Exec, request).finish().stdout for _ in range(10)]
+
+    assert [(len(output), output[-4:]) for output in outputs] == [(70004, b"last")] * 10
 
 
 @requirement("EXE-13")

@@ -15,6 +15,7 @@ from critests.client.streaming.session import V4
 from critests.client.streaming.sessions import open_remote_command
 from critests.client.streaming.streams import Protocol
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.node.capabilities import NO_SUCH_ID
@@ -231,6 +232,26 @@ def test_session_in_an_unknown_container_is_refused(runtime: Runtime, rpc: str, 
     }
 
     runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
+
+
+@requirement("STR-06/form")
+@pytest.mark.parametrize("container_id", ["", NO_SUCH_ID], ids=["no id", "an unknown id"])
+@pytest.mark.parametrize("rpc", ["Exec", "Attach"])
+def test_code_for_a_session_in_an_unknown_container(
+    runtime: Runtime, observe: Observe, rpc: str, container_id: str
+) -> None:
+    """Exec and Attach MAY fail with any code for an id that no container has, NotFound above all.
+
+    Source: ExecRequest.container_id, AttachRequest.container_id; the CRI names no code.
+    """
+    requests = {
+        "Exec": cri.ExecRequest(container_id=container_id, cmd=["true"], stdout=True, stderr=True),
+        "Attach": cri.AttachRequest(container_id=container_id, stdout=True, stderr=True),
+    }
+
+    code = runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
+
+    observe(f"{rpc} fails with {code.name}")
 
 
 @requirement("STR-07")
