@@ -1,20 +1,100 @@
 """ATT: sessions with the first process of a container."""
 
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
+from critests.client.streaming.sessions import RemoteCommand
 from critests.client.streaming.streams import Stream
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import FOREVER, Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
+from critests.lifecycle.containers import Container
 from critests.run.marks import requirement
 
 TICKING = "while :; do echo tick; echo tock >&2; usleep 50000; done"
 """Output that goes on: what was printed before a client was there need not be shown to it."""
 ANSWERING = 'while read line; do echo "got $line"; done'
 LAST_WORDS = f"{TICKING} & read go; kill $!; echo last words"
+LINES = 6000
+FLOOD = (
+    "line=$(head -c 4000 /dev/zero | tr '\\0' x); read go;"
+    f" i=0; while [ $i -lt {LINES} ]; do i=$((i+1)); echo $i $line; done; echo done; {FOREVER}"
+)
+"""Prints 24 MB once it is told to: more than pipes and sockets hold where nobody reads."""
+STALLED_SECONDS = 1.0
+PROMPT_SECONDS = 5.0
+
+Shown = Callable[[cri.AttachRequest], str]
+
+
+@dataclass(frozen=True)
+class Stalled:
+    """A container that prints much, and a client that is attached to it and does not read.
+
+    Attributes:
+        runtime: of both.
+        container: it.
+        session: of the client.
+    """
+
+    runtime: Runtime
+    container: Container
+    session: RemoteCommand
+
+    def printed(self) -> int:
+        """Return how many bytes stand in the log."""
+        return self.container.written_log.stat().st_size
+
+    def until_it_stalls(self) -> bool:
+        """Wait until the log has not grown for a while or is whole, and say whether it is not whole."""
+        seen = [(time.monotonic(), 0)]
+
+        def quiet() -> bool:
+            size = self.printed()
+            if size != seen[-1][1]:
+                seen.append((time.monotonic(), size))
+            whole = size > LINES * 4000
+            return whole or (size > 0 and time.monotonic() - seen[-1][0] > STALLED_SECONDS)
+
+        self.runtime.eventually("the log to be whole, or to grow no more", quiet, 30)
+        return self.printed() <= LINES * 4000
+
+
+@pytest.fixture
+def stalled(runtime: Runtime, containers: Containers, streams: Streams) -> Stalled:
+    """A container that prints much, and a client that is attached to it and does not read."""
+    container = containers.running(script=FLOOD, stdin=True)
+    request = cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)
+    session = streams.open(runtime.stub.Attach, request, keep_bytes=0)
+    session.write(b"go\n")
+    return Stalled(runtime, container, session)
+
+
+@pytest.fixture
+def shown(runtime: Runtime, streams: Streams) -> Shown:
+    """Attach to a process that ticks where that may not be possible, and say what came of it."""
+
+    def attach(request: cri.AttachRequest) -> str:
+        try:
+            streams.open(runtime.stub.Attach, request).stdout_until(b"tick")
+        except grpc.RpcError as error:
+            return f"the call fails with {refused_with(error).name}"
+        except UpgradeRefused as error:
+            return f"the upgrade is refused with HTTP {error.status}"
+        except StreamRefused:
+            return "a stream is refused"
+        except SessionEnded:
+            return "the session ends"
+        return "the output comes"
+
+    return attach
 
 
 @requirement("ATT-01")
@@ -52,6 +132,41 @@ def test_attach_hands_over_input(runtime: Runtime, containers: Containers, strea
     session.write(b"the line\n")
 
     container.wait_for_log("got the line")
+
+
+@requirement("ATT-03")
+def test_attach_with_input_to_a_container_without(
+    containers: Containers, shown: Shown, observe: Observe
+) -> None:
+    """Attaching with stdin to a container that was made without MAY be refused, or show the output; the
+    container runs on.
+
+    Source: AttachRequest.stdin, ContainerConfig.stdin; the CRI does not say.
+    """
+    container = containers.running(script=TICKING)
+
+    observe(shown(cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)))
+
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("ATT-04")
+@pytest.mark.parametrize("made", ["with a terminal", "without a terminal"])
+def test_attach_as_to_a_terminal_that_is_none(
+    containers: Containers, shown: Shown, observe: Observe, made: str
+) -> None:
+    """Attaching with another `tty` than the container was made with MAY be refused, or show the output; the
+    container runs on.
+
+    Source: AttachRequest.tty, by which the caller is to say what the container has.
+    """
+    tty = made == "with a terminal"
+    container = containers.running(script=TICKING, tty=tty)
+
+    said = shown(cri.AttachRequest(container_id=container.id, stdout=True, stderr=tty, tty=not tty))
+
+    observe(f"{said} of a container made {made}")
+    assert container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("ATT-05")
@@ -170,6 +285,44 @@ def test_attach_ends_with_its_container(runtime: Runtime, containers: Containers
     finished = session.finish()
     assert finished.stdout.endswith(b"last words\n")
     assert finished.failure == ""
+
+
+@requirement("ATT-10/isolation")
+def test_client_that_does_not_read_holds_up_nobody_else(
+    runtime: Runtime, running_container: Container, stalled: Stalled
+) -> None:
+    """While an attached client does not read, calls about its container and others MUST be answered, and
+    the whole output MUST stand in the log once the client has gone.
+
+    Source: Attach, ContainerConfig.log_path. Not stated by the CRI for this case; anybody may leave a
+    terminal alone.
+    """
+    stalled.until_it_stalls()
+
+    status = cri.ContainerStatusRequest(container_id=stalled.container.id)
+    seconds = [
+        runtime.timed(runtime.stub.ContainerStatus, status).seconds,
+        runtime.timed(runtime.stub.ExecSync, stalled.container.exec_request("true")).seconds,
+        runtime.timed(runtime.stub.ExecSync, running_container.exec_request("true")).seconds,
+    ]
+    stalled.session.abort()
+
+    assert max(seconds) < PROMPT_SECONDS * runtime.scale
+    numbers = [line.partition(" ")[0] for line in stalled.container.wait_for_log("done", 30)]
+    assert numbers == [*map(str, range(1, LINES + 1)), "done"]
+
+
+@requirement("ATT-10/pause")
+def test_what_becomes_of_output_that_a_client_does_not_read(stalled: Stalled, observe: Observe) -> None:
+    """While an attached client does not read, the container's output and log MAY pause or go on.
+
+    Source: Attach; the CRI does not say.
+    """
+    observe("output and log pause" if stalled.until_it_stalls() else "output and log go on")
+
+    stalled.session.abort()
+
+    assert stalled.container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("ATT-11")

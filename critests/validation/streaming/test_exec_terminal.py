@@ -161,8 +161,8 @@ def test_exec_with_a_terminal_ends_with_its_client(
 def test_how_a_command_with_a_terminal_ends_with_its_client(
     runtime: Runtime, running_container: Container, streams: Streams, observe: Observe
 ) -> None:
-    """When the client of a session with a terminal vanishes, the command MAY be hung up on, see the end of its
-    input, or be killed; its container runs on.
+    """When the client of a session with a terminal vanishes, the command MAY be hung up on, see the end of
+    its input, or be killed; its container runs on.
 
     Source: ExecRequest.tty; the CRI does not say.
     """

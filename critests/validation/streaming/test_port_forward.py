@@ -13,43 +13,23 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
-from critests.fixtures.containers import Containers, yielding
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.user_namespaces import with_user_namespace
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
+from critests.validation.streaming.serving import Serve
 
-Serve = Callable[..., Container]
 Ending = Callable[[cri.PortForwardRequest], str]
 
 LARGE_BYTES = 4 << 20
 MORE_THAN_IS_READ = bytes(64 << 10)
 """What a server leaves unread when it ends, so that the kernel resets the connection."""
 RESETS = 8
-
-
-@pytest.fixture
-def serve(runtime: Runtime, containers: Containers) -> Serve:
-    """Run a server in a pod and wait until it listens: one that sends back what it gets, or another one by
-    its command.
-    """
-
-    def start(port: int, *command: str, in_sandbox: Sandbox | None = None) -> Container:
-        server = command or ("nc", "-ll", "-p", str(port), "-e", "cat")
-        # `nc -ll` goes on after its first client; the first process of a container would ignore SIGTERM
-        container = containers.running(command=yielding(*server), in_sandbox=in_sandbox)
-        runtime.eventually(
-            f"a listener at port {port}",
-            lambda: container.output("netstat", "-ltn"),
-            holds=lambda seen: f":{port} " in seen,
-        )
-        return container
-
-    return start
 
 
 @pytest.fixture
@@ -92,6 +72,19 @@ def test_port_forward_to_an_unknown_sandbox_fails(ending: Ending, sandbox_id: st
     Source: PortForwardRequest.pod_sandbox_id.
     """
     assert ending(cri.PortForwardRequest(pod_sandbox_id=sandbox_id, port=[80])) != ""
+
+
+@requirement("STR-06/form")
+@pytest.mark.parametrize("sandbox_id", ["", NO_SUCH_ID], ids=["no id", "an unknown id"])
+def test_where_port_forward_to_an_unknown_sandbox_fails(
+    ending: Ending, observe: Observe, sandbox_id: str
+) -> None:
+    """PortForward for an id that no sandbox has MAY fail at the call, at the upgrade or on the stream for
+    errors.
+
+    Source: PortForwardRequest.pod_sandbox_id; the CRI names neither code nor place.
+    """
+    observe(ending(cri.PortForwardRequest(pod_sandbox_id=sandbox_id, port=[80])) or "it does not fail")
 
 
 @requirement("PFW-01")
@@ -232,6 +225,26 @@ def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, s
     assert other.read_until(b"\n") == b"hello\n"
 
 
+@requirement("PFW-08")
+def test_answer_that_comes_after_the_end_of_the_question(
+    sandbox: Sandbox, serve: Serve, streams: Streams, observe: Observe
+) -> None:
+    """What a server in the pod sends a moment after the client has closed its side MAY come or be lost; the
+    connection ends.
+
+    Source: PortForward; the half-close of a SPDY stream, of which the CRI does not say.
+    """
+    late = 'read line; usleep 300000; echo "late $line"'
+    serve(7008, "nc", "-ll", "-p", "7008", "-e", "/bin/sh", "-c", late)
+    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7008])).connect(7008)
+
+    connection.write(b"answer\n")
+    connection.close_write()
+
+    came = b"late answer" in connection.finish().data
+    observe(f"what is sent 0.3 s after the end of the question {'comes' if came else 'is lost'}")
+
+
 @requirement("PFW-09")
 def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """Megabytes MUST arrive complete and in order.
@@ -291,6 +304,38 @@ def test_port_forward_to_a_stopped_sandbox_fails(
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
     assert ending(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[7015])) != ""
+
+
+@requirement("PFW-13/form")
+def test_where_port_forward_to_a_stopped_sandbox_fails(
+    runtime: Runtime, own_sandbox: Sandbox, ending: Ending, observe: Observe
+) -> None:
+    """PortForward to a sandbox that was stopped MAY fail at the call, at the upgrade or on the stream for
+    errors.
+
+    Source: PortForwardRequest.pod_sandbox_id; the CRI names neither code nor place.
+    """
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    observe(ending(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[80])) or "it does not fail")
+
+
+@requirement("PFW-15")
+@requires(Capability.USER_NAMESPACES)
+def test_port_forward_to_a_pod_with_a_user_namespace(
+    sandboxes: Sandboxes, serve: Serve, streams: Streams
+) -> None:
+    """A pod with a user namespace SHOULD be forwarded to as any other.
+
+    Source: PortForward, NamespaceOption.userns_options.
+    """
+    pod = sandboxes.ready(namespaces=with_user_namespace())
+    serve(7016, in_sandbox=pod)
+    connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[7016])).connect(7016)
+
+    connection.write(b"hello\n")
+
+    assert connection.read_until(b"\n") == b"hello\n"
 
 
 @requirement("PFW-14")

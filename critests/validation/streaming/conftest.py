@@ -1,0 +1,29 @@
+"""Fixtures of the tests of streaming."""
+
+import pytest
+
+from critests.fixtures.containers import Containers, yielding
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.containers import Container
+from critests.lifecycle.sandboxes import Sandbox
+from critests.validation.streaming.serving import Serve
+
+
+@pytest.fixture
+def serve(runtime: Runtime, containers: Containers) -> Serve:
+    """Run a server in a pod and wait until it listens: one that sends back what it gets, or another one by
+    its command.
+    """
+
+    def start(port: int, *command: str, in_sandbox: Sandbox | None = None) -> Container:
+        server = command or ("nc", "-ll", "-p", str(port), "-e", "cat")
+        # `nc -ll` goes on after its first client; the first process of a container would ignore SIGTERM
+        container = containers.running(command=yielding(*server), in_sandbox=in_sandbox)
+        runtime.eventually(
+            f"a listener at port {port}",
+            lambda: container.output("netstat", "-ltn"),
+            holds=lambda seen: f":{port} " in seen,
+        )
+        return container
+
+    return start

@@ -1,0 +1,8 @@
+"""Servers in pods, for connections that are forwarded to them."""
+
+from collections.abc import Callable
+
+from critests.lifecycle.containers import Container
+
+Serve = Callable[..., Container]
+"""Takes a port, the command of a server, and `in_sandbox`; see the fixture `serve`."""

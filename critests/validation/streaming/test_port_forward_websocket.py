@@ -1,0 +1,65 @@
+"""PFW: connections to ports of a pod over WebSocket, where a server offers that."""
+
+from collections.abc import Callable
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client.streaming.errors import UpgradeRefused
+from critests.client.streaming.port_forward import PortForward
+from critests.client.streaming.streams import Protocol
+from critests.fixtures.streaming import Streams
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import requirement
+from critests.run.outcomes import unsupported
+from critests.validation.streaming.serving import Serve
+
+Forward = Callable[..., PortForward]
+
+UNUSED = 7998
+
+
+@pytest.fixture
+def forward(sandbox: Sandbox, streams: Streams) -> Forward:
+    """Forward ports of the shared sandbox over WebSocket; a server that does not take that makes the test
+    unsupported.
+    """
+
+    def open_(*ports: int) -> PortForward:
+        request = cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=ports)
+        try:
+            return streams.forward(request, protocol=Protocol.WEBSOCKET)
+        except UpgradeRefused as error:
+            unsupported(f"port-forward over WebSocket: the server answers HTTP {error.status}")
+
+    return open_
+
+
+@requirement("PFW-12")
+def test_port_forward_over_websocket_carries_bytes_to_each_port(serve: Serve, forward: Forward) -> None:
+    """Over WebSocket the channels 2i and 2i+1 MUST be data and errors of the i-th port of the request, begin
+    with that port, and carry its bytes.
+
+    Source: PortForwardRequest.port; the sub-protocol v4.channel.k8s.io.
+    """
+    for port in (7021, 7022):
+        serve(port, "nc", "-ll", "-p", str(port), "-e", "echo", f"this is {port}")
+    session = forward(7021, 7022)
+
+    # that each channel begins with its port is read, and held against the request, as it is connected to
+    answers = [session.connect(port).read_until(b"\n") for port in (7021, 7022)]
+
+    assert answers == [b"this is 7021\n", b"this is 7022\n"]
+
+
+@requirement("PFW-16")
+def test_port_forward_over_websocket_says_that_nobody_listens(forward: Forward) -> None:
+    """Over WebSocket, where nobody listens at a port, both its channels MUST begin with the port, and the one
+    for errors say what is wrong.
+
+    Source: PortForward; the sub-protocol v4.channel.k8s.io.
+    """
+    connection = forward(UNUSED).connect(UNUSED)
+
+    assert connection.read_error_until(lambda seen: len(seen) > 0)
+    assert connection.finish().data == b""
