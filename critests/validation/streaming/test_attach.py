@@ -151,21 +151,21 @@ def test_attach_with_input_to_a_container_without(
 
 
 @requirement("ATT-04")
-@pytest.mark.parametrize("made", ["with a terminal", "without a terminal"])
+@pytest.mark.parametrize("terminal", ["with a terminal", "without a terminal"])
 def test_attach_as_to_a_terminal_that_is_none(
-    containers: Containers, shown: Shown, observe: Observe, made: str
+    containers: Containers, shown: Shown, observe: Observe, terminal: str
 ) -> None:
     """Attaching with another `tty` than the container was made with MAY be refused, or show the output; the
     container runs on.
 
     Source: AttachRequest.tty, by which the caller is to say what the container has.
     """
-    tty = made == "with a terminal"
+    tty = terminal == "with a terminal"
     container = containers.running(script=TICKING, tty=tty)
 
     said = shown(cri.AttachRequest(container_id=container.id, stdout=True, stderr=tty, tty=not tty))
 
-    observe(f"{said} of a container made {made}")
+    observe(f"{said} of a container made {terminal}")
     assert container.state() == cri.CONTAINER_RUNNING
 
 
