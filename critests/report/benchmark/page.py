@@ -43,6 +43,8 @@ T = TypeVar("T", Grown, Difference)
 TILES: Final = 6
 PLOTS_OPEN: Final = 3
 """Scenarios up to which all rows and plots of each are open; above them a page would be all plots."""
+ROWS_OPEN: Final = 100
+"""Rows of all scenarios together up to which they are open: growth alone has more on two sides."""
 ROWS_SHOWN: Final = 4
 """Rows of a scenario that are shown on such a page; the others open."""
 GROWTH_PLOTS_SHOWN: Final = 1
@@ -121,7 +123,7 @@ def benchmark_to_html(
             if outcome is not Outcome.DISABLED and record.counts.outcomes.get(outcome)
         ],
         plots=plots,
-        folded=len(shown) > PLOTS_OPEN,
+        folded=len(shown) > PLOTS_OPEN or sum(len(each.rows) for each in shown) > ROWS_OPEN,
         first_rows=ROWS_SHOWN,
         first_plots=GROWTH_PLOTS_SHOWN,
         strips=_strips(shown),

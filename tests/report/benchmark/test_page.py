@@ -302,3 +302,13 @@ def test_on_a_page_of_many_scenarios_one_plot_of_each_growth_is_open() -> None:
         if found[1] and not depth:
             opened.append(found[1])
     assert opened == ["Latency against the number of containers"]
+
+
+@pytest.mark.parametrize(("rows", "folded"), [(100, False), (101, True)])
+def test_one_scenario_of_very_many_rows_shows_its_first(rows: int, folded: bool) -> None:
+    record, _ = sample_benchmark(sides=False, size=20)
+    many = [small(scenario="B-27", operation=f"operation {number}") for number in range(rows)]
+
+    page = benchmark_to_html(dataclasses.replace(record, operations=many, tests=[]), series=[])
+
+    assert ("more rows</summary>" in page) is folded
