@@ -17,10 +17,13 @@ CAPABILITY_MARK: Final = "<required capability: "
 
 BREACH: Final = {
     Level.MUST: "a MUST broken",
+    Level.SHOULD: "a SHOULD broken",
     Level.OPT: "an optional feature broken that the runtime offers",
     Level.DIV: "a hang, crash or leak where runtimes may differ",
 }
-"""What a failed test found, by the level of what it tests; a broken SHOULD is a warning."""
+"""What a failed test found, by the level of what it tests. That of a SHOULD is a warning wherever its level
+is heeded; what fails all the same must not end as kept.
+"""
 
 
 def exit_code(

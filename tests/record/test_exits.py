@@ -1,5 +1,7 @@
 """The sentence that ends a run."""
 
+import pytest
+
 from critests.catalogue.words import Level, Outcome
 from critests.record.exits import exit_code
 from critests.record.results import TestResult
@@ -21,6 +23,11 @@ def test_the_last_sentence_is_true_of_the_level_of_what_is_broken() -> None:
     assert reason(Level.MUST) == "1 test found a MUST broken"
     assert reason(Level.OPT) == "1 test found an optional feature broken that the runtime offers"
     assert reason(Level.DIV) == "1 test found a hang, crash or leak where runtimes may differ"
+
+
+@pytest.mark.parametrize("level", Level)
+def test_a_failure_of_whatever_level_is_no_end_of_a_run_that_keeps_all(level: Level) -> None:
+    assert reason(level).startswith("1 test found ")
 
 
 def test_levels_that_are_broken_are_told_apart() -> None:
