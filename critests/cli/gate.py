@@ -13,6 +13,7 @@ from critests.cli.shares import share
 from critests.cli.stored_runs import EarlierRun, StoredRun
 from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.files import write_atomically
+from critests.record.layout import results_of
 from critests.report.comparison import CompareSettings, NotComparable, read_run
 from critests.report.comparison import StoredRun as Run
 from critests.report.comparison.since import NO_EARLIER, earlier_run
@@ -108,8 +109,7 @@ def _baseline(named: Path, run: Run) -> Run:
         NotPossible: the last good one is asked for, and there is none.
         RecordUnreadable: it cannot be read.
     """
-    folder = (run.folder or Path()).resolve()
-    earlier = earlier_run(str(named), folder.parents[2] if len(folder.parents) > 2 else folder, run.record)
+    earlier = earlier_run(str(named), results_of(run.folder or Path()), run.record)
     if earlier is None:
         raise NotPossible(f"--baseline {named}: {NO_EARLIER}")
     return earlier

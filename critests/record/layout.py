@@ -15,6 +15,8 @@ from critests.record.files import COMPRESSED_RUN_FILE, RUN_FILE, sentence
 
 LATEST: Final = "latest"
 """How the newest run is named: alone, or behind the folder of a runtime or of one of its versions."""
+DEPTH: Final = 3
+"""Folders from the root of all results down to a run: the runtime's, the version's, its own."""
 LAST: Final = "last"
 """How the last good run on the same machine is named, as what a run is compared with."""
 RESULTS: Final = Path("results")
@@ -112,6 +114,15 @@ def run_named(name: Path, results: Path = RESULTS) -> Path:
         msg = f"{name}: there is no run below {folder}"
         raise RecordUnreadable(msg)
     return newest
+
+
+def results_of(folder: Path) -> Path:
+    """Return the root of all results that the folder of a run lies in, as `new_run_folder` makes it; the
+    folder itself where it does not lie so deep.
+    """
+    folder = folder.resolve()
+    above = folder.parents
+    return above[DEPTH - 1] if len(above) >= DEPTH else folder
 
 
 def newest_run(folder: Path) -> Path | None:
