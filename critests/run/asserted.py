@@ -94,10 +94,11 @@ class _Told(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Name the field that is asked for by its name."""
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) == len("of"):
-            name = self._value(node.args[1])
-            if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                return ast.Attribute(node.args[0], name.value, ast.Load())
+        match node:
+            case ast.Call(ast.Name("getattr"), [thing, field]):
+                match self._value(field):
+                    case ast.Constant(str(name)):
+                        return ast.Attribute(thing, name, ast.Load())
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
