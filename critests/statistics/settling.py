@@ -52,13 +52,11 @@ def settling(
             return Settling(0, f"the earlier run has {count} samples and lacks {lacking}")
         if lacking > 0:
             return Settling(lacking, "")
-    if reach is None:
-        return Settling(max(1, _for_a_test(quantile, worths[1], MOST_BATCHES) - counts[1]), "")
-    if reach <= 1 or wanted <= 1:
+    if reach is not None and (reach <= 1 or wanted <= 1):
         msg = f"an interval reaches by a factor above 1, not by {reach} or {wanted}"
         raise ValueError(msg)
-    if reach <= wanted:
-        # sharp enough: what is missing is proof among so many operations, which more batches give
+    if reach is None or reach <= wanted:
+        # no interval yet, or a sharp one: what is missing is proof among so many operations, by more batches
         return Settling(max(1, _for_a_test(quantile, worths[1], MOST_BATCHES) - counts[1]), "")
     earlier, later = counts
     spread = 1 / earlier + 1 / later

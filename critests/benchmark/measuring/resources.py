@@ -198,6 +198,10 @@ def snapshot(daemon_pid: int, marks: Collection[str] = ()) -> Usage:
     return Usage(usages, accounting_cgroup.cpu_seconds(cgroup) if cgroup else None)
 
 
+def _living(daemon_pid: int, marks: Collection[str]) -> list[RuntimeProcess]:
+    return [process for process in runtime_processes(daemon_pid, marks) if not process.zombie]
+
+
 def memory(daemon_pid: int, marks: Collection[str] = ()) -> MemorySplit:
     """Read the memory that a runtime's processes hold; the kernel's own for them is not part of it.
 
@@ -208,7 +212,7 @@ def memory(daemon_pid: int, marks: Collection[str] = ()) -> MemorySplit:
     Raises:
         RuntimeHidden: the daemon has gone or may not be looked at (needs root).
     """
-    found = [process for process in runtime_processes(daemon_pid, marks) if not process.zombie]
+    found = _living(daemon_pid, marks)
     held = dict.fromkeys(Role, 0)
     for process in found:
         held[process.role] += _proportional_bytes(process.pid)
@@ -248,7 +252,7 @@ def holdings(daemon_pid: int, marks: Collection[str] = ()) -> dict[str, Holding]
     Raises:
         RuntimeHidden: the daemon has gone or may not be looked at (needs root).
     """
-    found = [process for process in runtime_processes(daemon_pid, marks) if not process.zombie]
+    found = _living(daemon_pid, marks)
     parts = {"daemon": (Role.DAEMON, Role.DAEMON_HELPER), "shims": (Role.SHIM, Role.SHIM_HELPER)}
     held = {}
     for part, roles in parts.items():

@@ -19,7 +19,7 @@ from critests.record.samples import NEITHER
 STORM_SECONDS: Final = 300.0
 """For all of a storm; what is not done by then is unfinished."""
 NAMED: Final = 5
-"""Lost ones that are called by name."""
+"""Lost or left ones that are called by name."""
 ALONE: Final = "alone"
 """Ends the name of what one takes with nothing beside it: what each of a storm takes longer is waiting."""
 DELAY: Final = "client's delay"
@@ -184,8 +184,7 @@ def none_lost(where: str, wanted: dict[str, str], found: Collection[str]) -> Non
     """
     lost = [name for known, name in wanted.items() if known not in found]
     if lost:
-        named = ", ".join(lost[:NAMED]) + (", …" if len(lost) > NAMED else "")
-        raise NotDone(f"{where}: {len(lost)} of {len(wanted)} are lost: {named}")
+        raise NotDone(f"{where}: {len(lost)} of {len(wanted)} are lost: {_some(lost)}")
 
 
 def none_left(where: str, gone: dict[str, str], found: Collection[str]) -> None:
@@ -201,5 +200,8 @@ def none_left(where: str, gone: dict[str, str], found: Collection[str]) -> None:
     """
     left = [name for known, name in gone.items() if known in found]
     if left:
-        named = ", ".join(left[:NAMED]) + (", …" if len(left) > NAMED else "")
-        raise NotDone(f"{where}: {len(left)} of {len(gone)} were removed, and are still there: {named}")
+        raise NotDone(f"{where}: {len(left)} of {len(gone)} were removed, and are still there: {_some(left)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")

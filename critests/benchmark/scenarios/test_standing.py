@@ -69,8 +69,7 @@ def _measure(bench: Bench, sides: Sequence[Standing], number: int, seconds: floa
         "one more pod": (STARTED, lambda _: one_more),
         "event": ("end to event", lambda _: hearing(1)),
     }
-    looks = 0
-    for part, (headline, workload) in parts.items():
+    for look, (part, (headline, workload)) in enumerate(parts.items()):
         bench.on_progress(f"{bench.scenario.id} {number} pods: {part}")
         try:
             bench.sample(
@@ -81,8 +80,7 @@ def _measure(bench: Bench, sides: Sequence[Standing], number: int, seconds: floa
             )
         except Unsupported as error:
             bench.remark(str(error))
-        _look(sides, meters, looks)
-        looks += 1
+        _look(sides, meters, look)
     for side in sides:
         if side.hidden:
             bench.remark(f"{side.target.name}: what it holds and uses cannot be told: {side.hidden}")
@@ -93,8 +91,7 @@ def _measure(bench: Bench, sides: Sequence[Standing], number: int, seconds: floa
     for window in range(IDLE_WINDOWS):
         _begin_block(idle, window)
         rest(sides, idle, seconds * SHARES["idle"] / IDLE_WINDOWS)
-        _look(sides, meters, looks)
-        looks += 1
+        _look(sides, meters, len(parts) + window)
     for meter, resting in zip(meters, idle, strict=True):
         for series in resting.series.values():
             series.warm_up = min(1, len(series.value) - 1)
