@@ -20,6 +20,7 @@ def throwaway_with_registry(
     binary: Path | None = None,
     network: bool = True,
     oci_wrapper: bool = False,
+    cni_wrapper: bool = False,
 ) -> Iterator[tuple[ThrowawayRuntime, RegistryClient]]:
     """Start both, on a port that is free; at the end both are gone.
 
@@ -29,6 +30,7 @@ def throwaway_with_registry(
         binary: See above.
         network: See above.
         oci_wrapper: See above.
+        cni_wrapper: See above.
 
     Raises:
         RuntimeStartFailed: the runtime did not start, and nothing of it is left.
@@ -43,5 +45,6 @@ def throwaway_with_registry(
             binary=binary,
             network=network,
             oci_wrapper=oci_wrapper,
+            cni_wrapper=cni_wrapper,
         ) as runtime:
             yield runtime, client

@@ -13,10 +13,10 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.client.connection import Connection, connect
 from critests.client.endpoint import Endpoint
-from critests.images.registry import RegistryServer
 from critests.lifecycle.run_label import RunIdentity
 from critests.node import places
 from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.with_registry import throwaway_with_registry
 from critests.node.wrappers.actions import ALL, Delay, Edit, Fail, Record
 from critests.node.wrappers.phases import Phases, split
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
@@ -82,24 +82,15 @@ class Pods:
 @pytest.fixture(scope="module", params=EVERY_KIND)
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pods]:
     run = RunIdentity.new()
-    with RegistryServer() as server:
-        registry = server.client()
-        registry.mint_pause()
-        pause = f"{registry.address}/critests/pause:1"
+    kind = request.param
+    with throwaway_with_registry(
+        kind.name, run_id=run.id, binary=kind, oci_wrapper=True, cni_wrapper=True
+    ) as (runtime, registry):
         image = registry.mint("plain", f"critests/{run.id}/plain").reference
-        with start_throwaway(
-            request.param.name,
-            run_id=run.id,
-            pause_image=pause,
-            registry_addresses=[registry.address],
-            binary=request.param,
-            oci_wrapper=True,
-            cni_wrapper=True,
-        ) as runtime:
-            connection = connect(Endpoint.parse(runtime.endpoint))
-            connection.images.PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=image)))
-            yield Pods(runtime, connection, image, tmp_path_factory.mktemp("logs"))
-            connection.close()
+        connection = connect(Endpoint.parse(runtime.endpoint))
+        connection.images.PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=image)))
+        yield Pods(runtime, connection, image, tmp_path_factory.mktemp("logs"))
+        connection.close()
     assert not places.run_dir(run.id).exists()
     assert not (places.FILES / run.id).exists()
 
