@@ -130,6 +130,10 @@ class Tab:
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
+    def open_all(self) -> None:
+        """Open whatever is folded."""
+        self.value("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+
     def press(self, key: str, code: int) -> None:
         """Press a key."""
         text = {"text": "\r"} if key == "Enter" else {}

@@ -1,13 +1,12 @@
 """The page of an audit as a browser shows it, wide and narrow, light and dark."""
 
 import dataclasses
-from collections.abc import Iterator
 
 import pytest
 
 from critests.report.audit.page import audit_to_html
 from tests.report.audit.sample_audit import AUDIT, NOTICED, SURVIVED
-from tests.report.browser import CHROMIUM, SHAPES, Tab, browser, faults, height
+from tests.report.browser import CHROMIUM, SHAPES, Tab, faults, height
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 LONG = "config.linux.security_context.namespace_options.userns_options.gids[].host_id"
@@ -30,18 +29,12 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with browser(tmp_path_factory.mktemp("profile")) as tab:
-        yield tab
-
-
 @pytest.mark.parametrize(("width", "dark"), SHAPES)
 def test_the_headline_is_on_the_first_screen_and_nothing_is_cut_off(
     tab: Tab, page: str, width: int, dark: bool
 ) -> None:
     assert faults(tab, page, width, dark=dark) == {}
-    tab.value("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    tab.open_all()
     assert tab.value("document.documentElement.scrollWidth") <= width
 
 
@@ -52,7 +45,7 @@ def test_the_page_can_be_looked_over_and_no_table_needs_scrolling_sideways(
     tab.open(page, width=width)
 
     assert height(tab) < tallest
-    tab.value("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    tab.open_all()
     reach = tab.value("[...document.querySelectorAll('.scroll')].map((e) => [e.scrollWidth, e.clientWidth])")
     assert len(reach) == 2
     assert all(inside <= shown for inside, shown in reach)

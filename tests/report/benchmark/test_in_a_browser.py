@@ -1,13 +1,12 @@
 """The page of a benchmark as a browser shows it, wide and narrow, light and dark."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from critests.report.benchmark.page import benchmark_to_html
-from tests.report.browser import CHROMIUM, SHAPES, Tab, browser, faults, height
+from tests.report.browser import CHROMIUM, SHAPES, Tab, faults, height
 from tests.report.sample_benchmark import sample_benchmark
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -34,12 +33,6 @@ def written(folder: Path, *, sides: bool) -> str:
     return path.as_uri()
 
 
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with browser(tmp_path_factory.mktemp("profile")) as tab:
-        yield tab
-
-
 @pytest.mark.parametrize(("width", "dark"), SHAPES)
 def test_the_numbers_are_on_the_first_screen_and_nothing_is_cut_off(
     tab: Tab, page: str, single: str, width: int, dark: bool
@@ -60,7 +53,7 @@ def test_the_page_can_be_looked_over_and_opens(
         tab.open(address, width=width)
         assert height(tab) < tallest
 
-    tab.value("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    tab.open_all()
     assert tab.value("document.querySelectorAll('figure svg')[0].getClientRects().length") == 1
     assert tab.value("document.documentElement.scrollWidth") <= width
     for said in ("client", "cpu"):

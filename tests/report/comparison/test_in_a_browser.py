@@ -2,13 +2,12 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from critests.report.comparison import compare_records, comparison_to_html
 from critests.report.comparison.model import Group
-from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, browser, faults, height
+from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, faults, height
 from tests.report.comparison.sample_runs import run_a, run_b
 from tests.report.comparison.test_headline import live, measured
 
@@ -40,12 +39,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = folder / "compare.html"
     path.write_text(comparison_to_html(dataclasses.replace(comparison, conformance=promises)))
     return path.as_uri()
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with browser(tmp_path_factory.mktemp("profile")) as tab:
-        yield tab
 
 
 @pytest.mark.parametrize(("width", "dark"), SHAPES)

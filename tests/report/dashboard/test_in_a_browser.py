@@ -3,14 +3,13 @@ network.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from critests.report.dashboard import Options, build
 from critests.report.store import Index
-from tests.report.browser import CHROMIUM, SHAPES, Tab, browser, faults, height
+from tests.report.browser import CHROMIUM, SHAPES, Tab, faults, height
 from tests.report.dashboard.synthetic import NOW, fill
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -34,12 +33,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
         fill(index, lines=4, nights=90, requirements=900, series=4)
         build(index, folder / "site", Options(now=NOW, run_links="../results/"))
     return (folder / "site").as_uri()
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with browser(tmp_path_factory.mktemp("profile")) as tab:
-        yield tab
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -93,7 +86,7 @@ def test_no_table_of_promises_or_of_changes_needs_scrolling_sideways_on_a_phone(
     tab: Tab, site: str, page: str
 ) -> None:
     tab.open(f"{site}/{page}", width=390)
-    tab.value("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    tab.open_all()
 
     reach = tab.value(
         "[...document.querySelectorAll('.pairs, .promises')].map((e) => e.getBoundingClientRect().right)"

@@ -1,13 +1,12 @@
 """The page of a run as a browser shows it, wide and narrow, light and dark."""
 
 import dataclasses
-from collections.abc import Iterator
 
 import pytest
 
 from critests.catalogue.words import Outcome
 from critests.report.validation.page import validation_to_html
-from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, browser, faults, height
+from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, faults, height
 from tests.report.sample_run import sample_run, write_evidence
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -36,12 +35,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     whole = dataclasses.replace(record, exit_code=1, tests=[*record.tests, *more])
     path.write_text(validation_to_html(whole, folder))
     return path.as_uri()
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with browser(tmp_path_factory.mktemp("profile")) as tab:
-        yield tab
 
 
 def opened(tab: Tab) -> list[str]:
