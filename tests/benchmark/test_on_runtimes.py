@@ -40,6 +40,20 @@ def operations(record: dict[str, Any], scenario: str, operation: str) -> list[di
     ]
 
 
+def measured_and_gone(node: str, results: Path, *chosen: str) -> tuple[dict[str, Any], str]:
+    """Measure a runtime of its own, see that nothing is left of it, and return its record and its output."""
+    before = MachineSnapshot.take()
+    ended = critests(
+        *("bench", "--node", node, "--results", str(results), "--profile", "smoke"),
+        *chosen,
+    )
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    record = record_in(results)
+    assert not mentioning(difference(before, MachineSnapshot.take()), [record["run_id"]])
+    return record, ended.stdout
+
+
 NODES = pytest.mark.parametrize(
     "node",
     [
@@ -52,15 +66,10 @@ NODES = pytest.mark.parametrize(
 
 @NODES
 def test_what_is_measured_holds_together_and_nothing_is_left(node: str, tmp_path: Path) -> None:
-    before = MachineSnapshot.take()
-    ended = critests(
-        *("bench", "--node", node, "--results", str(tmp_path), "--profile", "smoke"),
-        *("--select", "B-02,B-08,B-11,B-26,B-30,B-33", "--budget", "25"),
+    record, _ = measured_and_gone(
+        node, tmp_path, "--select", "B-02,B-08,B-11,B-26,B-30,B-33", "--budget", "25"
     )
 
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    record = record_in(tmp_path)
-    assert not mentioning(difference(before, MachineSnapshot.take()), [record["run_id"]])
     phases = {
         each["dimensions"]["phase"]: each["mean"]
         for each in operations(record, "B-02", "RunPodSandbox")
@@ -105,15 +114,8 @@ def test_what_is_measured_holds_together_and_nothing_is_left(node: str, tmp_path
 
 @NODES
 def test_growth_and_storms_hold_together_and_nothing_is_left(node: str, tmp_path: Path) -> None:
-    before = MachineSnapshot.take()
-    ended = critests(
-        *("bench", "--node", node, "--results", str(tmp_path), "--profile", "smoke"),
-        *("--select", "B-27,B-29,B-39,B-40,B-41", "--budget", "5"),
-    )
+    record, said = measured_and_gone(node, tmp_path, "--select", "B-27,B-29,B-39,B-40,B-41", "--budget", "5")
 
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    record = record_in(tmp_path)
-    assert not mentioning(difference(before, MachineSnapshot.take()), [record["run_id"]])
     for operation in (
         "relist",
         "ListContainerStats",
@@ -148,7 +150,7 @@ def test_growth_and_storms_hold_together_and_nothing_is_left(node: str, tmp_path
     assert execs["count"] >= 10
     assert execs["count"] % 10 == 0
     assert not [each for each in record["operations"] if each["errors"]]
-    assert "What one more costs" in ended.stdout
+    assert "What one more costs" in said
 
 
 def test_a_runtime_of_which_every_third_start_fails_is_measured(
