@@ -116,8 +116,7 @@ def listening_sockets(pid: int) -> tuple[str, ...]:
     """
     try:
         # pathlib would make an object of each of a thousand links
-        links = (entry.path for entry in os.scandir(f"/proc/{pid}/fd") if entry.is_symlink())
-        targets = {os.readlink(link) for link in links}  # noqa: PTH115 - see above
+        targets = {_open_file(pid, number) for number in os.listdir(f"/proc/{pid}/fd")}  # noqa: PTH208 - see above
         lines = Path(f"/proc/{pid}/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     except (FileNotFoundError, ProcessLookupError) as error:
         raise RuntimeHidden(f"there is no process {pid}: the runtime has gone") from error
@@ -129,6 +128,14 @@ def listening_sockets(pid: int) -> tuple[str, ...]:
         for fields in sockets
         if len(fields) > 7 and int(fields[3], 16) & _LISTENS and f"socket:[{fields[6]}]" in targets
     )
+
+
+def _open_file(pid: int, number: str) -> str:
+    """Return what an open file of a process is, proc(5); empty where it was closed since it was listed."""
+    try:
+        return os.readlink(f"/proc/{pid}/fd/{number}")  # noqa: PTH115 - as above
+    except FileNotFoundError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

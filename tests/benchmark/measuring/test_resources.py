@@ -1,4 +1,5 @@
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -34,6 +35,13 @@ from critests.node.throwaway import ThrowawayRuntime
 from critests.node.with_registry import throwaway_with_registry
 
 DAEMON, SHIM, CHILD, PAUSE = 10, 20, 11, 21
+OPENS_AND_CLOSES = """
+import os
+print("busy", flush=True)
+while True:
+    for number in [os.dup(0) for _ in range(200)]:
+        os.close(number)
+"""
 BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 
 
@@ -142,6 +150,24 @@ def test_a_runtime_that_has_gone_is_told_of() -> None:
     for look in (snapshot, memory, gauges):
         with pytest.raises(RuntimeHidden, match="has gone"):
             look(gone.pid)
+
+
+def test_files_that_are_closed_while_they_are_looked_at_are_no_end_of_the_runtime(tmp_path: Path) -> None:
+    path = str(tmp_path / "socket")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(path)
+        listening.listen()
+        busy = subprocess.Popen(
+            [sys.executable, "-c", OPENS_AND_CLOSES], pass_fds=[listening.fileno()], stdout=subprocess.PIPE
+        )
+    with busy:
+        try:
+            assert busy.stdout is not None
+            assert busy.stdout.readline() == b"busy\n"
+            for _ in range(100):
+                assert path in listening_sockets(busy.pid)
+        finally:
+            busy.kill()
 
 
 def test_gauges_are_numbers(tmp_path: Path) -> None:
