@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from critests.api import api_pb2 as cri
-from critests.audit.proxy import FaultProxy
+from critests.audit.proxy.fault_proxy import FaultProxy
 from critests.client import Connection, Endpoint, connect
 from critests.node.subjects import parse_throwaway
 from critests.node.with_registry import throwaway_with_registry

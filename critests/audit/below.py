@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from critests.audit.derived import DerivedFault, Reach, derived_faults
-from critests.audit.faults import OciFault
+from critests.audit.language.faults import OciFault
 from critests.audit.matrix import Entry, load
 
 OCI_FAULTS = Path(__file__).with_name("oci.faults.toml")

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from critests.audit.faults import AnyFault
-from critests.audit.oci_faults import remove_elsewhere
-from critests.audit.proxy import FaultProxy
-from critests.audit.watch import Watch
+from critests.audit.language.faults import AnyFault
+from critests.audit.proxy.fault_proxy import FaultProxy
+from critests.audit.proxy.oci_faults import remove_elsewhere
+from critests.audit.proxy.watch import Watch
 from critests.client.endpoint import Endpoint
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests import toml_file
-from critests.audit.faults import AnyFault, FaultError, parse_fault
+from critests.audit.language.faults import AnyFault, FaultError, parse_fault
 from critests.run.known_tests import SUITE
 from critests.toml_file import Table, TomlMalformed
 

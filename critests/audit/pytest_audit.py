@@ -27,7 +27,7 @@ import pytest
 from critests.audit.below import OCI_FAULTS
 from critests.audit.between import Between, can_wrap, take_down_what_is_shared
 from critests.audit.cases import MARK, case_of
-from critests.audit.faults import FaultError, OciFault, parse_fault
+from critests.audit.language.faults import FaultError, OciFault, parse_fault
 from critests.audit.matrix import SUFFIX, Entry, Matrix, beside, load
 from critests.audit.verdicts import Audit, Verdict, verdict_of
 from critests.run.items import is_ours, judged_by

@@ -24,18 +24,18 @@ import pytest
 import critests
 from critests.audit.below import all_faults, through
 from critests.audit.between import Between, can_wrap, take_down_what_is_shared
-from critests.audit.candidates import Candidates, first
 from critests.audit.derived import DerivedFault
 from critests.audit.derived.choice import chosen, sample
-from critests.audit.descriptors import FaultError
-from critests.audit.equivalents import equivalents
-from critests.audit.exercise import Exercise, coverage
+from critests.audit.language.descriptors import FaultError
 from critests.audit.matrix import load
-from critests.audit.parts import OtherParts, Part, read_results
-from critests.audit.recording import record, runtime_of
-from critests.audit.results import result_of
-from critests.audit.trial import Trials
-from critests.audit.untried import untried
+from critests.audit.sweep.candidates import Candidates, first
+from critests.audit.sweep.equivalents import equivalents
+from critests.audit.sweep.exercise import Exercise, coverage
+from critests.audit.sweep.parts import OtherParts, Part, read_results
+from critests.audit.sweep.recording import record, runtime_of
+from critests.audit.sweep.results import result_of
+from critests.audit.sweep.trial import Trials
+from critests.audit.sweep.untried import untried
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.audits import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried

@@ -11,7 +11,7 @@ import click
 from critests.audit.below import all_faults
 from critests.audit.derived import KINDS, DerivedFault
 from critests.audit.derived.choice import chosen, sample
-from critests.audit.descriptors import FaultError
+from critests.audit.language.descriptors import FaultError
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import UsageError

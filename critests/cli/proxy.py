@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from critests.audit.proxy import run_proxy
+from critests.audit.proxy.fault_proxy import run_proxy
 from critests.client.discovery import find
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from google.protobuf import json_format
 
 from critests.api import api_pb2 as cri
-from critests.audit.descriptors import rpcs
+from critests.audit.language.descriptors import rpcs
 from critests.traces.replaying import SKIPPED, Played
 
 ABSENT = "not in the list"

@@ -9,8 +9,8 @@ import grpc
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError, Message
 
-from critests.audit.descriptors import Rpc
-from critests.audit.proxy import FaultProxy
+from critests.audit.language.descriptors import Rpc
+from critests.audit.proxy.fault_proxy import FaultProxy
 from critests.traces.redaction import without_secrets
 from critests.traces.trace import Entry
 

@@ -18,7 +18,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.audit.descriptors import rpcs
+from critests.audit.language.descriptors import rpcs
 from critests.client import Connection
 from critests.client.failures import code_of
 from critests.lifecycle.requests import ImageName, RequestBuilder

@@ -10,8 +10,8 @@ from critests import catalogue
 from critests.audit.below import all_faults, faults_below
 from critests.audit.derived import KINDS, derived_faults
 from critests.audit.derived.choice import chosen, sample
-from critests.audit.descriptors import FaultError, rpcs
-from critests.audit.faults import parse_fault
+from critests.audit.language.descriptors import FaultError, rpcs
+from critests.audit.language.faults import parse_fault
 from critests.cli.audit import audit
 from critests.exit_codes import UsageError
 

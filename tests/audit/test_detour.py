@@ -9,14 +9,14 @@ import psutil
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.audit.faults import FaultError, ThroughFault, parse_fault
-from critests.audit.proxy import FaultProxy
+from critests.audit.language.faults import FaultError, ThroughFault, parse_fault
+from critests.audit.proxy.fault_proxy import FaultProxy
 from tests.criserver import CriServer, serve
 from tests.criserver.clients import connect
 
 BREAKS = """
 import sys, threading
-from critests.audit.proxy import FaultProxy
+from critests.audit.proxy.fault_proxy import FaultProxy
 
 proxy = FaultProxy(sys.argv[-1])
 proxy.faults = ["Version.response.runtime_name: set other"]

@@ -3,8 +3,8 @@
 import pytest
 
 from critests.audit.below import all_faults
-from critests.audit.descriptors import rpcs
-from critests.audit.equivalents import Equivalent, equivalents, why_equivalent
+from critests.audit.language.descriptors import rpcs
+from critests.audit.sweep.equivalents import Equivalent, equivalents, why_equivalent
 from critests.catalogue.rpcs import rpc_of
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from critests.audit.candidates import Candidates, first
 from critests.audit.derived import DerivedFault, Reach, derived_faults
-from critests.audit.equivalents import Equivalent
-from critests.audit.exercise import Exercise, Exercised, coverage
-from critests.audit.faults import parse_fault
+from critests.audit.language.faults import parse_fault
 from critests.audit.matrix import Entry, Matrix
-from critests.audit.offered import absent
-from critests.audit.proxy import FaultProxy
-from critests.audit.untried import untried
+from critests.audit.proxy.fault_proxy import FaultProxy
+from critests.audit.sweep.candidates import Candidates, first
+from critests.audit.sweep.equivalents import Equivalent
+from critests.audit.sweep.exercise import Exercise, Exercised, coverage
+from critests.audit.sweep.offered import absent
+from critests.audit.sweep.untried import untried
 from critests.client import Endpoint, connect
 from tests.criserver import CriServer, serve
 

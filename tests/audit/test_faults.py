@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from critests.api import api_pb2 as cri
-from critests.audit.changes import FIELD_ACTIONS, Surroundings
-from critests.audit.conditions import Moment
-from critests.audit.descriptors import FaultError, held_enum, is_map, rpcs
-from critests.audit.faults import Fault, LogFault, StreamFault, parse_fault
-from critests.audit.values import kind_of
+from critests.audit.language.changes import FIELD_ACTIONS, Surroundings
+from critests.audit.language.conditions import Moment
+from critests.audit.language.descriptors import FaultError, held_enum, is_map, rpcs
+from critests.audit.language.faults import Fault, LogFault, StreamFault, parse_fault
+from critests.audit.language.values import kind_of
 
 
 def read(text: str) -> Fault:

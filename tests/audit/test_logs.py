@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.audit.log_changes import LOG_CHANGES, Line, LogState
-from critests.audit.proxy import FaultProxy
+from critests.audit.language.log_changes import LOG_CHANGES, Line, LogState
+from critests.audit.proxy.fault_proxy import FaultProxy
 from tests.criserver import CriServer, serve
 from tests.criserver.clients import Client, connect, eventually
 

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from critests import catalogue
-from critests.audit import oci_document, oci_faults
 from critests.audit.below import OCI_FAULTS
-from critests.audit.faults import FaultError, OciFault, parse_fault
+from critests.audit.language import oci_document
+from critests.audit.language.faults import FaultError, OciFault, parse_fault
+from critests.audit.language.oci_document import OciChange
 from critests.audit.matrix import load
-from critests.audit.oci_document import OciChange
-from critests.audit.oci_faults import OciFaults
+from critests.audit.proxy import oci_faults
+from critests.audit.proxy.oci_faults import OciFaults
 from critests.node.wrappers.stand_in import OciWrapper
 from critests.run.known_tests import SUITE
 

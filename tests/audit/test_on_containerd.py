@@ -10,7 +10,7 @@ import pytest
 import websocket
 
 from critests.api import api_pb2 as cri
-from critests.audit.proxy import FaultProxy
+from critests.audit.proxy.fault_proxy import FaultProxy
 from critests.client.connection import Connection, connect
 from critests.client.endpoint import Endpoint
 from critests.lifecycle.run_label import RunIdentity

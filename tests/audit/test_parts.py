@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.audit.parts import OtherParts, Part, read_results
+from critests.audit.sweep.parts import OtherParts, Part, read_results
 from critests.record.audits import FaultOutcome, FaultResult
 from critests.record.codec import to_plain
 from tests.criserver.clients import eventually

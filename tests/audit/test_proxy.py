@@ -10,8 +10,8 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.audit.faults import FaultError
-from critests.audit.proxy import FaultProxy, run_proxy
+from critests.audit.language.faults import FaultError
+from critests.audit.proxy.fault_proxy import FaultProxy, run_proxy
 from tests.criserver import CriServer, serve
 from tests.criserver.clients import Client, code_of, connect, eventually
 

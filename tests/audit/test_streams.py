@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from critests.api import api_pb2 as cri
-from critests.audit.faults import StreamFault, parse_fault
-from critests.audit.frames import BINARY, Frame, FrameReader
-from critests.audit.proxy import FaultProxy
-from critests.audit.session import Reset, Session
+from critests.audit.language.faults import StreamFault, parse_fault
+from critests.audit.proxy.fault_proxy import FaultProxy
+from critests.audit.proxy.frames import BINARY, Frame, FrameReader
+from critests.audit.proxy.session import Reset, Session
 from tests.criserver import CriServer, serve
 from tests.criserver.clients import Client, connect
 

@@ -8,8 +8,8 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.audit.proxy import FaultProxy
-from critests.audit.watch import Watch
+from critests.audit.proxy.fault_proxy import FaultProxy
+from critests.audit.proxy.watch import Watch
 from tests.criserver import CriServer, serve
 from tests.criserver.clients import Client, connect
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import critests
-from critests.audit.descriptors import Rpc
-from critests.audit.proxy import FaultProxy
-from critests.audit.watch import Watch
+from critests.audit.language.descriptors import Rpc
+from critests.audit.proxy.fault_proxy import FaultProxy
+from critests.audit.proxy.watch import Watch
 from critests.exit_codes import ExitCode
 from critests.node.remains import remove_cgroups, run_cgroups
 from critests.node.throwaway import ThrowawayRuntime

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from critests.audit.derived.fault import DerivedFault, Reach
-from critests.audit.descriptors import Rpc, descriptor_of, held_enum
-from critests.audit.faults import STREAMING_RPCS
-from critests.audit.log_changes import LOG_CHANGES
-from critests.audit.stream_changes import STREAM_CHANGES
+from critests.audit.language.descriptors import Rpc, descriptor_of, held_enum
+from critests.audit.language.faults import STREAMING_RPCS
+from critests.audit.language.log_changes import LOG_CHANGES
+from critests.audit.language.stream_changes import STREAM_CHANGES
 
 LATE = "3s"
 _CREATING = ("RunPodSandbox", "CreateContainer", "StartContainer", "RestorePod")

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 from critests.audit.derived.fault import KINDS, DerivedFault
-from critests.audit.descriptors import FaultError, near, rpcs
+from critests.audit.language.descriptors import FaultError, near, rpcs
 
 
 def chosen(faults: Iterable[DerivedFault], words: Iterable[str]) -> tuple[DerivedFault, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from critests.audit.derived import calls, messages
 from critests.audit.derived.fault import DerivedFault
 from critests.audit.derived.requirements import broken_by
-from critests.audit.descriptors import rpcs
+from critests.audit.language.descriptors import rpcs
 
 
 @functools.cache

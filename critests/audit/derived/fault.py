@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from critests.audit.faults import AnyFault, parse_fault
+from critests.audit.language.faults import AnyFault, parse_fault
 
 KINDS = {
     "request": "a field of a request is ignored, in part or as a whole, or mistaken for another value",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from critests.audit.descriptors import Rpc, descriptor_of, held_message, is_map
-from critests.audit.values import kind_of
+from critests.audit.language.descriptors import Rpc, descriptor_of, held_message, is_map
+from critests.audit.language.values import kind_of
 
 
 @dataclass(frozen=True)

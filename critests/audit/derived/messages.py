@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from critests.audit.derived.fault import DerivedFault, Reach
 from critests.audit.derived.fields import ReachedField, fields_of
-from critests.audit.descriptors import Rpc
+from critests.audit.language.descriptors import Rpc
 
 HOUR_NANOSECONDS = 3600 * 10**9
 _TIMES = ("_at", "timestamp")

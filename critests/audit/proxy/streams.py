@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from critests.audit.faults import StreamFault
-from critests.audit.session import Reset, Session
+from critests.audit.language.faults import StreamFault
+from critests.audit.proxy.session import Reset, Session
 
 _CONNECT_SECONDS = 10.0
 _CLOSE_SECONDS = 1.0

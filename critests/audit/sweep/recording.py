@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from critests.audit.exercise import Exercise, Exercised
-from critests.audit.offered import absent
-from critests.audit.trial import Trials
+from critests.audit.sweep.exercise import Exercise, Exercised
+from critests.audit.sweep.offered import absent
+from critests.audit.sweep.trial import Trials
 from critests.client.recording import READING
 from critests.run.context import RunContext
 from critests.run.items import judged_by

@@ -17,8 +17,8 @@ from typing import IO, Any
 
 from google.protobuf.message import Message
 
-from critests.audit.faults import LogFault
-from critests.audit.log_changes import LOG_CHANGES, Line, LogState
+from critests.audit.language.faults import LogFault
+from critests.audit.language.log_changes import LOG_CHANGES, Line, LogState
 
 POLL_SECONDS = 0.02
 _HONEST = "audit-honest"

@@ -15,9 +15,17 @@ from typing import Any, Self, cast
 
 import grpc
 
-from critests.audit.descriptors import FaultError, Rpc, rpcs
-from critests.audit.effects import make_effect
-from critests.audit.exchange import (
+from critests.audit.language.descriptors import FaultError, Rpc, rpcs
+from critests.audit.language.faults import (
+    AnyFault,
+    Fault,
+    OciFault,
+    ThroughFault,
+    UnknownMethodFault,
+    parse_fault,
+)
+from critests.audit.proxy.effects import make_effect
+from critests.audit.proxy.exchange import (
     EVERYTHING_SECONDS,
     Answered,
     ArmedFault,
@@ -26,17 +34,9 @@ from critests.audit.exchange import (
     Way,
     deadline_of,
 )
-from critests.audit.faults import (
-    AnyFault,
-    Fault,
-    OciFault,
-    ThroughFault,
-    UnknownMethodFault,
-    parse_fault,
-)
-from critests.audit.oci_faults import OciFaults
-from critests.audit.upstreams import UNBOUNDED, Upstreams
-from critests.audit.watch import Watch
+from critests.audit.proxy.oci_faults import OciFaults
+from critests.audit.proxy.upstreams import UNBOUNDED, Upstreams
+from critests.audit.proxy.watch import Watch
 from critests.client.endpoint import Endpoint
 from critests.node.wrappers.stand_in import OciWrapper
 

@@ -10,7 +10,7 @@ from typing import Self
 
 from critests.audit.derived.fault import DerivedFault, Reach
 from critests.audit.derived.fields import fields_of
-from critests.audit.descriptors import rpcs
+from critests.audit.language.descriptors import rpcs
 from critests.record.files import write_atomically
 
 FORM = 1

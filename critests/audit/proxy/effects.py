@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from critests.audit.exchange import Effect
-from critests.audit.faults import LogFault, StreamFault
-from critests.audit.logs import LogEffect
-from critests.audit.streams import StreamEffect
+from critests.audit.language.faults import LogFault, StreamFault
+from critests.audit.proxy.exchange import Effect
+from critests.audit.proxy.logs import LogEffect
+from critests.audit.proxy.streams import StreamEffect
 
 
 def make_effect(fault: LogFault | StreamFault, hit: Callable[[str], None]) -> Effect:

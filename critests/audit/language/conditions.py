@@ -19,9 +19,9 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from critests.audit.descriptors import FaultError, Rpc, descriptor_of, held_enum
-from critests.audit.paths import Place, Step, check_path, parse_path, places
-from critests.audit.values import as_text, unquote
+from critests.audit.language.descriptors import FaultError, Rpc, descriptor_of, held_enum
+from critests.audit.language.paths import Place, Step, check_path, parse_path, places
+from critests.audit.language.values import as_text, unquote
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import grpc
 
-from critests.audit.descriptors import Rpc, rpcs
+from critests.audit.language.descriptors import Rpc, rpcs
 from critests.client import Connection
 
 SECONDS = 5.0

@@ -1,10 +1,10 @@
 """The faults that need not be tried, since it is known without that nobody can notice them."""
 
-from critests.audit.candidates import Candidates
 from critests.audit.derived.fault import DerivedFault
-from critests.audit.equivalents import Equivalent, why_equivalent
-from critests.audit.exercise import Exercise
-from critests.audit.results import result_of
+from critests.audit.sweep.candidates import Candidates
+from critests.audit.sweep.equivalents import Equivalent, why_equivalent
+from critests.audit.sweep.exercise import Exercise
+from critests.audit.sweep.results import result_of
 from critests.record.audits import FaultOutcome, FaultResult
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from critests.audit.between import Between, take_down_what_is_shared
 from critests.audit.cases import MARK, case_of
-from critests.audit.faults import AnyFault, Fault, OciFault
-from critests.audit.watch import Watch
+from critests.audit.language.faults import AnyFault, Fault, OciFault
+from critests.audit.proxy.watch import Watch
 from critests.catalogue.words import Outcome
 from critests.client.deadlines import Deadlines
 from critests.client.recording import READING

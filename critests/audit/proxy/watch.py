@@ -4,7 +4,7 @@ import threading
 
 from google.protobuf.message import DecodeError, Message
 
-from critests.audit.descriptors import Rpc, is_map
+from critests.audit.language.descriptors import Rpc, is_map
 
 ELEMENTS = 100
 """Of a list that are looked at: long lists repeat one shape."""

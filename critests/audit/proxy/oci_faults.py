@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from critests.audit import oci_document
-from critests.audit.faults import OciFault
+from critests.audit.language import oci_document
+from critests.audit.language.faults import OciFault
 from critests.node.remains import cgroup_hierarchies, remove_cgroups
 from critests.node.wrappers.actions import Change, Record
 from critests.node.wrappers.stand_in import OciWrapper

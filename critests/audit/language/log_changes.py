@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from critests.audit.descriptors import FaultError, near
+from critests.audit.language.descriptors import FaultError, near
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from critests.audit.descriptors import FaultError, descriptor_of, held_message, is_map, near
+from critests.audit.language.descriptors import FaultError, descriptor_of, held_message, is_map, near
 
 EVERY = "[]"
 _STEP = re.compile(r"""(?P<name>\w+)(?:\[(?P<pick>"(?:[^"\\]|\\.)*"|[^\]"]*)\])?(?:\.|$)""")

@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import time
 
-from critests.audit.descriptors import FaultError
+from critests.audit.language.descriptors import FaultError
 from critests.client.endpoint import Endpoint, EndpointError
 
 START_SECONDS = 30.0

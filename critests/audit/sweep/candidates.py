@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from critests.audit.derived.fault import DerivedFault
-from critests.audit.exercise import Exercise, Exercised
-from critests.audit.faults import Fault, LogFault, StreamFault
+from critests.audit.language.faults import Fault, LogFault, StreamFault
 from critests.audit.matrix import Matrix, base_name
+from critests.audit.sweep.exercise import Exercise, Exercised
 
 EXACTLY, NEAR, JUDGES, SAME_NAME, SAME_RPC, GETS_THERE = range(6)
 """How likely a test is to notice, the likeliest first: it notices a fault in this very field, one in a field

@@ -8,10 +8,10 @@ from typing import Protocol, cast
 import grpc
 from google.protobuf.message import DecodeError, Message
 
-from critests.audit.changes import Surroundings
-from critests.audit.conditions import Moment
-from critests.audit.descriptors import Rpc
-from critests.audit.faults import Fault, OtherCall
+from critests.audit.language.changes import Surroundings
+from critests.audit.language.conditions import Moment
+from critests.audit.language.descriptors import Rpc
+from critests.audit.language.faults import Fault, OtherCall
 
 EVERYTHING_SECONDS = 10.0
 """Deadline of the calls that the proxy makes on its own account."""

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from critests.audit.descriptors import FaultError, near
+from critests.audit.language.descriptors import FaultError, near
 
 
 @dataclass(frozen=True)

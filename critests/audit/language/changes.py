@@ -26,9 +26,9 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from critests.audit.descriptors import FaultError, Rpc, descriptor_of, held_enum, is_map, near
-from critests.audit.paths import Place, Step, check_path, parse_path, places
-from critests.audit.values import as_text, kind_of, parse_value, unquote
+from critests.audit.language.descriptors import FaultError, Rpc, descriptor_of, held_enum, is_map, near
+from critests.audit.language.paths import Place, Step, check_path, parse_path, places
+from critests.audit.language.values import as_text, kind_of, parse_value, unquote
 
 _LIMITS = {
     FieldDescriptor.CPPTYPE_INT32: (-(1 << 31), (1 << 31) - 1),

@@ -6,7 +6,7 @@ from typing import Any
 
 import grpc
 
-from critests.audit.detour import Detour
+from critests.audit.proxy.detour import Detour
 from critests.client.endpoint import Endpoint
 
 UNBOUNDED: list[tuple[str, Any]] = [

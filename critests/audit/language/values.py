@@ -9,7 +9,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from critests.audit.descriptors import FaultError, held_enum, held_message, is_map, near
+from critests.audit.language.descriptors import FaultError, held_enum, held_message, is_map, near
 
 _INTEGERS = {
     FieldDescriptor.CPPTYPE_INT32: (-(1 << 31), (1 << 31) - 1),

@@ -48,14 +48,14 @@ import grpc
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from critests.audit.changes import FIELD_ACTIONS, Surroundings, parse_field_action
-from critests.audit.conditions import Condition, Moment, parse_conditions
-from critests.audit.descriptors import FaultError, Rpc, descriptor_of, message_sides, near, rpcs
-from critests.audit.log_changes import LOG_CHANGES, parse_log_change
-from critests.audit.oci_document import ChangeMalformed, OciChange, parse_change
-from critests.audit.paths import Step, check_path, parse_path, places
-from critests.audit.stream_changes import STREAM_CHANGES, parse_stream_change
-from critests.audit.values import unquote
+from critests.audit.language.changes import FIELD_ACTIONS, Surroundings, parse_field_action
+from critests.audit.language.conditions import Condition, Moment, parse_conditions
+from critests.audit.language.descriptors import FaultError, Rpc, descriptor_of, message_sides, near, rpcs
+from critests.audit.language.log_changes import LOG_CHANGES, parse_log_change
+from critests.audit.language.oci_document import ChangeMalformed, OciChange, parse_change
+from critests.audit.language.paths import Step, check_path, parse_path, places
+from critests.audit.language.stream_changes import STREAM_CHANGES, parse_stream_change
+from critests.audit.language.values import unquote
 
 CALL_ACTIONS = {
     "swallow": "",

@@ -4,8 +4,8 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 
-from critests.audit.faults import StreamFault, parse_time
-from critests.audit.frames import CLOSE, Frame, FrameReader
+from critests.audit.language.faults import StreamFault, parse_time
+from critests.audit.proxy.frames import CLOSE, Frame, FrameReader
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE = range(5)
 SUCCESS = b'{"metadata":{},"status":"Success"}'
