@@ -111,14 +111,14 @@ def test_every_name_of_an_image_leads_to_the_same_image(
     """
     name = images.pull("process")
     image = images.look_up(name.reference) or cri.Image()
-    config = containers.config(image=name, script="echo $FROM_IMAGE")
+    config = containers.config(image=name, first="echo $FROM_IMAGE")
     config.image.image = REFERENCES[form](name, image) or blocked(f"ImageStatus has no {form}")
 
     answer = runtime.stub.CreateContainer(containers.creation(config))
 
     container = containers.adopt(answer.container_id, config)
     container.start()
-    assert container.final_log_lines() == ["image value"]
+    assert container.wait_for_log("image value") == ["image value"]
 
 
 @requirement("CTR-07/never-two")

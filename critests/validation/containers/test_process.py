@@ -5,7 +5,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, staying
 from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
@@ -59,9 +59,12 @@ def test_command_and_args_replace_those_of_the_image(
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
     """
-    container = containers.exited(image=images.pull("process"), command=["/bin/echo", "command"], args=args)
+    command = ["/bin/sh", "-c", f'echo "$@"; {staying()}', "sh", "command"]
 
-    assert container.final_log_lines() == [" ".join(["command", *args])]
+    container = containers.running(image=images.pull("process"), command=command, args=args)
+
+    expected = " ".join(["command", *args])
+    assert container.wait_for_log(expected) == [expected]
 
 
 @requirement("CMD-02")
@@ -137,11 +140,11 @@ def test_a_working_directory_that_is_not_there_is_made(containers: Containers) -
 
     Source: ContainerConfig.working_dir; not stated by the CRI, every runtime does it.
     """
-    config = containers.config(working_dir="/not/there/before", script="pwd")
+    config = containers.config(working_dir="/not/there/before", first="pwd")
 
     container = containers.attempt(config)
 
-    assert container.final_log_lines() == ["/not/there/before"]
+    assert container.wait_for_log("/not/there/before") == ["/not/there/before"]
 
 
 @requirement("CMD-07")

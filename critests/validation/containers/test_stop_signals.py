@@ -26,8 +26,10 @@ SIGNALS = {
 
 
 def ending_at_any_of(*signals: str | int) -> str:
-    """Return a script that prints `ready`, and at any of the signals its name before it ends with 5."""
-    traps = "; ".join(f"trap 'echo got {name}; exit 5' {name}" for name in signals)
+    """Return a script that prints `ready`, and ends at the first of the signals with 41, at the second with
+    42, and so on: what a process prints last may get lost, and that is not what these tests are about.
+    """
+    traps = "; ".join(f"trap 'exit {code}' {name}" for code, name in enumerate(signals, 41))
     return f"{traps}; echo ready; {FOREVER}"
 
 
@@ -49,8 +51,7 @@ def test_stop_sends_the_signal_that_the_image_names(
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
 
-    assert container.log_lines()[-1] == f"got {number}"
-    assert container.status().exit_code == 5
+    assert container.status().exit_code == 42
 
 
 @requirement("STP-10/other-forms")
@@ -69,7 +70,7 @@ def test_stop_reads_other_forms_of_the_signal_in_the_image(
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
 
-    assert container.log_lines()[-1] == "got USR2"
+    assert container.status().exit_code == 42
 
 
 @requirement("STP-11")
@@ -90,7 +91,7 @@ def test_a_stop_signal_in_the_configuration_overrides_the_image(
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
 
-    assert container.log_lines()[-1] == "got USR2"
+    assert container.status().exit_code == 43
 
 
 @requirement("STP-12")
@@ -137,7 +138,7 @@ def test_signals_of_the_api_are_the_kernels(runtime: Runtime, containers: Contai
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
 
-    assert container.log_lines()[-1] == f"got {SIGNALS[name]}"
+    assert container.status().exit_code == 42
 
 
 @requirement("STP-14")

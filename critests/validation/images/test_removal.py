@@ -127,14 +127,14 @@ def test_layers_that_another_image_needs_stay(
         for name in ("removed", "kept")
     )
     registry.pull(removed)
-    config = containers.config(image=registry.pull(kept), script="cat /shared")
+    config = containers.config(image=registry.pull(kept), first="cat /shared; echo")
 
     runtime.images.RemoveImage(images.removal_request(removed.reference))
 
     answer = runtime.stub.CreateContainer(containers.creation(config))
     container = containers.adopt(answer.container_id, config)
     container.start()
-    assert container.final_log_lines() == [registry.prefix]
+    assert container.wait_for_log(registry.prefix) == [registry.prefix]
 
 
 @requirement("IMS-23")

@@ -18,7 +18,8 @@ def test_a_pod_ends_gracefully(runtime: Runtime, pod: Pod) -> None:
     RemovePodSandbox.
     """
     sandbox = pod.start()
-    app = pod.run(sandbox, "app", on_term="cat /tmp/hook; echo bye; exit 0")
+    # it stays a moment: what is printed last may get lost, and that only LOG-15 is about
+    app = pod.run(sandbox, "app", on_term="cat /tmp/hook; echo bye; sleep 1; exit 0")
     app.wait_for_log("ready")
 
     runtime.stub.ExecSync(app.script_request("echo drained > /tmp/hook", timeout=GRACE_SECONDS))
