@@ -9,7 +9,8 @@ from typing import Any
 
 from critests.record.expectations import NOW_AND_THEN
 
-SECONDS = 300
+SECONDS = 600
+"""For one command, which may be a run of a few hundred tests on a machine that is busy with others."""
 
 
 def environment() -> dict[str, str]:

@@ -17,7 +17,12 @@ from critests.node.throwaway import ThrowawayRuntime
 from critests.node.with_registry import throwaway_with_registry
 from tests.plugin.command import SECONDS, begin, critests, record_in, verdicts_in
 
-pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = [
+    pytest.mark.runtime,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+    # up to three runs, which take a minute or two together, and several times as long beside others
+    pytest.mark.timeout(3 * SECONDS),
+]
 
 SOME = "SBX,CTR"
 EXCEPT = "CTR-24,CTR-26"
