@@ -16,6 +16,7 @@ from critests.benchmark.floors.null_server import NullServer, NullServerFailed, 
 from critests.benchmark.floors.null_server.headers import PathReader
 from critests.client.endpoint import Endpoint
 from critests.client.plain import PlainConnection, plain_stubs
+from critests.lifecycle.process import stat_of
 
 HELD = 250
 EXEC_BYTES = 3 << 20
@@ -267,17 +268,13 @@ os.kill(os.getpid(), signal.SIGKILL)
     starter = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert starter.returncode == -signal.SIGKILL
     pid = int(starter.stdout)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + SECONDS
     while list(tmp_path.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert list(tmp_path.iterdir()) == []
-    while (
-        time.monotonic() < deadline
-        and Path(f"/proc/{pid}").exists()
-        and " Z " not in Path(f"/proc/{pid}/stat").read_text()
-    ):
+    while (state := stat_of(pid)[:1]) not in ([], ["Z"]):
+        assert time.monotonic() < deadline, state
         time.sleep(0.02)
-    assert time.monotonic() < deadline
 
 
 def test_stopping_twice_is_no_harm_and_nothing_is_left(tmp_path: Path) -> None:
