@@ -66,8 +66,8 @@ def test_without_a_cry_the_last_lines_are_the_last_words() -> None:
 
 
 def test_looking_at_a_process_after_every_test_costs_less_than_a_millisecond() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     for _ in range(100):
         start_time(1)
 
-    assert (time.perf_counter() - begun) / 100 < 0.001
+    assert (time.process_time() - begun) / 100 < 0.001
