@@ -138,8 +138,8 @@ def test_what_is_no_message_passes_and_is_reported_under_a_fault(tmp_path: Path)
 def test_deadlines_and_cancellation_reach_the_runtime(tmp_path: Path) -> None:
     with bench_of(CriServer(wrong=["hangs=Version"]), tmp_path) as bench:
         started = time.monotonic()
-        assert code(bench.client, timeout=0.3) == grpc.StatusCode.DEADLINE_EXCEEDED
-        assert time.monotonic() - started < 2
+        assert code(bench.client, timeout=1) == grpc.StatusCode.DEADLINE_EXCEEDED
+        assert time.monotonic() - started < 20
         call = bench.runtime.Version.future(cri.VersionRequest())
         eventually(lambda: len(bench.server.calls), lambda calls: calls == 2)
         call.cancel()
@@ -213,7 +213,7 @@ def test_delays(bench: Bench, action: str) -> None:
     bench.break_(f"Version: {action} 300ms")
     started = time.monotonic()
     assert code(bench.client) == grpc.StatusCode.OK
-    assert 0.3 <= time.monotonic() - started < 2
+    assert 0.3 <= time.monotonic() - started < 20
 
 
 def test_hang(bench: Bench) -> None:

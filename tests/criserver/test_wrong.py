@@ -34,7 +34,7 @@ def test_every_way_can_be_chosen(name: str) -> None:
     started = time.monotonic()
     with serve(CriServer(wrong=[name + argument])) as endpoint:
         version_code(endpoint, 0.3)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize("text", ["no-such-way", "fails", "filters-ignored=x"])

@@ -356,11 +356,11 @@ def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPat
 
 def test_stopping_ends_idle_connections_at_once() -> None:
     with RegistryServer(0) as server:
-        connection = http.client.HTTPConnection(server.address, timeout=5)
+        connection = http.client.HTTPConnection(server.address, timeout=10)
         connection.request("GET", "/v2/")
         connection.getresponse().read()
         began = time.monotonic()
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5, "less than the client would wait"
     server.stop()
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", server.port), timeout=1)

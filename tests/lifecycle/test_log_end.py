@@ -63,7 +63,7 @@ def test_a_log_that_stays_open_is_whole_when_it_stays_as_it_is(log: Path) -> Non
         begun = time.monotonic()
         wait_until_whole(log, 10)
 
-    assert STILL_SECONDS <= time.monotonic() - begun < 5
+    assert STILL_SECONDS <= time.monotonic() - begun < 10
 
 
 def test_an_ended_log_is_not_waited_for(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
