@@ -92,7 +92,8 @@ def test_remove_that_does_nothing() -> None:
 )
 def test_impostors(impostor: impostors.Impostor, codes: set[grpc.StatusCode]) -> None:
     with impostor() as endpoint:
-        assert version_code(endpoint, 0.5) in codes
+        # only the silent one is not waited for: the others' answers are
+        assert version_code(endpoint, 0.5 if impostor is impostors.silent else 20) in codes
 
 
 @pytest.fixture
