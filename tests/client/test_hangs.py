@@ -25,7 +25,7 @@ def server() -> CriServer:
 @pytest.fixture
 def connection(server: CriServer) -> Iterator[Connection]:
     with serve(server) as endpoint:
-        opened = connect(Endpoint.parse(endpoint), deadlines=Deadlines(0.02))
+        opened = connect(Endpoint.parse(endpoint), deadlines=Deadlines(0.1))
         yield opened
         opened.close()
 
@@ -42,7 +42,7 @@ def test_a_hang_costs_a_deadline_and_a_look(server: CriServer, connection: Conne
 
     assert server.calls.count("Status") == 2
     assert [isinstance(error, StillHangs) for error in errors] == [False, *[True] * 19]
-    assert errors[-1].details() == "Status did not answer within 0.2 s, and was not called again"
+    assert errors[-1].details() == "Status did not answer within 1 s, and was not called again"
 
 
 def test_other_rpcs_go_on(connection: Connection) -> None:
@@ -102,7 +102,7 @@ def test_a_call_that_is_not_waited_for_counts_too(connection: Connection) -> Non
     ended = connection.runtime.Status.future(STATUS).exception()
 
     assert ended is not None
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while not connection.hangs.known():
         assert time.monotonic() < deadline, "gRPC tells callbacks after it has told the caller"
 
