@@ -42,6 +42,7 @@ while True:
     for number in [os.dup(0) for _ in range(200)]:
         os.close(number)
 """
+OPENS_WHEN_TOLD = 'echo; read line; exec 9<"$0"; echo; read line'
 BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 
 
@@ -173,13 +174,27 @@ def test_files_that_are_closed_while_they_are_looked_at_are_no_end_of_the_runtim
 def test_gauges_are_numbers(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(os.urandom(100_000))
     seen = gauges(os.getpid(), ["/none"], [tmp_path])
-    with (tmp_path / "file").open("rb"):
-        assert gauges(os.getpid(), ["/none"])["fds"] == seen["fds"] + 1
     assert seen["disk_bytes"] >= 100_000
     assert seen["threads"] >= 1
     assert seen["mounts"] == 0
     assert gauges(os.getpid(), ["/none"])["mounts"] >= 1
     assert seen["pss_bytes"] > 1_000_000
+
+
+def test_a_file_that_is_opened_is_one_more(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    # not this process: what tests before have left may close files of it at any time
+    with subprocess.Popen(
+        ["/bin/sh", "-c", OPENS_WHEN_TOLD, tmp_path / "file"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as opening:
+        assert opening.stdin is not None
+        assert opening.stdout is not None
+        opening.stdout.readline()
+        before = gauges(opening.pid, ["/none"])["fds"]
+        opening.stdin.write(b"\n")
+        opening.stdin.flush()
+        opening.stdout.readline()
+        assert gauges(opening.pid, ["/none"])["fds"] == before + 1
 
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
