@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Outcome
+from critests.record.exits import CAPABILITY_MARK
 from critests.record.run import RunRecord
 from critests.record.tally import count
 from critests.report.run_kinds import kind_of
@@ -161,6 +162,19 @@ def test_the_last_lines_are_what_one_tells_others(tmp_path: Path) -> None:
     assert told.startswith("containerd 1.6.20~ds1: does not conform (1 tests left out). 3 of the 23 MUST")
     assert "\nbroken: EXE-01, " in told
     assert end == "exit 1: as it ended"
+
+
+def test_a_missing_capability_is_no_broken_promise(tmp_path: Path) -> None:
+    record = dataclasses.replace(sample_run(tmp_path), exit_code=1, exit_reason="as it ended")
+    failed = next(test for test in record.tests if test.outcome is Outcome.FAILED)
+    missing = dataclasses.replace(
+        failed, id=f"{CAPABILITY_MARK}exec>", name="required_capability_exec", requirement_id="", cause=""
+    )
+
+    told = summary(dataclasses.replace(record, tests=[*record.tests, missing]))
+
+    (line,) = (line for line in told.splitlines() if line.startswith("broken: "))
+    assert "required_capability" not in line
 
 
 def test_a_green_run_says_so_in_a_line(tmp_path: Path) -> None:
