@@ -1,4 +1,6 @@
-"""What a test asserted, for a reader who has not seen the test: what parameters stand for, no lambdas."""
+"""What a test asserted, for a reader who has not seen the test: what parameters stand for, no lambdas, and in
+words what Python's comprehensions gather.
+"""
 
 import ast
 import operator
@@ -15,6 +17,11 @@ ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
 }
+
+EACH: Final = "each"
+"""What stands before what a comprehension goes over."""
+AS_IT_IS: Final = frozenset({"all", "frozenset", "list", "set", "sorted", "tuple"})
+"""What is called with a comprehension and adds nothing that a reader has to know."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +84,8 @@ def number_in(text: str) -> int | float:
 
 
 class _Told(ast.NodeTransformer):
-    """Puts what a parameter stands for in its place where it chooses what is looked at, and what a lambda
-    returns in the place of the lambda.
+    """Puts what a parameter stands for in its place where it chooses what is looked at, what a lambda returns
+    in the place of the lambda, and words in the place of a comprehension.
     """
 
     def __init__(self, tree: ast.expr, names: Mapping[str, object]) -> None:
@@ -92,9 +99,13 @@ class _Told(ast.NodeTransformer):
         return ast.Subscript(node.value, self._value(node.slice), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Name the field that is asked for by its name."""
+        """Name the field that is asked for by its name, and leave out what only gathers."""
         self.generic_visit(node)
         match node:
+            case ast.Call(ast.Name(name), [ast.Name(words)]) if name in AS_IT_IS and f"{EACH} " in words:
+                return node.args[0]
+            case ast.Call(ast.Name("any"), [ast.Name(words)]) if f"{EACH} " in words:
+                return ast.Name(words.replace(f"{EACH} ", "any ", 1), ast.Load())
             case ast.Call(ast.Name("getattr"), [thing, field]):
                 match self._value(field):
                     case ast.Constant(str(name)):
@@ -106,9 +117,40 @@ class _Told(ast.NodeTransformer):
         self.generic_visit(node)
         return node.body
 
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        """Say what it is a list of."""
+        return self._gathered(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        """Say what it is a set of."""
+        return self._gathered(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        """Say what it gives."""
+        return self._gathered(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        """Say what it tells of each."""
+        return self._gathered(node)
+
+    def _gathered(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> ast.expr:
+        self.generic_visit(node)
+        told = ast.unparse(node.value if isinstance(node, ast.DictComp) else node.elt)
+        first, *others = map(_gone_over, node.generators)
+        itself = told == ast.unparse(node.generators[0].target)
+        words = f"{EACH} {first}" if itself else f"{told} for {EACH} {first}"
+        return ast.Name(" ".join([words, *(f"for {EACH} {other}" for other in others)]), ast.Load())
+
     def _value(self, node: ast.expr) -> ast.expr:
         value = self._names.get(node.id) if isinstance(node, ast.Name) else None
         return ast.Constant(value) if isinstance(value, str | int) else node
+
+
+def _gone_over(part: ast.comprehension) -> str:
+    elements = part.target.elts if isinstance(part.target, ast.Tuple) else [part.target]
+    names = ", ".join(name for name in map(ast.unparse, elements) if name != "_")
+    over = f"{names} of {ast.unparse(part.iter)}".removeprefix(f"{EACH} ")  # a variable that is called so
+    return " where ".join([over, *([" and ".join(map(ast.unparse, part.ifs))] if part.ifs else [])])
 
 
 def _is_set(name: ast.Name) -> bool:

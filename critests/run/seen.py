@@ -199,7 +199,10 @@ def _elements(node: ast.expr, count: int) -> list[str]:
     """Return what the elements of a list or tuple are called in the test."""
     if isinstance(node, ast.Tuple | ast.List) and len(node.elts) == count:
         return [ast.unparse(element) for element in node.elts]
-    return [f"{ast.unparse(node)}[{number}]" for number in range(count)]
+    name = ast.unparse(node)
+    if isinstance(node, ast.Name) and not node.id.isidentifier():  # words, of what is gathered
+        return [f"number {number} of ({name})" for number in range(1, count + 1)]
+    return [f"{name}[{number}]" for number in range(count)]
 
 
 def _literal(text: str) -> object:

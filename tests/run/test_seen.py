@@ -104,6 +104,26 @@ def not_empty() -> None:
     assert [code for code in CODES if code] == []
 
 
+def not_all() -> None:
+    assert all(value > 0 for _, value in TOLD.items())
+
+
+def none_at_all() -> None:
+    assert any(code == "a" for code in CODES if code)
+
+
+def sorted_ones() -> None:
+    assert sorted({each.lower() for each in CODES}) == ["a"]
+
+
+def by_name() -> None:
+    assert {block: value + 1 for block, value in TOLD.items()} == {"cpu": 2}
+
+
+def late_ones() -> None:
+    assert [at + 1 for at in LATE] == LATE
+
+
 def another_frozen_set() -> None:
     assert {frozenset(CODES)} == {frozenset({"a"})}
 
@@ -246,7 +266,7 @@ def not_false() -> None:
         (
             elements_of_their_own,
             "assert [0, 1] == [1]",
-            "[TOLD[block] for block in TOLD]: expected [1], seen [0, 1]",
+            "TOLD[block] for each block of TOLD: expected [1], seen [0, 1]",
         ),
         (
             a_lambda,
@@ -277,7 +297,40 @@ def not_false() -> None:
         (
             not_empty,
             "assert ['a'] == []\n  \n  Left contains one more item: 'a'",
-            "[code for code in CODES if code]: expected nothing, seen ['a']\nseen has one more item: 'a'",
+            "each code of CODES where code: expected nothing, seen ['a']\nseen has one more item: 'a'",
+        ),
+        (
+            not_all,
+            "assert False\n +  where False = all(<generator object not_all.<locals>.<genexpr> at 0x7f>)",
+            "expected value > 0 for each value of TOLD.items(), seen False",
+        ),
+        (
+            none_at_all,
+            "assert False\n +  where False = any(<generator object none_at_all.<locals>.<genexpr> at 0x7f>)",
+            "expected code == 'a' for any code of CODES where code, seen False",
+        ),
+        (
+            sorted_ones,
+            "assert ['b'] == ['a']\n +  where ['b'] = sorted({'b'})",
+            "each.lower() for each of CODES: expected ['a'], seen ['b']",
+        ),
+        (
+            by_name,
+            "assert {'cpu': 1, 'memory': 2} == {'cpu': 2}\n",
+            (
+                "value + 1 for each block, value of TOLD.items(): expected {'cpu': 2},"
+                " seen {'cpu': 1, 'memory': 2}"
+            ),
+        ),
+        (
+            late_ones,
+            f"assert {LATE[::-1]} == {LATE}",
+            (
+                "number 1 of (at + 1 for each at of LATE): expected the same time as LATE[0],"
+                " seen 1.5 s before it;"
+                " number 2 of (at + 1 for each at of LATE): expected the same time as LATE[1],"
+                " seen 1.5 s after it"
+            ),
         ),
         (
             another_frozen_set,
