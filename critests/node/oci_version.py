@@ -5,13 +5,15 @@ daemon does. Asked are the programs themselves, each with a bundle that no OCI r
 what it says to the version in question differs from what it says to the oldest one, or it does not care.
 
 One that makes no container of the plainest bundle either works with no daemon at all: where a daemon makes no
-sandbox with it, that is not the daemon's.
+container with it, that is not the daemon's. Sandboxes say nothing of it: some daemons make them without a
+process.
 """
 
 import contextlib
 import json
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,7 +21,8 @@ from typing import Final
 import grpc
 
 from critests.client import Connection
-from critests.lifecycle.requests import RequestBuilder
+from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.oci_asking import refused_words
 from critests.node.plain_container import refused_alone
@@ -98,7 +101,10 @@ def _in_words(program: Path) -> str:
 
 
 def unfit_handlers(
-    connection: Connection, requests: RequestBuilder, runtimes: OciRuntimes | None
+    connection: Connection,
+    requests: RequestBuilder,
+    runtimes: OciRuntimes | None,
+    image: Callable[[], ImageName | None],
 ) -> dict[str, str]:
     """Return the handlers of a daemon that cannot work with it, each with the reason and what would help; to
     see what the daemon writes, a sandbox of the default handler is made.
@@ -107,6 +113,7 @@ def unfit_handlers(
         connection: to the daemon.
         requests: builds the sandbox.
         runtimes: None where they cannot be seen.
+        image: gives what a container is made of where one has to be tried, and None where there is none.
     """
     if runtimes is None:
         return {}
@@ -115,25 +122,37 @@ def unfit_handlers(
     try:
         sandbox = Sandbox.run(connection, requests.sandbox("probe-bundle"))
     except grpc.RpcError:  # where it is not the program's, what judges RunPodSandbox finds it
-        why = runtimes.unable(runtimes.default) if runtimes.default else ""
-        unfit = {**runtimes.left_out, **({"": why} if why else {})}
+        unfit = runtimes.left_out
     else:
         unfit = runtimes.unfit(sandbox.id)
         _discard(sandbox)
-    for name, program in runtimes.programs.items():
+    default = {"": runtimes.default} if runtimes.default else {}
+    for name, program in (default | runtimes.programs).items():
         why = "" if name in unfit else runtimes.unable(program)
-        if why and not _works(connection, requests, name):
+        if why and not _works(connection, requests, name, image):
             unfit = {**unfit, name: why}
     return unfit
 
 
-def _works(connection: Connection, requests: RequestBuilder, handler: str) -> bool:
-    """Whether the daemon makes a sandbox with a handler, whatever its OCI runtime says to others."""
+def _works(
+    connection: Connection, requests: RequestBuilder, handler: str, image: Callable[[], ImageName | None]
+) -> bool:
+    """Whether the daemon starts a container with a handler, whatever its OCI runtime says to others; where
+    there is no image to make one of, whether it makes a sandbox.
+    """
     try:
         sandbox = Sandbox.run(connection, requests.sandbox("probe-handler"), handler)
     except grpc.RpcError:
         return False
-    _discard(sandbox)
+    try:
+        plain = image()
+        if plain is not None:
+            pod = sandbox.config.metadata
+            Container.create(sandbox, requests.container(plain, "probe-handler", pod=pod)).start()
+    except grpc.RpcError:
+        return False
+    finally:
+        _discard(sandbox)
     return True
 
 

@@ -24,6 +24,7 @@ from critests.record.layout import RunFolder, new_run_folder
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
 from critests.run.first_look import FirstLook
 from critests.run.parts import driver_part, parts_of_throwaway
+from critests.run.pulled_images import TestImages
 from critests.run.settings import Settings
 
 
@@ -154,7 +155,7 @@ def _refuse_unfit_handlers(connection: Connection, context: RunContext) -> None:
     Raises:
         CannotTest: it cannot.
     """
-    unfit = context.unfit_handlers(connection)
+    unfit = context.unfit_handlers(connection, TestImages(connection, context).plain)
     for handler in context.settings.handlers:
         if handler in unfit:
             which = f"--runtime-handler {handler}" if handler else "the default handler"

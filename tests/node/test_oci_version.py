@@ -110,8 +110,8 @@ def test_a_handler_whose_program_does_not_know_the_version_is_unfit(
             run := RunIdentity.new(), tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS)
         )
         try:
-            found = unfit_handlers(connection, requests, runtimes)
-            left = unfit_handlers(connection, requests, None)
+            found = unfit_handlers(connection, requests, runtimes, lambda: None)
+            left = unfit_handlers(connection, requests, None, lambda: None)
         finally:
             connection.close()
 

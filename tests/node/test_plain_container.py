@@ -6,12 +6,13 @@ import pytest
 
 from critests.client import Endpoint, connect
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.requests import RequestBuilder
+from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.oci_version import OciRuntimes, unfit_handlers
 from critests.node.plain_container import refused_alone
 from tests.criserver import CriServer, serve
 
+IMAGE = ImageName("example.test/busybox:1", "example.test/busybox:1")
 REFUSES = "echo 'no such hierarchy' >&2; exit 1"
 MAKES = "exit 0"
 NEVER_THE_SAME = 'echo "failed at $(date +%N)" >&2; exit 1'
@@ -51,13 +52,16 @@ def test_nothing_is_said_without_another_one_to_ask(tmp_path: Path) -> None:
     assert refused_alone(tmp_path / "nowhere", asked, "critests-unit") == ""
 
 
-def found(wrong: set[str], runtimes: OciRuntimes, folder: Path) -> dict[str, str]:
+def found(
+    wrong: set[str], runtimes: OciRuntimes, folder: Path, image: ImageName | None = IMAGE
+) -> dict[str, str]:
     run = RunIdentity.new()
     requests = RequestBuilder(run, folder, CgroupParents(run, CgroupDriver.CGROUPFS))
     with serve(CriServer(wrong=wrong)) as endpoint:
         connection = connect(Endpoint.parse(endpoint))
         try:
-            return unfit_handlers(connection, requests, runtimes)
+            connection.images.PullImage(pulling(IMAGE.written))
+            return unfit_handlers(connection, requests, runtimes, lambda: image)
         finally:
             connection.close()
 
@@ -68,8 +72,18 @@ def found(wrong: set[str], runtimes: OciRuntimes, folder: Path) -> dict[str, str
         ({"fails=RunPodSandbox"}, REFUSES, True),
         ({"fails=RunPodSandbox"}, MAKES, False),
         (set(), REFUSES, False),
+        ({"fails=CreateContainer"}, REFUSES, True),
+        ({"fails=StartContainer"}, REFUSES, True),
+        ({"fails=CreateContainer"}, MAKES, False),
     ],
-    ids=["neither makes one", "a fault of the daemon", "the daemon makes one"],
+    ids=[
+        "neither makes one",
+        "a fault of the daemon",
+        "the daemon makes one",
+        "the daemon makes the sandbox, but creates no container",
+        "the daemon makes the sandbox, but starts no container",
+        "a fault of the daemon in containers",
+    ],
 )
 def test_the_default_handler_is_unfit_where_neither_daemon_nor_program_makes_anything(
     wrong: set[str], script: str, unfit: bool, tmp_path: Path
@@ -99,7 +113,14 @@ def test_a_further_handler_is_unfit_where_neither_daemon_nor_program_makes_anyth
     assert list(found(wrong, runtimes, tmp_path)) == ["new"]
 
 
-def test_a_handler_that_the_daemon_makes_sandboxes_with_is_fit(tmp_path: Path) -> None:
+def test_without_an_image_a_sandbox_is_enough(tmp_path: Path) -> None:
+    asked, other = program(tmp_path, "crun", REFUSES), program(tmp_path, "runc", MAKES)
+    runtimes = OciRuntimes(default=asked, reference=other, cgroup="critests-unit")
+
+    assert found({"fails=CreateContainer"}, runtimes, tmp_path, None) == {}
+
+
+def test_a_handler_that_the_daemon_starts_containers_with_is_fit(tmp_path: Path) -> None:
     asked, other = program(tmp_path, "crun", REFUSES), program(tmp_path, "runc", MAKES)
     runtimes = OciRuntimes({"runc": asked}, default=other, reference=other, cgroup="critests-unit")
 

@@ -22,6 +22,7 @@ from critests.run.beginning import begin_run
 from critests.run.conclusion import identity_of
 from critests.run.context import RunContext
 from critests.run.parts import parts_of_throwaway, storage_part
+from critests.run.pulled_images import TestImages
 from critests.run.session import SuiteSession
 from critests.run.settings import Settings
 
@@ -102,7 +103,7 @@ def _refuse_unknown_handler(context: RunContext, subject: HandlerSubject) -> Non
         raise CannotTest(f"{subject}: {why or f'the throwaway runtime has {known} only'}")
     connection = context.connect()
     try:
-        unfit = context.unfit_handlers(connection)
+        unfit = context.unfit_handlers(connection, TestImages(connection, context).plain)
     finally:
         connection.close()
     if subject.handler in unfit:
