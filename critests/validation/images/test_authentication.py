@@ -6,11 +6,14 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.images import Images, Registry
-from critests.fixtures.runtime import Runtime, must_be_refused
+from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
+from critests.fixtures.session import Observe
 from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
-from critests.run.marks import requirement
+from critests.run.marks import requirement, slow
+from critests.run.outcomes import unsupported
 
-pytestmark = pytest.mark.usefixtures("authenticating_alone")
+# a turn may have to be waited for as long as a token of AUT-11 lives
+pytestmark = [pytest.mark.usefixtures("authenticating_alone"), pytest.mark.timeout(180)]
 
 USERNAME, PASSWORD = "critests-user", "critests:pass word"
 BASIC = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
@@ -19,6 +22,16 @@ TOKENS_FOR_ALL = Access(scheme=Scheme.BEARER)
 EMPTY_PARAMETER = Access(scheme=Scheme.BEARER, empty_parameter=True)
 CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD)
 WRONG_CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD[::-1])
+IDENTITY = "critests-identity"
+REFRESHED = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, identity_token=IDENTITY)
+BY_IDENTITY = cri.AuthConfig(identity_token=IDENTITY)
+BY_REGISTRY_TOKEN = cri.AuthConfig(registry_token="critests-registry-token")  # noqa: S106 - nobody's
+FOR_ANOTHER_SERVER = cri.AuthConfig(
+    username=USERNAME, password=PASSWORD, server_address="https://registry.critests.example"
+)
+SHORT_TOKENS = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, token_seconds=60)
+"""No shorter than the minute that the specification lets a client count on."""
+LATE_MANIFEST = Fault(kind=FaultKind.DELAY, scope=Scope.MANIFEST, method="GET", seconds=62, times=1)
 ENCODED = {
     "as it is": base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode(),
     "with zero bytes behind it": base64.b64encode(f"{USERNAME}:{PASSWORD}\0\0".encode()).decode(),
@@ -212,3 +225,97 @@ def test_empty_credentials_mean_an_anonymous_pull(
 
     assert images.look_up(minted.reference) is not None
     assert {request.authorization for request in registry.requests(minted)} == {""}
+
+
+@requirement("AUT-05")
+def test_identity_token_is_used_for_a_token(runtime: Runtime, registry: Registry, images: Images) -> None:
+    """A pull with an identity token MUST present it to the token endpoint of the registry, where the runtime
+    uses such tokens.
+
+    Source: AuthConfig.identity_token; the distribution project's specification of OAuth2.
+    """
+    minted = registry.mint()
+    registry.set_access(minted, REFRESHED)
+
+    with may_be_refused():
+        runtime.images.PullImage(images.pull_request(minted.reference, BY_IDENTITY))
+        assert images.look_up(minted.reference) is not None
+        return
+    unsupported("identity tokens: a pull that needs one is refused")
+
+
+@requirement("AUT-06")
+def test_what_becomes_of_a_registry_token(
+    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+) -> None:
+    """A pull with a registry token MAY send it to the registry as it is, or pull without it; it never hangs.
+
+    Source: AuthConfig.registry_token.
+    """
+    minted = registry.mint()
+    registry.set_access(minted, TOKENS_FOR_A_USER)
+
+    with may_be_refused():
+        runtime.images.PullImage(images.pull_request(minted.reference, BY_REGISTRY_TOKEN))
+
+    sent = "bearer" in {request.authorization for request in registry.requests(minted)}
+    observe("a bearer token is sent" if sent else "no bearer token is sent")
+
+
+@requirement("AUT-07")
+def test_credentials_for_another_server_are_not_sent(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """A pull SHOULD NOT send credentials to the registry whose `server_address` names another host.
+
+    Source: AuthConfig.server_address. Not stated by the CRI; credentials are for whom they name.
+    """
+    minted = registry.mint()
+    registry.set_access(minted, BASIC)
+
+    with may_be_refused():
+        runtime.images.PullImage(images.pull_request(minted.reference, FOR_ANOTHER_SERVER))
+
+    assert {request.username for request in registry.requests(minted)} <= {""}
+
+
+@requirement("AUT-09")
+def test_wrong_credentials_for_an_image_that_is_there(
+    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+) -> None:
+    """A pull with wrong credentials of an image that the runtime holds MAY fail or succeed; the image stays.
+
+    Source: PullImageRequest.auth; the CRI does not say. The kubelet keeps account of who may use an image.
+    """
+    minted = registry.mint()
+    registry.set_access(minted, BASIC)
+    runtime.images.PullImage(images.pull_request(minted.reference, CREDENTIALS))
+
+    form = "fails"
+    with may_be_refused():
+        runtime.images.PullImage(images.pull_request(minted.reference, WRONG_CREDENTIALS))
+        form = "succeeds"
+
+    observe(f"a pull with wrong credentials of an image that is there {form}")
+    assert images.look_up(minted.reference) is not None
+
+
+@requirement("AUT-11")
+@slow
+def test_token_that_expires_during_a_pull_is_renewed(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """A pull whose token expires before it comes to the layers SHOULD get itself another one.
+
+    Source: the distribution project's token specification, `expires_in`, and 401 to what has expired. Not
+    stated by the CRI; large images take longer than tokens live.
+    """
+    minted = registry.mint()
+    registry.set_access(minted, SHORT_TOKENS)
+    registry.fault(minted, LATE_MANIFEST)
+
+    runtime.images.PullImage(
+        images.pull_request(minted.reference, CREDENTIALS), timeout=2 * LATE_MANIFEST.seconds
+    )
+
+    assert images.look_up(minted.reference) is not None

@@ -10,9 +10,11 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
 from critests.images.catalogue import Changes
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement, requires, slow
+from critests.run.outcomes import unsupported
 
 Usage = Callable[[], cri.FilesystemUsage]
 UsageOnce = Callable[[str, Callable[[cri.FilesystemUsage], bool]], cri.FilesystemUsage]
@@ -22,6 +24,8 @@ STATS_SECONDS = 65.0
 tests pull and remove images, too.
 """
 MIB = 1 << 20
+MANY = 40
+PROMPT_SECONDS = 2.0
 
 
 def filling(mebibytes: int, files: int) -> Changes:
@@ -167,3 +171,60 @@ def test_image_file_system_shrinks_with_a_removal(
     # others may pull while this image goes: half of what it brought is more than they bring
     little = full - (full - empty) // 2
     usage_once("shrinking of the image file system", lambda seen: seen.used_bytes.value <= little)
+
+
+def is_split(answer: cri.ImageFsInfoResponse) -> bool:
+    """Say whether containers are stored elsewhere than images."""
+    of_images, of_containers = (
+        {filesystem.fs_id.mountpoint for filesystem in filesystems}
+        for filesystems in (answer.image_filesystems, answer.container_filesystems)
+    )
+    return not of_containers <= of_images
+
+
+@requirement("IMF-05/form")
+def test_file_system_of_containers_beside_that_of_images(runtime: Runtime, observe: Observe) -> None:
+    """Where containers are stored with the images, `container_filesystems` MAY be empty or name the same file
+    system.
+
+    Source: ImageFsInfoResponse.container_filesystems.
+    """
+    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    if is_split(answer):
+        unsupported("container_filesystems name another file system")
+
+    observe("the same file system" if answer.container_filesystems else "empty")
+    assert len(answer.container_filesystems) <= len(answer.image_filesystems)
+
+
+@requirement("IMF-05/split")
+@requires(Capability.SAME_HOST)
+def test_file_system_of_containers_that_is_another(runtime: Runtime) -> None:
+    """Where containers are stored elsewhere than images, `container_filesystems` MUST name that file system
+    first, by a mount point that exists.
+
+    Source: ImageFsInfoResponse.container_filesystems, FilesystemIdentifier.mountpoint.
+    """
+    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    if not is_split(answer):
+        unsupported("split image filesystem: containers are stored with the images")
+
+    first = answer.container_filesystems[0].fs_id.mountpoint
+    assert runtime.seen_by_daemon(Path(first)).is_dir()
+    assert first not in {filesystem.fs_id.mountpoint for filesystem in answer.image_filesystems}
+
+
+@slow
+@requirement("IMF-07")
+def test_image_file_system_is_told_promptly_with_many_images(runtime: Runtime, registry: Registry) -> None:
+    """With many images ImageFsInfo SHOULD be answered as promptly as with few.
+
+    Source: ImageFsInfo. Not stated by the CRI; the kubelet asks every ten seconds, and before it makes room.
+    """
+    for _ in range(MANY):
+        registry.pull(registry.mint())
+
+    call = runtime.timed(runtime.images.ImageFsInfo, cri.ImageFsInfoRequest())
+
+    assert call.response.image_filesystems
+    assert call.seconds < PROMPT_SECONDS * runtime.scale

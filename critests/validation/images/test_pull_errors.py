@@ -49,3 +49,15 @@ def test_the_error_of_a_pull_holds_no_secret(runtime: Runtime, registry: Registr
     registry.fault(minted, ELSEWHERE)
 
     assert SECRET not in error_of(runtime, images, minted.reference)
+
+
+@requirement("IMG-23")
+def test_a_registry_that_is_not_there_is_named_as_such(runtime: Runtime, images: Images) -> None:
+    """The error of a pull from where nobody answers SHOULD hold the word RegistryUnavailable.
+
+    Source: the package of errors of the CRI's repository, by whose names the kubelet finds the reason that it
+    shows with the pod.
+    """
+    assert "RegistryUnavailable" in error_of(
+        runtime, images, f"{NOBODY.rpartition('/')[2]}/critests/nobody:1"
+    )

@@ -8,7 +8,8 @@ from critests.fixtures.runtime import Runtime
 from critests.images.faults import Access, Scheme
 from critests.run.marks import requirement
 
-pytestmark = pytest.mark.usefixtures("authenticating_alone")
+# a turn may have to be waited for as long as a token of AUT-11 lives
+pytestmark = [pytest.mark.usefixtures("authenticating_alone"), pytest.mark.timeout(180)]
 
 TENANT, BEFORE, AFTER = "tenant", "first word", "second word"
 FIRST = cri.AuthConfig(username=TENANT, password=BEFORE)

@@ -1,0 +1,127 @@
+"""IMG: images and names of images that are not of the usual kind."""
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.containers import Containers
+from critests.fixtures.images import Images, Registry
+from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.session import Observe
+from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import ImageName
+from critests.run.marks import requirement
+from critests.run.outcomes import unsupported
+
+VERY_MANY_LAYERS = 110
+IPV6_REGISTRY = "[::1]:1/critests/nobody:1"
+
+
+@requirement("IMG-15")
+def test_no_container_is_made_of_an_artifact(
+    runtime: Runtime, registry: Registry, images: Images, containers: Containers, observe: Observe
+) -> None:
+    """A manifest whose configuration is not that of an image MAY be pulled or refused; a container of it does
+    not start.
+
+    Source: OCI image specification, artifacts; the CRI does not say.
+    """
+    minted = registry.mint("artifact")
+
+    pulled = ""
+    with may_be_refused():
+        pulled = runtime.images.PullImage(images.pull_request(minted.reference)).image_ref
+
+    observe("an artifact is pulled" if pulled else "a pull of an artifact is refused")
+    of_it = containers.config(image=ImageName(pulled or minted.reference, minted.reference))
+    runtime.refusal(containers.attempt, of_it)
+
+
+@requirement("IMG-16")
+def test_form_of_a_pull_from_an_ipv6_address(runtime: Runtime, images: Images, observe: Observe) -> None:
+    """A name whose registry is an IPv6 address MAY be taken or refused as none; a pull from where nobody
+    listens ends in an error.
+
+    Source: reference rules of the OCI distribution project, by which a host may be an IPv6 address.
+    """
+    call = runtime.images.PullImage.future(images.pull_request(IPV6_REGISTRY), timeout=40 * runtime.scale)
+
+    error = call.exception()
+
+    assert error is not None, "an image came from where nobody listens"
+    observe(f"a pull from an IPv6 address where nobody listens fails with {call.code().name}")
+    assert call.code().name != "DEADLINE_EXCEEDED", "the pull hangs"
+
+
+@requirement("IMG-36")
+def test_pull_for_an_unknown_handler_leaves_nothing(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """Where a pull for a runtime handler that is not known is refused, it MUST leave no image, and a pull
+    without a handler MUST work.
+
+    Source: ImageSpec.runtime_handler, which is empty for the default one.
+    """
+    minted = registry.mint()
+    request = images.pull_request(minted.reference)
+    request.image.runtime_handler = "critests-no-such-handler"
+
+    with may_be_refused():
+        runtime.images.PullImage(request)
+        unsupported("image runtime handler: a pull for an unknown one succeeds")
+
+    assert images.look_up(minted.reference) is None
+    runtime.images.PullImage(images.pull_request(minted.reference))
+    assert images.look_up(minted.reference) is not None
+
+
+@requirement("IMG-39")
+def test_image_of_more_than_a_hundred_layers_works_or_is_refused(
+    runtime: Runtime, registry: Registry, images: Images, containers: Containers
+) -> None:
+    """An image of more than a hundred layers SHOULD run, or be refused with an error.
+
+    Source: OCI image specification, which names no limit; file systems do.
+    """
+    minted = registry.mint("many-layers", changes={"filler_layers": VERY_MANY_LAYERS})
+
+    made: list[Container] = []
+    with may_be_refused():
+        answer = runtime.images.PullImage(images.pull_request(minted.reference))
+        image = ImageName(answer.image_ref, minted.reference)
+        made.append(containers.attempt(containers.config(image=image, script="echo runs")))
+
+    assert [container.final_log_lines() for container in made] in ([], [["runs"]])
+
+
+@requirement("IMG-39")
+def test_image_without_layers_is_pulled_or_refused(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """An image without any layer SHOULD be pulled, or be refused with an error.
+
+    Source: OCI image specification, image manifest, whose list of layers may be empty.
+    """
+    minted = registry.mint("no-layers")
+
+    pulled = False
+    with may_be_refused():
+        runtime.images.PullImage(images.pull_request(minted.reference))
+        pulled = True
+
+    assert (images.look_up(minted.reference) is not None) is pulled
+
+
+@requirement("IMG-40")
+def test_container_whose_image_has_no_name_of_a_user(containers: Containers, observe: Observe) -> None:
+    """A container whose `user_specified_image` is empty MAY be refused, as where signatures are checked by
+    that name; else it runs.
+
+    Source: ImageSpec.user_specified_image, which a kubelet before 1.28 does not send.
+    """
+    config = containers.config()
+    config.image.user_specified_image = ""
+
+    made: list[Container] = []
+    with may_be_refused():
+        made.append(containers.attempt(config))
+
+    observe("it runs" if made else "it is refused")
+    assert [container.state() for container in made] in ([], [cri.CONTAINER_RUNNING])
