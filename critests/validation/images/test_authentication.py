@@ -9,11 +9,10 @@ from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
 from critests.fixtures.session import Observe
 from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
-from critests.run.marks import requirement, slow
+from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
 
-# a turn may have to be waited for as long as a token of AUT-11 lives
-pytestmark = [pytest.mark.usefixtures("authenticating_alone"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.usefixtures("authenticating_alone")
 
 USERNAME, PASSWORD = "critests-user", "critests:pass word"
 BASIC = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
@@ -29,9 +28,6 @@ BY_REGISTRY_TOKEN = cri.AuthConfig(registry_token="critests-registry-token")  # 
 FOR_ANOTHER_SERVER = cri.AuthConfig(
     username=USERNAME, password=PASSWORD, server_address="https://registry.critests.example"
 )
-SHORT_TOKENS = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, token_seconds=60)
-"""No shorter than the minute that the specification lets a client count on."""
-LATE_MANIFEST = Fault(kind=FaultKind.DELAY, scope=Scope.MANIFEST, method="GET", seconds=62, times=1)
 ENCODED = {
     "as it is": base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode(),
     "with zero bytes behind it": base64.b64encode(f"{USERNAME}:{PASSWORD}\0\0".encode()).decode(),
@@ -237,11 +233,14 @@ def test_identity_token_is_used_for_a_token(runtime: Runtime, registry: Registry
     minted = registry.mint()
     registry.set_access(minted, REFRESHED)
 
+    pulled = False
     with may_be_refused():
         runtime.images.PullImage(images.pull_request(minted.reference, BY_IDENTITY))
-        assert images.look_up(minted.reference) is not None
-        return
-    unsupported("identity tokens: a pull that needs one is refused")
+        pulled = True
+
+    if not pulled:
+        unsupported("identity tokens: a pull that needs one is refused")
+    assert images.look_up(minted.reference) is not None
 
 
 @requirement("AUT-06")
@@ -297,25 +296,4 @@ def test_wrong_credentials_for_an_image_that_is_there(
         form = "succeeds"
 
     observe(f"a pull with wrong credentials of an image that is there {form}")
-    assert images.look_up(minted.reference) is not None
-
-
-@requirement("AUT-11")
-@slow
-def test_token_that_expires_during_a_pull_is_renewed(
-    runtime: Runtime, registry: Registry, images: Images
-) -> None:
-    """A pull whose token expires before it comes to the layers SHOULD get itself another one.
-
-    Source: the distribution project's token specification, `expires_in`, and 401 to what has expired. Not
-    stated by the CRI; large images take longer than tokens live.
-    """
-    minted = registry.mint()
-    registry.set_access(minted, SHORT_TOKENS)
-    registry.fault(minted, LATE_MANIFEST)
-
-    runtime.images.PullImage(
-        images.pull_request(minted.reference, CREDENTIALS), timeout=2 * LATE_MANIFEST.seconds
-    )
-
     assert images.look_up(minted.reference) is not None

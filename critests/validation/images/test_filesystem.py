@@ -24,8 +24,6 @@ STATS_SECONDS = 65.0
 tests pull and remove images, too.
 """
 MIB = 1 << 20
-MANY = 40
-PROMPT_SECONDS = 2.0
 
 
 def filling(mebibytes: int, files: int) -> Changes:
@@ -195,36 +193,3 @@ def test_file_system_of_containers_beside_that_of_images(runtime: Runtime, obser
 
     observe("the same file system" if answer.container_filesystems else "empty")
     assert len(answer.container_filesystems) <= len(answer.image_filesystems)
-
-
-@requirement("IMF-05/split")
-@requires(Capability.SAME_HOST)
-def test_file_system_of_containers_that_is_another(runtime: Runtime) -> None:
-    """Where containers are stored elsewhere than images, `container_filesystems` MUST name that file system
-    first, by a mount point that exists.
-
-    Source: ImageFsInfoResponse.container_filesystems, FilesystemIdentifier.mountpoint.
-    """
-    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
-    if not is_split(answer):
-        unsupported("split image filesystem: containers are stored with the images")
-
-    first = answer.container_filesystems[0].fs_id.mountpoint
-    assert runtime.seen_by_daemon(Path(first)).is_dir()
-    assert first not in {filesystem.fs_id.mountpoint for filesystem in answer.image_filesystems}
-
-
-@slow
-@requirement("IMF-07")
-def test_image_file_system_is_told_promptly_with_many_images(runtime: Runtime, registry: Registry) -> None:
-    """With many images ImageFsInfo SHOULD be answered as promptly as with few.
-
-    Source: ImageFsInfo. Not stated by the CRI; the kubelet asks every ten seconds, and before it makes room.
-    """
-    for _ in range(MANY):
-        registry.pull(registry.mint())
-
-    call = runtime.timed(runtime.images.ImageFsInfo, cri.ImageFsInfoRequest())
-
-    assert call.response.image_filesystems
-    assert call.seconds < PROMPT_SECONDS * runtime.scale

@@ -6,11 +6,8 @@ from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
-from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
-from critests.run.outcomes import unsupported
 
-VERY_MANY_LAYERS = 110
 IPV6_REGISTRY = "[::1]:1/critests/nobody:1"
 
 
@@ -30,7 +27,8 @@ def test_no_container_is_made_of_an_artifact(
         pulled = runtime.images.PullImage(images.pull_request(minted.reference)).image_ref
 
     observe("an artifact is pulled" if pulled else "a pull of an artifact is refused")
-    of_it = containers.config(image=ImageName(pulled or minted.reference, minted.reference))
+    of_it = containers.config()
+    of_it.image.image, of_it.image.user_specified_image = pulled or minted.reference, minted.reference
     runtime.refusal(containers.attempt, of_it)
 
 
@@ -50,28 +48,6 @@ def test_form_of_a_pull_from_an_ipv6_address(runtime: Runtime, images: Images, o
     assert call.code().name != "DEADLINE_EXCEEDED", "the pull hangs"
 
 
-@requirement("IMG-36")
-def test_pull_for_an_unknown_handler_leaves_nothing(
-    runtime: Runtime, registry: Registry, images: Images
-) -> None:
-    """Where a pull for a runtime handler that is not known is refused, it MUST leave no image, and a pull
-    without a handler MUST work.
-
-    Source: ImageSpec.runtime_handler, which is empty for the default one.
-    """
-    minted = registry.mint()
-    request = images.pull_request(minted.reference)
-    request.image.runtime_handler = "critests-no-such-handler"
-
-    with may_be_refused():
-        runtime.images.PullImage(request)
-        unsupported("image runtime handler: a pull for an unknown one succeeds")
-
-    assert images.look_up(minted.reference) is None
-    runtime.images.PullImage(images.pull_request(minted.reference))
-    assert images.look_up(minted.reference) is not None
-
-
 @requirement("IMG-39")
 def test_image_of_more_than_a_hundred_layers_works_or_is_refused(
     runtime: Runtime, registry: Registry, images: Images, containers: Containers
@@ -80,13 +56,14 @@ def test_image_of_more_than_a_hundred_layers_works_or_is_refused(
 
     Source: OCI image specification, which names no limit; file systems do.
     """
-    minted = registry.mint("many-layers", changes={"filler_layers": VERY_MANY_LAYERS})
+    minted = registry.mint("many-layers", changes={"filler_layers": 110})
 
     made: list[Container] = []
     with may_be_refused():
         answer = runtime.images.PullImage(images.pull_request(minted.reference))
-        image = ImageName(answer.image_ref, minted.reference)
-        made.append(containers.attempt(containers.config(image=image, script="echo runs")))
+        config = containers.config(script="echo runs")
+        config.image.image, config.image.user_specified_image = answer.image_ref, minted.reference
+        made.append(containers.attempt(config))
 
     assert [container.final_log_lines() for container in made] in ([], [["runs"]])
 
