@@ -8,8 +8,7 @@ from critests.fixtures.runtime import Runtime
 from critests.images.faults import Access, Scheme
 from critests.run.marks import requirement
 
-# a turn may have to be waited for as long as a token of AUT-11 lives
-pytestmark = [pytest.mark.usefixtures("authenticating_alone"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.usefixtures("authenticating_alone")
 
 TENANT, BEFORE, AFTER = "tenant", "first word", "second word"
 FIRST = cri.AuthConfig(username=TENANT, password=BEFORE)
