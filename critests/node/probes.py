@@ -29,6 +29,8 @@ from critests.node.machine import apparmor_enabled, ipv6_enabled, seccomp_availa
 from critests.node.privileges import process_capabilities
 from critests.record.run import CapabilityFact
 
+DaemonProcess = Callable[[], int | None]
+
 PORT_SECONDS = 3.0
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 LABEL = Path("/proc/1/attr/current")
@@ -40,12 +42,12 @@ class MachineProbes:
     """Probes of this machine and of what the user allows.
 
     Attributes:
-        daemon_pid: the runtime's process, where it is visible.
+        daemon: returns the runtime's process, where it is visible; another one after a restart.
         mutating: whether the run may create things.
         disruptive: whether it may hurt the daemon.
     """
 
-    daemon_pid: int | None
+    daemon: DaemonProcess
     mutating: bool
     disruptive: bool
 
@@ -106,11 +108,11 @@ class MachineProbes:
         return fact(Capability.HUGE_PAGES, "hugetlb" in controllers, evidence, "mount table")
 
     def _daemon_sys_resource(self) -> CapabilityFact:
-        if self.daemon_pid is None:
+        if (daemon := self.daemon()) is None:
             return fact(
                 Capability.DAEMON_SYS_RESOURCE, None, "the daemon's process cannot be seen", "socket peer"
             )
-        return self._held(Capability.DAEMON_SYS_RESOURCE, self.daemon_pid, {"SYS_RESOURCE"})
+        return self._held(Capability.DAEMON_SYS_RESOURCE, daemon, {"SYS_RESOURCE"})
 
     def _held(self, capability: Capability, pid: int | None, wanted: set[str]) -> CapabilityFact:
         whose = f"/proc/{pid or 'self'}/status"
@@ -136,7 +138,7 @@ class ContainerProbes:
         handler: the runtime handler under test.
         requests: builds the probe's pod.
         image: returns an image that the runtime holds, pulling it if need be.
-        daemon_pid: the daemon's process; None where it cannot be seen.
+        daemon: returns the daemon's process, None where it cannot be seen; another one after a restart.
         cdi_folder: where only this runtime looks for CDI specifications; None where none is known.
     """
 
@@ -144,7 +146,7 @@ class ContainerProbes:
     handler: str
     requests: RequestBuilder
     image: Callable[[], ImageName]
-    daemon_pid: int | None = None
+    daemon: DaemonProcess = lambda: None
     cdi_folder: Path | None = None
 
     def all(self) -> dict[Capability, Probe]:
@@ -326,7 +328,11 @@ class ContainerProbes:
         Where nothing keeps the daemon from that, or where it starts no other pod either, the tests judge what
         comes of it.
         """
-        if not _lacks_sys_resource(self.daemon_pid):
+        try:
+            withheld = _lacks_sys_resource(self.daemon())
+        except ProcessLookupError as error:
+            return fact(Capability.SHARED_PROCESSES, None, f"the daemon has ended: {error}", "/proc")
+        if not withheld:
             return fact(Capability.SHARED_PROCESSES, True, "nothing is seen to keep it from that", "/proc")
         shared = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
         config = self.requests.sandbox("probe-processes", namespaces=shared)
@@ -372,10 +378,11 @@ class ContainerProbes:
             else f"boot id {theirs or 'unknown'} is not ours"
         )
         shared = fact(Capability.SHARED_KERNEL, theirs == ours, evidence, "ExecSync")
-        if theirs == ours or self.daemon_pid is None:
+        daemon = self.daemon()
+        if theirs == ours or daemon is None:
             same = fact(Capability.SAME_HOST, theirs == ours, evidence, "ExecSync")
         else:
-            seen = f"the daemon is process {self.daemon_pid} here"
+            seen = f"the daemon is process {daemon} here"
             same = fact(Capability.SAME_HOST, True, seen, "socket peer")
         return {Capability.SAME_HOST: same, Capability.SHARED_KERNEL: shared}
 
@@ -388,7 +395,7 @@ class ContainerProbes:
     def labels_of(self, container: Container) -> CapabilityFact:
         """Compare a container's label with the daemon's, which it has where the runtime gives it none."""
         theirs = container.exec("cat", str(LABEL)).stdout.decode(errors="replace").strip("\0\n")
-        ours = text_of(Path(f"/proc/{self.daemon_pid}/attr/current"))
+        ours = text_of(Path(f"/proc/{self.daemon()}/attr/current"))
         evidence = (
             f"a container has the label {theirs!r}, the daemon {ours!r}"
             if ours
@@ -424,10 +431,14 @@ class ContainerProbes:
 
 
 def _lacks_sys_resource(pid: int | None) -> bool:
-    """Return whether a daemon is seen to lack it; of one that has ended or is not ours to see, nothing is."""
+    """Return whether a daemon is seen to lack it; of one that is not ours to see, nothing is.
+
+    Raises:
+        ProcessLookupError: it has ended.
+    """
     try:
         return pid is not None and "SYS_RESOURCE" not in process_capabilities(pid).permitted
-    except (ProcessLookupError, PermissionError):
+    except PermissionError:
         return False
 
 
@@ -449,7 +460,7 @@ def all_probes(
     *,
     requests: RequestBuilder,
     image: Callable[[], ImageName] | None,
-    daemon_pid: int | None,
+    daemon: DaemonProcess,
     mutating: bool,
     disruptive: bool,
     cdi_folder: Path | None = None,
@@ -457,9 +468,9 @@ def all_probes(
     """Return the probes that can be made; without an image, those that need a container are left out."""
     probes = {
         **RuntimeProbes(connection, handler).all(),
-        **MachineProbes(daemon_pid, mutating, disruptive).all(),
+        **MachineProbes(daemon, mutating, disruptive).all(),
     }
     if image is not None and mutating:
-        probes |= ContainerProbes(connection, handler, requests, image, daemon_pid, cdi_folder).all()
+        probes |= ContainerProbes(connection, handler, requests, image, daemon, cdi_folder).all()
         probes |= CheckpointProbes(connection, handler, requests, image).all()
     return probes

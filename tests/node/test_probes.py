@@ -29,7 +29,7 @@ def container_fact(server: CriServer, tmp_path: Path, capability: Capability) ->
             requests = RequestBuilder(run, tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS))
             image = ImageName("example.test/busybox:1", "example.test/busybox:1")
             connection.images.PullImage(pulling(image.written))
-            made = ContainerProbes(connection, "", requests, image=lambda: image, daemon_pid=1)
+            made = ContainerProbes(connection, "", requests, image=lambda: image, daemon=lambda: 1)
             return made.all()[capability]()
         finally:
             connection.close()
@@ -68,6 +68,17 @@ def test_only_what_the_machine_withholds_blocks_pods_with_one_pid_namespace(
     assert ("lacks CAP_SYS_RESOURCE" in fact.evidence) is not present
 
 
+def test_of_a_daemon_that_has_ended_nobody_says_what_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(_: int) -> None:
+        raise ProcessLookupError("there is no process 1")
+
+    monkeypatch.setattr(probes, "process_capabilities", ended)
+
+    assert shared_processes(CriServer(), tmp_path).present is None
+
+
 @pytest.mark.parametrize(
     ("boot_id", "daemon_pid", "same_host", "shared_kernel"),
     [
@@ -82,7 +93,7 @@ def test_a_kernel_of_its_own_is_told_from_another_machine(
 ) -> None:
     # the probe asks nothing else of them
     anything: Any = SimpleNamespace(exec=lambda *_: SimpleNamespace(stdout=boot_id.encode()))
-    made = ContainerProbes(anything, "", anything, image=pytest.fail, daemon_pid=daemon_pid)
+    made = ContainerProbes(anything, "", anything, image=pytest.fail, daemon=lambda: daemon_pid)
 
     facts = made.machine_of(anything)
 
@@ -105,6 +116,6 @@ def test_a_runtime_that_labels_no_container_is_told_from_one_that_uses_selinux(
 ) -> None:
     monkeypatch.setattr(probes, "text_of", lambda _: daemon)
     anything: Any = SimpleNamespace(exec=lambda *_: SimpleNamespace(stdout=container))
-    made = ContainerProbes(anything, "", anything, image=pytest.fail, daemon_pid=7)
+    made = ContainerProbes(anything, "", anything, image=pytest.fail, daemon=lambda: 7)
 
     assert made.labels_of(anything).present is labels

@@ -88,7 +88,7 @@ def test_a_throwaway_runtime_is_started_again_and_looked_at_further(
 
 
 def test_a_daemon_that_has_ended_is_no_fault_of_the_harness() -> None:
-    probes = MachineProbes(NOBODY, mutating=True, disruptive=True)
+    probes = MachineProbes(lambda: NOBODY, mutating=True, disruptive=True)
 
     found = probes.all()[Capability.DAEMON_SYS_RESOURCE]()
 
