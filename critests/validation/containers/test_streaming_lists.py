@@ -1,5 +1,6 @@
 """LST: lists that come as a stream, held against those that come in one message."""
 
+import secrets
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,7 +20,8 @@ from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up, unsupported
 from critests.validation.containers.twins import CONTAINERS, TWINS, WITH_FILTERS, Twin
 
-LABEL, NOBODYS = {"critests.listed": "so"}, {"critests.listed": "by-nobody"}
+LABEL, NOBODYS = {"critests.listed": secrets.token_hex(8)}, {"critests.listed": "by-nobody"}
+"""The first is this process's own: another worker's pods come and go between two lists."""
 MANY, AT_ONCE = 120, 8
 """How many containers make a long list, and how many of them are made at the same time."""
 LARGE = {"example.com/large": "x" * 200_000}
