@@ -18,6 +18,8 @@ _OF_A_CONDITION = ("waited ", "expected ")
 """What many tests say of conditions that have nothing else in common."""
 _SAYS_LITTLE = frozenset({"True", "False", "None", "0", "1", "''", "b''", "nothing", "the same time"})
 """What is seen of many fields for many reasons."""
+_OUTLIVED = frozenset({"GEN-06", "GEN-17"})
+"""What every request puts to the test: two ends of a daemon are one finding only where they say the same."""
 
 
 def name_shared_causes(
@@ -40,7 +42,7 @@ def name_shared_causes(
     for test in sorted(tests, key=lambda test: not _judges_its_call(test, judge_of)):
         if test.outcome is not Outcome.FAILED or not test.requirement_id:
             continue
-        of_requirement, evidence = ("requirement", test.requirement_id), _answered(test) or _looked_at(test)
+        of_requirement, evidence = _promise(test), _answered(test) or _looked_at(test)
         cause = findings.get(evidence, "") or findings.get(of_requirement, "")
         causes[test.id] = cause
         if evidence:
@@ -83,6 +85,12 @@ def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
 def _judges_its_call(test: TestResult, judge_of: Callable[[str], str | None]) -> bool:
     rpc = test.raw_rpc or test.after
     return bool(rpc) and judge_of(rpc) == test.requirement
+
+
+def _promise(test: TestResult) -> tuple[str, ...]:
+    """Return what all failures of one finding break."""
+    said = (_VARYING.sub("…", test.reason),) if test.requirement_id in _OUTLIVED else ()
+    return "requirement", test.requirement_id, *said
 
 
 def _answered(test: TestResult) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ REQUIRED_KEYS: Final = ("requirement", "test", "versions", "outcome", "reason", 
 REFERENCES: Final = ("link", "api")
 SURPRISE: Final = "unexpected pass"
 """How the reason of a result begins that failed because a known failure did not."""
+ANY_TEST: Final = "*"
 NOW_AND_THEN: Final = "known to fail now and then"
 """How the reason of a result begins that an intermittent entry covers, whether it failed or passed."""
 
@@ -47,6 +48,9 @@ class KnownFailure:
         owner: Who looks after the entry.
         expires: Last day on which it applies.
         intermittent: The defect is there in all these versions, but shows only now and then.
+        words: What a failure has to say to be this one, such as the function in which a daemon ended. With
+            it, `test` may be `*`, for what any test may meet, whatever its requirement, and an end of the
+            daemon may be expected that is held against no test.
         explored: As what `critests explore` meets it: patterns of the lines in which it names a breach.
         line: Line of the entry in its file.
     """
@@ -64,6 +68,7 @@ class KnownFailure:
     expires: dt.date
     intermittent: bool
     line: int
+    words: str = ""
     explored: tuple[str, ...] = ()
 
     @property
@@ -74,13 +79,17 @@ class KnownFailure:
     @property
     def subject(self) -> tuple[object, ...]:
         """What it speaks of; no two entries of a file speak of the same."""
-        return self.requirement, self.test, self.handlers, self.versions
+        return self.requirement, self.test, self.handlers, self.versions, self.words
 
     def covers(self, test: TestResult) -> bool:
         """Say whether the entry speaks of this test, whatever its outcome."""
+        named = self.requirement in {test.requirement, test.requirement_id} and self.test in {
+            test.name,
+            test.function,
+        }
         return (
-            self.requirement in {test.requirement, test.requirement_id}
-            and self.test in {test.name, test.function}
+            (named or self.test == ANY_TEST)
+            and self.words in f"{test.reason}\n{test.detail}"
             and any(fnmatch.fnmatchcase(test.handler, pattern) for pattern in self.handlers)
         )
 
@@ -174,10 +183,14 @@ def load(path: Path, *, known_requirement: Callable[[str], bool] | None = None) 
 
 
 def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None) -> KnownFailure:
-    table.expect(needs=REQUIRED_KEYS, may=("proven", "handlers", "intermittent", "explored", *REFERENCES))
+    table.expect(
+        needs=REQUIRED_KEYS, may=("proven", "handlers", "intermittent", "words", "explored", *REFERENCES)
+    )
     if sum(key in table.values for key in REFERENCES) != 1:
         what = 'an entry has either "link" (where it is reported) or "api" (the promise that is broken)'
         raise table.wrong("link", what)
+    if table.values.get("test") == ANY_TEST and not table.values.get("words"):
+        raise table.wrong("test", 'only an entry that names the "words" of a failure holds for any test')
     requirement = toml_file.text_that(known_requirement, "the catalogue has no requirement")
     versions = table.need("versions", _ranges)
     return KnownFailure(
@@ -194,6 +207,7 @@ def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None
         expires=table.need("expires", toml_file.day),
         intermittent=table.take("intermittent", toml_file.switch, default=False),
         line=table.line,
+        words=table.take("words", toml_file.text, ""),
         explored=table.take("explored", toml_file.texts, ()),
     )
 
@@ -220,8 +234,8 @@ def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str, ve
     """Return one result as the entries make it. An entry that expects a failure covers a warning too, not the
     other way round.
     """
-    covering = [entry for entry in entries if entry.covers(test)]
-    if not covering or test.synthesized:
+    covering = [entry for entry in entries if entry.covers(test) and (entry.words or not test.synthesized)]
+    if not covering:
         return test
     if test.outcome is Outcome.PASSED:
         binding = [entry for entry in covering if entry.intermittent or entry.proven.holds(version)]

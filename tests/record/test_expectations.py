@@ -1,3 +1,4 @@
+import dataclasses
 import datetime as dt
 from pathlib import Path
 
@@ -40,6 +41,34 @@ def test_an_expected_warning_is_known(tmp_path: Path) -> None:
     assert test.outcome is Outcome.KNOWN
     assert test.expectation == "https://example.org/1"
     assert test.reason == "answers NotFound"
+
+
+ENDS = ENTRY.replace("STP-09", "GEN-17").replace('"test_stop"', '"*"').replace('"warned"', '"failed"')
+ENDS += """intermittent = true
+words = "stats.update"
+"""
+
+
+@pytest.mark.parametrize(
+    ("detail", "outcome"),
+    [("panic: nil pointer\nmain.stats.update(0x1)", Outcome.KNOWN), ("panic: in pull", Outcome.FAILED)],
+)
+@pytest.mark.parametrize("synthesized", [False, True])
+def test_an_end_is_known_by_its_words_whatever_test_met_it(
+    tmp_path: Path, detail: str, outcome: Outcome, synthesized: bool
+) -> None:
+    end = result(
+        Outcome.FAILED, requirement="GEN-17", requirement_id="GEN-17", name="test_any", detail=detail
+    )
+
+    judged = outcome_of(tmp_path, ENDS, dataclasses.replace(end, synthesized=synthesized))
+
+    assert judged.outcome is outcome
+
+
+def test_an_entry_for_any_test_needs_the_words_of_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(TomlMalformed, match='names the "words"'):
+        outcome_of(tmp_path, ENDS[: ENDS.index("words")], result(Outcome.PASSED))
 
 
 def test_a_failure_where_a_warning_is_expected_stays_a_failure(tmp_path: Path) -> None:

@@ -138,6 +138,19 @@ def test_failures_of_one_requirement_are_one_finding() -> None:
     assert "10 tests found a MUST broken, which comes down to 2 findings" in found.exit_reason
 
 
+def test_two_ends_of_a_daemon_are_two_findings_where_their_words_differ() -> None:
+    ends = {
+        "test_stats": "the daemon (process 7) ended during the test at Stats, with the words: panic: a",
+        "test_metrics": "the daemon (process 8) ended during the test at Stats, with the words: panic: a",
+        "test_stop": "the daemon (process 9) ended during the test at Stop, with the words: panic: b",
+    }
+
+    found = judged(*(result(name, "GEN-17", Outcome.FAILED, reason=said) for name, said in ends.items()))
+
+    assert [test.cause for test in found.tests] == ["", "GEN-17", ""]
+    assert "comes down to 2 findings" in found.exit_reason
+
+
 def saw(name: str, requirement: str, reason: str, after: str = "StopContainer") -> TestResult:
     return result(name, requirement, Outcome.FAILED, reason=reason, after=after)
 
