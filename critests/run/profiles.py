@@ -18,11 +18,11 @@ class Profile(NamedTuple):
 
 PROFILES: Final = {
     EVERYTHING: Profile("every test: the default, and what a whole run is", "9 min"),
-    FULL: Profile("all but what is slow or disruptive", "2 min"),
-    SLOW: Profile("what has to wait for more than two seconds", "1 min"),
+    FULL: Profile("all but what is slow or disruptive", "3 min"),
+    SLOW: Profile("what has to wait for more than two seconds", "2 min"),
     RESTART: Profile("what restarts, starves or provokes the daemon", "3 min"),
     MALFORMED: Profile("requests that lack what they need", "1 min"),
-    MUST: Profile("what a MUST asks, in all four parts", "2 min"),
+    MUST: Profile("what a MUST asks, in all four parts", "3 min"),
     SMOKE: Profile("what judges the RPCs that other tests need", "1 min"),
 }
 MACHINE: Final = "-n 2, containerd 2.1, 2 idle cores"
