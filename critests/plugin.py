@@ -27,7 +27,7 @@ from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
 from critests.run.classification import RawOutcome, after_a_hang, classify, with_last_change
 from critests.run.context import RunContext
-from critests.run.daemon_watch import Death, found_nobody
+from critests.run.daemon_watch import Death, End, found_nobody
 from critests.run.handover import HandoverFile
 from critests.run.index import Collection
 from critests.run.items import is_ours, known, narrowed_by_pytest, scenario_of, test_id
@@ -358,10 +358,34 @@ def _look_after(
     lost = (raw is not None and raw.lost) or any(found_nobody(call) for call in calls)
     end = session.watch.ended(session.connection if when == "teardown" else None, suspicious=lost)
     if end is None:
-        return raw
+        return _after_a_private_end(session, progress, raw, when) if lost else raw
     session.gone = end.how
     if not end.died:
         return RawOutcome(Outcome.BLOCKED, end.how) if raw is not None else None
+    return _death(session, progress, end, when)
+
+
+def _after_a_private_end(
+    session: SuiteSession, progress: TestProgress, raw: RawOutcome | None, when: str
+) -> RawOutcome | None:
+    """Fail the test in whose time a daemon ended that tests have for themselves, unless it tells that in its
+    own words; those after it in a module are blocked.
+    """
+    if raw is not None and not raw.lost:
+        return raw
+    for watch in session.private:
+        end = watch.ended(suspicious=True)
+        if end is None or not end.died:
+            continue
+        if watch.told:
+            return RawOutcome(Outcome.BLOCKED, end.how) if raw is not None else None
+        watch.told = True
+        return _death(session, progress, end, when)
+    return raw
+
+
+def _death(session: SuiteSession, progress: TestProgress, end: End, when: str) -> RawOutcome:
+    calls = session.recorder.since(progress.position)
     death = Death.of(end.how, calls, session.log.since(progress.log_position))
     phase = progress.phases[when]
     phase.error, phase.text = death.reason, f"{phase.text}\n\n{death.last_words}".strip()

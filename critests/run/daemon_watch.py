@@ -1,5 +1,5 @@
-"""Whether the daemon lives, and is still the process that it was: asked after every test, since a test may
-take a broken connection for a refusal.
+"""Whether a daemon lives, and is still the process that it was: asked after every test, since a test may take
+a broken connection for a refusal.
 """
 
 import time
@@ -38,15 +38,20 @@ class End:
 
 @dataclass
 class DaemonWatch:
-    """Watches the runtime under test.
+    """Watches the runtime under test, or one that a test has for itself.
 
     Attributes:
-        context: the run; its `daemon_pid` is kept up to date.
+        context: the run, or what stands for it where a test has a runtime for itself; its `daemon_pid` is
+            kept up to date.
         given_up: whether the daemon was waited for in vain.
+        held_down: whether a test has ended the daemon and not yet started it again.
+        told: whether a test has failed with the end that is seen now.
     """
 
     context: RunContext
     given_up: bool = False
+    held_down: bool = False
+    told: bool = False
     _companions: list[int | None] = field(default_factory=list, init=False)
     _known: object = field(default=None, init=False)
 
@@ -57,6 +62,12 @@ class DaemonWatch:
         """Note which processes are watched from now on."""
         self._companions = companions_of(self.context)
         self._known = self._identity()
+        self.held_down = self.told = False
+
+    def meet_again(self) -> None:
+        """Watch the process that answers now: another one, after a restart."""
+        self.context.daemon_pid = daemon_of(self.context.endpoint)
+        self._meet()
 
     @property
     def _sees_the_process(self) -> bool:
@@ -73,12 +84,14 @@ class DaemonWatch:
         return (seen.st_ino, seen.st_ctime_ns) if seen else ""
 
     def ended(self, connection: Connection | None = None, *, suspicious: bool) -> End | None:
-        """Return how the daemon ended; None while it lives and answers.
+        """Return how the daemon ended; None while it lives and answers, or is held down.
 
         Args:
             connection: to ask over where the process cannot be seen.
             suspicious: a call has found nobody, or hung: see whether Version is answered.
         """
+        if self.held_down:
+            return None
         if self._identity() != self._known:
             return self._gone()
         if not suspicious and (self._sees_the_process or connection is None):
@@ -129,8 +142,7 @@ class DaemonWatch:
         try:
             while not self.given_up and time.monotonic() < deadline:
                 if _answers(opened):
-                    self.context.daemon_pid = daemon_of(self.context.endpoint)
-                    self._meet()
+                    self.meet_again()
                     return True
                 time.sleep(0.05)
         finally:

@@ -56,6 +56,7 @@ class SuiteSession:
         operations: what benchmarks measured.
         benchmark: how they measured it; None until one begins.
         on_progress: hears a line about what goes on in a long test.
+        private: what watches the runtimes that tests have for themselves.
         audited: what an audit of the suite finds; None where the run is judged.
     """
 
@@ -73,6 +74,7 @@ class SuiteSession:
     operations: list[OperationResult] = field(default_factory=list)
     benchmark: BenchmarkFacts | None = None
     on_progress: Callable[[str], None] = lambda _: None
+    private: list[DaemonWatch] = field(default_factory=list)
     audited: Audited | None = None
 
     @property

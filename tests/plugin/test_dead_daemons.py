@@ -76,6 +76,56 @@ def test_a_death_with_the_last_test_leaves_the_run_tested(
     assert mortal.wait(SECONDS) != 0
 
 
+PRIVATE = """
+import contextlib
+import os
+
+import grpc
+
+from critests.api import api_pb2 as cri
+
+
+def test_kills_its_own(own_runtime):
+    \"\"\"It ends the daemon that it has for itself, and takes that for a refusal.\"\"\"
+    os.kill(own_runtime.context.daemon_pid, 9)
+    with contextlib.suppress(grpc.RpcError):
+        own_runtime.stub.Version(cri.VersionRequest())
+
+
+def test_restarts_its_own(own_runtime):
+    \"\"\"It holds the daemon down, and asks it meanwhile.\"\"\"
+    with own_runtime.down(9), contextlib.suppress(grpc.RpcError):
+        own_runtime.stub.Version(cri.VersionRequest())
+
+
+def test_follows(runtime):
+    \"\"\"It has the run's own.\"\"\"
+    assert runtime.version.runtime_name
+"""
+
+
+@pytest.mark.runtime
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_end_of_a_daemon_that_a_test_has_for_itself_is_its_failure(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(PRIVATE, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cri-node", "containerd"]
+    ended = subprocess.run(
+        [*command, "--cri-results", str(tmp_path / "results")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment(),
+        timeout=SECONDS,
+        check=False,
+    )
+
+    tests = record_in(tmp_path / "results")["tests"]
+    verdicts = {test["name"]: (test["outcome"], test["requirement"]) for test in tests}
+    assert verdicts.pop("test_kills_its_own") == ("failed", "GEN-17"), ended.stdout
+    assert {outcome for outcome, _ in verdicts.values()} == {"passed"}, ended.stdout
+    assert ended.returncode == 1
+
+
 # nothing is made beside the kill: what a daemon was making when it was killed may be in its successor's way
 KILLS = """
 import contextlib

@@ -41,9 +41,9 @@ def remains(own_runtime: OwnRuntime, container: Container, token: str) -> Remain
         None,
     )
     beside = first.parent() if first and container.id else None
-    if beside is None or own_runtime.process is None:
+    if beside is None or own_runtime.context.daemon_pid is None:
         blocked("the processes of the daemon and of the container cannot be seen from here")
-    daemon = psutil.Process(own_runtime.process)
+    daemon = psutil.Process(own_runtime.context.daemon_pid)
     state = own_runtime.throwaway.state if own_runtime.throwaway else None
 
     def count() -> dict[str, int]:

@@ -321,9 +321,9 @@ def test_too_much_output_is_not_held_in_memory(own_runtime: OwnRuntime) -> None:
     Source: ExecSyncResponse.stdout, which is cut. Not stated by the CRI; any container could end the daemon.
     """
     container = own_runtime.container()
-    if own_runtime.process is None:
+    if own_runtime.context.daemon_pid is None:
         blocked("the daemon's process cannot be seen from here")
-    peak = Path(f"/proc/{own_runtime.process}/status")
+    peak = Path(f"/proc/{own_runtime.context.daemon_pid}/status")
 
     with may_be_refused(grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNKNOWN):
         own_runtime.stub.ExecSync(container.script_request(printing(PRINTED_BYTES), timeout=60), timeout=90)
