@@ -27,7 +27,7 @@ def test_what_is_asked_of_windows_is_ignored_by_right(fault: str, why: str) -> N
     [
         ("CreateContainer.request.config.image.user_specified_image:ignored", True),
         ("CreateContainer.request.config.image.user_specified_image:mistaken", False),
-        ("CreateContainer.request.config.mounts[].image.user_specified_image:mistaken", True),
+        ("CreateContainer.request.config.mounts[].image.user_specified_image:mistaken", False),
         ("PullImage.request.image.user_specified_image:mistaken", True),
     ],
 )

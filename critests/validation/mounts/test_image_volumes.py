@@ -205,16 +205,18 @@ def test_running_a_program_from_a_volume(containers: Containers, image: ImageNam
 @requirement("VOL-12/image")
 @requires(Capability.IMAGE_VOLUMES)
 def test_status_tells_which_image_is_mounted(containers: Containers, images: Images) -> None:
-    """ContainerStatus SHOULD tell of a mount which image it is of.
+    """ContainerStatus SHOULD tell of a mount which image it is of, and name no other as the one that the user
+    specified.
 
-    Source: ContainerStatus.mounts, Mount.image.
+    Source: ContainerStatus.mounts, Mount.image, ImageSpec.user_specified_image.
     """
     pulled = images.pull("volume")
     container = containers.created(mounts=[volume(pulled)])
 
-    told = [mount.image.image for mount in container.status().mounts if mount.container_path == "/volume"]
+    told = [mount.image for mount in container.status().mounts if mount.container_path == "/volume"]
 
-    assert told == [pulled.reference]
+    assert [image.image for image in told] == [pulled.reference]
+    assert {image.user_specified_image for image in told} <= {"", pulled.written}
 
 
 @requirement("VOL-12/details")
