@@ -1,6 +1,7 @@
-"""What is kept in results/published: records, compressed; pages are built from them where they are served."""
+"""What is kept in results/published: records and samples, compressed, from which pages are built."""
 
 from critests.record.files import COMPRESSED_RUN_FILE, read
+from critests.record.samples import SUFFIX
 from tests.house import tree
 
 PUBLISHED = tree.ROOT / "results/published"
@@ -19,7 +20,8 @@ def test_what_is_published_is_compressed_records_and_what_a_reader_looks_at() ->
     files = [path for path in tree.tracked() if path.is_relative_to(PUBLISHED)]
     records = [path for path in files if path.name == COMPRESSED_RUN_FILE]
 
-    others = {path.suffix for path in files if path not in records}
+    samples = [path for path in files if path.parent.name == "samples" and path.name.endswith(SUFFIX)]
+    others = {path.suffix for path in files if path not in records and path not in samples}
     assert others <= {".md", ".png", ".svg"}, "build pages where they are served, from the records"
     assert records
     assert all(read(path).tests for path in records)

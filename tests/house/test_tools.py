@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from critests.record.identity import RuntimeIdentity
+from critests.report.comparison import read_run
 from tests.house.tree import ROOT
+from tests.report.comparison.sample_measured import samples, store
 
 
 def script(name: str) -> dict[str, object]:
@@ -273,3 +276,22 @@ def test_a_test_of_the_suite_asks_its_reader_to_know_few_names() -> None:
 
     assert statistics.median(counts) <= 4
     assert counts[int(0.9 * len(counts))] <= 6
+
+
+def test_a_comparison_is_published_with_a_page_and_without_paths_of_the_machine(tmp_path: Path) -> None:
+    main = script("publish_comparison.py")["main"]
+    assert callable(main)
+    both = samples(side="a", blocks=40) + samples({"RunPodSandbox": 1.4}, side="b", blocks=40, seed=2)
+    there = RuntimeIdentity(name="containerd", version="2.1.9", endpoint="unix:///home/me/a.sock")
+    run = store(tmp_path / "run", both, runtime=there)
+
+    main([str(run), str(tmp_path / "kept"), "--replace", "/home/me=/run"])
+
+    page = (tmp_path / "kept" / "README.md").read_text(encoding="utf-8")
+    (row,) = [line for line in page.splitlines() if line.startswith("| RunPodSandbox |")]
+    assert "## B-06 creating, starting, stopping and removing a container" in page
+    assert " | slower | " in row
+    stored = read_run(tmp_path / "kept")
+    assert stored.record.runtime.endpoint == "unix:///run/a.sock"
+    assert stored.two_sided
+    assert len(stored.samples) == len(both)

@@ -23,7 +23,7 @@ from critests.benchmark.scenarios.standing import (
 )
 from critests.run.outcomes import Unsupported
 
-PODS = {"smoke": (1, 3, 6), "standard": (1, 10, 50), "full": (1, 10, 50, 100, 200)}
+PODS = {"smoke": (1, 3, 6), "standard": (1, 10, 50, 100), "full": (1, 10, 50, 100, 200)}
 SHARES = {"relist": 0.15, "statistics": 0.1, "one more pod": 0.25, "event": 0.1, "idle": 0.3, "restart": 0.1}
 """Of the time of a number of pods, what each part of the measuring may take."""
 IDLE_WINDOWS = 4

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Publish a live comparison: its record and samples, compressed, and one page that says what was found.
+
+    python tools/publish_comparison.py RUN TARGET --replace /home/me/runtimes=/opt
+
+RUN is the folder that `critests compare A B` wrote its run to, TARGET a folder in results/published. Paths of
+the machine that nobody else has are replaced in all that is kept. `critests compare TARGET` shows it all.
+"""
+
+import argparse
+import gzip
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # the reports of this checkout
+
+from critests.benchmark.profiles import SCENARIOS  # noqa: E402 - after the line above
+from critests.record.files import COMPRESSED_RUN_FILE, record_file  # noqa: E402 - likewise
+from critests.record.operations import OperationResult  # noqa: E402 - likewise
+from critests.report.comparison import (  # noqa: E402 - likewise
+    Operation,
+    RunComparison,
+    StoredRun,
+    compare_sides,
+    read_run,
+)
+from critests.report.comparison.fairness import beside as stood_beside  # noqa: E402 - likewise
+from critests.report.comparison.headline import headline  # noqa: E402 - likewise
+from critests.report.comparison.markdown import text  # noqa: E402 - likewise
+from critests.report.comparison.names import Names, names_of  # noqa: E402 - likewise
+from critests.report.comparison.summary import verdict_text  # noqa: E402 - likewise
+from critests.report.comparison.wording import amount, interval, ratio  # noqa: E402 - likewise
+from critests.report.facts.growth import Grown, beside, growths  # noqa: E402 - likewise
+from critests.report.facts.operations import label  # noqa: E402 - likewise
+
+
+def page(run: StoredRun, folder: str) -> str:
+    """Return the page of a live comparison, in Markdown.
+
+    Args:
+        run: The comparison.
+        folder: Where it is kept, as a reader names it.
+    """
+    comparison = compare_sides(run.record, run.samples)
+    names = names_of(comparison.a, comparison.b)
+    lines = [
+        f"# {text(names.a)} beside {text(names.b)}",
+        "",
+        "Both were measured in turn in one run on one machine. This page is made of the record and the",
+        f"samples beside it (`tools/publish_comparison.py`); `critests compare {folder}` shows all of it.",
+        "",
+        *(f"- {text(sentence, 1000)}" for sentence in headline(comparison)),
+        "",
+        f"| | {text(names.a)} | {text(names.b)} |",
+        "|---|---|---|",
+        f"| runtime | {text(comparison.a.name)} | {text(comparison.b.name)} |",
+        *(
+            f"| {text(each.name)} | {text(each.a or 'not recorded')} | {text(each.b or 'not recorded')} |"
+            for each in stood_beside(comparison)
+        ),
+        *_operations(run, comparison, names),
+        *_growth(growths(run.record.operations), names),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _operations(run: StoredRun, comparison: RunComparison, names: Names) -> list[str]:
+    """Return a table for each scenario: medians with 95 % intervals, the ratio, the floors."""
+    measured = {(*_key(each), each.side): each for each in run.record.operations}
+    by_scenario: dict[str, list[Operation]] = {}
+    for each in comparison.speed.operations if comparison.speed else ():
+        by_scenario.setdefault(each.scenario, []).append(each)
+    lines: list[str] = []
+    for name in sorted(by_scenario):
+        title = SCENARIOS[name].title if name in SCENARIOS else ""
+        lines += [
+            "",
+            f"## {name} {title}".rstrip(),
+            "",
+            f"| | {text(names.a)} | {text(names.b)} | ratio | {text(names.b)} is | client | times bare OCI |",
+            "|---|--:|--:|--:|---|--:|--:|",
+        ]
+        order = {_key(each): number for number, each in enumerate(run.record.operations)}
+        for each in sorted(by_scenario[name], key=lambda found: order.get(_key(found), 0)):
+            sides = [measured.get((*_key(each), side)) for side in ("a", "b")]
+            bounds = interval(each.low, each.high)
+            cells = [
+                text(label(each.operation, each.dimensions)),
+                *(
+                    amount(side.value, each.unit)
+                    + (
+                        f" ({amount(side.low, each.unit)} to {amount(side.high, each.unit)})"
+                        if side.low is not None and side.high is not None
+                        else ""
+                    )
+                    for side in (each.a, each.b)
+                ),
+                ratio(each.ratio) + (f" ({bounds})" if bounds else ""),
+                text(verdict_text(each, comparison)),
+                _floor(sides),
+                _multiples(sides),
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _key(each: Operation | OperationResult) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    return each.scenario, each.operation, tuple(sorted(each.dimensions.items()))
+
+
+def _floor(sides: Iterable[OperationResult | None]) -> str:
+    """The client's own share; the same client asks both."""
+    known = [each.client_seconds for each in sides if each is not None and each.client_seconds is not None]
+    return amount(max(known), "s") if known else ""
+
+
+def _multiples(sides: Iterable[OperationResult | None]) -> str:
+    found = ["·" if each is None else ratio(each.over_reference) for each in sides]
+    return ", ".join(found) if any(each != "·" for each in found) else ""
+
+
+def _growth(found: Sequence[Grown], names: Names) -> list[str]:
+    """Return what one more costs either side, and where they differ."""
+    called = {"a": names.a, "b": names.b}
+    lines = ["", "## What one more costs", ""] if found else []
+    lines += [f"- {text(each.sentence, 500)}" for each in beside(found, called)]
+    if found:
+        lines += ["", "| | of | side | growth |", "|---|---|---|---|"]
+        lines += [
+            f"| {text(f'{each.scenario} {each.name}')} | {text(each.of)} |"
+            f" {text(called.get(each.side, ''))} | {text(each.sentence, 500)} |"
+            for each in found
+        ]
+    return lines
+
+
+def publish(run: Path, target: Path, replaced: Sequence[tuple[str, str]]) -> None:
+    """Keep a run and its page in a folder.
+
+    Args:
+        run: Its folder.
+        target: The folder, which is made.
+        replaced: Texts and what stands for them in all that is kept.
+    """
+    (target / "samples").mkdir(parents=True, exist_ok=True)
+    kept = {target / COMPRESSED_RUN_FILE: record_file(run)}
+    kept |= {target / "samples" / file.name: file for file in sorted((run / "samples").glob("*.jsonl.gz"))}
+    for to, source in kept.items():
+        content = source.read_bytes()
+        plain = (gzip.decompress(content) if source.suffix == ".gz" else content).decode()
+        for old, new in replaced:
+            plain = plain.replace(old, new)
+        to.write_bytes(gzip.compress(plain.encode(), mtime=0))
+    inside = target.absolute().is_relative_to(ROOT)
+    folder = str(target.absolute().relative_to(ROOT) if inside else target)
+    (target / "README.md").write_text(page(read_run(target), folder), encoding="utf-8")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Publish a comparison."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, metavar="RUN")
+    parser.add_argument("target", type=Path, metavar="TARGET")
+    parser.add_argument(
+        "--replace", action="append", default=[], metavar="OLD=NEW", help="in all that is kept"
+    )
+    given = parser.parse_args(arguments)
+    pairs = [tuple(each.split("=", 1)) for each in given.replace]
+    if any(len(pair) != 2 for pair in pairs):
+        parser.error("--replace takes OLD=NEW")
+    publish(given.run, given.target, pairs)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
