@@ -6,6 +6,9 @@ from pathlib import Path
 from critests.lifecycle.process import host_processes
 from critests.node.remains import mount_table
 
+SHOWN = 160
+"""Characters of a command line: enough to see whose it is."""
+
 
 def remains_of(*ids: str) -> list[str]:
     """Return the mounts, processes and cgroups of this machine that carry one of the ids in their name."""
@@ -13,4 +16,5 @@ def remains_of(*ids: str) -> list[str]:
     for path, _, _ in os.walk("/sys/fs/cgroup"):
         if any(id_ in Path(path).name for id_ in ids):
             found.append(f"cgroup {path}")
-    return found + [f"process {pid}" for id_ in ids for pid in host_processes(id_)]
+    running = {pid: command for id_ in ids for pid, command in host_processes(id_).items()}
+    return found + [f"process {pid} ({command[:SHOWN]})" for pid, command in running.items()]
