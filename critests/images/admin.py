@@ -18,8 +18,6 @@ from critests.images.contents import RegistryContents
 from critests.images.faults import Access, Fault
 from critests.images.repositories import MintedImage, UnknownRepositoryError
 
-ADMIN_PREFIX = "/critests/"
-
 _Body = dict[str, Any]
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from critests.exit_codes import CannotTest
-from critests.images.admin import ADMIN_PREFIX
 from critests.images.catalogue import Changes
 from critests.images.faults import Access, Fault, Request
 from critests.images.repositories import MintedImage
 
 _TIMEOUT_SECONDS = 60.0
+ADMIN_PREFIX = "/critests/"
 PAUSE_REPOSITORY = "critests/pause"
 
 

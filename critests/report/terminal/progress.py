@@ -3,12 +3,9 @@
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from critests.catalogue.words import Outcome
@@ -17,6 +14,10 @@ from critests.record.results import TestResult
 from critests.report.facts.selection import SHOWN
 from critests.report.terminal.console import STYLES, new_console
 from critests.report.wording.texts import duration, one_line, plural
+
+if TYPE_CHECKING:  # what draws on a terminal is imported where there is one
+    from rich.live import Live
+    from rich.table import Table
 
 LINE_EVERY: Final = 5.0
 """Seconds between two lines where there is no terminal."""
@@ -53,13 +54,9 @@ class Progress:
         self._total = total
         self._begin = self._last_line = self._clock()
         if self.console.is_terminal and not self.console.is_dumb_terminal:
-            self._live = Live(
-                console=self.console,
-                get_renderable=self._picture,
-                refresh_per_second=4,
-                transient=True,
-                redirect_stdout=False,
-            )
+            from critests.report.terminal import live  # noqa: PLC0415 - see above
+
+            self._live = live.display(self.console, self._picture)
             self._live.start()
         else:
             self.console.print(Text(f"running {plural(total, 'test')}"))
@@ -122,24 +119,14 @@ class Progress:
         ]
         return Text(", ").join(parts) if parts else Text("nothing yet")
 
-    def _picture(self) -> Table:
-        """Draw the two lines of the live display."""
-        done = sum(self._counts.values())
-        head = Table.grid(padding=(0, 1))
-        head.add_row(
-            ProgressBar(total=max(self._total, 1), completed=done, width=32, finished_style="green"),
-            Text(f"{done}/{self._total}", "bold"),
-            self._numbers(),
-            Text(duration(self._clock() - self._begin), "dim"),
+    def _picture(self) -> "Table":
+        """Draw the live display."""
+        from critests.report.terminal import live  # noqa: PLC0415 - see above
+
+        return live.picture(
+            done=sum(self._counts.values()),
+            total=self._total,
+            numbers=self._numbers(),
+            seconds=self._clock() - self._begin,
+            current=one_line(self._current, max(self.console.width - 2, 10)),
         )
-        picture = Table.grid()
-        picture.add_row(head)
-        picture.add_row(
-            Text(
-                one_line(self._current, max(self.console.width - 2, 10)),
-                "dim",
-                no_wrap=True,
-                overflow="ellipsis",
-            )
-        )
-        return picture
