@@ -11,6 +11,7 @@ from critests.fixtures.containers import Containers, yielding
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.requests import HOST_NETWORK
@@ -177,6 +178,29 @@ def test_ports_that_are_none_are_refused_or_ignored(
     assert good.state() == cri.SANDBOX_READY
 
 
+@requirement("NET-31")
+def test_what_becomes_of_a_host_port_that_is_asked_for_twice(
+    sandboxes: Sandboxes, greet: Greet, node: Node, observe: Observe
+) -> None:
+    """A second pod with the host port of another MAY be refused, or take the port over or get nothing; the
+    first stays READY.
+
+    Source: PortMapping.host_port. The CRI does not say; the kubelet's scheduler prevents it.
+    """
+    port = node.free_port()
+    first = sandboxes.ready(port_mappings=[tcp(port)])
+    greet(first, "the first")
+
+    seconds: list[Sandbox] = []
+    with may_be_refused():
+        seconds.append(sandboxes.attempt(sandboxes.config(port_mappings=[tcp(port)])))
+    for pod in seconds:
+        greet(pod, "the second")
+
+    observe(f"the second pod is {'made' if seconds else 'refused'}; {node.hears(port)} answers")
+    assert first.state() == cri.SANDBOX_READY
+
+
 @requirement("NET-32")
 @pytest.mark.parametrize("seen_from", ["the pod itself", "another pod"])
 def test_host_port_is_reached_from_pods(
@@ -213,6 +237,30 @@ def test_host_port_is_free_after_its_sandbox(
     assert not node.reaches(port)
     greet(sandboxes.ready(port_mappings=[tcp(port)]), "the second")
     assert node.hears(port) == "the second"
+
+
+@requires(Capability.ROOT)
+@requirement("NET-35")
+def test_host_port_with_udp_follows_the_next_sandbox(
+    runtime: Runtime, sandboxes: Sandboxes, udp_server: UdpServer, node: Node
+) -> None:
+    """Datagrams of a client that goes on sending SHOULD reach the next pod that has the host port, and not
+    the address of the one before.
+
+    Source: PortMapping, StopPodSandbox. Not stated by the CRI; the kernel remembers whom it has led where.
+    """
+    port = node.free_port()
+    mapping = cri.PortMapping(protocol=cri.UDP, container_port=CONTAINER_PORT, host_port=port)
+    first = sandboxes.ready(port_mappings=[mapping])
+
+    with socket.socket(type=socket.SOCK_DGRAM) as client:
+        with udp_server(first, CONTAINER_PORT) as server:
+            client.sendto(b"to the first", (node.address, port))
+            assert node.datagram(server)[0] == b"to the first"
+        runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=first.id))
+        with udp_server(sandboxes.ready(port_mappings=[mapping]), CONTAINER_PORT) as server:
+            client.sendto(b"to the second", (node.address, port))
+            assert node.datagram(server)[0] == b"to the second"
 
 
 @requirement("NET-36")

@@ -1,0 +1,76 @@
+"""A network of version 1.1 of the CNI, made of one plugin of ours that gives pods no more than a name of an
+address.
+"""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.run.outcomes import unsupported
+
+NAME = "critests-newer"
+PROGRAM = """#!{python} -IS
+import json, os, sys
+from pathlib import Path
+
+folder = Path({folder!r})
+command = os.environ["CNI_COMMAND"]
+configuration = json.loads(sys.stdin.read() or "{{}}")
+with (folder / "calls").open("a", encoding="utf-8") as file:
+    file.write(json.dumps([command, configuration]) + "\\n")
+if command == "VERSION":
+    print(json.dumps({{"cniVersion": "1.1.0", "supportedVersions": ["1.0.0", "1.1.0"]}}))
+elif command == "ADD":
+    interface = {{"name": os.environ["CNI_IFNAME"], "sandbox": os.environ["CNI_NETNS"]}}
+    address = {{"address": "192.0.2.10/24", "interface": 0}}
+    print(json.dumps({{"cniVersion": "1.1.0", "interfaces": [interface], "ips": [address]}}))
+elif command == "STATUS" and (folder / "down").exists():
+    print(json.dumps({{"cniVersion": "1.1.0", "code": 50, "msg": "the network is down"}}))
+    sys.exit(1)
+"""
+
+
+class NewerNetwork:
+    """Takes the place of the network of a runtime of a test's own, which is started again for it.
+
+    Args:
+        runtime: with wrappers, whose folder of plugins is its own. One that is not ready with such a network
+            makes the test unsupported.
+    """
+
+    def __init__(self, runtime: OwnRuntime) -> None:
+        self._folder = runtime.cni.directory / "newer"
+        self._folder.mkdir()
+        program = runtime.cni.plugins / NAME
+        program.write_text(
+            PROGRAM.format(python=shlex.quote(sys.executable), folder=str(self._folder)), encoding="utf-8"
+        )
+        program.chmod(0o755)
+        network = json.loads(runtime.conflist.read_text(encoding="utf-8"))
+        newer = {"cniVersion": "1.1.0", "name": network["name"], "plugins": [{"type": NAME}]}
+        runtime.conflist.write_text(json.dumps(newer), encoding="utf-8")
+        try:
+            runtime.restart()
+        except AssertionError as error:
+            unsupported(f"CNI 1.1: the runtime is not ready with a network of that version: {error}")
+
+    @property
+    def _down(self) -> Path:
+        return self._folder / "down"
+
+    def calls(self, command: str) -> list[dict[str, Any]]:
+        """Return what the plugin was told at each call of a command, in their order."""
+        file = self._folder / "calls"
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return [told for called, told in map(json.loads, lines) if called == command]
+
+    def go_down(self) -> None:
+        """Let STATUS fail from now on."""
+        self._down.touch()
+
+    def come_up(self) -> None:
+        """Let STATUS succeed again."""
+        self._down.unlink()

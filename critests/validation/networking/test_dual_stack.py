@@ -1,0 +1,72 @@
+"""NET: pods with an address of each family, and with one of IPv6 alone."""
+
+import ipaddress
+import json
+
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import yielding
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import disruptive, requirement, requires
+from critests.validation.networking.connections import Node, until_it_listens
+
+PORT = 7300
+
+pytestmark = requires(Capability.POD_NETWORK, Capability.IPV6, Capability.SAME_HOST)
+
+
+def lies_in(address: str, subnet: str) -> bool:
+    """Say whether a text is an address of a subnet."""
+    try:
+        return ipaddress.ip_address(address) in ipaddress.ip_network(subnet)
+    except ValueError:
+        return False
+
+
+def greet(runtime: OwnRuntime, pod: Sandbox) -> None:
+    """Run a server in a pod that greets whoever connects to `PORT`, and wait until it listens."""
+    server = yielding("nc", "-ll", "-p", str(PORT), "-e", "echo", "welcome")
+    until_it_listens(runtime.container(pod, command=server), PORT)
+
+
+@requirement("NET-14")
+@disruptive
+def test_pod_of_two_families_has_an_address_of_each(dual_stack_runtime: OwnRuntime) -> None:
+    """Where the CNI gives a pod an address of each family, `ip` MUST be the first and `additional_ips` the
+    other, and the pod have both.
+
+    Source: PodSandboxNetworkStatus.ip and additional_ips.
+    """
+    first, second = dual_stack_runtime.daemon.subnets
+
+    pod = dual_stack_runtime.sandboxes.attempt(dual_stack_runtime.sandboxes.config())
+
+    network = pod.status().network
+    others = [more.ip for more in network.additional_ips]
+    assert lies_in(network.ip, first)
+    assert [lies_in(address, second) for address in others] == [True]
+    inside = dual_stack_runtime.container(pod).output("ip", "-o", "addr")
+    assert [address for address in (network.ip, *others) if f" {address}/" not in inside] == []
+
+
+@requirement("NET-15")
+@disruptive
+def test_pod_of_ipv6_alone_is_reached(dual_stack_runtime: OwnRuntime, node: Node) -> None:
+    """Where the CNI gives pods addresses of IPv6 alone, `ip` MUST be that address, and what listens in the
+    pod be reached there.
+
+    Source: PodSandboxNetworkStatus.ip.
+    """
+    network = json.loads(dual_stack_runtime.conflist.read_text(encoding="utf-8"))
+    ipam = network["plugins"][0]["ipam"]
+    ipam["ranges"], ipam["routes"] = ipam["ranges"][1:], ipam["routes"][1:]
+    dual_stack_runtime.conflist.write_text(json.dumps(network), encoding="utf-8")
+    dual_stack_runtime.restart()
+
+    pod = dual_stack_runtime.sandboxes.attempt(dual_stack_runtime.sandboxes.config())
+
+    told = pod.status().network
+    assert lies_in(told.ip, dual_stack_runtime.daemon.subnets[1])
+    assert list(told.additional_ips) == []
+    greet(dual_stack_runtime, pod)
+    assert node.hears(PORT, told.ip) == "welcome"
