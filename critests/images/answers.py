@@ -1,5 +1,6 @@
 """Sends one content as an HTTP answer: whole, in part, or in one of the wrong ways that `faults.py` names."""
 
+import json
 import re
 import select
 import socket
@@ -15,6 +16,20 @@ from critests.images.oci import Blob
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 _STALL_LOOK_SECONDS = 0.1
+_OLD_MANIFEST = json.dumps(
+    {
+        "schemaVersion": 1,
+        "name": "critests/old",
+        "tag": "1",
+        "architecture": "amd64",
+        "fsLayers": [{"blobSum": f"sha256:{'0' * 64}"}],
+        "history": [{"v1Compatibility": json.dumps({"id": "0" * 64})}],
+    }
+).encode()
+_OTHER_MEDIA_TYPES: dict[FaultKind | None, str] = {
+    FaultKind.WRONG_MEDIA_TYPE: "text/html",
+    FaultKind.OLD_SCHEMA: "application/vnd.docker.distribution.manifest.v1+prettyjws",
+}
 
 
 @dataclass(slots=True)
@@ -109,6 +124,8 @@ class Answer:
             return content[: len(content) // 2]
         if fault is FaultKind.MALFORMED_MANIFEST:
             return b"this is not a manifest {"
+        if fault is FaultKind.OLD_SCHEMA:
+            return _OLD_MANIFEST
         return content
 
     def _headers(self, part: _Part, total: int, fault: FaultKind | None) -> None:
@@ -116,9 +133,7 @@ class Answer:
         self.sent.status = int(part.status)
         handler.send_response(part.status)
         media_type = self.blob.media_type if self.kind == "manifest" else "application/octet-stream"
-        handler.send_header(
-            "Content-Type", "text/html" if fault is FaultKind.WRONG_MEDIA_TYPE else media_type
-        )
+        handler.send_header("Content-Type", _OTHER_MEDIA_TYPES.get(fault, media_type))
         if fault is FaultKind.CHUNKED and handler.command != "HEAD":
             handler.send_header("Transfer-Encoding", "chunked")
         else:

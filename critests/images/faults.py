@@ -27,6 +27,8 @@ class FaultKind(StrEnum):
     """Whole as an HTTP answer, but half of the content is missing."""
     MALFORMED_MANIFEST = "malformed manifest"
     """A manifest that is not JSON. For manifests alone, whatever the scope."""
+    OLD_SCHEMA = "old schema"
+    """A manifest of Docker's schema 1, of before there were digests of images. For manifests alone, too."""
     WRONG_MEDIA_TYPE = "wrong media type"
     """The content as it is, called text/html."""
     # the transport breaks
@@ -53,6 +55,10 @@ class FaultKind(StrEnum):
     """307 to `location` (with `{path}` in it replaced by the request's path), or without one to the same
     content under another path.
     """
+
+
+MANIFESTS_ALONE = frozenset({FaultKind.MALFORMED_MANIFEST, FaultKind.OLD_SCHEMA})
+"""Faults of manifests, whatever their scope."""
 
 
 @unique

@@ -40,18 +40,23 @@ class Dialect(StrEnum):
 
     OCI = "oci"
     DOCKER = "docker"
+    FOREIGN = "foreign"
+    """OCI's, but for the layers, which are marked as ones that may not be handed on."""
 
 
 MANIFEST = {
     Dialect.OCI: "application/vnd.oci.image.manifest.v1+json",
+    Dialect.FOREIGN: "application/vnd.oci.image.manifest.v1+json",
     Dialect.DOCKER: "application/vnd.docker.distribution.manifest.v2+json",
 }
 INDEX = {
     Dialect.OCI: "application/vnd.oci.image.index.v1+json",
+    Dialect.FOREIGN: "application/vnd.oci.image.index.v1+json",
     Dialect.DOCKER: "application/vnd.docker.distribution.manifest.list.v2+json",
 }
 CONFIG = {
     Dialect.OCI: "application/vnd.oci.image.config.v1+json",
+    Dialect.FOREIGN: "application/vnd.oci.image.config.v1+json",
     Dialect.DOCKER: "application/vnd.docker.container.image.v1+json",
 }
 EMPTY_CONFIG = "application/vnd.oci.empty.v1+json"
@@ -63,6 +68,9 @@ _LAYER = {
     (Dialect.DOCKER, Compression.NONE): "application/vnd.docker.image.rootfs.diff.tar",
     (Dialect.DOCKER, Compression.GZIP): "application/vnd.docker.image.rootfs.diff.tar.gzip",
     (Dialect.DOCKER, Compression.STORED): "application/vnd.docker.image.rootfs.diff.tar.gzip",
+    (Dialect.FOREIGN, Compression.NONE): "application/vnd.oci.image.layer.nondistributable.v1.tar",
+    (Dialect.FOREIGN, Compression.GZIP): "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
+    (Dialect.FOREIGN, Compression.STORED): "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
 }
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from critests.images.build import BuiltImage
-from critests.images.faults import Access, Fault, FaultKind, Request, Scope
+from critests.images.faults import MANIFESTS_ALONE, Access, Fault, Request, Scope
 from critests.images.oci import CONFIG, EMPTY_CONFIG, Blob
 
 REPOSITORY_NAME = re.compile(
@@ -104,7 +104,7 @@ class Repository:
 
     def is_for(self, fault: Fault, kind: str, reference: str) -> bool:
         """Whether a request is in the scope of a fault."""
-        scope = Scope.MANIFEST if fault.kind is FaultKind.MALFORMED_MANIFEST else fault.scope
+        scope = Scope.MANIFEST if fault.kind in MANIFESTS_ALONE else fault.scope
         if scope is Scope.CONFIG:
             return kind == "blob" and reference in self.configs
         if scope is Scope.LAYER:

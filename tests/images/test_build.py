@@ -365,3 +365,13 @@ def test_the_list_says_why_each_image_exists() -> None:
     }
     assert all(spec.why and spec.tags for spec in listed)
     assert len({spec.name for spec in listed}) == len(listed)
+
+
+def test_a_layer_that_may_not_be_handed_on_is_called_so() -> None:
+    plain, foreign = (
+        oci.pack_layer([Entry("file")], dialect=each) for each in (Dialect.OCI, Dialect.FOREIGN)
+    )
+
+    assert foreign.blob.media_type == "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip"
+    assert foreign.blob.content == plain.blob.content
+    assert oci.in_dialect(plain, Dialect.FOREIGN) == foreign

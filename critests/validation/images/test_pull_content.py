@@ -6,7 +6,8 @@ import pytest
 
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
+from critests.fixtures.session import Observe
 from critests.images.faults import Fault, FaultKind, Scope
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
@@ -51,6 +52,8 @@ MANNERS = {
     "no digest in the headers": Fault(kind=FaultKind.NO_DIGEST_HEADER, scope=Scope.MANIFEST),
 }
 
+OLD_SCHEMA = Fault(kind=FaultKind.OLD_SCHEMA, scope=Scope.MANIFEST)
+
 Printed = Callable[[str, str], list[str]]
 
 
@@ -94,6 +97,45 @@ def test_further_content_of_an_image_is_unpacked(
     Source: OCI image specification, image layer filesystem changeset and media types.
     """
     assert printed(image, script) == lines
+
+
+@requirement("IMG-13/foreign")
+def test_form_of_a_pull_of_layers_that_may_not_be_handed_on(
+    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+) -> None:
+    """An image whose layers are marked as not to be handed on MAY be pulled from a registry that has them, or
+    be refused; it never hangs.
+
+    Source: OCI image specification, non-distributable layers.
+    """
+    minted = registry.mint(changes={"dialect": "foreign"})
+
+    pulled = False
+    with may_be_refused():
+        runtime.images.PullImage(images.pull_request(minted.reference))
+        pulled = True
+
+    observe(f"an image of foreign layers is {'pulled' if pulled else 'refused'}")
+    assert (images.look_up(minted.reference) is not None) is pulled
+
+
+@requirement("IMG-14")
+def test_form_of_a_pull_of_docker_s_first_schema(
+    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+) -> None:
+    """A manifest of Docker's schema 1 MAY be refused in any words; the image is not there then, and the pull
+    never hangs.
+
+    Source: the distribution project's image manifest version 2, schema 1, which is deprecated.
+    """
+    minted = registry.mint()
+    registry.fault(minted, OLD_SCHEMA)
+
+    with must_be_refused() as refusal:
+        runtime.images.PullImage(images.pull_request(minted.reference))
+
+    observe(f"a manifest of schema 1 is refused with {refusal.code.name}")
+    assert images.look_up(minted.reference) is None
 
 
 @requirement("IMG-32/handled")
