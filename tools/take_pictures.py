@@ -66,9 +66,12 @@ def look_over(tab: Tab, out: Path, pages: list[Path]) -> None:
 
 
 def for_docs(tab: Tab, pages: Path) -> None:
-    """Write the pictures in docs/, each of the largest page that its pattern finds."""
+    """Write the pictures in docs/, each of the largest page that its pattern finds; others stay."""
     for name, (pattern, height, begin) in DOCS.items():
-        page = max(pages.glob(pattern), key=lambda path: path.stat().st_size)
+        page = max(pages.glob(pattern), key=lambda path: path.stat().st_size, default=None)
+        if page is None:
+            print(f"docs/{name}: there is no {pattern}, so it stays as it is")
+            continue
         take(tab, page, ROOT / "docs" / name, width=1280, height=height, begin=begin)
         print(f"docs/{name}: {page}, {(ROOT / 'docs' / name).stat().st_size:,} bytes")
 

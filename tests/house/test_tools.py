@@ -295,3 +295,14 @@ def test_a_comparison_is_published_with_a_page_and_without_paths_of_the_machine(
     assert stored.record.runtime.endpoint == "unix:///run/a.sock"
     assert stored.two_sided
     assert len(stored.samples) == len(both)
+
+
+def test_pictures_of_pages_that_are_not_there_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for_docs = script("take_pictures.py")["for_docs"]
+    assert callable(for_docs)
+
+    for_docs(None, tmp_path)
+
+    assert "docs/compare.png: there is no compare.html, so it stays as it is" in capsys.readouterr().out
