@@ -1,6 +1,5 @@
 """CTA: what status, list and statistics report of a container."""
 
-import json
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.verbose_info import objects_of
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 from critests.validation.containers.agreement import differences
@@ -241,9 +241,8 @@ def test_verbose_status_tells_pid_and_process_settings(
     )
 
     reported: dict[str, Any] = {}
-    for value in answer.info.values():
-        if value.startswith("{"):
-            reported |= json.loads(value)
+    for told in objects_of(answer.info):
+        reported |= told
     assert reported.get("pid", 0) > 0
     assert "process" in reported.get("runtimeSpec", {})
 

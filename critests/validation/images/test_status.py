@@ -1,6 +1,5 @@
 """IMS: what a runtime says of the images that it holds."""
 
-import json
 from collections.abc import Callable
 
 import grpc
@@ -14,6 +13,7 @@ from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.verbose_info import objects_of
 from critests.run.marks import requirement, requires
 
 Entry = Callable[[str], cri.Image]
@@ -272,7 +272,7 @@ def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, re
     )
 
     # an image configuration of the OCI, with labels in `config`
-    image = json.loads(answer.info.get("info", "{}")).get("imageSpec", {})
+    (image,) = [told.get("imageSpec", {}) for told in objects_of(answer.info)] or [{}]
     assert image.get("config", {}).get("Labels", {}).get("critests.example/note") == "noted"
 
 

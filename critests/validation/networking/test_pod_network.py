@@ -1,6 +1,5 @@
 """NET: the address and the interfaces of a pod."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.verbose_info import objects_of
 from critests.run.marks import requirement, requires
 from critests.validation.networking.connections import Node, echo, until_it_listens
 
@@ -179,9 +179,7 @@ def test_verbose_status_names_the_network_namespace(
         cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
     ).info
 
-    objects = [
-        entry for text in info.values() if text.startswith("{") for entry in objects_in(json.loads(text))
-    ]
+    objects = [entry for told in objects_of(info) for entry in objects_in(told)]
     paths = [entry["path"] for entry in objects if entry.get("type") == "network" and entry.get("path")]
     assert paths, "no path of a network namespace in the verbose status"
     inside = running_container.output("readlink", "/proc/1/ns/net")

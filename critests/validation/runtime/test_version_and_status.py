@@ -1,6 +1,5 @@
 """RT: what a runtime says of itself."""
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,6 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandboxes import Sandboxes
+from critests.lifecycle.verbose_info import is_json
 from critests.run.marks import requirement, requires
 
 SEMANTIC_VERSION = r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-~][0-9A-Za-z.~-]+)?(\+[0-9A-Za-z.~-]+)?"
@@ -306,12 +306,3 @@ def test_runtime_answers_for_itself_at_once(
     seconds = [runtime.timed(method, request_message).seconds for _ in range(3)]
 
     assert max(seconds) < 1 * runtime.scale
-
-
-def is_json(text: str) -> bool:
-    """Say whether a text is a JSON document."""
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True

@@ -1,7 +1,6 @@
 """SBA: what a runtime says of a sandbox."""
 
 import ipaddress
-import json
 import time
 from collections.abc import Callable, Mapping
 
@@ -14,6 +13,7 @@ from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.verbose_info import is_json
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 
@@ -389,12 +389,3 @@ def is_address(text: str) -> bool:
         return not ipaddress.ip_address(text).is_unspecified
     except ValueError:
         return False
-
-
-def is_json(text: str) -> bool:
-    """Say whether a text is a JSON document."""
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True

@@ -1,0 +1,20 @@
+"""What a verbose answer tells beside its fields: texts by key, most of them JSON; the CRI states none."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def is_json(text: str) -> bool:
+    """Say whether a text is a JSON document."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def objects_of(info: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return those of the texts that are JSON objects, in the order of their keys."""
+    documents = [json.loads(text) for _, text in sorted(info.items()) if is_json(text)]
+    return [document for document in documents if isinstance(document, dict)]
