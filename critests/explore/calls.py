@@ -42,6 +42,8 @@ END_SECONDS = 10.0
 READY_SECONDS = 2.0
 POLL_SECONDS = 0.01
 READY_LINE = b"ready"
+MOUNT: Final = cri.Mount(container_path="/mnt/hosts", host_path="/etc/hosts", readonly=True)
+"""In every container, so that its status has one to tell of; every node has that file."""
 
 ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
     "StopPodSandbox": (cri.StopPodSandboxRequest, "pod_sandbox_id"),
@@ -173,6 +175,7 @@ class Calls:
             command=["/bin/sh", "-c", self._script(step)],
             labels=self._labels(step.makes),
             annotations={ANNOTATION: step.makes},
+            mounts=[MOUNT],
         )
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=pod)
         answer = self._call(step, request)

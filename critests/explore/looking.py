@@ -1,5 +1,6 @@
 """What lists and statuses say, as plain data: of one sequence's own objects, told by their label."""
 
+import time
 from collections.abc import Iterable, Mapping
 
 import grpc
@@ -66,6 +67,7 @@ def look_of(connection: Connection, world: World) -> Look:
         tuple(_images(connection, names)) if names else (),
         {each.id: _sandbox_status(connection, each.id) for each in sandboxes},
         {each.id: _container_status(connection, each.id) for each in containers},
+        time.time_ns(),
     )
 
 
@@ -97,6 +99,7 @@ def _sandbox_status(connection: Connection, sandbox_id: str) -> SandboxSeen | st
         status.created_at,
         dict(status.labels),
         dict(status.annotations),
+        tuple(filter(None, [status.network.ip, *(each.ip for each in status.network.additional_ips)])),
     )
 
 
@@ -119,4 +122,5 @@ def _container_status(connection: Connection, container_id: str) -> ContainerSee
         status.exit_code,
         dict(status.labels),
         dict(status.annotations),
+        tuple(sorted(mount.container_path for mount in status.mounts)),
     )

@@ -4,7 +4,7 @@ What they say is also how the model learns which way a runtime went where the AP
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from critests.model.images import reference
 from critests.model.restarts import aspect_of
@@ -18,6 +18,7 @@ from critests.model.world import (
     ORDER,
     READY,
     RUNNING,
+    UNKNOWN,
     Breach,
     Container,
     Image,
@@ -29,6 +30,10 @@ from critests.model.world import (
 COLOUR = "colour"
 ANNOTATION = "critests.example/made-as"
 """Label and annotation of every object: what became of them is seen in lists and statuses."""
+DAY_NS = 24 * 3600 * 10**9
+"""By which the clocks of client and runtime may differ; what is told in seconds, or was never set, is further
+away.
+"""
 
 
 def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
@@ -45,6 +50,7 @@ def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
         if listed[identity].state != READY:
             # a creation that failed may leave one, for a removal to clean up (SBX-10)
             world.left.add((listed[identity].name.removeprefix(world.prefix), listed[identity].attempt))
+            yield from _in_time("SBA-03", step, listed[identity], look)
         else:
             yield Breach(
                 "SBX-05/never-two",
@@ -55,15 +61,11 @@ def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
             )
     for sandbox in world.sandboxes.values():
         if sandbox.id not in world.lost:
-            yield from _sandbox(world, step, sandbox, listed.get(sandbox.id), look.sandbox_statuses)
+            yield from _sandbox(world, step, sandbox, listed.get(sandbox.id), look)
 
 
 def _sandbox(
-    world: World,
-    step: Step,
-    sandbox: Sandbox,
-    seen: SandboxSeen | None,
-    statuses: Mapping[str, SandboxSeen | str],
+    world: World, step: Step, sandbox: Sandbox, seen: SandboxSeen | None, look: Look
 ) -> Iterator[Breach]:
     state = seen.state if seen else GONE
     if state not in sandbox.may_be:
@@ -85,22 +87,28 @@ def _sandbox(
             "SBA-02", "the metadata of a sandbox", step.rpc, str(wanted), str((seen.name, seen.attempt))
         )
     yield from _carried("SBA-04", "SBA-05", step, sandbox.key, seen)
-    sandbox.first = sandbox.first or seen
-    if seen.created_at != sandbox.first.created_at or not seen.created_at:
-        yield Breach(
-            "SBA-03",
-            "when a sandbox was made",
-            step.rpc,
-            str(sandbox.first.created_at or "> 0"),
-            str(seen.created_at),
-        )
-        # what was seen is held to from now on
-        sandbox.first = seen
-    status = statuses.get(sandbox.id)
+    yield from _made("SBA-03", "when a sandbox was made", step, sandbox, seen, look)
+    status = look.sandbox_statuses.get(sandbox.id)
     if isinstance(status, str):
         yield Breach("SBX-37", "the status of a sandbox that is listed", step.rpc, "a status", status)
     elif status is not None:
         yield from _agree("SBA-23", step, seen, status)
+        if status.state == READY:
+            yield from _addresses(step, sandbox, status)
+
+
+def _addresses(step: Step, sandbox: Sandbox, status: SandboxSeen) -> Iterator[Breach]:
+    """Over a restart they stay what they were; what is told of them at other times is not looked at."""
+    if step.rpc == DAEMON_RESTARTS and status.addresses != sandbox.addresses:
+        yield Breach(
+            "RST-02",
+            "the addresses of a sandbox",
+            step.rpc,
+            ", ".join(sandbox.addresses) or "none",
+            ", ".join(status.addresses) or "none",
+        )
+    # what was seen is held to from now on
+    sandbox.addresses = status.addresses
 
 
 def _aspect_of_sandbox_state(sandbox: Sandbox, state: str) -> str:
@@ -134,16 +142,11 @@ def containers(world: World, step: Step, look: Look) -> Iterator[Breach]:
             )
     for container in world.containers.values():
         if container.id not in world.lost:
-            status = look.container_statuses.get(container.id)
-            yield from _container(world, step, container, listed.get(container.id), status)
+            yield from _container(world, step, container, listed.get(container.id), look)
 
 
 def _container(
-    world: World,
-    step: Step,
-    container: Container,
-    seen: ContainerSeen | None,
-    status: ContainerSeen | str | None,
+    world: World, step: Step, container: Container, seen: ContainerSeen | None, look: Look
 ) -> Iterator[Breach]:
     state = seen.state if seen else GONE
     if state not in container.may_be:
@@ -172,17 +175,8 @@ def _container(
     if sandbox is not None and seen.sandbox_id != sandbox.id:
         yield Breach("CTA-23/equal", "the sandbox of a container", step.rpc, sandbox.id, seen.sandbox_id)
     yield from _carried("CTA-02", "CTA-02", step, container.key, seen)
-    container.first = container.first or seen
-    if seen.created_at != container.first.created_at or not seen.created_at:
-        yield Breach(
-            "CTA-04",
-            "when a container was made",
-            step.rpc,
-            str(container.first.created_at or "> 0"),
-            str(seen.created_at),
-        )
-        # what was seen is held to from now on
-        container.first = seen
+    yield from _made("CTA-04", "when a container was made", step, container, seen, look)
+    status = look.container_statuses.get(container.id)
     if isinstance(status, str):
         # one that is being removed may be gone between the list and its status
         if status != NOT_FOUND or GONE not in container.may_be:
@@ -193,6 +187,21 @@ def _container(
         else:
             container.may_be = frozenset({EXITED})
         yield from _times(step, container, status)
+        yield from _mounts(step, container, status)
+
+
+def _mounts(step: Step, container: Container, status: ContainerSeen) -> Iterator[Breach]:
+    """Over a restart they stay what they were, unless the container itself is not known any more (RST-04)."""
+    if step.rpc == DAEMON_RESTARTS and status.state != UNKNOWN and status.mounts != container.mounts:
+        yield Breach(
+            "RST-22/containers",
+            "the mounts of a container",
+            step.rpc,
+            ", ".join(container.mounts) or "none",
+            ", ".join(status.mounts) or "none",
+        )
+    # what was seen is held to from now on
+    container.mounts = status.mounts
 
 
 def _aspect_of_container_state(world: World, step: Step, container: Container, state: str) -> str:
@@ -293,6 +302,32 @@ def _by_one_name(image: Image, step: Step, entries: Sequence[ImageSeen]) -> bool
         return False
     names = {name for seen in entries for name in seen.names}
     return bool(names) and reference(image, step.by) not in names
+
+
+def _made(
+    aspect: str,
+    what: str,
+    step: Step,
+    one: Sandbox | Container,
+    seen: SandboxSeen | ContainerSeen,
+    look: Look,
+) -> Iterator[Breach]:
+    """When something was made is told once and for all, and is in the time of the sequence."""
+    if not one.created_at:
+        yield from _in_time(aspect, step, seen, look)
+    told = one.created_at or seen.created_at
+    if seen.created_at != told or not seen.created_at:
+        yield Breach(aspect, what, step.rpc, str(told or "> 0"), str(seen.created_at))
+    # what was seen is held to from now on
+    one.created_at = seen.created_at
+
+
+def _in_time(aspect: str, step: Step, seen: SandboxSeen | ContainerSeen, look: Look) -> Iterator[Breach]:
+    """What is seen first was made in the time of the sequence."""
+    if look.at and abs(look.at - seen.created_at) > DAY_NS:
+        yield Breach(
+            aspect, "the time of a creation", step.rpc, f"about {look.at}, which is now", str(seen.created_at)
+        )
 
 
 def _carried(

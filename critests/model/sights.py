@@ -40,7 +40,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class SandboxSeen:
-    """A sandbox in a list or in its status."""
+    """A sandbox in a list or in its status; only a status tells its addresses."""
 
     id: str
     state: str
@@ -49,12 +49,13 @@ class SandboxSeen:
     created_at: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class ContainerSeen:
-    """A container in a list or in its status; a list tells neither times of the process nor its exit code, a
-    status not the sandbox.
+    """A container in a list or in its status; a list tells neither times of the process nor its exit code nor
+    mounts, a status not the sandbox.
     """
 
     id: str
@@ -68,6 +69,7 @@ class ContainerSeen:
     exit_code: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    mounts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Look:
         images: as listed.
         sandbox_statuses: by id; the name of a code where the status is an error.
         container_statuses: likewise.
+        at: when it was taken, by the client's clock, in nanoseconds since 1970; 0 where that is not known.
     """
 
     sandboxes: tuple[SandboxSeen, ...] = ()
@@ -95,3 +98,4 @@ class Look:
     images: tuple[ImageSeen, ...] = ()
     sandbox_statuses: Mapping[str, SandboxSeen | str] = field(default_factory=dict)
     container_statuses: Mapping[str, ContainerSeen | str] = field(default_factory=dict)
+    at: int = 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from critests import catalogue
-from critests.model.sights import ContainerSeen, ImageSeen, SandboxSeen
+from critests.model.sights import ContainerSeen, ImageSeen
 from critests.model.steps import FAILED, NOTHING, TERMINATED, TOLD, Process, Step
 
 READY, NOTREADY = "SANDBOX_READY", "SANDBOX_NOTREADY"
@@ -71,7 +71,8 @@ class Sandbox:
         may_be: the states that it can be in.
         under_way: a call that failed may still be at work on it.
         removal_failed: a removal of it has failed, and may have taken a part of it away.
-        first: how it was seen first in a list; what must not change is held against it.
+        created_at: as it was listed last; it must not change.
+        addresses: as the status told them first.
     """
 
     key: str
@@ -81,7 +82,8 @@ class Sandbox:
     may_be: frozenset[str] = frozenset({READY})
     under_way: bool = False
     removal_failed: bool = False
-    first: SandboxSeen | None = None
+    created_at: int = 0
+    addresses: tuple[str, ...] = ()
 
     @property
     def gone(self) -> bool:
@@ -102,9 +104,10 @@ class Container:
         may_be: the states that it can be in.
         under_way: a call that failed may still be at work on it.
         exit_codes: with which it can end; empty where any will do.
-        first: how it was seen first in a list.
+        created_at: as it was listed last; it must not change.
         started_at: as its status told it first.
         ended: its status when it was seen EXITED first.
+        mounts: where its status told first that something is mounted.
     """
 
     key: str
@@ -117,9 +120,10 @@ class Container:
     may_be: frozenset[str] = frozenset({CREATED})
     under_way: bool = False
     exit_codes: frozenset[int] = frozenset()
-    first: ContainerSeen | None = None
+    created_at: int = 0
     started_at: int = 0
     ended: ContainerSeen | None = None
+    mounts: tuple[str, ...] = ()
 
     @property
     def gone(self) -> bool:

@@ -1,5 +1,7 @@
 """A restart of the daemon, as the model of the API has it."""
 
+from dataclasses import replace
+
 import pytest
 
 from critests.model import Step
@@ -39,6 +41,27 @@ def test_a_sandbox_that_was_ready_is_ready(told: Told) -> None:
     told.becomes("sandbox-1", NOTREADY)
 
     assert aspects(told.play(RESTART)) == ["RST-02"]
+
+
+def test_a_ready_sandbox_keeps_its_addresses(told: Told) -> None:
+    ready = told.sandboxes["sandbox-1"]
+    told.sandboxes["sandbox-1"] = replace(ready, addresses=("10.0.0.2",))
+    assert told.play(Step("PodSandboxStatus", on="sandbox-1"), Answer(id=ready.id)) == []
+    told.sandboxes["sandbox-1"] = ready
+
+    assert aspects(told.play(RESTART)) == ["RST-02"]
+    assert told.play(RESTART) == []
+
+
+def test_a_container_keeps_its_mounts(told: Told) -> None:
+    told.running()
+    running = told.containers["container-1"]
+    told.containers["container-1"] = replace(running, mounts=("/data",))
+    assert told.play(Step("ContainerStatus", on="container-1"), Answer(id=running.id)) == []
+    told.containers["container-1"] = running
+
+    assert aspects(told.play(RESTART)) == ["RST-22/containers"]
+    assert told.play(RESTART) == []
 
 
 def test_a_daemon_that_does_not_come_back_is_told(told: Told) -> None:

@@ -1,5 +1,7 @@
 """Sandboxes as the model of the API has them."""
 
+from dataclasses import replace
+
 import pytest
 
 from critests.model import Step
@@ -112,3 +114,25 @@ def test_nothing_is_expected_of_what_was_lost(told: Told) -> None:
     told.play(Step("ListImages"))
 
     assert told.play(Step("ListContainers", state=RUNNING), Answer()) == []
+
+
+def test_what_is_new_was_made_now(told: Told) -> None:
+    now = 1795348013_500000000
+    told.at = now
+    told.is_there("sandbox-2", "other")
+    made = told.sandboxes["sandbox-2"]
+    told.sandboxes["sandbox-2"] = replace(made, created_at=now // 10**9)
+
+    breaches = told.play(Step("RunPodSandbox", makes="sandbox-2", name="other"), Answer(id=made.id))
+
+    assert aspects(breaches) == ["SBA-03"]
+    assert told.play(Step("RunPodSandbox", makes="sandbox-2", name="other"), Answer(id=made.id)) == []
+
+
+def test_what_a_failed_creation_leaves_was_made_now(told: Told) -> None:
+    told.at = 1795348013_500000000
+    told.is_there("left", "other")
+    told.sandboxes["left"] = replace(told.sandboxes["left"], state=NOTREADY, created_at=-6795364578871345152)
+
+    step = Step("RunPodSandbox", makes="sandbox-2", name="other", failing="add")
+    assert aspects(told.play(step, ERROR)) == ["SBA-03"]
