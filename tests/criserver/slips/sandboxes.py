@@ -143,6 +143,15 @@ def made_when_stopped() -> Act:
     return after(change)
 
 
+@way("when a sandbox was made is told in seconds")
+def made_in_seconds() -> Act:
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        for each in told_of_sandboxes(answer, call.rpc):
+            each.created_at //= 10**9
+
+    return after(change)
+
+
 @way("a sandbox loses its labels when it is stopped")
 def labels_lost_when_stopped() -> Act:
     def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
