@@ -67,8 +67,18 @@ def look_of(connection: Connection, world: World) -> Look:
         tuple(_images(connection, names)) if names else (),
         {each.id: _sandbox_status(connection, each.id) for each in sandboxes},
         {each.id: _container_status(connection, each.id) for each in containers},
+        _handlers(connection),
         time.time_ns(),
     )
+
+
+def _handlers(connection: Connection) -> tuple[str, ...]:
+    """Return none where Status fails, which is not what the model is about."""
+    try:
+        answer = connection.runtime.Status(cri.StatusRequest())
+    except grpc.RpcError:
+        return ()
+    return tuple(handler.name for handler in answer.runtime_handlers)
 
 
 def _images(connection: Connection, names: Iterable[str]) -> list[ImageSeen]:

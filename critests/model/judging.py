@@ -70,6 +70,6 @@ def judge_look(world: World, step: Step, look: Look) -> list[Breach]:
     """The second half of `judge`: what lists and statuses say."""
     return [
         breach
-        for every in (looks.sandboxes, looks.containers, looks.images)
+        for every in (looks.sandboxes, looks.containers, looks.images, looks.handlers)
         for breach in every(world, step, look)
     ]

@@ -296,6 +296,19 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
         image.seen = entries[0] if entries else None
 
 
+def handlers(world: World, step: Step, look: Look) -> Iterator[Breach]:
+    """They come in one order, as long as they are the same."""
+    if sorted(look.handlers) == sorted(world.handlers) and look.handlers != world.handlers:
+        yield Breach(
+            "RT-21/order",
+            "the order of the handlers",
+            step.rpc,
+            ", ".join(world.handlers),
+            ", ".join(look.handlers),
+        )
+    world.handlers = look.handlers
+
+
 def _by_one_name(image: Image, step: Step, entries: Sequence[ImageSeen]) -> bool:
     """Tell whether just the name is gone by which the step removed an image."""
     if step.rpc != "RemoveImage" or step.by == "id" or step.on != image.key:

@@ -90,6 +90,7 @@ class Look:
         images: as listed.
         sandbox_statuses: by id; the name of a code where the status is an error.
         container_statuses: likewise.
+        handlers: names of the runtime handlers, in the order in which Status tells them.
         at: when it was taken, by the client's clock, in nanoseconds since 1970; 0 where that is not known.
     """
 
@@ -98,4 +99,5 @@ class Look:
     images: tuple[ImageSeen, ...] = ()
     sandbox_statuses: Mapping[str, SandboxSeen | str] = field(default_factory=dict)
     container_statuses: Mapping[str, ContainerSeen | str] = field(default_factory=dict)
+    handlers: tuple[str, ...] = ()
     at: int = 0

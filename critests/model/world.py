@@ -184,6 +184,7 @@ class World:
 
     Attributes:
         prefix: of the names in metadata, so that no two sequences share one.
+        handlers: of the runtime, in the order in which Status told them last.
         lost: ids of which nothing can be said any more, since a promise about them was broken.
         makings: how many steps were to make something, so that each gives it a name of its own.
         failed: those that could not, since the OCI runtime failed: what they asked for can be asked for
@@ -199,6 +200,7 @@ class World:
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
     containers: dict[str, Container] = field(default_factory=dict)
     images: dict[str, Image] = field(default_factory=dict)
+    handlers: tuple[str, ...] = ()
     lost: set[str] = field(default_factory=set)
 
     def living_sandboxes(self) -> list[Sandbox]:

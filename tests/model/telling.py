@@ -25,6 +25,7 @@ class Told:
     sandboxes: dict[str, SandboxSeen] = field(default_factory=dict)
     containers: dict[str, ContainerSeen] = field(default_factory=dict)
     images: list[ImageSeen] = field(default_factory=list)
+    handlers: tuple[str, ...] = ()
     at: int = 0
 
     def look(self) -> Look:
@@ -36,6 +37,7 @@ class Told:
             tuple(self.images),
             {each.id: each for each in self.sandboxes.values()},
             {each.id: replace(each, sandbox_id="") for each in self.containers.values()},
+            self.handlers,
             self.at,
         )
 
