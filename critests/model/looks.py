@@ -296,13 +296,13 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
         image.seen = entries[0] if entries else None
 
 
-def handlers(world: World, step: Step, look: Look) -> Iterator[Breach]:
-    """They come in one order, as long as they are the same."""
+def handlers(world: World, _: Step, look: Look) -> Iterator[Breach]:
+    """They come in one order, as long as they are the same, whatever the step was that Status came after."""
     if sorted(look.handlers) == sorted(world.handlers) and look.handlers != world.handlers:
         yield Breach(
             "RT-21/order",
             "the order of the handlers",
-            step.rpc,
+            "Status",
             ", ".join(world.handlers),
             ", ".join(look.handlers),
         )
