@@ -237,6 +237,16 @@ class Calls:
         answer = self._call(step, cri.ListContainersRequest(filter=_chosen(step, wanted)))
         return Answer(ids=tuple(item.id for item in answer.containers))
 
+    def list_sandbox_stats(self, step: Step) -> Answer:
+        """ListPodSandboxStats without a filter."""
+        self._call(step, cri.ListPodSandboxStatsRequest())
+        return Answer()
+
+    def list_container_stats(self, step: Step) -> Answer:
+        """ListContainerStats without a filter."""
+        self._call(step, cri.ListContainerStatsRequest())
+        return Answer()
+
     def exec_sync(self, step: Step) -> Answer:
         """ExecSync of a command whose output and exit code are the container's own."""
         script = f"echo {printed_by(self.world, step).strip()}; exit {EXEC_CODE}"
@@ -308,6 +318,8 @@ HOW: Final[dict[str, Callable[[Calls, Step], Answer]]] = {
     "StartContainer": Calls.start_container,
     "StopContainer": Calls.stop_container,
     "ListContainers": Calls.list_containers,
+    "ListPodSandboxStats": Calls.list_sandbox_stats,
+    "ListContainerStats": Calls.list_container_stats,
     "ExecSync": Calls.exec_sync,
     "PullImage": Calls.pull_image,
     "RemoveImage": Calls.remove_image,

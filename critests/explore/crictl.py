@@ -110,4 +110,6 @@ def _words(step: Step) -> str:
         "RemoveImage": 'crictl rmi "$IMAGE"',
         "ImageStatus": 'crictl inspecti "$IMAGE"',
         "ListImages": "crictl images",
+        "ListPodSandboxStats": "crictl statsp",
+        "ListContainerStats": "crictl stats -a",
     }.get(step.rpc, "")

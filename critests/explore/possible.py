@@ -112,6 +112,8 @@ def _steps(world: World) -> Iterator[Step]:
     yield from _sandbox_steps(world)
     yield from _container_steps(world)
     yield from _image_steps(world)
+    yield Step("ListPodSandboxStats")
+    yield Step("ListContainerStats")
     for step in world.failed[-STALE:]:
         yield replace(step, makes=f"{step.makes.partition('-')[0]}-{world.makings + 1}")
 

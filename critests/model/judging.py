@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from critests.model import containers, images, looks, restarts, sandboxes
-from critests.model.outcomes import SUCCESS
+from critests.model.outcomes import SUCCESS, succeeds
 from critests.model.sights import Answer, Look
 from critests.model.steps import DAEMON_RESTARTS, PROCESS_ENDS, Step
 from critests.model.world import Breach, World
@@ -17,6 +17,15 @@ def _list_images(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     del world
     if not answer.ok:
         yield Breach("IMS-11/no-filter", "a list of images", step.rpc, "success", answer.code)
+
+
+def _list_stats(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """ListContainerStats and ListPodSandboxStats, which is optional: no state of anything makes them fail."""
+    del world
+    if answer.ok or (step.rpc == "ListPodSandboxStats" and answer.code == "UNIMPLEMENTED"):
+        return
+    aspect = "STA-25" if step.rpc == "ListPodSandboxStats" else "STA-15"
+    yield from succeeds(aspect, "a list of statistics", step, answer)
 
 
 RULES: dict[str, Rule] = {
@@ -38,6 +47,8 @@ RULES: dict[str, Rule] = {
     "RemoveImage": images.remove,
     "ImageStatus": images.status,
     "ListImages": _list_images,
+    "ListPodSandboxStats": _list_stats,
+    "ListContainerStats": _list_stats,
 }
 """What judges each step. An RPC that is not here is none that the model knows."""
 

@@ -229,7 +229,7 @@ class World:
             return f"{_name_of(step, self.sandboxes.values())} name"
         if step.rpc == "CreateContainer":
             return self._creation(step)
-        if step.rpc in {"ListPodSandbox", "ListContainers", "ListImages"}:
+        if step.rpc.startswith("List"):
             chosen = [name for name in ("on", "inside", "state", "colour") if getattr(step, name)]
             known = f" of {self.state_of(step.on or step.inside)}" if step.on or step.inside else ""
             return f"by {'+'.join(chosen) or 'nothing'}{known}"
