@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from critests.model.images import leads_there
-from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, REGISTRY, Process, Step
+from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, REGISTRY, STATISTICS, Process, Step
 from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Container, Sandbox, World
 
 Place = tuple[str, str]
@@ -112,8 +112,7 @@ def _steps(world: World) -> Iterator[Step]:
     yield from _sandbox_steps(world)
     yield from _container_steps(world)
     yield from _image_steps(world)
-    yield Step("ListPodSandboxStats")
-    yield Step("ListContainerStats")
+    yield from (Step(rpc) for rpc in STATISTICS)
     for step in world.failed[-STALE:]:
         yield replace(step, makes=f"{step.makes.partition('-')[0]}-{world.makings + 1}")
 

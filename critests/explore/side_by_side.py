@@ -16,6 +16,7 @@ from critests.explore.possible import Place, likely, steps_by_place
 from critests.explore.watching import Watch
 from critests.model import Beat, Step, World
 from critests.model.orders import CHANGING, touches
+from critests.model.steps import STATISTICS
 
 SEQUENCES = 10
 """Sequences of a round; after it, what is likely is reckoned anew from what was covered."""
@@ -79,10 +80,10 @@ def next_beat(
     # what fails below the runtime would do so for all of them
     about = touches(world, first)
     related = {
-        place: [step for step in steps_there if touches(world, step) & about and not step.failing]
+        place: [step for step in steps_there if _is_about(world, step, about) and not step.failing]
         for place, steps_there in choice.items()
     }
-    if not any(related.values()):  # it is about nothing that there is
+    if not about:  # nothing that there is
         return (first,), places
     together = chance.randint(2, clients)
     while len(steps) < together:
@@ -93,6 +94,11 @@ def next_beat(
         steps.append(_renamed(chance.choice(related[place]), steps))
         places.append(place)
     return tuple(steps), places
+
+
+def _is_about(world: World, step: Step, objects: set[str]) -> bool:
+    """Tell whether a step is about some of these objects; statistics are of all that there are."""
+    return step.rpc in STATISTICS or bool(touches(world, step) & objects)
 
 
 def _renamed(step: Step, beside: Sequence[Step]) -> Step:

@@ -33,6 +33,8 @@ PROCESS_ENDS = "ProcessEnds"
 """No RPC: a process ends by itself, and the client waits until it has."""
 DAEMON_RESTARTS = "DaemonRestarts"
 """No RPC either: the daemon gets SIGKILL and is started again, and the client waits until it is ready."""
+STATISTICS = ("ListPodSandboxStats", "ListContainerStats")
+"""Lists that are about everything that there is, so that they may be asked for beside any other step."""
 REGISTRY = "registry"
 """What fails where a pull meets only errors."""
 

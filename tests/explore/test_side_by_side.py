@@ -7,7 +7,7 @@ from critests.explore import side_by_side
 from critests.explore.possible import steps_by_place
 from critests.model import Step, World
 from critests.model.orders import touches
-from critests.model.steps import NOTHING
+from critests.model.steps import NOTHING, STATISTICS
 from tests.model.telling import Told
 
 ROUNDS = 400
@@ -31,7 +31,18 @@ def test_steps_at_once_are_about_the_same_object() -> None:
     beats = [beat for beat in drawn(world) if len(beat) > 1]
 
     assert {len(beat) for beat in beats} == {2, 3}
-    assert all(touches(world, beat[0]) & touches(world, step) for beat in beats for step in beat)
+    assert all(
+        touches(world, beat[0]) & touches(world, step)
+        for beat in beats
+        for step in beat
+        if step.rpc not in STATISTICS
+    )
+
+
+def test_statistics_are_asked_for_beside_what_is_made() -> None:
+    beats = [{step.rpc for step in beat} for beat in drawn(told().world)]
+
+    assert any("CreateContainer" in rpcs and rpcs & set(STATISTICS) for rpcs in beats)
 
 
 def test_each_makes_something_under_a_name_of_its_own() -> None:
