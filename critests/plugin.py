@@ -368,10 +368,10 @@ def _look_after(
 def _after_a_private_end(
     session: SuiteSession, progress: TestProgress, raw: RawOutcome | None, when: str
 ) -> RawOutcome | None:
-    """Fail the test in whose time a daemon ended that tests have for themselves, unless it tells that in its
-    own words; those after it in a module are blocked.
+    """Fail the test in whose time a daemon ended that tests have for themselves; those after it in a module
+    are blocked. One that provokes a daemon and looks whether it lives tells it in its own words.
     """
-    if raw is not None and not raw.lost:
+    if raw is not None and not (raw.lost and (raw.rpc or raw.setup_rpc)):
         return raw
     for watch in session.private:
         end = watch.ended(suspicious=True)

@@ -92,6 +92,14 @@ def test_kills_its_own(own_runtime):
         own_runtime.stub.Version(cri.VersionRequest())
 
 
+def test_tells_it_in_its_own_words(own_runtime):
+    \"\"\"It looks whether the daemon lives.\"\"\"
+    os.kill(own_runtime.context.daemon_pid, 9)
+    with contextlib.suppress(grpc.RpcError):
+        own_runtime.stub.Version(cri.VersionRequest())
+    assert not own_runtime.damage()
+
+
 def test_restarts_its_own(own_runtime):
     \"\"\"It holds the daemon down, and asks it meanwhile.\"\"\"
     with own_runtime.down(9), contextlib.suppress(grpc.RpcError):
@@ -122,6 +130,8 @@ def test_the_end_of_a_daemon_that_a_test_has_for_itself_is_its_failure(tmp_path:
     tests = record_in(tmp_path / "results")["tests"]
     verdicts = {test["name"]: (test["outcome"], test["requirement"]) for test in tests}
     assert verdicts.pop("test_kills_its_own") == ("failed", "GEN-17"), ended.stdout
+    outcome, requirement = verdicts.pop("test_tells_it_in_its_own_words")
+    assert (outcome, requirement != "GEN-17") == ("failed", True), ended.stdout
     assert {outcome for outcome, _ in verdicts.values()} == {"passed"}, ended.stdout
     assert ended.returncode == 1
 
