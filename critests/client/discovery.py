@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from critests.client.endpoint import Endpoint, EndpointError
 from critests.kinds.table import well_known_sockets
 
@@ -89,13 +87,18 @@ def find(
 
 def _read(file: Path) -> dict[str, str]:
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        first_line = str(error).splitlines()[0]
-        msg = f"{file} cannot be read ({first_line}); mend it, or give --runtime-endpoint"
-        raise EndpointError(msg) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(file, error) from error
+
+    import yaml  # noqa: PLC0415 - whoever looks for an endpoint waits for it, and few machines have the file
+
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise _unreadable(file, error) from error
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -112,3 +115,8 @@ def _listens(path: Path) -> bool:
         except OSError:
             return False
     return True
+
+
+def _unreadable(file: Path, error: Exception) -> EndpointError:
+    first_line = str(error).splitlines()[0]
+    return EndpointError(f"{file} cannot be read ({first_line}); mend it, or give --runtime-endpoint")

@@ -1,6 +1,5 @@
 """The registry's port: fixed where possible, because some runtimes must be told about it beforehand."""
 
-import http.client
 import json
 import socket
 
@@ -78,6 +77,8 @@ def _registry_at(port: int) -> dict[str, object]:
     """Return the greeting of one of our registries, or nothing."""
     if port == _ANY_FREE:
         return {}
+    import http.client  # noqa: PLC0415 - only where a port is taken; every command waits for the import
+
     connection = http.client.HTTPConnection(_LOOPBACK, port, timeout=0.5)
     try:
         connection.request("GET", "/critests/")

@@ -1,7 +1,6 @@
 """What the kernel says of a process: what requirements speak of in /proc/<pid>/status, and stat."""
 
 import os
-import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -110,7 +109,7 @@ class ProcessTree:
     SIZE: ClassVar[int] = 3
     """How many they are. The table shows more between the fork and the exec of their sleeps."""
 
-    mark: str = field(default_factory=lambda: "mark-" + secrets.token_hex(8))
+    mark: str = field(default_factory=lambda: "mark-" + os.urandom(8).hex())
 
     @property
     def script(self) -> str:
