@@ -25,12 +25,42 @@ REFERENCES: dict[str, Callable[[ImageName, cri.Image], str]] = {
 }
 
 
+MOMENTS = [milliseconds / 1000 for milliseconds in range(1, 16)]
+"""Seconds after which a client gives up: from when the sandbox is looked up to when the snapshot is made."""
+
+
 def of_the_name(runtime: Runtime, sandbox: Sandbox, name: str) -> list[cri.Container]:
     """Return the entries in the list of a sandbox's containers that bear a name."""
     answer = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))
     )
     return [item for item in answer.containers if item.metadata.name == name]
+
+
+def give_up(runtime: Runtime, containers: Containers, config: cri.ContainerConfig, seconds: float) -> None:
+    """Send a CreateContainer, and wait so many seconds only for its answer."""
+    with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+        made = runtime.stub.CreateContainer(containers.creation(config), timeout=seconds)
+        containers.adopt(made.container_id, config)
+
+
+def tried_again(
+    runtime: Runtime, sandbox: Sandbox, containers: Containers, config: cri.ContainerConfig
+) -> Container:
+    """Send a CreateContainer that was given up until it succeeds, and return what is there."""
+
+    def attempt() -> str:
+        try:
+            return runtime.stub.CreateContainer(
+                containers.creation(config), timeout=runtime.one_try
+            ).container_id
+        except grpc.RpcError as error:
+            refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
+        return "".join(item.id for item in of_the_name(runtime, sandbox, config.metadata.name))
+
+    return containers.adopt(
+        runtime.eventually("a CreateContainer that succeeds", attempt, seconds=60), config
+    )
 
 
 @requirement("CTR-01")
@@ -253,24 +283,32 @@ def test_a_create_that_the_client_gave_up_can_be_tried_again(
     and tries again.
     """
     config = containers.config()
-    request = containers.creation(config)
-    with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
-        # 15 ms: the request has arrived, and the snapshot is not made yet
-        containers.adopt(runtime.stub.CreateContainer(request, timeout=0.015).container_id, config)
-
-    def tried_again() -> str:
-        try:
-            return runtime.stub.CreateContainer(request, timeout=runtime.one_try).container_id
-        except grpc.RpcError as error:
-            refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
-        return "".join(item.id for item in of_the_name(runtime, sandbox, config.metadata.name))
-
-    made = runtime.eventually("a CreateContainer that succeeds", tried_again, seconds=60)
-    container = containers.adopt(made, config)
+    # 15 ms: the request has arrived, and the snapshot is not made yet
+    give_up(runtime, containers, config, 0.015)
+    container = tried_again(runtime, sandbox, containers, config)
 
     assert [item.id for item in of_the_name(runtime, sandbox, config.metadata.name)] == [container.id]
     container.start()
     assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("CTR-12")
+def test_whatever_a_client_gave_up_leaves_a_container_that_starts(
+    runtime: Runtime, sandbox: Sandbox, containers: Containers
+) -> None:
+    """A container whose first CreateContainer the client gave up, at whatever moment, MUST start.
+
+    Source: CreateContainer and StartContainer; not stated by the CRI, the kubelet starts the container that a
+    later try has led to.
+    """
+    configs = [containers.config() for _ in MOMENTS]
+    for config, moment in zip(configs, MOMENTS, strict=True):
+        give_up(runtime, containers, config, moment)
+
+    for config, moment in zip(configs, MOMENTS, strict=True):
+        container = tried_again(runtime, sandbox, containers, config)
+        container.start()
+        assert container.state() == cri.CONTAINER_RUNNING, f"given up after {moment} s"
 
 
 @requirement("CTR-13")
