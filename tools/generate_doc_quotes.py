@@ -20,8 +20,9 @@ sys.path.insert(0, str(ROOT))  # what is quoted is of this checkout, not of one 
 from critests import catalogue, toml_file  # noqa: E402 - after the line above
 from critests.catalogue.references import references_below  # noqa: E402 - likewise
 from critests.catalogue.words import Area  # noqa: E402 - likewise
-from critests.record.files import COMPRESSED_RUN_FILE, read  # noqa: E402 - likewise
+from critests.record.files import read  # noqa: E402 - likewise
 from critests.record.identity import RuntimeIdentity  # noqa: E402 - likewise
+from critests.record.layout import COMPRESSED_RUN_FILE  # noqa: E402 - likewise
 from critests.record.run import RunRecord  # noqa: E402 - likewise
 from critests.report.facts.musts import Musts, musts  # noqa: E402 - likewise
 

@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the reports of this checkout
 
 from critests.benchmark.profiles import SCENARIOS  # noqa: E402 - after the line above
-from critests.record.files import COMPRESSED_RUN_FILE, record_file  # noqa: E402 - likewise
+from critests.record.files import record_file  # noqa: E402 - likewise
+from critests.record.layout import COMPRESSED_RUN_FILE  # noqa: E402 - likewise
 from critests.record.operations import OperationResult  # noqa: E402 - likewise
 from critests.report.comparison import (  # noqa: E402 - likewise
     Operation,

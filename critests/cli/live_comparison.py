@@ -20,8 +20,8 @@ from critests.kinds import oci
 from critests.node.binaries import MissingProgram, find_program, search_path
 from critests.node.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.record.errors import RecordUnreadable
-from critests.record.files import RUN_FILE, read
-from critests.record.layout import safe_name
+from critests.record.files import read
+from critests.record.layout import RUN_FILE, safe_name
 from critests.record.run import RunRecord
 from critests.record.samples import read_samples
 from critests.report.comparison import CompareSettings, RunComparison, compare_records, compare_sides

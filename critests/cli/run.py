@@ -1,19 +1,18 @@
 """`critests run`: validate a runtime."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import CannotTest
-from critests.run import index
-from critests.run.known_tests import KnownTest
-from critests.run.listing import print_list
 from critests.run.options import STANDARD_OUTPUT
 from critests.run.profiles import MACHINE, PROFILES, table
-from critests.run.selection import NOTHING_LEFT, choose
 from critests.run.settings import Settings
+
+if TYPE_CHECKING:  # what knows tests and requirements is imported for a list, and for workers
+    from critests.run.known_tests import KnownTest
 
 EPILOG = f"""\b
 Profiles, and about how long each takes ({MACHINE}):
@@ -60,10 +59,12 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
         msg = "--json -: only a list goes to standard output (--list); name the file of the record"
         raise click.UsageError(msg)
     arguments: list[str] = []
-    if not (values["pytest_args"] or values["expression"]) and index.holds_for(settings):
+    if not (values["pytest_args"] or values["expression"]) and settings.collects_each_once:
         arguments += ["--cri-index", *UNUSED]
         chosen = _chosen(settings) if list_only or workers else None
         if list_only and chosen:
+            from critests.run.listing import print_list  # noqa: PLC0415 - see above
+
             print_list(chosen, settings)
             return
         if chosen and workers != "auto":
@@ -82,12 +83,15 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
     become_pytest(VALIDATION, settings, arguments)
 
 
-def _chosen(settings: Settings) -> list[KnownTest] | None:
+def _chosen(settings: Settings) -> "list[KnownTest] | None":
     """Return the tests that a run would have, None where only pytest can tell.
 
     Raises:
         CannotTest: there are none.
     """
+    from critests.run import index  # noqa: PLC0415 - see above
+    from critests.run.selection import NOTHING_LEFT, choose  # noqa: PLC0415 - see above
+
     tests = index.read()
     if tests is None:
         return None

@@ -30,7 +30,8 @@ from critests.node.binaries import search_path
 from critests.node.borrowed_programs import borrowed, stand_in, wanted
 from critests.node.kinds.table import KINDS
 from critests.record.errors import RecordUnreadable
-from critests.record.files import RUN_FILE, write_atomically
+from critests.record.files import write_atomically
+from critests.record.layout import RUN_FILE
 from critests.report.formats import load
 from critests.report.formats.junit import to_junit
 from critests.report.wording.texts import cut, visible

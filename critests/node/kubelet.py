@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from critests.kinds import containerd
 from critests.lifecycle.kubelet_keys import POD_NAME, POD_NAMESPACE, POD_UID
 from critests.lifecycle.run_label import RUN_LABEL
@@ -68,6 +66,8 @@ def endpoint_of(
         return told
     config = _flag(words, "--config")
     if config:
+        import yaml  # noqa: PLC0415 - few machines have a kubelet, and a run should begin soon
+
         try:
             data = yaml.safe_load((proc_root / config.lstrip("/")).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError):

@@ -1,5 +1,8 @@
 """What can go wrong with a record on disk. Each message is a sentence that a person can act on."""
 
+import errno
+from pathlib import Path
+
 
 class RecordError(Exception):
     """Base of the errors of this room."""
@@ -15,3 +18,14 @@ class RecordUnreadable(RecordError):
 
 class MergeRefused(RecordError):
     """Records of different runtimes or of different suites cannot be one run."""
+
+
+def not_written(target: Path, error: OSError) -> RecordNotWritten:
+    """Return the error that says which file or folder could not be written, and why."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        why = "no space left on the disk; free some, or choose another place with --results"
+    elif error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        why = f"{error.strerror}; choose another place with --results"
+    else:
+        why = error.strerror or str(error)
+    return RecordNotWritten(f"cannot write {target}: {why}")

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import errno
 import gzip
 import json
 import os
@@ -11,13 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from critests.record.codec import Mismatch, from_plain, to_plain
-from critests.record.errors import RecordNotWritten, RecordUnreadable
+from critests.record.errors import RecordUnreadable, not_written
+from critests.record.layout import COMPRESSED_RUN_FILE, RUN_FILE
 from critests.record.results import DETAIL_LIMIT, REASON_LIMIT, TestResult
 from critests.record.run import SCHEMA, SCHEMA_VERSION, RunRecord
 
-RUN_FILE: Final = "run.json"
-COMPRESSED_RUN_FILE: Final = "run.json.gz"
-"""What `gzip -n run.json` makes of it, a fifteenth as large."""
 READ_LIMIT: Final = 256 * 1024 * 1024
 """Bytes; a larger file is no run record."""
 DETAIL_BUDGET: Final = 1024 * 1024
@@ -179,19 +176,7 @@ def write_atomically(target: Path, content: str | bytes, *, durable: bool = True
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise RecordNotWritten(sentence(target, error)) from error
-
-
-def sentence(target: Path, error: OSError) -> str:
-    """Say which file could not be written and why."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return (
-            f"cannot write {target}: no space left on the disk; free some, or choose another place with"
-            " --results"
-        )
-    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-        return f"cannot write {target}: {error.strerror}; choose another place with --results"
-    return f"cannot write {target}: {error.strerror or error}"
+        raise not_written(target, error) from error
 
 
 def shortened(text: str, limit: int) -> str:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from critests.record.errors import RecordNotWritten, RecordUnreadable
-from critests.record.files import COMPRESSED_RUN_FILE, RUN_FILE, sentence
+from critests.record.errors import RecordNotWritten, RecordUnreadable, not_written
 
+RUN_FILE: Final = "run.json"
+COMPRESSED_RUN_FILE: Final = "run.json.gz"
+"""What `gzip -n run.json` makes of it, a fifteenth as large."""
 LATEST: Final = "latest"
 """How the newest run is named: alone, or behind the folder of a runtime or of one of its versions."""
 DEPTH: Final = 3
@@ -87,7 +89,7 @@ def new_run_folder(results: Path, runtime: str, version: str, started: float) ->
             msg = f"cannot write {folder}: {parent} is a file"
             raise RecordNotWritten(msg) from None
         except OSError as error:
-            raise RecordNotWritten(sentence(folder, error)) from error
+            raise not_written(folder, error) from error
         return RunFolder(folder)
     msg = f"cannot write below {parent}: no free folder name from {int(started)} on"
     raise RecordNotWritten(msg)

@@ -9,7 +9,8 @@ from typing import Final
 from critests.record.audits import AuditRecord
 from critests.record.codec import to_plain
 from critests.record.errors import RecordNotWritten
-from critests.record.files import RUN_FILE, bounded, to_json, write_atomically
+from critests.record.files import bounded, to_json, write_atomically
+from critests.record.layout import RUN_FILE
 from critests.record.run import RunRecord
 from critests.report.audit.page import audit_to_html
 from critests.report.formats.junit import to_junit

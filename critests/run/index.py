@@ -2,7 +2,7 @@
 
 With it, a list needs no pytest, and of a selection only the files are imported that hold it. It is kept as
 compiled modules are, and good until a file of this package changes, or pytest, or the kernel. Where something
-else decides which tests there are, nobody asks it: see `holds_for`.
+else decides which tests there are, nobody asks it: see `Settings.collects_each_once`.
 """
 
 import dataclasses
@@ -16,14 +16,6 @@ from critests.kept import Kept, kept
 from critests.run.known_tests import PACKAGE, SUITE, KnownTest
 from critests.run.selection import choose
 from critests.run.settings import Settings
-
-OTHERS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
-"""Variables by which others decide what is collected."""
-
-
-def holds_for(settings: Settings) -> bool:
-    """Whether the index tells what pytest would collect here."""
-    return len(settings.handlers) == 1 and not any(map(os.environ.get, OTHERS))
 
 
 def read() -> list[KnownTest] | None:
@@ -65,7 +57,7 @@ class Collection:
         Raises:
             UsageError: an option names something that does not exist.
         """
-        self._asked = asked and holds_for(settings)
+        self._asked = asked and settings.collects_each_once
         self.tests = read() if self._asked else None
         chosen = choose(self.tests, settings)[0] if self.tests is not None else []
         self._files = {test.file for test in chosen}

@@ -1,5 +1,6 @@
 """What the user asked for: the value of every option, checked and typed."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from critests.record.layout import LAST, run_named
 from critests.run.options import OPTIONS, Option, Shard
 
 WHOLE = Shard()
+PYTEST_VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+"""By which others decide what pytest collects."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +113,11 @@ class Settings:
     def handlers(self) -> list[str]:
         """The runtime handlers to test; the empty name stands for the default."""
         return list(self.runtime_handler) or [""]
+
+    @property
+    def collects_each_once(self) -> bool:
+        """Whether pytest, told nothing else, collects each test of the suite once: what its index tells."""
+        return len(self.handlers) == 1 and not any(map(os.environ.get, PYTEST_VARIABLES))
 
     @property
     def api_minor(self) -> int | None:

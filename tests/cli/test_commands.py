@@ -35,7 +35,7 @@ def test_the_list_of_commands_says_what_their_own_help_says() -> None:
         assert command.get_short_help_str(1000) == sentence
 
 
-NOT_NEEDED = {"grpc", "pytest", "rich", "yaml", "http.client"}
+NOT_NEEDED = {"grpc", "pytest", "rich", "yaml", "http.client", "critests.catalogue", "critests.record.run"}
 """What takes a while to import, and no command needs before it has found its runtime."""
 
 

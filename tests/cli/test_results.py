@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from critests.cli.results import results
-from critests.record.files import RUN_FILE, read
+from critests.record.files import read
+from critests.record.layout import RUN_FILE
 from tests.report.store.small_run import small_run, store
 
 

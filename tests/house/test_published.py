@@ -1,6 +1,7 @@
 """What is kept in results/published: records and samples, compressed, from which pages are built."""
 
-from critests.record.files import COMPRESSED_RUN_FILE, read
+from critests.record.files import read
+from critests.record.layout import COMPRESSED_RUN_FILE
 from critests.record.samples import SUFFIX
 from tests.house import tree
 

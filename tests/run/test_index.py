@@ -7,9 +7,9 @@ import pytest
 
 from critests.exit_codes import UsageError
 from critests.run import index
-from critests.run.index import Collection, holds_for
+from critests.run.index import Collection
 from critests.run.known_tests import SUITE, KnownTest
-from critests.run.settings import Settings
+from critests.run.settings import PYTEST_VARIABLES, Settings
 
 HERE = KnownTest(id="sandboxes/test_a.py::test_x[1]", name="test_x[1]", aspect="SBX-01", params={"n": "1"})
 THERE = KnownTest(id="images/test_b.py::test_y", name="test_y", aspect="IMG-01", title="It MUST.", slow=True)
@@ -21,7 +21,7 @@ SELECTED = Settings(select=("SBX-01",))
 def own_pycache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    for name in index.OTHERS:
+    for name in PYTEST_VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -84,8 +84,8 @@ def test_an_option_that_makes_no_sense_is_refused_before_anything_is_collected()
 def test_where_something_else_decides_which_tests_there_are_nobody_asks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert holds_for(Settings())
-    assert holds_for(Settings(runtime_handler=("crun",)))
-    assert not holds_for(Settings(runtime_handler=("runc", "crun")))
+    assert Settings().collects_each_once
+    assert Settings(runtime_handler=("crun",)).collects_each_once
+    assert not Settings(runtime_handler=("runc", "crun")).collects_each_once
     monkeypatch.setenv("PYTEST_ADDOPTS", "-m slow")
-    assert not holds_for(Settings())
+    assert not Settings().collects_each_once

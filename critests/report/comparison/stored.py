@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from critests.record.errors import RecordUnreadable
-from critests.record.files import RUN_FILE, read, record_file
-from critests.record.layout import RunFolder, newest_run
+from critests.record.files import read, record_file
+from critests.record.layout import RUN_FILE, RunFolder, newest_run
 from critests.record.run import RunRecord
 from critests.record.samples import Series, read_samples
 

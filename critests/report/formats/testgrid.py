@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from critests.exit_codes import ExitCode
-from critests.record.files import RUN_FILE, to_json, write_atomically
+from critests.record.files import to_json, write_atomically
+from critests.record.layout import RUN_FILE
 from critests.record.run import RunRecord
 from critests.report.facts.run_facts import run_facts
 from critests.report.formats import junit, perf_dash, summary

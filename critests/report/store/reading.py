@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from critests.record.errors import RecordUnreadable
-from critests.record.files import COMPRESSED_RUN_FILE, RUN_FILE, from_json, read_text, record_file
+from critests.record.files import from_json, read_text, record_file
+from critests.record.layout import COMPRESSED_RUN_FILE, RUN_FILE
 from critests.record.run import RunRecord
 from critests.report.wording.texts import cut
 

