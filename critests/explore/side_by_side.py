@@ -24,6 +24,10 @@ AT_ONCE = 0.5
 """How many of the steps that change something are played beside others."""
 CHANGE = 0.75
 """How many of those others change something too."""
+OWN_NAME = 0.8
+"""How many of two creations at once have two names: of two with one name, some runtimes let the second wait
+until its client gives up, which takes the time of twenty other steps.
+"""
 
 
 def play_round(player: Player, watch: Watch, number: int, most_steps: int, clients: int) -> None:
@@ -91,7 +95,7 @@ def next_beat(
         there = [place for place, found in related.items() if found]
         wanted = [place for place in there if place[0] in CHANGING] if only_changes else there
         place = chance.choice(likely(wanted, before))
-        steps.append(_renamed(chance.choice(related[place]), steps))
+        steps.append(_renamed(chance.choice(related[place]), steps, chance))
         places.append(place)
     return tuple(steps), places
 
@@ -101,9 +105,13 @@ def _is_about(world: World, step: Step, objects: set[str]) -> bool:
     return step.rpc in STATISTICS or bool(touches(world, step) & objects)
 
 
-def _renamed(step: Step, beside: Sequence[Step]) -> Step:
-    """Return a step with a name of its own for what it makes; its metadata may stay another step's too."""
+def _renamed(step: Step, beside: Sequence[Step], chance: random.Random) -> Step:
+    """Return a step with a key of its own for what it makes, and mostly a name of its own as well."""
     if not step.makes:
         return step
     kind, _, number = step.makes.rpartition("-")
-    return replace(step, makes=f"{kind}-{int(number) + sum(bool(each.makes) for each in beside)}")
+    own = str(int(number) + sum(bool(each.makes) for each in beside))
+    name = step.name
+    if name.endswith(f"-{number}") and chance.random() < OWN_NAME:
+        name = name.removesuffix(number) + own
+    return replace(step, makes=f"{kind}-{own}", name=name)
