@@ -6,7 +6,6 @@ import dataclasses
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,6 +25,7 @@ from critests.record.run import RunRecord
 from critests.record.samples import read_samples
 from critests.report.comparison import CompareSettings, RunComparison, compare_records, compare_sides
 from critests.run.settings import Settings
+from critests.run.stop_signals import wait_for
 
 SPEED, CONFORMANCE = "speed", "conformance"
 DEFAULT_SCENARIOS: Final = ("B-01", "B-11", "B-13")
@@ -119,23 +119,14 @@ def _run(package: str, settings: Settings, what: str) -> RunRecord:
         copy = Path(place, RUN_FILE)
         settings = dataclasses.replace(settings, json=copy)
         sys.stdout.flush()
-        code = _wait(pytest_command(package, settings, ["--cri-progress"]), pytest_environment(package))
+        command = pytest_command(package, settings, ["--cri-progress"])
+        code = wait_for(subprocess.Popen(command, env=pytest_environment(package)))
         if code == ExitCode.INTERRUPTED:
             raise click.exceptions.Exit(code)
         if code not in USABLE:
             msg = f"{what} ended with exit code {code}; what it printed above says why"
             raise NotPossible(msg)
         return read(copy)
-
-
-def _wait(command: Sequence[str], env: Mapping[str, str]) -> int:
-    """Wait for a command; Ctrl-C reaches it as well as us, and it cleans up before it ends."""
-    process = subprocess.Popen(command, env=env)
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            continue
 
 
 def _folder_of(record: RunRecord, results: Path) -> Path:

@@ -3,14 +3,12 @@
 import fcntl
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 import click
@@ -31,7 +29,7 @@ from critests.report.store import Index, RunEntry, remove, surplus
 from critests.report.wording.texts import one_line, plural
 from critests.run.options import RUNTIME
 from critests.run.settings import Settings
-from critests.run.stop_signals import handled_by
+from critests.run.stop_signals import wait_for
 
 WEBHOOK, TOKEN = "CRITESTS_WEBHOOK", "CRITESTS_WEBHOOK_TOKEN"
 LOCK_FILE: Final = ".nightly.lock"
@@ -151,14 +149,7 @@ def _critests(*arguments: str) -> int:
     """
     sys.stdout.flush()
     process = subprocess.Popen([sys.executable, "-P", "-m", "critests.cli", *arguments])
-
-    def forward(number: int, frame: FrameType | None) -> None:
-        del frame
-        if number != signal.SIGINT:  # Ctrl-C reaches the whole group by itself
-            process.send_signal(number)
-
-    with handled_by(forward):
-        code = process.wait()
+    code = wait_for(process)
     return code if code >= 0 else int(ExitCode.INTERRUPTED)
 
 

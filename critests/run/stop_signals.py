@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from types import FrameType
 
@@ -18,6 +19,18 @@ def handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[Non
     finally:
         for number, former in before.items():
             signal.signal(number, former)
+
+
+def wait_for(process: "subprocess.Popen[bytes]") -> int:
+    """Wait for a command of ours and return its exit code. Signals are left to it: it cleans up, and ends."""
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        del frame
+        if number != signal.SIGINT:  # Ctrl-C reaches the whole group by itself
+            process.send_signal(number)
+
+    with handled_by(forward):
+        return process.wait()
 
 
 def say_that_it_goes_on(number: int, frame: FrameType | None) -> None:

@@ -122,7 +122,7 @@ def test_a_run_that_is_not_where_it_should_be_is_told(tmp_path: Path, runs: Runs
 def test_a_run_that_did_not_end_well_ends_the_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[Exception]
 ) -> None:
-    monkeypatch.setattr(live_comparison, "_wait", lambda _command, _env: code)
+    monkeypatch.setattr(live_comparison, "pytest_command", lambda *_: ["sh", "-c", f"exit {code}"])
 
     with pytest.raises(kind):
         compare_live(ENDPOINT, THROWAWAY, options(tmp_path))
