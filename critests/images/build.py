@@ -131,6 +131,9 @@ class Builder:
             made.append(self._packed(entries, spec.compression, spec.dialect))
         made += [self._packed(list(entries), spec.compression, spec.dialect) for entries in spec.layers]
         made += [self._filler(spec, number, salt) for number in range(1, spec.filler_layers + 1)]
+        if spec.hollow_bytes:
+            hollow = [Entry("layers/hollow", bytes(spec.hollow_bytes))]
+            made.append(oci.pack_layer(hollow, spec.compression, spec.dialect))
         if salt:
             made.append(
                 oci.pack_layer(

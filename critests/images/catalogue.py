@@ -61,6 +61,7 @@ class Changes(TypedDict, total=False):
     labels: dict[str, str]
     filler_bytes: int
     filler_layers: int
+    hollow_bytes: int
     dialect: str
     compression: str
     wrong_diff_id: bool
@@ -98,6 +99,8 @@ class ImageSpec:
     """How many layers there are of those; without bytes they are small, and each replaces a file of the one
     below.
     """
+    hollow_bytes: int = 0
+    """Of a file of zeros in a layer of its own, which takes a thousandth of that until it is unpacked."""
     dialect: Dialect = Dialect.OCI
     compression: Compression = Compression.GZIP
     """Of the layers above the base."""

@@ -189,6 +189,22 @@ def test_broken_connections(proxy: FaultProxy, client: Client, fault: str, error
     assert proxy.hits[fault]
 
 
+def test_an_idle_session_is_closed(proxy: FaultProxy, client: Client) -> None:
+    proxy.faults = ["stream: idle-close 600ms"]
+
+    with contextlib.suppress(websocket.WebSocketConnectionClosedException):
+        assert run(client, "echo before; sleep 3; echo after").output.get(1) == b"before\n"
+
+    assert proxy.hits == {"stream: idle-close 600ms": 1}
+
+
+def test_a_session_with_traffic_is_not_idle(proxy: FaultProxy, client: Client) -> None:
+    proxy.faults = ["stream: idle-close 5s"]
+
+    assert run(client, "for n in 1 2 3; do sleep 0.2; echo $n; done").output[1] == b"1\n2\n3\n"
+    assert proxy.hits == {"stream: idle-close 5s": 0}
+
+
 def test_stdin_that_never_arrives(proxy: FaultProxy, client: Client) -> None:
     proxy.faults = ["stream: drop-stdin"]
     with pytest.raises(websocket.WebSocketTimeoutException):

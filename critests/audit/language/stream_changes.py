@@ -37,6 +37,7 @@ STREAM_CHANGES: dict[str, StreamChange] = {
     "wrong-protocol": StreamChange(
         "another subprotocol is agreed to than was asked for", "NAME", "v9.channel.k8s.io"
     ),
+    "idle-close": StreamChange("the connection ends once nothing has come for a time", "TIME", "30s"),
     "no-close": StreamChange("the connection stays open when all is over"),
     "no-close-frame": StreamChange("the connection ends without a close frame"),
     "dead-url": StreamChange("nobody listens at the URL"),

@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from critests.audit.language.faults import StreamFault, parse_time
@@ -24,6 +25,9 @@ class Session:
         rpc: `Exec`, `Attach` or `PortForward`; the channels of port-forward are the data (0) and its error
             text (1).
         hit: is called for every change.
+
+    Attributes:
+        latest: when either side last sent something, on the monotonic clock.
     """
 
     def __init__(self, fault: StreamFault, rpc: str, hit: Callable[[], None]) -> None:
@@ -39,6 +43,7 @@ class Session:
         self._seen = 0
         self._opened: set[int] = set()
         self._wait = threading.Event()
+        self.latest = time.monotonic()
 
     def handshake(self, head: bytes) -> bytes:
         """Return the runtime's answer to the upgrade as the client shall get it."""
@@ -50,6 +55,7 @@ class Session:
 
     def up(self, chunk: bytes) -> Iterator[bytes]:
         """Yield what goes to the runtime instead of what the client sent."""
+        self.latest = time.monotonic()
         if not self._websocket:
             yield chunk
             return
@@ -66,6 +72,7 @@ class Session:
         Raises:
             Reset: the connection to the client is to break.
         """
+        self.latest = time.monotonic()
         if not self._websocket:
             yield from self._plain(chunk)
             return

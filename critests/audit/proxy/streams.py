@@ -2,7 +2,8 @@
 fault says.
 
 WebSocket sessions are understood frame by frame. Anything else (SPDY, a plain HTTP answer) is handed on as it
-is, except that `reset`, `refuse-upgrade`, `dead-url`, `no-close` and `hold` with a time work there as well.
+is, except that `reset`, `refuse-upgrade`, `dead-url`, `no-close`, `idle-close` and `hold` with a time work
+there as well.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from critests.audit.language.faults import StreamFault
+from critests.audit.language.faults import StreamFault, parse_time
 from critests.audit.proxy.session import Reset, Session
 
 _CONNECT_SECONDS = 10.0
@@ -125,6 +126,11 @@ class StreamEffect:
         head, from_runtime = _read_head(runtime)
         client.sendall(session.handshake(head))
         over = threading.Event()
+        if self._fault.action == "idle-close":
+            watching = threading.Thread(
+                target=self._until_idle, args=(session, client, runtime, over), daemon=True, name="audit-idle"
+            )
+            watching.start()
         upward = threading.Thread(
             target=self._upward,
             args=(client, runtime, session, from_client, over),
@@ -151,6 +157,19 @@ class StreamEffect:
         finally:
             over.set()
             upward.join(5)
+
+    def _until_idle(
+        self, session: Session, client: socket.socket, runtime: socket.socket, over: threading.Event
+    ) -> None:
+        """End a session once neither side has sent anything for a time."""
+        seconds = parse_time(self._fault.argument)
+        while not over.wait(_LOOK_SECONDS):
+            if time.monotonic() - session.latest > seconds:
+                self._hit()
+                for side in (client, runtime):
+                    with contextlib.suppress(OSError):
+                        side.shutdown(socket.SHUT_RDWR)
+                return
 
     def _upward(
         self,

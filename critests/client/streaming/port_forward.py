@@ -18,7 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation, StreamError
+from critests.client.streaming.errors import (
+    HalfCloseUnsupported,
+    ProtocolViolation,
+    SessionEnded,
+    StreamError,
+)
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
 from critests.client.streaming.session import V4, Session
 from critests.client.streaming.spdy_transport import SpdyTransport, open_spdy
@@ -86,6 +91,19 @@ class PortConnection:
         return self._transport.take(
             self._error, wanted, f"the error channel of port {self.port}", deadline_seconds
         )
+
+    def await_total(self, size: int, deadline_seconds: float | None = None) -> None:
+        """Wait until so many bytes came from the port in all, kept or not; raises StreamTimeout or
+        SessionEnded.
+        """
+        awaited = f"{size} bytes of port {self.port}"
+        self._transport.await_(
+            lambda: self._ledger.totals.get(self._data, 0) - self._skip >= size or self.ended,
+            awaited,
+            deadline_seconds,
+        )
+        if self._ledger.totals.get(self._data, 0) - self._skip < size:
+            raise SessionEnded(awaited, self._ledger.describe())
 
     @property
     def ended(self) -> bool:

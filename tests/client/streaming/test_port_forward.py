@@ -5,6 +5,7 @@ import pytest
 from critests.client.streaming.errors import (
     HalfCloseUnsupported,
     ProtocolViolation,
+    SessionEnded,
     StreamRefused,
     StreamTimeout,
 )
@@ -66,6 +67,24 @@ def test_spdy_connections_share_a_session() -> None:
         broken = second.finish(5)
         assert (broken.data, broken.error, broken.reset) == (b"from 81", b"no route", 5)
         assert forward.await_end(5) is EndedBy.END_OF_CONNECTION
+
+
+def test_bytes_are_waited_for_by_their_number_also_beyond_what_is_kept() -> None:
+    def play(peer: Peer) -> None:
+        peer.accept_spdy("portforward.k8s.io")
+        _, data, _ = accept_connection(peer)
+        for _ in range(5):
+            peer.data(data, bytes(1000))
+
+    with (
+        serving(play) as url,
+        open_port_forward(url, [80], protocol=Protocol.SPDY, deadline_seconds=5, keep_bytes=10) as forward,
+    ):
+        connection = forward.connect(80)
+        connection.await_total(5000, 5)
+        assert connection.received().total == 5000
+        with pytest.raises(SessionEnded, match="5001 bytes of port 80"):
+            connection.await_total(5001, 5)
 
 
 def test_closing_a_spdy_connection_leaves_the_others() -> None:

@@ -1,0 +1,167 @@
+"""RCL, RT: what a handler is to containers and to whoever configured it, on a runtime whose default handler's
+OCI runtime is watched.
+"""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, shaped
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.sandboxes import Sandbox
+from critests.node.wrappers.actions import Record
+from critests.run.context import Shape
+from critests.run.marks import disruptive, requirement, requires, slow
+from critests.run.outcomes import blocked
+
+DEFAULT = ""
+SECOND = "critests-second"
+"""A handler of our own: the same OCI runtime, unwatched."""
+
+
+@pytest.fixture
+def program(runtime: Runtime) -> Path:
+    """The OCI runtime of the default handler."""
+    known = runtime.context.oci_runtimes
+    if known is None or known.default is None:
+        blocked(NEEDS_ITS_OWN)
+    return known.default
+
+
+@pytest.fixture
+def watched_runtime(request: pytest.FixtureRequest, runtime: Runtime, program: Path) -> Iterator[OwnRuntime]:
+    """A runtime for this test alone with a second handler; the OCI runtime of the default one is watched."""
+    with shaped(request, runtime, Shape(wrapped=True, handlers={SECOND: program})) as own:
+        yield own
+
+
+@pytest.fixture
+def links(program: Path, host_folder: Path) -> list[Path]:
+    """Two names of the default handler's OCI runtime."""
+    made = [host_folder / "configured", host_folder / "configured-anew"]
+    for link in made:
+        link.symlink_to(program)
+    return made
+
+
+@pytest.fixture
+def linked_runtime(
+    request: pytest.FixtureRequest, runtime: Runtime, links: list[Path]
+) -> Iterator[OwnRuntime]:
+    """A runtime for this test alone whose second handler is configured with the first of the links."""
+    with shaped(request, runtime, Shape(handlers={SECOND: links[0]})) as own:
+        yield own
+
+
+def replaced_in_configuration(folder: Path, old: Path, new: Path) -> int:
+    """Write another path wherever the files of a configuration have it, and return in how many."""
+    changed = 0
+    for file in folder.rglob("*.*"):
+        if file.is_file() and file.suffix in {".conf", ".toml"}:
+            text = file.read_text(encoding="utf-8")
+            file.write_text(text.replace(str(old), str(new)), encoding="utf-8")
+            changed += str(old) in text
+    return changed
+
+
+def pods_of_both(runtime: OwnRuntime) -> dict[str, Sandbox]:
+    """Make a sandbox with the default handler and one with the second."""
+    made = {}
+    for handler in (DEFAULT, SECOND):
+        config = runtime.sandboxes.config()
+        answer = runtime.stub.RunPodSandbox(runtime.sandboxes.creation(config, handler))
+        made[handler] = runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
+    return made
+
+
+def made_by_default(runtime: OwnRuntime, pods: dict[str, Sandbox]) -> dict[str, bool]:
+    """Make and start a container in each pod, and return whether the default handler's OCI runtime was asked
+    to create it.
+    """
+    with runtime.oci.planned({"create": [Record()]}):
+        containers = {
+            handler: runtime.containers.attempt(runtime.containers.config(), in_sandbox=pod).id
+            for handler, pod in pods.items()
+        }
+        asked = {invocation.id for invocation in runtime.oci.take()}
+    return {handler: container in asked for handler, container in containers.items()}
+
+
+@requirement("RCL-09/handler")
+@disruptive
+@slow
+def test_a_container_is_made_by_the_handler_of_its_sandbox(watched_runtime: OwnRuntime) -> None:
+    """CreateContainer MUST use the handler with which the sandbox was made.
+
+    Source: RunPodSandboxRequest.runtime_handler, CreateContainerRequest.pod_sandbox_id.
+    """
+    pods = pods_of_both(watched_runtime)
+
+    by_default = made_by_default(watched_runtime, pods)
+
+    assert by_default == {DEFAULT: True, SECOND: False}
+
+
+@requirement("RCL-09/restart")
+@disruptive
+@slow
+def test_a_sandbox_keeps_its_handler_over_a_restart(watched_runtime: OwnRuntime) -> None:
+    """CreateContainer MUST use the handler of the sandbox also after the runtime was killed and started
+    again.
+
+    Source: RunPodSandboxRequest.runtime_handler, CreateContainerRequest.pod_sandbox_id.
+    """
+    pods = pods_of_both(watched_runtime)
+    watched_runtime.restart(signal.SIGKILL)
+
+    by_default = made_by_default(watched_runtime, pods)
+
+    assert by_default == {DEFAULT: True, SECOND: False}
+
+
+@requirement("RT-14/complete")
+@requires(Capability.RUNTIME_HANDLERS)
+@disruptive
+@slow
+def test_every_configured_handler_is_listed(watched_runtime: OwnRuntime) -> None:
+    """Status SHOULD list every handler that the runtime is configured with, by its name.
+
+    Source: StatusResponse.runtime_handlers, RuntimeHandler.name.
+    """
+    configured = {SECOND, *watched_runtime.daemon.handlers} - {DEFAULT}
+
+    answer = watched_runtime.stub.Status(cri.StatusRequest())
+
+    assert configured - {handler.name for handler in answer.runtime_handlers} == set()
+
+
+@requirement("RCL-10")
+@disruptive
+@slow
+def test_a_running_pod_outlives_a_change_of_its_handler(
+    linked_runtime: OwnRuntime, links: list[Path]
+) -> None:
+    """Where the configuration of a handler changes and the runtime starts again, pods of it that run SHOULD
+    run on, take commands, and be stopped and removed as before.
+
+    Source: RunPodSandboxRequest.runtime_handler. Not stated by the CRI; who configures a node does not ask
+    its pods.
+    """
+    config = linked_runtime.sandboxes.config()
+    answer = linked_runtime.stub.RunPodSandbox(linked_runtime.sandboxes.creation(config, SECOND))
+    pod = linked_runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
+    container = linked_runtime.container(pod)
+
+    with linked_runtime.down():
+        if not replaced_in_configuration(linked_runtime.daemon.state, *links):
+            blocked("the program of a handler is not found in the runtime's configuration")
+
+    assert container.state() == cri.CONTAINER_RUNNING
+    assert linked_runtime.stub.ExecSync(container.exec_request("echo", "here")).stdout == b"here\n"
+    linked_runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    linked_runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
+    assert pod.entries() == []
