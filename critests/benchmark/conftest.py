@@ -19,6 +19,7 @@ from critests.benchmark.measuring.sampling import in_words
 from critests.benchmark.measuring.sides import account_of, opened, other_side, side_identity
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.profiles import SCENARIOS, seconds_each
+from critests.benchmark.resuming import Earlier
 from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
 from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.record.operations import BenchmarkFacts
@@ -85,9 +86,28 @@ def suite_session(pytestconfig: pytest.Config) -> SuiteSession:
     return pytestconfig.stash[SESSION]
 
 
+def _go_on(earlier: Earlier, session: pytest.Session, suite: SuiteSession) -> None:
+    """Take over what an earlier run measured, which this one leaves out."""
+    assert suite.context is not None
+    facts = suite.benchmark
+    assert facts is not None
+    version = suite.context.version
+    earlier.refuse_strangers(
+        (version.runtime_name, version.runtime_version), facts.sides, facts.budget_seconds
+    )
+    measured = set(chosen(suite.settings)) - {scenario_of(item) for item in session.items}
+    suite.operations += earlier.operations(measured)
+    suite.deselected = earlier.instead_of(suite.deselected)
+    earlier.copy_samples(measured, suite.context.folder.samples)
+    suite.context.notes.append(earlier.note(measured))
+
+
 @pytest.fixture(scope="session")
 def benchmark_run(
-    pytestconfig: pytest.Config, run_context: RunContext, suite_session: SuiteSession
+    request: pytest.FixtureRequest,
+    pytestconfig: pytest.Config,
+    run_context: RunContext,
+    suite_session: SuiteSession,
 ) -> Iterator[BenchmarkRun]:
     """The sides, opened; the machine, looked at; the floors, measured."""
     if hasattr(pytestconfig, "workerinput"):
@@ -95,6 +115,9 @@ def benchmark_run(
     settings = suite_session.settings
     load = os.getloadavg()
     profile, seed = profile_of(settings), settings.seed
+    earlier = Earlier.of(settings, profile)
+    if seed is None and earlier is not None:
+        seed = earlier.facts.seed
     seed = secrets.randbelow(1 << 31) if seed is None else seed
     seconds = _seconds(settings)
     run_context.machine["benchmark"] = machine_facts(load=load)
@@ -116,6 +139,12 @@ def benchmark_run(
             reference_seconds=looked.reference,
             noise=looked.noise,
         )
+        if earlier is not None:
+            try:
+                _go_on(earlier, request.session, suite_session)
+            except CannotTest as error:
+                suite_session.gone = str(error)
+                raise Blocked(suite_session.gone) from error
         floors = Floors(looked.client, looked.reference)
         # order, not secrets
         yield BenchmarkRun(targets, profile, seconds, random.Random(seed), time.perf_counter(), floors)  # noqa: S311 - see above

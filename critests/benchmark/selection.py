@@ -3,6 +3,7 @@
 import pytest
 
 from critests.benchmark.profiles import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
+from critests.benchmark.resuming import Earlier
 from critests.exit_codes import UsageError
 from critests.run.items import BENCHMARKS
 from critests.run.known_tests import KnownTest
@@ -65,12 +66,19 @@ def chosen(settings: Settings) -> list[str]:
 
 
 def choose(tests: list[KnownTest], settings: Settings) -> tuple[list[KnownTest], list[KnownTest]]:
-    """Return the tests that measure a wanted scenario, in the order of the scenarios, and the others.
+    """Return the tests that measure a wanted scenario, in the order of the scenarios, and the others, among
+    them those that the run measured with which this one goes on.
 
     Raises:
-        UsageError: an option names something that does not exist.
+        UsageError: an option names something that does not exist, or nothing is left to be measured.
     """
     order = {name: number for number, name in enumerate(chosen(settings))}
     kept = sorted((test for test in tests if test.scenario in order), key=lambda test: order[test.scenario])
+    earlier = Earlier.of(settings, profile_of(settings))
+    if earlier is not None:
+        kept = [test for test in kept if test.id not in earlier.tests]
+        if not kept:
+            msg = f"--resume {settings.resume}: that run has measured all of them"
+            raise UsageError(msg)
     taken = {test.id for test in kept}
     return kept, [test for test in tests if test.id not in taken]

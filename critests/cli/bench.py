@@ -11,7 +11,7 @@ from critests.run.settings import Settings
 
 HELP = {
     "--runtime-handler": "runtime handler of the sandboxes",
-    "--profile": "smoke (under two minutes), standard (default, about a quarter of an hour) or full (hours)",
+    "--profile": "smoke (under two minutes), standard (default, about 20 minutes) or full (about 90 minutes)",
     "--select": "only these scenarios, such as B-06,B-11, whatever the profile; comma-separated or repeated",
     "--deselect": "all but these",
 }

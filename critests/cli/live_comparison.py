@@ -107,6 +107,7 @@ def _validated(side: str, subject: LiveSubject, options: LiveOptions) -> RunReco
         deselect=(),
         budget=None,
         seed=None,
+        resume=None,
         profile="smoke" if options.run.profile in {"", "smoke"} else "full",
     )
     return _run(VALIDATION, settings, f"validating {side}, {subject}")

@@ -63,6 +63,7 @@ class Settings:
     budget: float | None = None
     seed: int | None = None
     against: str = ""
+    resume: Path | None = None
     baseline: str = ""
     results: Path = Path("results")
     junit: Path | None = None
@@ -84,12 +85,11 @@ class Settings:
         """
         given = {option.attribute: option.value(get(option.dest)) for option in OPTIONS if get(option.dest)}
         settings = cls(**given, any_given=bool(given))
-        if settings.rerun:
-            try:
-                settings = replace(settings, rerun=run_named(settings.rerun, settings.results))
-            except RecordUnreadable as error:
-                msg = f"--rerun {error}"
-                raise UsageError(msg) from error
+        settings = replace(
+            settings,
+            rerun=_stored(settings, "--rerun", settings.rerun),
+            resume=_stored(settings, "--resume", settings.resume),
+        )
         if settings.baseline:
             settings = replace(settings, baseline=_earlier(settings))
         if settings.node and settings.runtime_endpoint:
@@ -125,6 +125,21 @@ class Settings:
         return int(self.api_level.rpartition(".")[2]) if self.api_level else None
 
 
+def _stored(settings: Settings, option: str, named: Path | None) -> Path | None:
+    """Return the run that an option names, which may say `latest`.
+
+    Raises:
+        UsageError: there is no latest run.
+    """
+    if named is None:
+        return None
+    try:
+        return run_named(named, settings.results)
+    except RecordUnreadable as error:
+        msg = f"{option} {error}"
+        raise UsageError(msg) from error
+
+
 def _earlier(settings: Settings) -> str:
     """Return the run that --baseline names: its path, or `last`, which is looked for when this one is over.
 
@@ -133,12 +148,8 @@ def _earlier(settings: Settings) -> str:
     """
     if settings.baseline == LAST:
         return LAST
-    try:
-        path = run_named(Path(settings.baseline), settings.results)
-    except RecordUnreadable as error:
-        msg = f"--baseline {error}"
-        raise UsageError(msg) from error
-    if not path.exists():
+    path = _stored(settings, "--baseline", Path(settings.baseline))
+    if path is None or not path.exists():
         msg = f"--baseline {settings.baseline}: there is no such run"
         raise UsageError(msg)
     return str(path)

@@ -153,6 +153,76 @@ def test_growth_and_storms_hold_together_and_nothing_is_left(node: str, tmp_path
     assert "What one more costs" in said
 
 
+@NODES
+def test_streams_logs_neighbours_and_counts_hold_together_and_nothing_is_left(
+    node: str, tmp_path: Path
+) -> None:
+    record, _ = measured_and_gone(node, tmp_path, "--select", "B-15,B-16,B-17,B-37,B-38", "--budget", "20")
+
+    for scenario, operation in (
+        ("B-15", "exec to first byte"),
+        ("B-15", "echo"),
+        ("B-15", "output"),
+        ("B-15", "input"),
+        ("B-16", "attach to first line"),
+        ("B-16", "port-forward to first line"),
+        ("B-16", "there and back"),
+    ):
+        over = {each["dimensions"]["protocol"]: each for each in operations(record, scenario, operation)}
+        assert "spdy" in over, operation
+        assert all(each["minimum"] > 0 for each in over.values()), operation
+    (past,) = operations(record, "B-16", "connection to first line past the runtime")
+    (through,) = operations(record, "B-16", "connection to first line")
+    assert 0 < past["minimum"] <= through["maximum"]
+    whole, rotated = operations(record, "B-17", "bytes")
+    assert "rotations" in rotated["dimensions"]
+    assert whole["minimum"] > 0
+    (reopened,) = operations(record, "B-17", "ReopenContainerLog")
+    assert reopened["count"] % 5 == 0
+    neighbours = {each["dimensions"]["neighbour"] for each in operations(record, "B-37", "create and start")}
+    assert neighbours == {"nobody", "processor", "memory at its limit", "disk", "network"}
+    counted = operations(record, "B-38", "page faults")
+    assert all(each["minimum"] > 1000 for each in counted)
+    assert not [each for each in record["operations"] if each["errors"]]
+
+
+def test_a_benchmark_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    chosen = (
+        *("--node", "containerd", "--profile", "smoke"),
+        *("--select", "B-01,B-25,B-11", "--budget", "30"),
+    )
+    first = begin("bench", *chosen, "--results", str(tmp_path / "first"))
+    # when the samples of the second are there, the result of the first is, too
+    eventually("two scenarios to be measured", lambda: list(tmp_path.rglob("samples/B-11*")), 120)
+    first.send_signal(signal.SIGINT)
+    out, err = first.communicate(timeout=SECONDS)
+    assert first.returncode == 2, out + err
+    stopped = record_in(tmp_path / "first")
+    (folder,) = (path.parent for path in (tmp_path / "first").rglob("run.json"))
+
+    again = critests("bench", *chosen, "--results", str(tmp_path / "second"), "--resume", str(folder))
+
+    assert again.returncode == 0, again.stdout + again.stderr
+    whole = record_in(tmp_path / "second")
+    assert {each["scenario"] for each in whole["operations"]} == {"B-01", "B-11", "B-25"}
+    before, after = (operations(record, "B-01", "Version") for record in (stopped, whole))
+    assert after == before
+    assert whole["benchmark"]["seed"] == stopped["benchmark"]["seed"]
+    assert whole["exit_reason"] == "3 scenarios were measured"
+    assert any(stopped["run_id"] in note for note in whole["notes"])
+    assert len(list((tmp_path / "second").rglob("samples/*"))) == 3
+    done = critests(
+        "bench",
+        *chosen,
+        "--results",
+        str(tmp_path / "third"),
+        "--resume",
+        str(next(iter(path.parent for path in (tmp_path / "second").rglob("run.json")))),
+    )
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "has measured all of them" in done.stdout + done.stderr
+
+
 def test_a_runtime_of_which_every_third_start_fails_is_measured(
     runtime: ThrowawayRuntime, tmp_path: Path
 ) -> None:

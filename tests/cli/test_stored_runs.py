@@ -43,6 +43,7 @@ def test_it_is_reported_judged_and_compared() -> None:
 
 def test_it_is_run_again_and_named_as_a_side() -> None:
     assert Settings.read({"cri_rerun": "latest"}.get).rerun == Path(RUN)
+    assert Settings.read({"cri_resume": "latest"}.get).resume == Path(RUN)
     assert parse_subject("latest") == RunSubject(Path(RUN))
 
 
@@ -78,5 +79,5 @@ def test_every_command_reads_the_name_of_a_run_there() -> None:
     ]
 
     assert len(named) >= 4
-    settings = {"cri_rerun", "cri_baseline"}  # Settings reads these, below --results
+    settings = {"cri_rerun", "cri_baseline", "cri_resume"}  # Settings reads these, below --results
     assert all(isinstance(parameter.type, StoredRun) for parameter in named if parameter.name not in settings)

@@ -152,7 +152,7 @@ class Bench:
                 Lane(target, held.enter_context(workload(target)), self.meter(target, dimensions))
                 for target in sides
             ]
-            accounts = self._accounts(sides)
+            accounts = [self.own_account(target, sides) for target in sides]
             stopped = "broken off"
             try:
                 stopped = sample(
@@ -174,15 +174,21 @@ class Bench:
                         tally=lane.tally,
                     )
 
-    def _accounts(self, sides: Sequence[Target]) -> list[Callable[[], dict[str, float]]]:
-        """Begin an account for each side; two sides of one daemon cannot be distinguished, so neither has
-        one.
+    def own_account(
+        self, target: Target, sides: Sequence[Target] | None = None
+    ) -> Callable[[], dict[str, float]]:
+        """Begin an account of what a side's runtime uses.
+
+        Args:
+            target: the side.
+            sides: all of them; the scenario's own by default.
+
+        Returns:
+            Gives the totals so far; nothing where another side has the same daemon, as the two cannot be
+            told apart.
         """
-        pids = [target.context.daemon_pid for target in sides]
-        return [
-            self.account(target) if pids.count(pid) == 1 else dict
-            for target, pid in zip(sides, pids, strict=True)
-        ]
+        pids = [each.context.daemon_pid for each in sides or self.targets]
+        return self.account(target) if pids.count(target.context.daemon_pid) == 1 else dict
 
     def keep(
         self,
@@ -210,6 +216,12 @@ class Bench:
             series for meter in meters for other in meter.every[1:] for series in other.series.values()
         ]
         rpcs = {operation: count for meter in meters for operation, count in meter.rpcs.items()}
+        shares = {
+            id(series): other.client_share(operation)
+            for meter in meters
+            for other in meter.every
+            for operation, series in other.series.items()
+        }
         tally = tally or Tally()
         several = (
             sum(
@@ -255,6 +267,7 @@ class Bench:
                     resources=resources if first else None,
                     note="; ".join(filter(None, notes)) if first else "",
                     in_order=not any(series.operation in meter.at_once for meter in meters),
+                    client_share=shares.get(id(series)),
                 )
             )
         if not any(series.operation == headline and series.steady() for series in found):

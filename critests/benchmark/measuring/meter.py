@@ -9,8 +9,9 @@ from typing import Any
 import grpc
 from google.protobuf.message import Message
 
+from critests.benchmark.measuring.stopwatch import Stopwatch
 from critests.client import Deadlines
-from critests.record.samples import LOWER, SECONDS, Series
+from critests.record.samples import BYTES_PER_SECOND, HIGHER, LOWER, SECONDS, Series
 
 
 class CallFailed(Exception):
@@ -51,6 +52,8 @@ class Meter:
         at_once: operations of which many samples began at the same instant: their order is no course of time,
             so they have no warm-up.
         slowest: operation to the longest duration in seconds among those that have a name, and that name.
+        worked: operation to the processor time that the client itself used within its windows, and to the
+            sum of those, in seconds.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Meter:
         self.windows: dict[str, tuple[float, float]] = {}
         self.at_once: set[str] = set()
         self.slowest: dict[str, tuple[float, str]] = {}
+        self.worked: dict[str, tuple[float, float]] = {}
         self._scenario = scenario
         self._dimensions = dimensions
         self._side = side
@@ -206,6 +210,27 @@ class Meter:
             if code and (entry[0] or code != "OK"):
                 self.rpcs[operation] = entry[1]
                 self.keep(operation, entry[0], begin, code=code)
+
+    def keep_window(self, operation: str, watch: Stopwatch, *, size: int | None = None) -> None:
+        """Keep what a window of the client's own took, and how much of it the client worked.
+
+        Args:
+            operation: what the sample is called.
+            watch: the window.
+            size: bytes that came through; then it is their rate that is kept, instead of the time.
+        """
+        own, whole = self.worked.get(operation, (0.0, 0.0))
+        self.worked[operation] = own + watch.own_seconds, whole + watch.seconds
+        if size is None:
+            self.keep(operation, watch.seconds, watch.begin)
+        else:
+            rate = size / watch.seconds
+            self.keep(operation, rate, watch.begin, unit=BYTES_PER_SECOND, better=HIGHER)
+
+    def client_share(self, operation: str) -> float | None:
+        """Return which part of its windows the client worked; None where that was not looked at."""
+        own, whole = self.worked.get(operation, (0.0, 0.0))
+        return own / whole if whole else None
 
     def keep(
         self,

@@ -24,6 +24,7 @@ def result_of(
     resources: Mapping[str, float] | None = None,
     note: str = "",
     in_order: bool = True,
+    client_share: float | None = None,
 ) -> OperationResult:
     """Summarise a series.
 
@@ -37,17 +38,21 @@ def result_of(
         resources: what one operation cost the runtime.
         note: a sentence that the reader should see.
         in_order: whether the order of the samples is a course of time, which can be steady or not.
+        client_share: which part of the windows the client worked itself, where that was looked at.
     """
     plain = summarised(series)
     median = plain.quantiles["0.5"].value if "0.5" in plain.quantiles else None
     cost = _client_seconds(series, client or {}, rpcs)
+    if cost is None and client_share is not None and median is not None and series.unit == SECONDS:
+        cost = client_share * median
+    share = client_share if client_share is not None else cost / median if cost and median else 0.0
     return dataclasses.replace(
         plain,
         headline=headline,
         steadiness=warm_up(series.value).steadiness.value if in_order else "",
         stopped=stopped,
         client_seconds=cost,
-        client_bound=cost is not None and median is not None and cost > median * CLIENT_BOUND_SHARE,
+        client_bound=share > CLIENT_BOUND_SHARE,
         over_reference=round(median / reference, 3) if median is not None and reference else None,
         resources=dict(resources or {}),
         late_share=round(sum(late > LATE_SECONDS for late in series.late) / len(series.late), 4)

@@ -56,7 +56,7 @@ def test_probes(bench: Bench) -> None:
             for block in range(rounds):
                 bench.order.shuffle(sides)
                 for side in sides:
-                    so_far = bench.account(side.target)
+                    so_far = bench.own_account(side.target)
                     side.arrive(schedule, block if len(sides) > 1 else -1)
                     total = used[side.target.side]
                     for name, amount in so_far().items():

@@ -10,6 +10,7 @@ from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
+from critests.run.outcomes import Blocked
 
 HOST = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
 GONE = "gone"
@@ -186,6 +187,18 @@ def _see_ready(status: cri.PodSandboxStatus, *, network: bool) -> None:
             f" address {status.network.ip!r}"
         )
         raise NotDone(msg)
+
+
+def address_of(target: Target, sandbox_id: str) -> str:
+    """Return the address of a pod that others are to reach.
+
+    Raises:
+        Blocked: it has none.
+    """
+    status = target.sandbox_status(sandbox_id)
+    if status is None or not status.network.ip:
+        raise Blocked("needs a pod with an address", by="NET-01")
+    return str(status.network.ip)
 
 
 def is_running(target: Target, container_id: str) -> None:

@@ -1,0 +1,152 @@
+"""What the kernel counts of a daemon and of everything that it starts: instructions where the machine counts
+them, page faults, context switches, and system calls where tracing is there.
+
+They vary less than time does, so that a small change is seen on a machine that is not quiet. The events are
+opened for every thread of the daemon and are inherited by whatever those start, to the end of each: shims,
+monitors, OCI runtimes, and the containers' own first steps.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import platform
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+_SYSCALL: Final = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "s390x": 331, "ppc64le": 319}
+"""Number of perf_event_open."""
+_HARDWARE, _SOFTWARE, _TRACEPOINT = 0, 1, 2
+_PLAIN: Final = {
+    "instructions": (_HARDWARE, 1),
+    "page faults": (_SOFTWARE, 2),
+    "context switches": (_SOFTWARE, 3),
+}
+_TRACED: Final = {
+    "system calls": ("raw_syscalls/sys_enter",),
+    "fsyncs": ("syscalls/sys_enter_fsync", "syscalls/sys_enter_fdatasync"),
+}
+_TRACING: Final = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+_ATTRIBUTE_BYTES: Final = 128
+_INHERIT: Final = 1 << 1
+_FLAGS_AT: Final = 40
+"""Where the flags lie in the attribute, in bytes."""
+_CLOSE_ON_EXEC: Final = 1 << 3
+
+
+class CannotCount(Exception):
+    """The kernel does not let us count, or not here; the text says why."""
+
+
+@dataclass(frozen=True)
+class _Event:
+    kind: int
+    config: int
+
+
+class Counters:
+    """Counts of one daemon, as a context.
+
+    Attributes:
+        names: what is counted.
+        missing: what is not, to why.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.names: list[str] = []
+        self.missing: dict[str, str] = {}
+        self._pid = pid
+        self._held = contextlib.ExitStack()
+        self._open: dict[str, list[int]] = {}
+
+    def __enter__(self) -> Self:
+        """Begin to count.
+
+        Raises:
+            CannotCount: nothing can be counted.
+        """
+        for name, found in _events().items():
+            try:
+                self._open[name] = [
+                    descriptor for event in found for descriptor in self._of_all_threads(event)
+                ]
+            except OSError as error:
+                self.missing[name] = error.strerror or str(error)
+        self.names = [name for name, descriptors in self._open.items() if descriptors]
+        if not self.names:
+            self._held.close()
+            why = "; ".join(f"{name}: {words}" for name, words in self.missing.items())
+            raise CannotCount(why or "the daemon has ended")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Count no more."""
+        self._held.close()
+
+    def read(self) -> dict[str, int]:
+        """Return the totals since the beginning, by name."""
+        return {
+            name: sum(struct.unpack("=Q", os.read(descriptor, 8))[0] for descriptor in self._open[name])
+            for name in self.names
+        }
+
+    def _of_all_threads(self, event: _Event) -> list[int]:
+        """Open an event for each thread that there is; those that they begin later inherit it."""
+        opened = [_opened(event, thread) for thread in _threads(self._pid)]
+        for descriptor in opened:
+            if descriptor is not None:
+                self._held.callback(os.close, descriptor)
+        return [descriptor for descriptor in opened if descriptor is not None]
+
+
+def _threads(pid: int) -> list[int]:
+    try:
+        return sorted(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir())
+    except FileNotFoundError:
+        return []
+
+
+def _events() -> dict[str, list[_Event]]:
+    """Return what this machine may be able to count, by name."""
+    found = {name: [_Event(*each)] for name, each in _PLAIN.items()}
+    for name, points in _TRACED.items():
+        known = [_tracepoint(point) for point in points]
+        if all(known):
+            found[name] = [_Event(_TRACEPOINT, number) for number in known]
+    return found
+
+
+def _tracepoint(name: str) -> int:
+    """Return the number of a tracepoint; 0 where tracing is not mounted, or does not know it."""
+    for root in _TRACING:
+        with contextlib.suppress(OSError, ValueError):
+            return int((root / "events" / name / "id").read_text(encoding="ascii"))
+    return 0
+
+
+def _opened(event: _Event, thread: int) -> int | None:
+    """Begin to count one event for a thread; None where it has ended.
+
+    Raises:
+        OSError: the kernel does not count it, or not for us.
+    """
+    number = _SYSCALL.get(platform.machine())
+    if number is None:
+        raise OSError(errno.ENOSYS, f"not known how on {platform.machine()}")
+    attribute = bytearray(_ATTRIBUTE_BYTES)
+    struct.pack_into("=IIQ", attribute, 0, event.kind, _ATTRIBUTE_BYTES, event.config)
+    struct.pack_into("=Q", attribute, _FLAGS_AT, _INHERIT)
+    kernel = ctypes.CDLL(None, use_errno=True)
+    given = ctypes.create_string_buffer(bytes(attribute), _ATTRIBUTE_BYTES)
+    descriptor = int(kernel.syscall(number, given, thread, -1, -1, _CLOSE_ON_EXEC))
+    if descriptor >= 0:
+        return descriptor
+    failed = ctypes.get_errno()
+    if failed == errno.ESRCH:
+        return None
+    raise OSError(failed, os.strerror(failed))

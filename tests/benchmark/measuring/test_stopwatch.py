@@ -1,0 +1,63 @@
+"""A window of the client's own, and what of it was the client's work."""
+
+import time
+
+import pytest
+
+from critests.benchmark.measuring.results import result_of
+from critests.benchmark.measuring.stopwatch import Stopwatch
+from tests.benchmark.fakes import bench, meter
+
+
+def busy(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def test_waiting_is_not_the_client_s_work() -> None:
+    with Stopwatch() as waiting:
+        time.sleep(0.05)
+    with Stopwatch() as working:
+        busy(0.05)
+
+    assert waiting.seconds >= 0.05 > waiting.own_seconds
+    assert working.own_seconds >= 0.05
+
+
+def test_a_window_under_way_tells_the_time_so_far() -> None:
+    with Stopwatch() as watch:
+        first = watch.seconds
+        assert watch.seconds >= first > 0
+
+
+@pytest.mark.parametrize(("own", "bound"), [(0.05, True), (0.0, False)], ids=["working", "waiting"])
+def test_what_the_client_works_stands_beside_the_time(own: float, bound: bool) -> None:
+    made = bench()
+    kept = made.meter(made.target)
+    for _ in range(8):
+        with Stopwatch() as watch:
+            busy(own)
+            time.sleep(0 if own else 0.01)
+        kept.keep_window("echo", watch)
+
+    made.keep(kept, headline="echo", stopped="done")
+
+    (result,) = made.operations
+    assert result.client_bound is bound
+    assert result.client_seconds is not None
+    assert (result.client_seconds > 0.04) is bound
+
+
+def test_a_rate_of_the_client_s_own_is_marked_as_well() -> None:
+    kept = meter()
+    for _ in range(3):
+        with Stopwatch() as watch:
+            busy(0.02)
+        kept.keep_window("output", watch, size=1000)
+
+    series = kept.series["output"]
+    assert (series.unit, series.better) == ("B/s", "higher")
+    assert result_of(series, client_share=kept.client_share("output")).client_bound
+    assert result_of(series, client_share=kept.client_share("output")).client_seconds is None
+    assert kept.client_share("another") is None

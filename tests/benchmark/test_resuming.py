@@ -1,0 +1,140 @@
+"""What a benchmark goes on with: an earlier one of the same runtime and machine, and of nothing else."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from critests.benchmark.resuming import Earlier
+from critests.catalogue.words import Outcome
+from critests.exit_codes import CannotTest, UsageError
+from critests.node.machine import fingerprint
+from critests.record.files import write
+from critests.record.identity import RuntimeIdentity
+from critests.record.operations import BenchmarkFacts, OperationResult
+from critests.record.run import RunRecord
+from critests.run.settings import Settings
+from tests.report.sample_run import sample_run
+
+FACTS = BenchmarkFacts(profile="smoke", seed=7, budget_seconds=30.0)
+OF_B01 = OperationResult(scenario="B-01", operation="Version")
+OF_B11 = OperationResult(scenario="B-11", operation="pod cycle")
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> RunRecord:
+    """A benchmark of two scenarios, of which one came to its end."""
+    plain = sample_run(tmp_path)
+    done, failed = (
+        dataclasses.replace(plain.tests[0], id=name, name=name, outcome=outcome)
+        for name, outcome in (("done", Outcome.PASSED), ("failed", Outcome.ERROR))
+    )
+    return dataclasses.replace(
+        plain,
+        kind="benchmark",
+        machine=fingerprint(),
+        tests=[done, failed],
+        operations=[OF_B01, OF_B11],
+        benchmark=FACTS,
+    )
+
+
+@pytest.fixture
+def stored(record: RunRecord, tmp_path: Path) -> Path:
+    (tmp_path / "run" / "samples").mkdir(parents=True)
+    (tmp_path / "run" / "samples" / "B-01.jsonl.gz").write_bytes(b"samples")
+    write(record, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def going_on(run: Path, **given: object) -> Earlier:
+    settings = Settings.read(
+        {"cri_resume": str(run), **{f"cri_{name}": each for name, each in given.items()}}.get
+    )
+    found = Earlier.of(settings, "smoke")
+    assert found is not None
+    return found
+
+
+def test_without_the_option_nothing_is_gone_on_with() -> None:
+    assert Earlier.of(Settings(), "smoke") is None
+
+
+@pytest.mark.parametrize("named", ["run", "run/run.json"])
+def test_what_was_measured_is_taken_over(stored: Path, tmp_path: Path, named: str) -> None:
+    earlier = going_on(stored.parent / named)
+
+    earlier.copy_samples({"B-01", "B-11"}, tmp_path / "new" / "samples")
+
+    assert earlier.tests.keys() == {"done"}
+    assert earlier.operations({"B-01"}) == [OF_B01]
+    assert [path.name for path in (tmp_path / "new" / "samples").iterdir()] == ["B-01.jsonl.gz"]
+    assert earlier.record.run_id in earlier.note({"B-01"})
+
+
+def test_tests_that_are_left_out_have_their_earlier_results(stored: Path, record: RunRecord) -> None:
+    left_out = [dataclasses.replace(test, outcome=Outcome.DISABLED) for test in record.tests]
+
+    outcomes = [test.outcome for test in going_on(stored).instead_of(left_out)]
+
+    assert outcomes == [Outcome.PASSED, Outcome.DISABLED]
+
+
+def test_the_same_runtime_on_the_same_machine_is_gone_on_with(stored: Path, record: RunRecord) -> None:
+    going_on(stored).refuse_strangers((record.runtime.name, record.runtime.version), {}, 30.2)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "sides", "seconds", "said"),
+    [
+        (("another", "1"), {}, 30.0, "runtime"),
+        (None, {"a": RuntimeIdentity(name="one", version="1")}, 30.0, "sides"),
+        (None, {}, 60.0, "seconds of sampling"),
+    ],
+)
+def test_another_runtime_is_refused(
+    stored: Path,
+    record: RunRecord,
+    runtime: tuple[str, str] | None,
+    sides: dict[str, RuntimeIdentity],
+    seconds: float,
+    said: str,
+) -> None:
+    same = record.runtime.name, record.runtime.version
+
+    with pytest.raises(CannotTest, match=f"the {said} of the earlier run was"):
+        going_on(stored).refuse_strangers(runtime or same, sides, seconds)
+
+
+def test_another_machine_is_refused(record: RunRecord, tmp_path: Path) -> None:
+    write(
+        dataclasses.replace(record, machine=record.machine | {"cpu": {"model": "another"}}), tmp_path / "run"
+    )
+    same = record.runtime.name, record.runtime.version
+
+    with pytest.raises(CannotTest, match="cpu"):
+        going_on(tmp_path / "run").refuse_strangers(same, {}, 30.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "given", "said"),
+    [
+        ({"kind": "validation"}, {}, "no benchmark"),
+        ({"benchmark": None}, {}, "no benchmark"),
+        ({"benchmark": dataclasses.replace(FACTS, profile="full")}, {}, "--profile full"),
+        ({}, {"seed": "8"}, "--seed 7"),
+        ({}, {"seed": "0"}, "--seed 7"),
+    ],
+)
+def test_what_was_measured_in_another_way_is_refused(
+    record: RunRecord, tmp_path: Path, changes: dict[str, object], given: dict[str, object], said: str
+) -> None:
+    write(dataclasses.replace(record, **changes), tmp_path / "run")  # type: ignore[arg-type]  # real fields only
+
+    with pytest.raises(UsageError, match=said):
+        going_on(tmp_path / "run", **given)
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--resume"):
+        going_on(tmp_path)
