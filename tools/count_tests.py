@@ -1,17 +1,19 @@
-"""Closes `make test`: a row for each tox environment, then one line that counts every test, as pytest's own
-last line does.
+"""Closes `make test`: a row for each tox environment, under it what failed there, then one line that counts
+every test, as pytest's own last line does.
 
 An environment without a JUnit report of its own (a linter, a type check) counts as one test.
 """
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 Told = dict[str, Any]  # what `tox --result-json` says of one environment
+NAMED = 20  # failures of one environment that are named; its own output names all
 
 
 @dataclass(frozen=True)
@@ -24,16 +26,26 @@ class Row:
     skipped: int
     seconds: float
     broke: bool
+    failures: tuple[str, ...] = ()  # the tests that failed, each with the first line of why
 
 
-def of_report(path: Path) -> tuple[int, int, int]:
-    """Passed, failed (errors too) and skipped tests of one JUnit file."""
+def of_report(path: Path) -> tuple[int, int, int, tuple[str, ...]]:
+    """Passed, failed (errors too) and skipped tests of one JUnit file, and the names of those that failed."""
     total = failed = skipped = 0
-    for suite in ET.parse(path).getroot().iter("testsuite"):  # noqa: S314 - see above
+    root = ET.parse(path).getroot()  # noqa: S314 - our own tests wrote it
+    for suite in root.iter("testsuite"):
         total += int(suite.get("tests", "0"))
         failed += int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
         skipped += int(suite.get("skipped", "0"))
-    return total - failed - skipped, failed, skipped
+    return total - failed - skipped, failed, skipped, tuple(failures(root))
+
+
+def failures(root: ET.Element) -> Iterator[str]:
+    """A line for each case that failed: CI may show no more than the end of what was printed."""
+    for case in root.iter("testcase"):
+        for end in (*case.findall("failure"), *case.findall("error")):
+            why = (end.get("message") or end.text or "").strip().splitlines()[:1]
+            yield ": ".join((case.get("name", "?"), *why))[:300]
 
 
 def row(name: str, told: Told, reports: Path) -> Row:
@@ -41,8 +53,10 @@ def row(name: str, told: Told, reports: Path) -> Row:
     broke = not told.get("result", {}).get("success", False)
     seconds = sum(float(step["elapsed"]) for phase in ("setup", "test") for step in told.get(phase, []))
     report = reports / f"{name}.xml"
-    passed, failed, skipped = of_report(report) if report.exists() else (int(not broke), int(broke), 0)
-    return Row(name, passed, max(failed, int(broke)), skipped, seconds, broke)
+    passed, failed, skipped, named = (
+        of_report(report) if report.exists() else (int(not broke), int(broke), 0, ())
+    )
+    return Row(name, passed, max(failed, int(broke)), skipped, seconds, broke, named)
 
 
 def main(reports: Path) -> int:
@@ -62,6 +76,10 @@ def main(reports: Path) -> int:
             f"  {one.name:<16} {verdict:<6} {one.passed:>5} passed {one.failed:>4} failed {one.skipped:>4}"
             f" skipped {one.seconds:>7.1f} s"
         )
+        for failure in one.failures[:NAMED]:
+            print(f"      {failure}")
+        if len(one.failures) > NAMED:
+            print(f"      and {len(one.failures) - NAMED} more, see {reports / one.name}.xml")
     passed, failed, skipped = (
         sum(one.passed for one in rows),
         sum(one.failed for one in rows),

@@ -91,6 +91,31 @@ def test_the_closing_line_counts_reports_and_jobs_without_one(
     assert capsys.readouterr().out.splitlines()[-1] == "==== 7 passed, 1 failed, 3 skipped in 4.50s ===="
 
 
+def test_what_failed_is_named_at_the_end_where_ci_still_shows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = script("count_tests.py")["main"]
+    assert callable(main)
+    job = {"result": {"success": False}, "setup": [], "test": [{"elapsed": 1.5}]}
+    (tmp_path / "tox.json").write_text(json.dumps({"testenvs": {"unit": job}}), encoding="utf-8")
+    mount = '<testcase name="test_mount"><error message="no loop device"/></testcase>'
+    labels = '<testcase name="test_labels"><failure message="two were expected&#10;one was seen"/></testcase>'
+    (tmp_path / "unit.xml").write_text(
+        f'<testsuite tests="22" failures="21" errors="1">{mount}{labels * 21}</testsuite>',
+        encoding="utf-8",
+    )
+
+    code = main(tmp_path)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 1
+    assert lines[1:3] == [
+        "      test_mount: no loop device",
+        "      test_labels: two were expected",
+    ]
+    assert lines[-2] == f"      and 2 more, see {tmp_path / 'unit'}.xml"
+
+
 def test_the_closing_line_does_not_pass_where_nothing_ran(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
