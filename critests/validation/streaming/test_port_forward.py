@@ -396,7 +396,8 @@ def test_a_reset_by_the_server_is_no_error_of_the_session(
     Source: the sub-protocol portforward.k8s.io. Not stated by the CRI; kubectl ends the whole session at any
     error.
     """
-    serve(7019, "nc", "-ll", "-p", "7019", "-e", "usleep", "100000")
+    # a byte is read, so that the rest is there to be unread when the server ends
+    serve(7019, "nc", "-ll", "-p", "7019", "-e", "dd", "bs=1", "count=1")
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7019]))
     connection = session.connect(7019)
 
