@@ -5,11 +5,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from critests.catalogue.words import Outcome, worst
+from critests.record.answers import without_what_varies
 from critests.record.blocking import BREACHES
 from critests.record.results import RootCause, TestResult
 
-_VARYING = re.compile(r"\"[^\"]*\"|'[^']*'|\b(?=\w*\d)[\w.:/@-]+")
-"""What differs between two answers that say the same: names in quotes, ids, numbers, addresses."""
 _SEEN = re.compile(r"(?P<subject>.+): expected .+, seen (?P<seen>.+)", re.DOTALL)
 _FIELD = re.compile(r"\.(\w+)(?:\(\))?(?:\[-?\d+\])?\Z")
 """What was looked at, at the end of its name: a field, what a test reads of a container, or an element."""
@@ -89,7 +88,7 @@ def _judges_its_call(test: TestResult, judge_of: Callable[[str], str | None]) ->
 
 def _promise(test: TestResult) -> tuple[str, ...]:
     """Return what all failures of one finding break."""
-    said = (_VARYING.sub("…", test.reason),) if test.requirement_id in _OUTLIVED else ()
+    said = (without_what_varies(test.reason),) if test.requirement_id in _OUTLIVED else ()
     return "requirement", test.requirement_id, *said
 
 
@@ -97,7 +96,7 @@ def _answered(test: TestResult) -> tuple[str, ...]:
     """Return the call that failed a test and what was answered to it; empty where none did."""
     if not test.raw_rpc or not test.answer:
         return ()
-    return "answer", test.raw_rpc, test.answer, _VARYING.sub("…", test.reason)
+    return "answer", test.raw_rpc, test.answer, without_what_varies(test.reason)
 
 
 def _looked_at(test: TestResult) -> tuple[str, ...]:

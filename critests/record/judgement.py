@@ -21,6 +21,7 @@ from critests.record.blocking import (
 from critests.record.causes import name_shared_causes, root_causes
 from critests.record.exits import CAPABILITY_MARK, exit_code
 from critests.record.expectations import Expectations
+from critests.record.refusals import blame_what_was_asked
 from critests.record.results import RequirementVerdict, RootCause, TestResult
 from critests.record.run import CapabilityFact, Counts
 from critests.record.tally import count, verdicts
@@ -103,7 +104,7 @@ def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgemen
     judge_of, facts_of = circumstances.judge_of, circumstances.facts_of
     results = [_completed(test) for test in tests if not test.id.startswith(SET_UP_MARK)]
     results = block_followers(name_causes(results, judge_of), judge_of)
-    results = [by_level(test) for test in results]
+    results = blame_what_was_asked([by_level(test) for test in results], facts_of)
     results += [by_level(test) for test in judge_set_ups(results, judge_of, facts_of)]
     applied = circumstances.expectations.apply(results, circumstances.version)
     results = applied.tests + _missing_capabilities(circumstances, {test.id for test in results})
