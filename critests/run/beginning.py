@@ -19,6 +19,7 @@ from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import KNOWS_CRI_V1
 from critests.node.kubelet import live_kubelet
+from critests.node.sandbox_image import missing_sandbox_image
 from critests.record.errors import RecordNotWritten
 from critests.record.layout import RunFolder, new_run_folder
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
@@ -118,6 +119,9 @@ def _begin(
         look = FirstLook(context, connection, recorder)
         _refuse_unknown_handlers(connection, settings)
         look.take(settings.handlers[0])
+        if mutating and not context.throwaway and not context.gone:
+            _refuse_without_sandbox_image(connection, context)
+            look.survived()
         context.parts = driver_part(context.driver)
         if owned.runtime is not None:
             context.parts |= parts_of_throwaway(owned.runtime, settings.handlers[0])
@@ -147,6 +151,16 @@ def _refuse_unknown_handlers(connection: Connection, settings: Settings) -> None
     if unknown:
         msg = f"--runtime-handler {unknown[0]}: the runtime lists {', '.join(sorted(known - {''}))}"
         raise UsageError(msg)
+
+
+def _refuse_without_sandbox_image(connection: Connection, context: RunContext) -> None:
+    """Say at once that no pod can start here, for want of an image that is not the suite's.
+
+    Raises:
+        CannotTest: none can.
+    """
+    if missing := missing_sandbox_image(connection, context.requests(), context.settings.handlers[0]):
+        raise CannotTest(missing)
 
 
 def _refuse_unfit_handlers(connection: Connection, context: RunContext) -> None:

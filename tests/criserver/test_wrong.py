@@ -28,9 +28,13 @@ def version_code(endpoint: str, seconds: float = 5) -> grpc.StatusCode:
 
 @pytest.mark.parametrize("name", sorted(WAYS))
 def test_every_way_can_be_chosen(name: str) -> None:
-    argument = {"RPC": "=Version", "SECONDS": "=0.1", "CALLS": "=0", "NAME[/VERSION]": "=x/1"}.get(
-        WAYS[name].argument, ""
-    )
+    argument = {
+        "RPC": "=Version",
+        "SECONDS": "=0.1",
+        "CALLS": "=0",
+        "NAME[/VERSION]": "=x/1",
+        "REFERENCE": "=example.test/pause:1",
+    }.get(WAYS[name].argument, "")
     started = time.monotonic()
     with serve(CriServer(wrong=[name + argument])) as endpoint:
         version_code(endpoint, 0.3)

@@ -33,6 +33,13 @@ def _fail(call: Call, _argument: str) -> Answer:
     refuse(grpc.StatusCode.UNKNOWN, f"{call.rpc} always fails here")
 
 
+def _wants_image(call: Call, reference: str) -> Answer:
+    wanted = cri.ImageStatusRequest(image=cri.ImageSpec(image=reference))
+    if call.rpc == "RunPodSandbox" and not call.ask("ImageStatus", wanted).HasField("image"):
+        refuse(grpc.StatusCode.UNKNOWN, f'failed to get sandbox image "{reference}": no such host')
+    return call.answer()
+
+
 def _unimplemented(call: Call, _argument: str) -> Answer:
     refuse(grpc.StatusCode.UNIMPLEMENTED, f"unknown method {call.rpc}")
 
@@ -213,6 +220,7 @@ WAYS: dict[str, Way] = {
         lambda: _at(_KeepsUntilThird()),
     ),
     "fails": Way("one RPC always fails with UNKNOWN", "RPC", lambda: _at(_fail)),
+    "wants-image": Way("sandboxes need an image that nobody brings", "REFERENCE", lambda: _wants_image),
     "unimplemented": Way("one RPC is not implemented", "RPC", lambda: _at(_unimplemented)),
     "unavailable": Way(
         "one RPC always fails with UNAVAILABLE, and the server lives", "RPC", lambda: _at(_unavailable)

@@ -35,6 +35,16 @@ def test_no_such_socket(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("run.json"))
 
 
+def test_no_image_to_make_sandboxes_of(tmp_path: Path) -> None:
+    with serve(CriServer(wrong={"wants-image=registry.example/pods/pause:3.10"})) as endpoint:
+        ended = run_on(endpoint, tmp_path, "--select", "SBX-02")
+
+    assert ended.returncode == 5
+    assert "no sandbox without the image registry.example/pods/pause:3.10" in ended.stderr
+    assert "pause_image" in ended.stderr
+    assert not list(tmp_path.rglob("run.json"))
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
 def test_permission_denied() -> None:
     path = Path("/tmp") / f"critests-forbidden-{os.getpid()}.sock"

@@ -1,0 +1,68 @@
+"""Where the image of the sandboxes is missing, the runtime is not accused, and the user is told."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection, Endpoint, connect
+from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
+from critests.lifecycle.requests import RequestBuilder, pulling
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.sandbox_image import missing_sandbox_image
+from tests.criserver import CriServer, serve
+from tests.criserver.state import ImageConfig
+
+NOWHERE = "registry.example:5000/pods/pause:3.10"
+PULLABLE = "example.test/busybox:1"
+PAUSE = "example.test/pause:1"
+
+
+def missing(connection: Connection, folder: Path) -> str:
+    run = RunIdentity.new()
+    requests = RequestBuilder(run, folder, CgroupParents(run, CgroupDriver.CGROUPFS))
+    return missing_sandbox_image(connection, requests, "")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (f"wants-image={NOWHERE}", f"without the image {NOWHERE},"),
+        (f"wants-image={PULLABLE}", ""),
+        ("fails=RunPodSandbox", ""),
+        ("unimplemented=RunPodSandbox", ""),
+        ("fails=ListImages", ""),
+        ("", ""),
+    ],
+    ids=[
+        "cannot be pulled",
+        "comes when it is pulled",
+        "fails for another reason",
+        "no such RPC",
+        "no list",
+        "all is well",
+    ],
+)
+def test_an_image_is_missing_that_the_runtime_names_and_cannot_get(
+    wrong: str, said: str, tmp_path: Path
+) -> None:
+    with (
+        serve(CriServer(wrong={wrong} if wrong else set())) as endpoint,
+        closing(connect(Endpoint.parse(endpoint))) as connection,
+    ):
+        words = missing(connection, tmp_path)
+        left = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+
+    assert said in words
+    assert bool(words) == bool(said)
+    assert not left
+
+
+def test_no_sandbox_is_tried_where_an_image_is_called_as_those_of_sandboxes_are(tmp_path: Path) -> None:
+    with (
+        serve(CriServer(wrong={f"wants-image={NOWHERE}"}, images={PAUSE: ImageConfig()})) as endpoint,
+        closing(connect(Endpoint.parse(endpoint))) as connection,
+    ):
+        connection.images.PullImage(pulling(PAUSE))
+        assert missing(connection, tmp_path) == ""
