@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Generate the Python stubs of the CRI from `protos/runtime/v1/api.proto` into `critests/api/`.
+"""Generate Python stubs into `critests/api/`: those of the CRI from `protos/runtime/v1/api.proto`, and the
+messages of the NRI and of ttrpc from the other files in `protos/`.
 
-    python tools/generate_api.py            write the four generated files
+    python tools/generate_api.py            write the generated files
     python tools/generate_api.py --check    write nothing; exit 1 and name the files that differ
 
 protoc writes `api_pb2.py`, `api_pb2.pyi` and `api_pb2_grpc.py`. It has no types for the last of them, so that
 `api_pb2_grpc.pyi` is written here, from the compiled descriptor and the comments of the .proto. In
-`api_pb2.pyi` the bare `Mapping` that stands for a message as a dict is completed, because strict type
+the `_pb2.pyi` files the bare `Mapping` that stands for a message as a dict is completed, because strict type
 checkers refuse it.
 
 Needs the version of grpcio-tools that the dependency group `gen` of pyproject.toml pins, because another
@@ -28,9 +29,17 @@ from pathlib import Path
 from google.protobuf import descriptor_pb2
 
 ROOT = Path(__file__).resolve().parent.parent
-PROTO_DIR = ROOT / "protos" / "runtime" / "v1"
+PROTOS = ROOT / "protos"
+SERVED = "api"
+"""The .proto whose services are called by gRPC."""
+SOURCES = {SERVED: "runtime/v1", "nri": "nri/v1alpha1", "ttrpc": "ttrpc"}
+"""The folder of each .proto, by its name."""
 PACKAGE = Path("critests") / "api"
-GENERATED = ("api_pb2.py", "api_pb2.pyi", "api_pb2_grpc.py", "api_pb2_grpc.pyi")
+GENERATED = (
+    *(f"{name}_pb2{ending}" for name in SOURCES for ending in (".py", ".pyi")),
+    f"{SERVED}_pb2_grpc.py",
+    f"{SERVED}_pb2_grpc.pyi",
+)
 
 # Field numbers in descriptor.proto, which is how a SourceCodeInfo path names a method: (file.service, i,
 # service.method, j).
@@ -74,17 +83,17 @@ def require_pinned_tools() -> None:
         )
 
 
-def run_protoc(out: Path) -> descriptor_pb2.FileDescriptorProto:
-    """Let protoc write its files below `out`, and return the compiled file with its comments."""
-    compiled = out / "api.descriptors"
+def run_protoc(name: str, out: Path) -> descriptor_pb2.FileDescriptorProto:
+    """Let protoc write the files of one .proto below `out`, and return it compiled, with its comments."""
+    compiled = out / f"{name}.descriptors"
     arguments = [
-        f"-I{PACKAGE.as_posix()}={PROTO_DIR}",
+        f"-I{PACKAGE.as_posix()}={PROTOS / SOURCES[name]}",
         f"--python_out={out}",
         f"--pyi_out={out}",
-        f"--grpc_python_out={out}",
+        *([f"--grpc_python_out={out}"] if name == SERVED else []),
         f"--descriptor_set_out={compiled}",
         "--include_source_info",
-        (PACKAGE / "api.proto").as_posix(),
+        (PACKAGE / f"{name}.proto").as_posix(),
     ]
     done = subprocess.run(
         [sys.executable, "-m", "grpc_tools.protoc", *arguments], capture_output=True, text=True, check=False
@@ -154,8 +163,10 @@ def grpc_types(file: descriptor_pb2.FileDescriptorProto) -> str:
 
 
 def complete_mappings(types: str) -> str:
-    """Return the text of `api_pb2.pyi` with every bare `_Mapping` completed to `_Mapping[str, _Any]`."""
+    """Return the text of a `_pb2.pyi` with every bare `_Mapping` completed to `_Mapping[str, _Any]`."""
     completed = re.sub(r"\b_Mapping\]", "_Mapping[str, _Any]]", types)
+    if completed == types:
+        return types
     return completed.replace("from typing import ", "from typing import Any as _Any, ", 1)
 
 
@@ -168,10 +179,13 @@ def generate() -> dict[str, bytes]:
     require_pinned_tools()
     with tempfile.TemporaryDirectory(prefix="critests-api-") as folder:
         out = Path(folder)
-        compiled = run_protoc(out)
-        messages = out / PACKAGE / "api_pb2.pyi"
-        messages.write_text(complete_mappings(messages.read_text(encoding="utf-8")), encoding="utf-8")
-        (out / PACKAGE / "api_pb2_grpc.pyi").write_text(grpc_types(compiled), encoding="utf-8")
+        for name in SOURCES:
+            compiled = run_protoc(name, out)
+            messages = out / PACKAGE / f"{name}_pb2.pyi"
+            messages.write_text(complete_mappings(messages.read_text(encoding="utf-8")), encoding="utf-8")
+            if name == SERVED:
+                types = out / PACKAGE / f"{name}_pb2_grpc.pyi"
+                types.write_text(grpc_types(compiled), encoding="utf-8")
         return {name: (out / PACKAGE / name).read_bytes() for name in GENERATED}
 
 
@@ -200,7 +214,7 @@ def main() -> int:
         for name in changed:
             (ROOT / PACKAGE / name).write_bytes(files[name])
     for name in changed:
-        print(f"{PACKAGE / name} {'is not what api.proto gives' if arguments.check else 'written'}")
+        print(f"{PACKAGE / name} {'is not what its .proto gives' if arguments.check else 'written'}")
     return 1 if arguments.check and changed else 0
 
 

@@ -94,8 +94,19 @@ class Daemon:
         """Tell whether images are stored as overlays."""
         return not _on_overlay(traces.root)
 
+    @property
+    def takes_plugins(self) -> bool:
+        """Tell whether it is known to let plugins of the Node Resource Interface be connected."""
+        return self.kind.nri_since is not None and self.version >= self.kind.nri_since
+
     def configure(
-        self, traces: Traces, *, pause_image: str, registry_addresses: Sequence[str], systemd_cgroup: bool
+        self,
+        traces: Traces,
+        *,
+        pause_image: str,
+        registry_addresses: Sequence[str],
+        systemd_cgroup: bool,
+        nri: bool = False,
     ) -> list[Command]:
         """Write the configuration of the daemon and its companions; return what to start, in this order: the
         daemon is the last.
@@ -110,6 +121,7 @@ class Daemon:
             may_lower_oom_score=children_may("SYS_RESOURCE"),
             systemd_cgroup=systemd_cgroup,
             overlays=self.stores_overlays(traces),
+            nri=nri and self.takes_plugins,
             helpers=self.helpers,
         )
         return [

@@ -23,6 +23,7 @@ from critests.node import cni, readiness, removal
 from critests.node.claims import claim
 from critests.node.daemon_process import DaemonProcess, log_tail
 from critests.node.daemons import Daemon, find_daemon
+from critests.node.kinds.settings import NRI_SOCKET
 from critests.node.kinds.table import KINDS
 from critests.node.locks import FileLock, LockHeld
 from critests.node.oci_version import OciRuntimes
@@ -210,6 +211,11 @@ class ThrowawayRuntime:
         return self._traces.cdi
 
     @property
+    def nri_socket(self) -> Path | None:
+        """Return where plugins connect if that was asked for; None where its kind and version let none."""
+        return self._traces.nri / NRI_SOCKET if self._daemon.takes_plugins else None
+
+    @property
     def cgroup_parent(self) -> str:
         """Return a cgroup to put pods below that is removed with the runtime (for the cgroupfs driver)."""
         return f"/{self._traces.cgroup}"
@@ -335,6 +341,7 @@ def start_throwaway(
     environment: Mapping[str, str] | None = None,
     oci_wrapper: bool = False,
     cni_wrapper: bool = False,
+    nri: bool = False,
     seconds: float = START_SECONDS,
 ) -> ThrowawayRuntime:
     """Start a private runtime and wait until it is ready.
@@ -357,6 +364,7 @@ def start_throwaway(
         environment: further variables for the daemon.
         oci_wrapper: put a wrapper around the default handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
         cni_wrapper: put a wrapper around the CNI plugins: `ThrowawayRuntime.cni_wrapper`.
+        nri: let plugins of the Node Resource Interface connect, at `ThrowawayRuntime.nri_socket`.
         seconds: how long it may take to become ready.
 
     Raises:
@@ -387,6 +395,7 @@ def start_throwaway(
             log_file=log_file,
             oci_wrapper=oci_wrapper,
             cni_wrapper=cni_wrapper,
+            nri=nri,
         )
     except BaseException as error:
         removal.remove(traces)
@@ -435,15 +444,26 @@ def _prepare(
     log_file: Path | None,
     oci_wrapper: bool,
     cni_wrapper: bool,
+    nri: bool,
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
-    for directory in (traces.root / "tmp", traces.root / "root", traces.state / "cni", traces.cdi):
+    for directory in (
+        traces.root / "tmp",
+        traces.root / "root",
+        traces.state / "cni",
+        traces.cdi,
+        traces.nri,
+    ):
         directory.mkdir(parents=True)
     if network:
         (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")
     daemon, oci, cnis = attach(daemon, traces, oci=oci_wrapper, cni=cni_wrapper)
     commands = daemon.configure(
-        traces, pause_image=pause_image, registry_addresses=registry_addresses, systemd_cgroup=systemd_cgroup
+        traces,
+        pause_image=pause_image,
+        registry_addresses=registry_addresses,
+        systemd_cgroup=systemd_cgroup,
+        nri=nri,
     )
     log = log_file or traces.state / "daemon.log"
     variables = daemon.environment(traces, environment)

@@ -59,6 +59,13 @@ class Traces:
         return self.state / "cdi"
 
     @property
+    def nri(self) -> Path:
+        """Return the directory in which its socket for plugins of the Node Resource Interface lies, beside
+        those that it starts itself: none.
+        """
+        return self.state / "nri"
+
+    @property
     def sockets(self) -> Path:
         """Return the directory for sockets whose paths would be too long below the state directory."""
         return places.socket_dir(self.token)

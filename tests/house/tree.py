@@ -25,7 +25,7 @@ def tracked() -> tuple[Path, ...]:
 
 def python_files() -> list[Path]:
     """Every Python file that was written by hand."""
-    return [path for path in tracked() if path.suffix == ".py" and not path.name.startswith("api_pb2")]
+    return [path for path in tracked() if path.suffix == ".py" and "_pb2" not in path.name]
 
 
 def named(path: Path) -> str:

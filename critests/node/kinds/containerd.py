@@ -9,7 +9,12 @@ from typing import Final
 
 from critests.kinds import containerd as facts
 from critests.node.kinds.kind import ThrowawayKind
-from critests.node.kinds.settings import DaemonSettings
+from critests.node.kinds.settings import (
+    NRI_REGISTRATION_SECONDS,
+    NRI_REQUEST_SECONDS,
+    NRI_SOCKET,
+    DaemonSettings,
+)
 from critests.node.traces import Traces
 
 _CRI = "io.containerd.grpc.v1.cri"
@@ -18,6 +23,9 @@ _RUNTIME = "io.containerd.cri.v1.runtime"
 
 CDI_SINCE: Final = (1, 7, 0)
 """Since when containerd knows CDI; 1.7 only where it is told to."""
+
+NRI_SINCE: Final = (1, 7, 0)
+"""Since when plugins of the Node Resource Interface can be connected."""
 
 _TASKS = "state/io.containerd.runtime.v2.task"
 
@@ -50,8 +58,9 @@ def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
 def configuration(traces: Traces, settings: DaemonSettings) -> str:
     """Return the text of the configuration file.
 
-    Streaming listens on loopback on a port that the kernel chooses. NRI is off: its socket would be shared
-    with every other containerd of the machine. Network namespaces are kept below the state directory for the
+    Streaming listens on loopback on a port that the kernel chooses. NRI is off unless it is asked for.
+    Where it is on, its socket lies in a directory of ours: without a word it would be shared with every other
+    containerd of the machine. Network namespaces are kept below the state directory for the
     same reason.
     """
     tables: dict[str, dict[str, _Value]] = {
@@ -66,8 +75,8 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
         "debug": {"level": "info"},
         _plugin("io.containerd.internal.v1.opt"): {"path": str(traces.root / "opt")},
     }
-    if settings.version >= (1, 7, 0):
-        tables[_plugin("io.containerd.nri.v1.nri")] = {"disable": True}
+    if settings.version >= NRI_SINCE:
+        tables[_plugin("io.containerd.nri.v1.nri")] = _nri(traces) if settings.nri else {"disable": True}
     tables |= (
         _cri_tables_3(traces, settings) if settings.version >= (2, 0, 0) else _cri_tables_2(traces, settings)
     )
@@ -138,6 +147,18 @@ def _streaming() -> dict[str, _Value]:
     }
 
 
+def _nri(traces: Traces) -> dict[str, _Value]:
+    return {
+        "disable": False,
+        "disable_connections": False,
+        "socket_path": str(traces.nri / NRI_SOCKET),
+        "plugin_path": str(traces.nri / "plugins"),
+        "plugin_config_path": str(traces.nri / "conf.d"),
+        "plugin_registration_timeout": f"{NRI_REGISTRATION_SECONDS}s",
+        "plugin_request_timeout": f"{NRI_REQUEST_SECONDS}s",
+    }
+
+
 def _runtime(traces: Traces, settings: DaemonSettings) -> dict[str, _Value]:
     devices: dict[str, _Value] = {"enable_cdi": True, "cdi_spec_dirs": [str(traces.cdi)]}
     return {
@@ -178,6 +199,7 @@ def _table(name: str, values: Mapping[str, _Value]) -> str:
 CONTAINERD: Final = ThrowawayKind(
     facts=facts.CONTAINERD,
     oldest=(1, 6),
+    nri_since=NRI_SINCE,
     socket=socket_of,
     sockets=lambda traces: (socket_of(traces), ttrpc_socket_of(traces)),
     write_configuration=write_configuration,

@@ -7,7 +7,12 @@ from typing import Final
 
 from critests.kinds import crio as facts
 from critests.node.kinds.kind import ThrowawayKind
-from critests.node.kinds.settings import DaemonSettings
+from critests.node.kinds.settings import (
+    NRI_REGISTRATION_SECONDS,
+    NRI_REQUEST_SECONDS,
+    NRI_SOCKET,
+    DaemonSettings,
+)
 from critests.node.traces import Traces
 
 _OVERLAY, _COPIES = "overlay", "vfs"
@@ -15,6 +20,9 @@ _OVERLAY, _COPIES = "overlay", "vfs"
 
 WATCHES_NETWORK: Final = (1, 36, 3)
 """Since when CRI-O notices that a network which was ready is so no longer: where it is told to, as here."""
+
+NRI_SINCE: Final = (1, 26, 0)
+"""Since when plugins of the Node Resource Interface can be connected."""
 
 POD_METRICS: Final = ("cpu", "disk", "hugetlb", "memory", "network", "oom", "process", "spec")
 """The kinds of metrics of pods, of which CRI-O collects those that it is told to."""
@@ -126,7 +134,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "plugin_dirs": [f"{settings.cni_plugins}/"],
             **({"cni_status_grace_period": "1s"} if settings.version >= WATCHES_NETWORK else {}),
         },
-        "crio.nri": {"enable_nri": False},
+        "crio.nri": _nri(traces) if settings.nri else {"enable_nri": False},
         "crio.metrics": {"enable_metrics": False},
         "crio.stats": {"included_pod_metrics": POD_METRICS},
     }
@@ -150,6 +158,18 @@ def container_folders(traces: Traces) -> tuple[Path, ...]:
     )
 
 
+def _nri(traces: Traces) -> dict[str, bool | int | str | Sequence[str]]:
+    return {
+        "enable_nri": True,
+        "nri_disable_connections": False,
+        "nri_listen": str(traces.nri / NRI_SOCKET),
+        "nri_plugin_dir": str(traces.nri / "plugins"),
+        "nri_plugin_config_dir": str(traces.nri / "conf.d"),
+        "nri_plugin_registration_timeout": f"{NRI_REGISTRATION_SECONDS}s",
+        "nri_plugin_request_timeout": f"{NRI_REQUEST_SECONDS}s",
+    }
+
+
 def _storage_driver(settings: DaemonSettings) -> str:
     return _OVERLAY if settings.overlays else _COPIES
 
@@ -165,4 +185,5 @@ CRIO: Final = ThrowawayKind(
     write_configuration=write_configuration,
     environment=environment,
     container_folders=container_folders,
+    nri_since=NRI_SINCE,
 )

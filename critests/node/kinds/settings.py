@@ -4,6 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+NRI_SOCKET = "nri.sock"
+"""The name of the socket for plugins, in `Traces.nri`."""
+NRI_REGISTRATION_SECONDS, NRI_REQUEST_SECONDS = 5, 2
+"""How long a plugin may take to register and to answer: what all kinds have where nobody tells them."""
+
 
 @dataclass(frozen=True)
 class DaemonSettings:
@@ -25,5 +30,7 @@ class DaemonSettings:
     systemd_cgroup: bool = False
     overlays: bool = True
     """Whether images may be stored as overlays: one cannot lie on another, as in a container."""
+    nri: bool = False
+    """Whether plugins of the Node Resource Interface may be connected, at `Traces.nri`."""
     helpers: Mapping[str, Path] = field(default_factory=dict)
     """Other programs that the configuration names (CRI-O: conmon, pinns)."""

@@ -1,0 +1,3 @@
+"""A plugin of the Node Resource Interface, which a runtime calls at moments in the lives of pods and
+containers.
+"""

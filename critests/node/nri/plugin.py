@@ -1,0 +1,288 @@
+"""A plugin: it hears of every moment that its runtime knows, and answers as a test has told it to."""
+
+import contextlib
+import queue
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+
+from critests.api import nri_pb2 as nri
+from critests.api import ttrpc_pb2
+from critests.node.nri import ttrpc
+from critests.node.nri.multiplexer import PLUGIN, RUNTIME, Multiplexer
+
+PACKAGE = nri.DESCRIPTOR.package
+CALLED = nri.DESCRIPTOR.services_by_name["Plugin"].methods_by_name
+"""What a runtime may call, by name."""
+OWN_CALL_SECONDS = 10.0
+"""For a call to the runtime, before scaling."""
+
+
+class Refused(Exception):
+    """What a hook raises so that the plugin answers with an error."""
+
+
+class NotConnected(Exception):
+    """A plugin could not be connected; the message says how far it came."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A moment that the runtime has told the plugin of.
+
+    Attributes:
+        moment: its name, as `CreateContainer`, in whatever form it came.
+        request: the whole message.
+    """
+
+    moment: str
+    request: Any
+
+    @property
+    def pod(self) -> nri.PodSandbox:
+        """The pod that it is about, or whose container it is about."""
+        pod: nri.PodSandbox = self.request.pod
+        return pod
+
+    @property
+    def container(self) -> nri.Container:
+        """The container that it is about; an empty one at a moment of a pod."""
+        container: nri.Container = getattr(self.request, "container", nri.Container())
+        return container
+
+
+Hook = Callable[[Heard], Message | None]
+"""Called at a moment: returns the answer, None for an empty one, or raises `Refused`."""
+
+
+@dataclass
+class Snapshot:
+    """What Synchronize has told: the pods and containers that there were."""
+
+    pods: dict[str, nri.PodSandbox] = field(default_factory=dict)
+    containers: dict[str, nri.Container] = field(default_factory=dict)
+
+
+class Plugin:
+    """One plugin, connected to a runtime as long as both want it.
+
+    Args:
+        trunk: a socket that is connected to the runtime.
+        name: by which it registers.
+        index: two digits; plugins are called in ascending order.
+        scale: factor on the time that its own calls have.
+
+    Attributes:
+        configuration: what Configure has told; None before it came.
+        snapshot: what Synchronize has told; None before it came.
+        heard: every moment after that, in the order in which they came.
+        hooks: what it does at a moment, by the moment's name; an empty answer where nothing is named.
+    """
+
+    def __init__(self, trunk: socket.socket, name: str, index: str, scale: float = 1.0) -> None:
+        self.name, self.index = name, index
+        self.configuration: nri.ConfigureRequest | None = None
+        self.snapshot: Snapshot | None = None
+        self.heard: list[Heard] = []
+        self.hooks: dict[str, Hook] = {}
+        self._seconds = OWN_CALL_SECONDS * scale
+        self._told = Snapshot()
+        self._multiplexer = Multiplexer(trunk)
+        self._ended = threading.Event()
+        self._synchronized = threading.Event()
+        self._streams = iter(range(1, 1 << 31, 2))
+        self._calling = threading.Lock()
+        self._waiting: dict[int, queue.SimpleQueue[ttrpc_pb2.Response | None]] = {}
+        self._reader = threading.Thread(target=self._read, name=f"NRI plugin {index}-{name}", daemon=True)
+        self._reader.start()
+
+    @classmethod
+    def connect(cls, path: Path, name: str, index: str, *, seconds: float, scale: float = 1.0) -> "Plugin":
+        """Connect to a runtime's socket, register, and return when Synchronize came.
+
+        Raises:
+            NotConnected: it did not come.
+        """
+        trunk = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        trunk.settimeout(seconds)
+        try:
+            trunk.connect(str(path))
+        except OSError as error:
+            trunk.close()
+            raise NotConnected(f"the runtime takes no plugins at {path}: {error}") from error
+        trunk.settimeout(None)
+        plugin = cls(trunk, name, index, scale)
+        try:
+            plugin.register()
+        except (ttrpc.CallFailed, OSError) as error:
+            plugin.close()
+            raise NotConnected(f"the plugin could not register: {error}") from error
+        if plugin.is_synchronized(seconds):
+            return plugin
+        how_far = "Configure came" if plugin.configuration else "neither Configure nor Synchronize came"
+        over = ", and the runtime has ended the connection" if plugin.ended else ""
+        plugin.close()
+        raise NotConnected(
+            f"Synchronize did not come within {seconds:g} s of the registration: {how_far}{over}"
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether the connection is over."""
+        return self._ended.is_set()
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait for the end of the connection at most so long, and say whether it came."""
+        return self._ended.wait(seconds)
+
+    def is_synchronized(self, seconds: float) -> bool:
+        """Wait for Synchronize at most so long, and say whether it came."""
+        return self._synchronized.wait(seconds)
+
+    @property
+    def moments(self) -> set[str]:
+        """The names of all moments that it has heard of so far."""
+        return {each.moment for each in list(self.heard)}
+
+    def moments_of(self, object_id: str) -> list[Heard]:
+        """Return what it has heard of a container, or of a pod itself, in the order in which it came."""
+        return [each for each in list(self.heard) if object_id == (each.container.id or each.pod.id)]
+
+    def first(self, moment: str, object_id: str) -> Heard | None:
+        """Return the first that it has heard of a moment of a container or pod; None if there is none."""
+        return next((each for each in self.moments_of(object_id) if each.moment == moment), None)
+
+    @contextlib.contextmanager
+    def hooked(self, moment: str, hook: Hook) -> Iterator[None]:
+        """Let the plugin act at a moment, as long as what stands inside lasts."""
+        self.hooks[moment] = hook
+        try:
+            yield
+        finally:
+            del self.hooks[moment]
+
+    def register(self) -> None:
+        """Tell the runtime name and index.
+
+        Raises:
+            CallFailed: the runtime refused.
+            OSError: the connection is over, or nobody answered.
+        """
+        self._call("RegisterPlugin", nri.RegisterPluginRequest(plugin_name=self.name, plugin_idx=self.index))
+
+    def update(self, request: nri.UpdateContainersRequest) -> nri.UpdateContainersResponse:
+        """Ask the runtime to change containers.
+
+        Raises:
+            CallFailed: the runtime refused.
+            OSError: the connection is over, or nobody answered.
+        """
+        return nri.UpdateContainersResponse.FromString(self._call("UpdateContainers", request))
+
+    def close(self) -> None:
+        """End the connection without a word, as a plugin that crashes does."""
+        self._multiplexer.close()
+        if threading.current_thread() is not self._reader:
+            self._reader.join(self._seconds)
+
+    def _call(self, method: str, request: Message) -> bytes:
+        answers: queue.SimpleQueue[ttrpc_pb2.Response | None] = queue.SimpleQueue()
+        # streams must begin in the order of their numbers
+        with self._calling:
+            stream = next(self._streams)
+            self._waiting[stream] = answers
+            frame = ttrpc.request(
+                stream, f"{PACKAGE}.Runtime", method, request.SerializeToString(), self._seconds
+            )
+            self._multiplexer.send(RUNTIME, frame.packed())
+        try:
+            response = None if self.ended else answers.get(timeout=self._seconds)
+        except queue.Empty:
+            raise TimeoutError(f"{method} was not answered within {self._seconds:g} s") from None
+        finally:
+            self._waiting.pop(stream, None)
+        if response is None:
+            raise ConnectionError(f"the connection ended while {method} was under way")
+        if response.status.code:
+            raise ttrpc.CallFailed(response.status)
+        return response.payload
+
+    def _read(self) -> None:
+        """Read until the connection ends; every call is answered by a thread of its own, so that a slow hook
+        holds up nothing else.
+        """
+        frames = {PLUGIN: ttrpc.Frames(), RUNTIME: ttrpc.Frames()}
+        with contextlib.suppress(OSError, DecodeError):
+            while True:
+                connection, data = self._multiplexer.receive()
+                for frame in frames[connection].feed(data) if connection in frames else ():
+                    if connection == PLUGIN and frame.kind == ttrpc.REQUEST:
+                        self._take(frame)
+                    elif connection == RUNTIME and frame.stream in self._waiting:
+                        response = ttrpc_pb2.Response.FromString(frame.payload)
+                        self._waiting[frame.stream].put(response)
+        self._ended.set()
+        self._multiplexer.close()
+        for answers in list(self._waiting.values()):
+            answers.put(None)
+
+    def _take(self, frame: ttrpc.Frame) -> None:
+        call = ttrpc_pb2.Request.FromString(frame.payload)
+        if call.method not in CALLED:
+            self._send(ttrpc.refusal(frame.stream, ttrpc.UNIMPLEMENTED, f"no {call.method}"))
+            return
+        request = GetMessageClass(CALLED[call.method].input_type).FromString(call.payload)
+        answer: Callable[[], Message | None]
+        match request:
+            case nri.ConfigureRequest():
+                self.configuration = request
+                answer = nri.ConfigureResponse
+            case nri.SynchronizeRequest():
+                answer = self._synchronize(request)
+            case _ if call.method == "Shutdown":
+                answer = nri.Empty
+            case _:
+                answer = self._moment(call.method, request)
+        threading.Thread(
+            target=self._answer, args=(frame.stream, call.method, answer), name="NRI hook", daemon=True
+        ).start()
+
+    def _synchronize(self, request: nri.SynchronizeRequest) -> Callable[[], Message]:
+        self._told.pods |= {pod.id: pod for pod in request.pods}
+        self._told.containers |= {container.id: container for container in request.containers}
+
+        def answer() -> Message:
+            if not request.more:
+                self.snapshot = self._told
+                self._synchronized.set()
+            return nri.SynchronizeResponse(more=request.more)
+
+        return answer
+
+    def _moment(self, method: str, request: Message) -> Callable[[], Message | None]:
+        moment = method
+        if isinstance(request, nri.StateChangeEvent):
+            moment = nri.Event.Name(request.event).title().replace("_", "")
+        heard = Heard(moment, request)
+        self.heard.append(heard)
+        hook = self.hooks.get(moment)
+        return (lambda: hook(heard)) if hook else lambda: None
+
+    def _answer(self, stream: int, method: str, answer: Callable[[], Message | None]) -> None:
+        try:
+            message = answer() or GetMessageClass(CALLED[method].output_type)()
+        except Refused as error:
+            self._send(ttrpc.refusal(stream, ttrpc.UNKNOWN, str(error)))
+            return
+        self._send(ttrpc.answer(stream, message.SerializeToString()))
+
+    def _send(self, frame: ttrpc.Frame) -> None:
+        # the runtime may have given the plugin up meanwhile
+        with contextlib.suppress(OSError):
+            self._multiplexer.send(PLUGIN, frame.packed())

@@ -1,0 +1,76 @@
+"""The frames of ttrpc: ten bytes that name length, stream and kind, then a message."""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from critests.api import ttrpc_pb2 as wire
+
+REQUEST, RESPONSE = 1, 2
+
+UNKNOWN, UNIMPLEMENTED = 2, 12
+"""Codes of gRPC."""
+
+_HEAD = struct.Struct(">IIBB")
+
+
+class CallFailed(Exception):
+    """The other side answered with an error.
+
+    Attributes:
+        code: of gRPC.
+    """
+
+    def __init__(self, status: wire.Status) -> None:
+        super().__init__(f"code {status.code}: {status.message}")
+        self.code = status.code
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One message of a stream."""
+
+    stream: int
+    kind: int
+    payload: bytes
+
+    def packed(self) -> bytes:
+        """Return it as it is sent."""
+        return _HEAD.pack(len(self.payload), self.stream, self.kind, 0) + self.payload
+
+
+class Frames:
+    """Puts the frames of one connection together from the pieces in which they come."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """Take some more bytes, and yield the frames that are whole now."""
+        self._pending += data
+        while len(self._pending) >= _HEAD.size:
+            length, stream, kind, _ = _HEAD.unpack_from(self._pending)
+            end = _HEAD.size + length
+            if len(self._pending) < end:
+                return
+            payload = bytes(self._pending[_HEAD.size : end])
+            del self._pending[:end]
+            yield Frame(stream, kind, payload)
+
+
+def request(stream: int, service: str, method: str, payload: bytes, seconds: float) -> Frame:
+    """Return the frame of a call."""
+    call = wire.Request(service=service, method=method, payload=payload, timeout_nano=int(seconds * 1e9))
+    return Frame(stream, REQUEST, call.SerializeToString())
+
+
+def answer(stream: int, payload: bytes) -> Frame:
+    """Return the frame of an answer."""
+    response = wire.Response(status=wire.Status(), payload=payload)
+    return Frame(stream, RESPONSE, response.SerializeToString())
+
+
+def refusal(stream: int, code: int, message: str) -> Frame:
+    """Return the frame of an answer that is an error."""
+    response = wire.Response(status=wire.Status(code=code, message=message))
+    return Frame(stream, RESPONSE, response.SerializeToString())

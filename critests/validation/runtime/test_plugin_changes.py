@@ -1,0 +1,292 @@
+"""NRI: what plugins of the Node Resource Interface change of containers, as the kernel shows it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.api import nri_pb2 as nri
+from critests.fixtures.nri import Plugins, environment, limited
+from critests.fixtures.runtime import may_be_refused
+from critests.fixtures.session import Observe
+from critests.lifecycle.containers import Container
+from critests.node.container_cgroup import INSIDE, CgroupValues
+from critests.node.nri.plugin import Heard
+from critests.node.nri.ttrpc import CallFailed
+from critests.run.marks import disruptive, requirement
+from critests.run.outcomes import blocked, unsupported
+
+MIB = 1 << 20
+QUOTA = nri.LinuxCPU(quota=nri.OptionalInt64(value=70_000), period=nri.OptionalUInt64(value=100_000))
+MEMORY = nri.LinuxMemory(limit=nri.OptionalInt64(value=96 * MIB), swap=nri.OptionalInt64(value=96 * MIB))
+LIMITS = nri.LinuxResources(cpu=QUOTA, memory=MEMORY)
+"""What plugins ask for."""
+BEFORE = cri.LinuxContainerResources(
+    cpu_quota=40_000,
+    cpu_period=100_000,
+    memory_limit_in_bytes=64 * MIB,
+    memory_swap_limit_in_bytes=64 * MIB,
+)
+"""What containers are made with."""
+
+
+def in_force(container: Container) -> tuple[int | None, int | None]:
+    """Return the quota and the memory limit that the kernel shows in a container."""
+    cgroup = CgroupValues.printed(container.output("/bin/sh", "-c", INSIDE))
+    return cgroup.cpu_quota, cgroup.memory
+
+
+def told(container: Container) -> tuple[int, int]:
+    """Return the quota and the memory limit that ContainerStatus tells."""
+    linux = container.status().resources.linux
+    return linux.cpu_quota, linux.memory_limit_in_bytes
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """Something that a plugin adds to a container, and how that is seen there.
+
+    Attributes:
+        adjust: builds it, with a folder of the host.
+        look: a script in the container.
+        shows: what it prints, among the rest.
+    """
+
+    adjust: Callable[[Path], nri.ContainerAdjustment]
+    look: str
+    shows: str
+
+
+def _linux(**parts: object) -> nri.ContainerAdjustment:
+    # whatever part of the message it is
+    return nri.ContainerAdjustment(linux=nri.LinuxContainerAdjustment(**parts))  # type: ignore[arg-type]  # see above
+
+
+def _mounted(folder: Path) -> nri.ContainerAdjustment:
+    (folder / "file").write_text("from the host\n", encoding="utf-8")
+    options = ["rbind", "ro"]
+    mount = nri.Mount(destination="/from-plugin", type="bind", source=str(folder), options=options)
+    return nri.ContainerAdjustment(mounts=[mount])
+
+
+def _hooked(folder: Path) -> nri.ContainerAdjustment:
+    path = folder / "ran"
+    hook = nri.Hook(path="/bin/sh", args=["sh", "-c", f"echo ran > {path}"])
+    mount = nri.Mount(destination="/from-plugin", type="bind", source=str(folder), options=["rbind"])
+    return nri.ContainerAdjustment(hooks=nri.Hooks(create_runtime=[hook]), mounts=[mount])
+
+
+ADJUSTMENTS = {
+    "variable": Adjustment(
+        lambda _: environment(FROM_PLUGIN="yes").adjust,
+        "tr '\\0' '\\n' </proc/1/environ | grep ^FROM_PLUGIN=",
+        "FROM_PLUGIN=yes",
+    ),
+    "mount": Adjustment(_mounted, "cat /from-plugin/file", "from the host"),
+    "device": Adjustment(
+        lambda _: _linux(
+            devices=[
+                nri.LinuxDevice(
+                    path="/dev/from-plugin",
+                    type="c",
+                    major=1,
+                    minor=3,
+                    file_mode=nri.OptionalUInt32(value=0o666),
+                )
+            ]
+        ),
+        "stat -c '%F %t:%T' /dev/from-plugin && echo x > /dev/from-plugin",
+        "character special file 1:3",
+    ),
+    "rlimit": Adjustment(
+        lambda _: nri.ContainerAdjustment(
+            rlimits=[nri.POSIXRlimit(type="RLIMIT_NOFILE", soft=123, hard=456)]
+        ),
+        "grep '^Max open files' /proc/1/limits | tr -s ' '",
+        "Max open files 123 456 files",
+    ),
+    "score": Adjustment(
+        lambda _: _linux(oom_score_adj=nri.OptionalInt64(value=987)), "cat /proc/1/oom_score_adj", "987"
+    ),
+    "hook": Adjustment(_hooked, "cat /from-plugin/ran", "ran"),
+}
+
+
+@requirement("NRI-03")
+@disruptive
+@pytest.mark.parametrize("what", ADJUSTMENTS)
+def test_what_a_plugin_adds_is_in_the_container(plugins: Plugins, host_folder: Path, what: str) -> None:
+    """What a plugin adds to a container that is made MUST be there when it runs.
+
+    Source: the NRI's ContainerAdjustment.
+    """
+    wanted = ADJUSTMENTS[what]
+    adjust = wanted.adjust(host_folder)
+    plugins.connect(CreateContainer=lambda _: nri.CreateContainerResponse(adjust=adjust))
+
+    container = plugins.runtime.containers.attempt(
+        plugins.runtime.containers.config(), in_sandbox=plugins.pod
+    )
+
+    assert container.output("/bin/sh", "-c", wanted.look).strip() == wanted.shows
+
+
+@requirement("NRI-03")
+@disruptive
+def test_limits_that_a_plugin_sets_are_in_force(plugins: Plugins) -> None:
+    """Limits that a plugin sets for a container that is made MUST be in force in place of those that were
+    asked for.
+
+    Source: the NRI's LinuxContainerAdjustment.resources.
+    """
+    plugins.connect(CreateContainer=lambda _: nri.CreateContainerResponse(adjust=_linux(resources=LIMITS)))
+    config = plugins.runtime.containers.config(resources=BEFORE)
+
+    container = plugins.runtime.containers.attempt(config, in_sandbox=plugins.pod)
+
+    assert in_force(container) == (70_000, 96 * MIB)
+
+
+@requirement("NRI-03")
+@disruptive
+def test_annotations_of_a_plugin_reach_the_oci_runtime(plugins: Plugins) -> None:
+    """Annotations that a plugin adds to a container that is made MUST be among those that the OCI runtime is
+    told.
+
+    Source: the NRI's ContainerAdjustment.annotations.
+    """
+    adjust = nri.ContainerAdjustment(annotations={"critests.example/from-plugin": "yes"})
+    plugins.connect(CreateContainer=lambda _: nri.CreateContainerResponse(adjust=adjust))
+
+    container = plugins.runtime.containers.attempt(
+        plugins.runtime.containers.config(), in_sandbox=plugins.pod
+    )
+
+    bundles = [path for path in plugins.runtime.daemon.files_of(container.id) if path.name == "config.json"]
+    if not bundles:
+        blocked("the bundle of a container was not found where this kind of runtime has it")
+    annotations = json.loads(bundles[0].read_text(encoding="utf-8"))["annotations"]
+    assert annotations["critests.example/from-plugin"] == "yes"
+
+
+@requirement("NRI-03")
+@disruptive
+def test_a_plugin_changes_the_command(plugins: Plugins) -> None:
+    """Arguments that a plugin sets for a container that is made MUST be those of its process.
+
+    Source: the NRI's ContainerAdjustment.args.
+    """
+    command = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1; done", "changed"]
+    plugin = plugins.connect(
+        CreateContainer=lambda _: nri.CreateContainerResponse(
+            adjust=nri.ContainerAdjustment(args=["", *command])
+        )
+    )
+
+    container = plugins.runtime.containers.attempt(
+        plugins.runtime.containers.config(), in_sandbox=plugins.pod
+    )
+
+    if "ValidateContainerAdjustment" not in plugin.moments:
+        unsupported(
+            "NRI: a version before 0.10, in which no adjustment is validated, has no arguments either"
+        )
+    assert container.output("/bin/sh", "-c", "tr '\\0' '\\n' </proc/1/cmdline").splitlines() == command
+
+
+@requirement("NRI-04")
+@disruptive
+def test_plugins_that_contradict_each_other_make_no_container(plugins: Plugins) -> None:
+    """CreateContainer MUST fail where two plugins set one variable, and MUST succeed when only one of them
+    does.
+
+    Source: the NRI's ContainerAdjustment, of which each part belongs to one plugin.
+    """
+    runtime, containers = plugins.runtime, plugins.runtime.containers
+    plugins.connect("40", CreateContainer=lambda _: environment(CONTESTED="first"))
+    second = plugins.connect("50")
+    config = containers.config()
+
+    with second.hooked("CreateContainer", lambda _: environment(CONTESTED="second")):
+        runtime.refusal(runtime.stub.CreateContainer, containers.creation(config, plugins.pod))
+
+    made = containers.attempt(config, in_sandbox=plugins.pod)
+    assert made.output("/bin/sh", "-c", "echo $CONTESTED").strip() == "first"
+
+
+@requirement("NRI-06")
+@disruptive
+def test_a_plugin_changes_a_running_container(plugins: Plugins) -> None:
+    """Limits of a running container that a plugin asks for MUST be in force, and told by ContainerStatus.
+
+    Source: the NRI's Runtime service, UpdateContainers; ContainerStatus.resources.
+    """
+    container = plugins.runtime.containers.running(in_sandbox=plugins.pod, resources=BEFORE)
+    plugin = plugins.connect()
+
+    answer = plugin.update(nri.UpdateContainersRequest(update=[limited(container.id, LIMITS)]))
+
+    assert list(answer.failed) == []
+    assert in_force(container) == (70_000, 96 * MIB)
+    assert told(container) == (70_000, 96 * MIB)
+
+
+@requirement("NRI-07")
+@disruptive
+def test_an_update_passes_through_the_plugins(plugins: Plugins) -> None:
+    """A plugin MUST be told what UpdateContainerResources asks for, and what it makes of that MUST be in
+    force and told by ContainerStatus.
+
+    Source: the NRI's Plugin service, UpdateContainer; ContainerStatus.resources.
+    """
+    container = plugins.runtime.containers.running(in_sandbox=plugins.pod, resources=BEFORE)
+    asked: list[tuple[int, int]] = []
+
+    def change(heard: Heard) -> nri.UpdateContainerResponse:
+        resources = heard.request.linux_resources
+        asked.append((resources.cpu.quota.value, resources.memory.limit.value))
+        return nri.UpdateContainerResponse(update=[limited(heard.container.id, LIMITS)])
+
+    plugins.connect(UpdateContainer=change)
+
+    plugins.runtime.stub.UpdateContainerResources(
+        cri.UpdateContainerResourcesRequest(
+            container_id=container.id,
+            linux=cri.LinuxContainerResources(
+                cpu_quota=50_000,
+                cpu_period=100_000,
+                memory_limit_in_bytes=80 * MIB,
+                memory_swap_limit_in_bytes=80 * MIB,
+            ),
+        )
+    )
+
+    assert asked == [(50_000, 80 * MIB)]
+    assert in_force(container) == (70_000, 96 * MIB)
+    assert told(container) == (70_000, 96 * MIB)
+
+
+@requirement("NRI-14")
+@disruptive
+def test_eviction_of_a_container_by_a_plugin(plugins: Plugins, observe: Observe) -> None:
+    """A container that a plugin wants evicted MAY be stopped, or run on.
+
+    Source: the NRI's UpdateContainersRequest.evict, which its own library does not act on so far.
+    """
+    container = plugins.runtime.container(plugins.pod)
+    plugin = plugins.connect()
+    eviction = nri.ContainerEviction(container_id=container.id, reason="a test")
+
+    try:
+        plugin.update(nri.UpdateContainersRequest(evict=[eviction]))
+    except CallFailed:
+        observe("is refused")
+    else:
+        observe("stops the container" if container.state() == cri.CONTAINER_EXITED else "does nothing")
+
+    with may_be_refused():
+        container.status()
+    assert plugins.runtime.damage() == ""

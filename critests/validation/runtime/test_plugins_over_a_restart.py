@@ -1,0 +1,55 @@
+"""NRI: plugins of the Node Resource Interface while their daemon is restarted."""
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.nri import Plugins
+from critests.fixtures.session import Observe
+from critests.run.marks import disruptive, requirement, requires
+
+END_SECONDS = 10.0
+"""For a plugin to notice that its daemon is gone, before scaling."""
+
+
+@requirement("NRI-13")
+@disruptive
+def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: Plugins) -> None:
+    """When the daemon is restarted a plugin's connection MUST end, and one that connects to the next daemon
+    MUST be synchronized with the pods and containers that outlived it.
+
+    Source: the NRI's Plugin service, Synchronize; a plugin has no other way to know of them.
+    """
+    runtime, pod = own_plugins.runtime, own_plugins.pod
+    container = runtime.container(pod)
+    before = own_plugins.connect()
+
+    runtime.restart()
+
+    assert before.ends_within(END_SECONDS * runtime.scale)
+    after = own_plugins.attempt()
+    assert after.snapshot is not None
+    assert after.snapshot.pods[pod.id].uid == pod.status().metadata.uid
+    seen = after.snapshot.containers[container.id]
+    assert (seen.pod_sandbox_id, seen.name) == (pod.id, container.status().metadata.name)
+
+
+@requirement("NRI-08/restart")
+@requires(Capability.POD_RESOURCE_UPDATES)
+@disruptive
+def test_resources_of_a_pod_that_plugins_see_after_a_restart(own_plugins: Plugins, observe: Observe) -> None:
+    """After a restart Synchronize MAY show the resources of a pod as they were updated, or as the pod was
+    made.
+
+    Source: the NRI's LinuxPodSandbox.pod_resources; runtimes differ.
+    """
+    runtime, pod = own_plugins.runtime, own_plugins.pod
+    new = cri.LinuxContainerResources(cpu_quota=60_000, cpu_period=100_000)
+    runtime.stub.UpdatePodSandboxResources(
+        cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=pod.id, resources=new)
+    )
+
+    runtime.restart()
+
+    snapshot = own_plugins.attempt().snapshot
+    assert snapshot is not None
+    quota = snapshot.pods[pod.id].linux.pod_resources.cpu.quota.value
+    observe("the updated values" if quota == 60_000 else "the original values")
