@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,10 @@ from critests.node.nri.multiplexer import PLUGIN, RUNTIME, Multiplexer
 PACKAGE = nri.DESCRIPTOR.package
 CALLED = nri.DESCRIPTOR.services_by_name["Plugin"].methods_by_name
 """What a runtime may call, by name."""
+WITHOUT_VALIDATION = (1 << nri.REMOVE_CONTAINER) - 1
+"""The moments that every version of the NRI knows, by their bits. Runtimes refuse bits that they do not know;
+0 stands for all that they know, and makes the plugin one without whose consent no container is made.
+"""
 OWN_CALL_SECONDS = 10.0
 """For a call to the runtime, before scaling."""
 
@@ -76,6 +81,7 @@ class Plugin:
         trunk: a socket that is connected to the runtime.
         name: by which it registers.
         index: two digits; plugins are called in ascending order.
+        moments: those that it wants to hear of, by their bits; 0 for all.
         scale: factor on the time that its own calls have.
 
     Attributes:
@@ -85,8 +91,16 @@ class Plugin:
         hooks: what it does at a moment, by the moment's name; an empty answer where nothing is named.
     """
 
-    def __init__(self, trunk: socket.socket, name: str, index: str, scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        trunk: socket.socket,
+        name: str,
+        index: str,
+        moments: int = WITHOUT_VALIDATION,
+        scale: float = 1.0,
+    ) -> None:
         self.name, self.index = name, index
+        self._wanted = moments
         self.configuration: nri.ConfigureRequest | None = None
         self.snapshot: Snapshot | None = None
         self.heard: list[Heard] = []
@@ -103,7 +117,16 @@ class Plugin:
         self._reader.start()
 
     @classmethod
-    def connect(cls, path: Path, name: str, index: str, *, seconds: float, scale: float = 1.0) -> "Plugin":
+    def connect(
+        cls,
+        path: Path,
+        name: str,
+        index: str,
+        *,
+        seconds: float,
+        moments: int = WITHOUT_VALIDATION,
+        scale: float = 1.0,
+    ) -> "Plugin":
         """Connect to a runtime's socket, register, and return when Synchronize came.
 
         Raises:
@@ -117,7 +140,7 @@ class Plugin:
             trunk.close()
             raise NotConnected(f"the runtime takes no plugins at {path}: {error}") from error
         trunk.settimeout(None)
-        plugin = cls(trunk, name, index, scale)
+        plugin = cls(trunk, name, index, moments, scale)
         try:
             plugin.register()
         except (ttrpc.CallFailed, OSError) as error:
@@ -242,7 +265,7 @@ class Plugin:
         match request:
             case nri.ConfigureRequest():
                 self.configuration = request
-                answer = nri.ConfigureResponse
+                answer = partial(nri.ConfigureResponse, events=self._wanted)
             case nri.SynchronizeRequest():
                 answer = self._synchronize(request)
             case _ if call.method == "Shutdown":

@@ -2,13 +2,16 @@
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
+from critests.fixtures.nri import Plugins, refuse
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.sandboxes import Sandbox
-from critests.run.marks import requirement, requires
+from critests.run.marks import disruptive, requirement, requires
 from critests.validation.resources.limits import MIB, Limits
 
 NO_SUCH_SANDBOX = "0" * 64
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 * MIB)
+OWN = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB)
+"""Of a container of the pod."""
 SUM = cri.LinuxContainerResources(
     cpu_shares=1024, cpu_quota=100_000, cpu_period=100_000, memory_limit_in_bytes=256 * MIB
 )
@@ -39,8 +42,7 @@ def test_new_resources_of_a_pod_leave_its_containers(
     have an update of their own.
     """
     limits.need("memory", "cpu")
-    own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB)
-    limited = limits.running(in_sandbox=own_sandbox, resources=own)
+    limited = limits.running(in_sandbox=own_sandbox, resources=OWN)
 
     runtime.stub.UpdatePodSandboxResources(
         cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=own_sandbox.id, overhead=OVERHEAD, resources=SUM)
@@ -62,3 +64,26 @@ def test_new_resources_of_an_unknown_pod_are_refused(runtime: Runtime) -> None:
         runtime.stub.UpdatePodSandboxResources,
         cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=NO_SUCH_SANDBOX, resources=SUM),
     )
+
+
+@requirement("UPD-20")
+@requires(Capability.POD_RESOURCE_UPDATES)
+@disruptive
+def test_a_refused_update_of_a_pod_changes_nothing(plugins: Plugins) -> None:
+    """After an UpdatePodSandboxResources that a plugin refuses, pod and container SHOULD be as they were, and
+    UpdateContainerResources SHOULD succeed.
+
+    Source: UpdatePodSandboxResources, and the NRI's UpdatePodSandbox, whose error refuses the update.
+    """
+    runtime, pod = plugins.runtime, plugins.pod
+    limited = Limits(runtime, runtime.containers).running(in_sandbox=pod, resources=OWN)
+    plugin = plugins.connect(every_moment=True)
+    update = cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=pod.id, overhead=OVERHEAD, resources=SUM)
+
+    with plugin.hooked("UpdatePodSandbox", refuse):
+        runtime.refusal(runtime.stub.UpdatePodSandboxResources, update)
+
+    assert pod.state() == cri.SANDBOX_READY
+    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 * MIB)}
+    runtime.stub.UpdateContainerResources(limited.update(cpu_quota=90_000, cpu_period=100_000))
+    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(90_000, 64 * MIB)}

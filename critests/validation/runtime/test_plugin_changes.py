@@ -52,12 +52,14 @@ class Adjustment:
     Attributes:
         adjust: builds it, with a folder of the host.
         look: a script in the container.
-        shows: what it prints, among the rest.
+        shows: what it prints.
+        newer: whether versions of the NRI before 0.7 do not know it, which tell no limit of time either.
     """
 
     adjust: Callable[[Path], nri.ContainerAdjustment]
     look: str
     shows: str
+    newer: bool = False
 
 
 def _linux(**parts: object) -> nri.ContainerAdjustment:
@@ -109,7 +111,10 @@ ADJUSTMENTS = {
         "Max open files 123 456 files",
     ),
     "score": Adjustment(
-        lambda _: _linux(oom_score_adj=nri.OptionalInt64(value=987)), "cat /proc/1/oom_score_adj", "987"
+        lambda _: _linux(oom_score_adj=nri.OptionalInt64(value=987)),
+        "cat /proc/1/oom_score_adj",
+        "987",
+        newer=True,
     ),
     "hook": Adjustment(_hooked, "cat /from-plugin/ran", "ran"),
 }
@@ -125,7 +130,9 @@ def test_what_a_plugin_adds_is_in_the_container(plugins: Plugins, host_folder: P
     """
     wanted = ADJUSTMENTS[what]
     adjust = wanted.adjust(host_folder)
-    plugins.connect(CreateContainer=lambda _: nri.CreateContainerResponse(adjust=adjust))
+    plugin = plugins.connect(CreateContainer=lambda _: nri.CreateContainerResponse(adjust=adjust))
+    if wanted.newer and plugin.configuration and not plugin.configuration.request_timeout:
+        unsupported("NRI: a version before 0.7, which tells no limit of time, does not know this adjustment")
 
     container = plugins.runtime.containers.attempt(
         plugins.runtime.containers.config(), in_sandbox=plugins.pod
@@ -180,11 +187,8 @@ def test_a_plugin_changes_the_command(plugins: Plugins) -> None:
     Source: the NRI's ContainerAdjustment.args.
     """
     command = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1; done", "changed"]
-    plugin = plugins.connect(
-        CreateContainer=lambda _: nri.CreateContainerResponse(
-            adjust=nri.ContainerAdjustment(args=["", *command])
-        )
-    )
+    changed = nri.CreateContainerResponse(adjust=nri.ContainerAdjustment(args=["", *command]))
+    plugin = plugins.connect(every_moment=True, CreateContainer=lambda _: changed)
 
     container = plugins.runtime.containers.attempt(
         plugins.runtime.containers.config(), in_sandbox=plugins.pod

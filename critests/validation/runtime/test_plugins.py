@@ -3,16 +3,15 @@ refuse, hang or go.
 """
 
 import threading
-from typing import NoReturn
 
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.api import nri_pb2 as nri
 from critests.catalogue.words import Capability
-from critests.fixtures.nri import Plugins
+from critests.fixtures.nri import Plugins, refuse
 from critests.fixtures.runtime import may_be_refused
-from critests.node.nri.plugin import Heard, Refused
+from critests.node.nri.plugin import Heard
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import unsupported
 from critests.validation.runtime.plugin_lives import OF_CONTAINERS, OF_PODS, Life, lived
@@ -21,12 +20,6 @@ EVICTION_SECONDS = 10.0
 """For a plugin that does not answer to be given up, before scaling; two seconds is what the runtime was told.
 """
 EVENT_SECONDS = 5.0
-
-
-def refuse(_: Heard) -> NoReturn:
-    """Answer with an error."""
-    msg = "the plugin of the test refuses"
-    raise Refused(msg)
 
 
 @requirement("NRI-01")
@@ -203,7 +196,10 @@ def test_a_plugin_that_does_not_answer_is_given_up(plugins: Plugins) -> None:
     plugin = plugins.connect()
     for_ever = threading.Event()
 
-    with plugin.hooked("CreateContainer", lambda _: for_ever.wait() and None):
+    def hang(_: Heard) -> None:
+        for_ever.wait()
+
+    with plugin.hooked("CreateContainer", hang):
         with may_be_refused():
             containers.attempt(containers.config(), in_sandbox=plugins.pod)
         over = plugin.ends_within(EVICTION_SECONDS * runtime.scale)
@@ -278,7 +274,7 @@ def test_a_plugin_hears_of_new_resources_of_a_pod(plugins: Plugins) -> None:
 
     Source: the NRI's UpdatePodSandboxRequest.
     """
-    plugin = plugins.connect()
+    plugin = plugins.connect(every_moment=True)
 
     plugins.runtime.stub.UpdatePodSandboxResources(
         cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=plugins.pod.id, overhead=ADDED, resources=NEW)
