@@ -17,7 +17,7 @@ from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 
 ROOT = Path(__file__).parents[2]
-PROTO = ROOT / "protos" / "runtime" / "v1" / "api.proto"
+PROTOS = ROOT / "protos"
 GENERATOR = ROOT / "tools" / "generate_api.py"
 STUBS = Path(critests.api.__file__).parent
 SERVICES = cri.DESCRIPTOR.services_by_name
@@ -52,8 +52,9 @@ def test_the_whole_api_is_there() -> None:
     assert sum(len(message.fields) for message in messages) == 478
 
 
-def test_every_service_rpc_message_and_enum_has_a_comment() -> None:
-    lines = PROTO.read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("proto", ["runtime/v1/api.proto", "nri/v1alpha1/nri.proto", "ttrpc/ttrpc.proto"])
+def test_every_service_rpc_message_and_enum_has_a_comment(proto: str) -> None:
+    lines = (PROTOS / proto).read_text(encoding="utf-8").splitlines()
     pairs = list(zip(["", *lines], lines, strict=False))
     bare = [
         line

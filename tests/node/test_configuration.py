@@ -103,6 +103,27 @@ def test_no_path_of_the_configuration_is_shared_with_another_runtime(
     ] == []
 
 
+@pytest.mark.parametrize("version", [(1, 6, 20), (1, 7, 24), (2, 1, 9)])
+def test_plugins_of_a_containerd_have_a_socket_of_its_own(
+    traces: Traces, version: tuple[int, int, int]
+) -> None:
+    text = containerd.configuration(traces, replace(SETTINGS, version=version, nri=True))
+    nri = tomllib.loads(text)["plugins"].get("io.containerd.nri.v1.nri", {})
+    knows = version >= containerd.NRI_SINCE
+    assert nri.get("disable") == (False if knows else None)
+    paths = [path for path in strings(nri) if path.startswith("/")]
+    assert len(paths) == (3 if knows else 0)
+    assert all(path.startswith(str(traces.nri)) for path in paths)
+
+
+def test_plugins_of_a_crio_have_a_socket_of_its_own(traces: Traces) -> None:
+    nri = tomllib.loads(crio.configuration(traces, replace(SETTINGS, nri=True)))["crio"]["nri"]
+    off = tomllib.loads(crio.configuration(traces, SETTINGS))["crio"]["nri"]
+    assert (nri["enable_nri"], off["enable_nri"]) == (True, False)
+    assert nri["nri_listen"] == str(traces.nri / "nri.sock")
+    assert all(path.startswith(str(traces.nri)) for path in strings(nri) if path.startswith("/"))
+
+
 @pytest.mark.parametrize(
     ("version", "plugin"),
     [((1, 7, 24), "io.containerd.grpc.v1.cri"), ((2, 1, 9), "io.containerd.cri.v1.runtime")],

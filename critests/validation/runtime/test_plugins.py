@@ -40,8 +40,10 @@ def test_a_plugin_is_told_what_there_is(plugins: Plugins) -> None:
     assert plugin.configuration.runtime_name
     assert plugin.configuration.runtime_version
     assert plugin.snapshot is not None
+    assert pod.id in plugin.snapshot.pods
     told, metadata = plugin.snapshot.pods[pod.id], pod.status().metadata
     assert (told.name, told.namespace, told.uid) == (metadata.name, metadata.namespace, metadata.uid)
+    assert {running.id, created.id} <= plugin.snapshot.containers.keys()
     for container in (running, created):
         seen = plugin.snapshot.containers[container.id]
         assert (seen.pod_sandbox_id, seen.name) == (pod.id, container.status().metadata.name)

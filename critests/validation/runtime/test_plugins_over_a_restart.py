@@ -27,6 +27,8 @@ def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: Plugins) -
     assert before.ends_within(END_SECONDS * runtime.scale)
     after = own_plugins.attempt()
     assert after.snapshot is not None
+    assert pod.id in after.snapshot.pods
+    assert container.id in after.snapshot.containers
     assert after.snapshot.pods[pod.id].uid == pod.status().metadata.uid
     seen = after.snapshot.containers[container.id]
     assert (seen.pod_sandbox_id, seen.name) == (pod.id, container.status().metadata.name)
@@ -51,5 +53,6 @@ def test_resources_of_a_pod_that_plugins_see_after_a_restart(own_plugins: Plugin
 
     snapshot = own_plugins.attempt().snapshot
     assert snapshot is not None
+    assert pod.id in snapshot.pods
     quota = snapshot.pods[pod.id].linux.pod_resources.cpu.quota.value
     observe("the updated values" if quota == 60_000 else "the original values")
