@@ -11,6 +11,7 @@ from critests.api import nri_pb2 as nri
 from critests.catalogue.words import Capability
 from critests.fixtures.nri import Plugins, refuse
 from critests.fixtures.runtime import may_be_refused
+from critests.lifecycle.kubelet_keys import CONTAINER_NAME
 from critests.node.nri.plugin import Heard
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import unsupported
@@ -88,6 +89,27 @@ def test_a_plugin_hears_whose_moment_it_is(life: Life) -> None:
             life.container_name,
             life.pod_id,
         ), each.moment
+
+
+@requirement("NRI-02")
+@disruptive
+def test_a_plugin_is_told_the_name_that_a_container_was_given(plugins: Plugins) -> None:
+    """The name of a container MUST be that of its metadata, whatever labels it has.
+
+    Source: the NRI's Container.name; ContainerMetadata.name. Labels are the client's own; the kubelet repeats
+    the name there, others do not.
+    """
+    plugin = plugins.connect()
+    config = plugins.runtime.containers.config()
+    del config.labels[CONTAINER_NAME]
+
+    container = plugins.runtime.containers.attempt(config, in_sandbox=plugins.pod)
+
+    heard = plugin.moments_of(container.id)
+    assert heard
+    assert {(each.container.name, each.container.pod_sandbox_id) for each in heard} == {
+        (config.metadata.name, plugins.pod.id)
+    }
 
 
 @requirement("NRI-05")
