@@ -33,8 +33,10 @@ class Refused(Exception):
     """What a hook raises so that the plugin answers with an error."""
 
 
-class NotConnected(Exception):
-    """A plugin could not be connected; the message says how far it came."""
+class NotConnected(AssertionError):
+    """A plugin could not be connected, or has lost its connection; the message says how far it came. It is an
+    assertion: what the runtime offers to plugins must be there.
+    """
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ class Plugin:
         plugin = cls(trunk, name, index, moments, scale)
         try:
             plugin.register()
-        except (ttrpc.CallFailed, OSError) as error:
+        except (ttrpc.CallFailed, NotConnected) as error:
             plugin.close()
             raise NotConnected(f"the plugin could not register: {error}") from error
         if plugin.is_synchronized(seconds):
@@ -195,7 +197,7 @@ class Plugin:
 
         Raises:
             CallFailed: the runtime refused.
-            OSError: the connection is over, or nobody answered.
+            NotConnected: the connection is over, or nobody answered.
         """
         self._call("RegisterPlugin", nri.RegisterPluginRequest(plugin_name=self.name, plugin_idx=self.index))
 
@@ -204,7 +206,7 @@ class Plugin:
 
         Raises:
             CallFailed: the runtime refused.
-            OSError: the connection is over, or nobody answered.
+            NotConnected: the connection is over, or nobody answered.
         """
         return nri.UpdateContainersResponse.FromString(self._call("UpdateContainers", request))
 
@@ -223,15 +225,16 @@ class Plugin:
             frame = ttrpc.request(
                 stream, f"{PACKAGE}.Runtime", method, request.SerializeToString(), self._seconds
             )
-            self._multiplexer.send(RUNTIME, frame.packed())
+            with contextlib.suppress(OSError):
+                self._multiplexer.send(RUNTIME, frame.packed())
         try:
             response = None if self.ended else answers.get(timeout=self._seconds)
         except queue.Empty:
-            raise TimeoutError(f"{method} was not answered within {self._seconds:g} s") from None
+            raise NotConnected(f"{method} was not answered within {self._seconds:g} s") from None
         finally:
             self._waiting.pop(stream, None)
         if response is None:
-            raise ConnectionError(f"the connection ended while {method} was under way")
+            raise NotConnected(f"{method} was not answered: the connection has ended")
         if response.status.code:
             raise ttrpc.CallFailed(response.status)
         return response.payload

@@ -14,8 +14,8 @@ UNKNOWN, UNIMPLEMENTED = 2, 12
 _HEAD = struct.Struct(">IIBB")
 
 
-class CallFailed(Exception):
-    """The other side answered with an error.
+class CallFailed(AssertionError):
+    """The other side answered with an error. It is an assertion: what a plugin may call must succeed.
 
     Attributes:
         code: of gRPC.

@@ -10,8 +10,6 @@ from critests.validation.resources.limits import MIB, Limits
 
 NO_SUCH_SANDBOX = "0" * 64
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 * MIB)
-OWN = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB)
-"""Of a container of the pod."""
 SUM = cri.LinuxContainerResources(
     cpu_shares=1024, cpu_quota=100_000, cpu_period=100_000, memory_limit_in_bytes=256 * MIB
 )
@@ -42,7 +40,8 @@ def test_new_resources_of_a_pod_leave_its_containers(
     have an update of their own.
     """
     limits.need("memory", "cpu")
-    limited = limits.running(in_sandbox=own_sandbox, resources=OWN)
+    own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB)
+    limited = limits.running(in_sandbox=own_sandbox, resources=own)
 
     runtime.stub.UpdatePodSandboxResources(
         cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=own_sandbox.id, overhead=OVERHEAD, resources=SUM)
@@ -76,9 +75,10 @@ def test_a_refused_update_of_a_pod_changes_nothing(plugins: Plugins) -> None:
     Source: UpdatePodSandboxResources, and the NRI's UpdatePodSandbox, whose error refuses the update.
     """
     runtime, pod = plugins.runtime, plugins.pod
-    limited = Limits(runtime, runtime.containers).running(in_sandbox=pod, resources=OWN)
+    own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB)
+    limited = Limits(runtime, runtime.containers).running(in_sandbox=pod, resources=own)
     plugin = plugins.connect(every_moment=True)
-    update = cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=pod.id, overhead=OVERHEAD, resources=SUM)
+    update = cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=pod.id, resources=SUM)
 
     with plugin.hooked("UpdatePodSandbox", refuse):
         runtime.refusal(runtime.stub.UpdatePodSandboxResources, update)
