@@ -8,13 +8,16 @@
     log: strip-spaces
     Exec.stream: swap-channels
     bundle.process.user.uid: set 0
+    plugin.RunPodSandbox.pod.uid: set "another"
 
 A line is `TARGET: ACTION [ARGUMENT] [when CONDITION [and CONDITION …]]`. A target is an RPC
 (`StopContainer`), a field of its request or answer (`StopContainer.request.timeout`; the name of a message,
 `StopContainerRequest.timeout`, means the same), its message as a whole (`ListImages.response`), the log of
 containers (`log`), streaming sessions (`stream`, `Exec.stream`, `Attach.stream`, `PortForward.stream`), or
 what the OCI runtime of a throwaway runtime reads: the bundle of a container (`bundle.PATH`) or of a sandbox
-(`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`). `runtime: through COMMAND` lets every call go
+(`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`), or what the suite's own plugins of the Node
+Resource Interface hear or ask for at a moment (`plugin.MOMENT`, which can be swallowed, or a field,
+`plugin.MOMENT.PATH`; see `plugin_faults.py`). `runtime: through COMMAND` lets every call go
 to what somebody else's command makes of the runtime; see `detour.py`.
 Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`. OCI
 runtime: `oci_document.py`.
@@ -54,6 +57,7 @@ from critests.audit.language.descriptors import FaultError, Rpc, descriptor_of, 
 from critests.audit.language.log_changes import LOG_CHANGES, parse_log_change
 from critests.audit.language.oci_document import ChangeMalformed, OciChange, parse_change
 from critests.audit.language.paths import Step, check_path, parse_path, places
+from critests.audit.language.plugin_faults import PluginFault, parse_plugin_fault
 from critests.audit.language.stream_changes import STREAM_CHANGES, parse_stream_change
 from critests.audit.language.values import unquote
 
@@ -205,7 +209,7 @@ class ThroughFault:
     command: str
 
 
-AnyFault = ThroughFault | Fault | LogFault | StreamFault | OciFault | UnknownMethodFault
+AnyFault = ThroughFault | Fault | LogFault | StreamFault | OciFault | UnknownMethodFault | PluginFault
 
 
 def parse_fault(text: str) -> AnyFault:
@@ -226,6 +230,8 @@ def _parse(text: str) -> AnyFault:
     document, _, place = target.partition(".")
     if document in OCI_DOCUMENTS:
         return _oci_fault(text, document, place, action, argument, when)
+    if document == "plugin":
+        return parse_plugin_fault(text, place, action, argument, when)
     if target == "runtime":
         return _through_fault(text)
     if target == "unknown-method":
@@ -418,6 +424,7 @@ __all__ = [
     "FaultError",
     "LogFault",
     "OciFault",
+    "PluginFault",
     "StreamFault",
     "ThroughFault",
     "UnknownMethodFault",

@@ -1,20 +1,24 @@
-"""The faults that reach beyond messages, made from what was read: logs and streaming sessions."""
+"""The faults that reach beyond messages, made from what was read: logs, streaming sessions and plugins."""
 
 from collections.abc import Callable
 
 from critests.audit.language.faults import LogFault, StreamFault
+from critests.audit.language.plugin_faults import PluginFault
 from critests.audit.proxy.exchange import Effect
 from critests.audit.proxy.logs import LogEffect
+from critests.audit.proxy.plugins import PluginEffect
 from critests.audit.proxy.streams import StreamEffect
 
 
-def make_effect(fault: LogFault | StreamFault, hit: Callable[[str], None]) -> Effect:
+def make_effect(fault: LogFault | StreamFault | PluginFault, hit: Callable[[str], None]) -> Effect:
     """Return the effect of a fault.
 
     Args:
-        fault: in the log or in streaming sessions.
+        fault: in the log, in streaming sessions, or before plugins.
         hit: called with the fault's text for every change that the effect makes.
     """
     if isinstance(fault, LogFault):
         return LogEffect(fault, lambda: hit(fault.text))
+    if isinstance(fault, PluginFault):
+        return PluginEffect(fault, lambda: hit(fault.text))
     return StreamEffect(fault, lambda: hit(fault.text))

@@ -20,6 +20,7 @@ from critests.audit.language.faults import (
     AnyFault,
     Fault,
     OciFault,
+    PluginFault,
     ThroughFault,
     UnknownMethodFault,
     parse_fault,
@@ -401,6 +402,9 @@ def run_proxy(
     for fault in proxy.faults:
         if isinstance(fault, OciFault):
             msg = f"{fault.text}: only where the suite starts the runtime can its OCI runtime be disturbed"
+            raise FaultError(msg)
+        if isinstance(fault, PluginFault):
+            msg = f"{fault.text}: only the suite's own plugins can be disturbed, in an audit"
             raise FaultError(msg)
     with proxy:
         say(f"proxy for {proxy.upstream.text} at {proxy.endpoint}")

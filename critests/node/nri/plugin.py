@@ -64,6 +64,14 @@ class Heard:
         return container
 
 
+Tampering = Callable[[str, Message], bool]
+TAMPERINGS: dict[str, Tampering] = {}
+"""What stands between all plugins of this process and their runtimes: each sees every moment and every call
+of `UpdateContainers` with its message, which it may change, and says whether it passes. What does not pass is
+answered, with nothing. Here faults are set.
+"""
+
+
 Hook = Callable[[Heard], Message | None]
 """Called at a moment: returns the answer, None for an empty one, or raises `Refused`."""
 
@@ -218,6 +226,8 @@ class Plugin:
 
     def _call(self, method: str, request: Message) -> bytes:
         answers: queue.SimpleQueue[ttrpc_pb2.Response | None] = queue.SimpleQueue()
+        if not _passes(method, request):
+            return b""
         # streams must begin in the order of their numbers
         with self._calling:
             stream = next(self._streams)
@@ -265,7 +275,12 @@ class Plugin:
             return
         request = GetMessageClass(CALLED[call.method].input_type).FromString(call.payload)
         answer: Callable[[], Message | None]
+        moment = call.method
+        if isinstance(request, nri.StateChangeEvent):
+            moment = nri.Event.Name(request.event).title().replace("_", "")
         match request:
+            case _ if not _passes(moment, request):
+                answer = GetMessageClass(CALLED[call.method].output_type)
             case nri.ConfigureRequest():
                 self.configuration = request
                 answer = partial(nri.ConfigureResponse, events=self._wanted)
@@ -274,7 +289,7 @@ class Plugin:
             case _ if call.method == "Shutdown":
                 answer = nri.Empty
             case _:
-                answer = self._moment(call.method, request)
+                answer = self._moment(moment, request)
         threading.Thread(
             target=self._answer, args=(frame.stream, call.method, answer), name="NRI hook", daemon=True
         ).start()
@@ -291,10 +306,7 @@ class Plugin:
 
         return answer
 
-    def _moment(self, method: str, request: Message) -> Callable[[], Message | None]:
-        moment = method
-        if isinstance(request, nri.StateChangeEvent):
-            moment = nri.Event.Name(request.event).title().replace("_", "")
+    def _moment(self, moment: str, request: Message) -> Callable[[], Message | None]:
         heard = Heard(moment, request)
         self.heard.append(heard)
         hook = self.hooks.get(moment)
@@ -312,3 +324,7 @@ class Plugin:
         # the runtime may have given the plugin up meanwhile
         with contextlib.suppress(OSError):
             self._multiplexer.send(PLUGIN, frame.packed())
+
+
+def _passes(moment: str, message: Message) -> bool:
+    return all(tampering(moment, message) for tampering in list(TAMPERINGS.values()))
