@@ -447,13 +447,7 @@ def _prepare(
     nri: bool,
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
-    for directory in (
-        traces.root / "tmp",
-        traces.root / "root",
-        traces.state / "cni",
-        traces.cdi,
-        traces.nri,
-    ):
+    for directory in traces.directories:
         directory.mkdir(parents=True)
     if network:
         (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")

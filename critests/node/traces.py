@@ -66,6 +66,11 @@ class Traces:
         return self.state / "nri"
 
     @property
+    def directories(self) -> tuple[Path, ...]:
+        """Return the directories below both that are there before the daemon starts."""
+        return (self.root / "tmp", self.root / "root", self.state / "cni", self.cdi, self.nri)
+
+    @property
     def sockets(self) -> Path:
         """Return the directory for sockets whose paths would be too long below the state directory."""
         return places.socket_dir(self.token)
