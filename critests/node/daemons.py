@@ -14,6 +14,7 @@ from critests.node.binaries import MissingProgram, find_program, search_path, ve
 from critests.node.cgroups import controllers_beside_version_1
 from critests.node.kinds.kind import ThrowawayKind
 from critests.node.kinds.settings import DaemonSettings
+from critests.node.kinds.told import Told
 from critests.node.machine import apparmor_enabled
 from critests.node.privileges import children_may
 from critests.node.remains import mount_of
@@ -107,9 +108,13 @@ class Daemon:
         registry_addresses: Sequence[str],
         systemd_cgroup: bool,
         nri: bool = False,
+        told: Sequence[Told],
     ) -> list[Command]:
         """Write the configuration of the daemon and its companions; return what to start, in this order: the
         daemon is the last.
+
+        Raises:
+            NotToBeTold: it has no configuration for something that it is to be told.
         """
         settings = DaemonSettings(
             version=self.version,
@@ -123,6 +128,7 @@ class Daemon:
             overlays=self.stores_overlays(traces),
             nri=nri and self.takes_plugins,
             helpers=self.helpers,
+            told=told,
         )
         return [
             *(

@@ -156,6 +156,19 @@ def parse_handler_binaries(texts: Sequence[str], *, option: str = "--handler-bin
     return found
 
 
+def parse_program(text: str, *, option: str) -> Path:
+    """Read the path of a runtime's binary.
+
+    Args:
+        text: what the user wrote.
+        option: the option that it was written for, which errors name.
+
+    Raises:
+        UsageError: it is no file that can be run.
+    """
+    return _binary(text, "runtime's", f"{option} {text}")
+
+
 def _binary(path: str, whose: str, said: str) -> Path:
     if not path:
         raise UsageError(f"{said}: no path follows the equals sign")

@@ -12,7 +12,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -25,6 +26,7 @@ from critests.node.daemon_process import DaemonProcess, log_tail
 from critests.node.daemons import Daemon, find_daemon
 from critests.node.kinds.settings import NRI_SOCKET
 from critests.node.kinds.table import KINDS
+from critests.node.kinds.told import Told
 from critests.node.locks import FileLock, LockHeld
 from critests.node.oci_version import OciRuntimes
 from critests.node.remains import LeftBehind, our_processes
@@ -56,13 +58,14 @@ class ThrowawayRuntime:
         self,
         traces: Traces,
         daemon: Daemon,
-        processes: Sequence[DaemonProcess],
+        processes_of: Callable[[Daemon], list[DaemonProcess]],
         log_file: Path,
         lock: FileLock,
     ) -> None:
         self._traces = traces
         self._daemon = daemon
-        self._processes = list(processes)
+        self._processes_of = processes_of
+        self._processes = processes_of(daemon)
         self._lock = lock
         self._watcher: subprocess.Popen[bytes] | None = None
         self._stopping = threading.RLock()
@@ -275,6 +278,22 @@ class ThrowawayRuntime:
                 f"{self._traces.name} did not come back after a restart: {error}", log_tail(self.log_file)
             ) from error
 
+    def exchange(self, binary: Path | None) -> None:
+        """Let the daemon, which was killed, be another program from its next start on, with everything that
+        there is; its companions stay what they are.
+
+        Args:
+            binary: the other program; None for the one on PATH.
+
+        Raises:
+            CannotTest: it is none of this kind, or of a version that cannot be configured.
+        """
+        other = find_daemon(
+            self._daemon.kind, binary, extra_handlers={}, cni_plugins=self._daemon.cni_plugins
+        )
+        self._daemon = replace(other, handlers=self._daemon.handlers)
+        self._processes[-1] = self._processes_of(self._daemon)[-1]
+
     def reboot(self) -> None:
         """Let it be as after its machine was switched off and on, and start it again. What CNI has given away
         is written down where it stays, as /var/lib/cni is by default.
@@ -342,6 +361,7 @@ def start_throwaway(
     oci_wrapper: bool = False,
     cni_wrapper: bool = False,
     nri: bool = False,
+    told: Sequence[Told] = (),
     seconds: float = START_SECONDS,
 ) -> ThrowawayRuntime:
     """Start a private runtime and wait until it is ready.
@@ -365,9 +385,11 @@ def start_throwaway(
         oci_wrapper: put a wrapper around the default handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
         cni_wrapper: put a wrapper around the CNI plugins: `ThrowawayRuntime.cni_wrapper`.
         nri: let plugins of the Node Resource Interface connect, at `ThrowawayRuntime.nri_socket`.
+        told: what is unusual about its configuration.
         seconds: how long it may take to become ready.
 
     Raises:
+        NotToBeTold: it has no configuration for something that it is to be told.
         RuntimeStartFailed: it did not start; the message says why and ends with the tail of its log. Nothing
             is left of it.
     """
@@ -396,6 +418,7 @@ def start_throwaway(
             oci_wrapper=oci_wrapper,
             cni_wrapper=cni_wrapper,
             nri=nri,
+            told=told,
         )
     except BaseException as error:
         removal.remove(traces)
@@ -445,6 +468,7 @@ def _prepare(
     oci_wrapper: bool,
     cni_wrapper: bool,
     nri: bool,
+    told: Sequence[Told],
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
     for directory in traces.directories:
@@ -452,17 +476,21 @@ def _prepare(
     if network:
         (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")
     daemon, oci, cnis = attach(daemon, traces, oci=oci_wrapper, cni=cni_wrapper)
-    commands = daemon.configure(
-        traces,
-        pause_image=pause_image,
-        registry_addresses=registry_addresses,
-        systemd_cgroup=systemd_cgroup,
-        nri=nri,
-    )
     log = log_file or traces.state / "daemon.log"
-    variables = daemon.environment(traces, environment)
-    processes = [DaemonProcess(command, variables, log) for command in commands]
-    runtime = ThrowawayRuntime(traces, daemon, processes, log, lock)
+
+    def processes_of(configured: Daemon) -> list[DaemonProcess]:
+        variables = configured.environment(traces, environment)
+        commands = configured.configure(
+            traces,
+            pause_image=pause_image,
+            registry_addresses=registry_addresses,
+            systemd_cgroup=systemd_cgroup,
+            nri=nri,
+            told=told,
+        )
+        return [DaemonProcess(command, variables, log) for command in commands]
+
+    runtime = ThrowawayRuntime(traces, daemon, processes_of, log, lock)
     runtime.oci_wrapper, runtime.cni_wrapper = oci, cnis
     return runtime
 

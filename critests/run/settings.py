@@ -40,6 +40,7 @@ class Settings:
     runtime_handler: tuple[str, ...] = ()
     node: str = ""
     handler_binary: tuple[str, ...] = ()
+    upgrade_from: Path | None = None
     tls_ca: Path | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None
@@ -99,6 +100,9 @@ class Settings:
             msg = "--handler-binary is for a runtime that --node starts; others have their own configuration"
             raise UsageError(msg)
         parse_handler_binaries(settings.handler_binary)
+        if settings.upgrade_from and not settings.node:
+            msg = "--upgrade-from is for a runtime that --node starts: it is started with that program first"
+            raise UsageError(msg)
         return settings
 
     def given(self) -> Iterator[tuple[Option, str]]:

@@ -147,7 +147,7 @@ def test_a_restart_may_take_as_long_as_the_start(directories: Path, monkeypatch:
     monkeypatch.setattr(throwaway, "start_watcher", lambda _: None)
     process: Any = SimpleNamespace(pid=1, end=lambda _: None, command=SimpleNamespace(socket=Path("socket")))
     traces = traces_in(directories)
-    runtime = ThrowawayRuntime(traces, process, [process], directories / "log", traces.lock)
+    runtime = ThrowawayRuntime(traces, process, lambda _: [process], directories / "log", traces.lock)
 
     runtime.start_daemon(network=False, seconds=300.0)
     runtime.restart()

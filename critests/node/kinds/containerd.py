@@ -8,12 +8,22 @@ from pathlib import Path
 from typing import Final
 
 from critests.kinds import containerd as facts
+from critests.node import cni
 from critests.node.kinds.kind import ThrowawayKind
 from critests.node.kinds.settings import (
     NRI_REGISTRATION_SECONDS,
     NRI_REQUEST_SECONDS,
     NRI_SOCKET,
     DaemonSettings,
+)
+from critests.node.kinds.told import (
+    CniTemplate,
+    DeviceOwnership,
+    Mirror,
+    NoHostDevices,
+    NotToBeTold,
+    PullProgress,
+    StreamingTls,
 )
 from critests.node.traces import Traces
 
@@ -48,8 +58,11 @@ def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
     """
     for address in settings.registry_addresses:
         hosts = traces.state / "certs.d" / address / "hosts.toml"
-        hosts.parent.mkdir(parents=True)
-        hosts.write_text(_hosts(address), encoding="utf-8")
+        hosts.parent.mkdir(parents=True, exist_ok=True)
+        mirrors = [told.path for told in settings.told if isinstance(told, Mirror)]
+        hosts.write_text(_hosts(address, mirrors), encoding="utf-8")
+    if CniTemplate() in settings.told:
+        _template_file(traces).write_text(_template(traces), encoding="utf-8")
     path = traces.state / "containerd.toml"
     path.write_text(configuration(traces, settings), encoding="utf-8")
     return ["--config", str(path)]
@@ -80,7 +93,35 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
     tables |= (
         _cri_tables_3(traces, settings) if settings.version >= (2, 0, 0) else _cri_tables_2(traces, settings)
     )
+    _tell(tables, traces, settings)
     return "\n".join(_table(name, values) for name, values in tables.items())
+
+
+def _tell(tables: dict[str, dict[str, _Value]], traces: Traces, settings: DaemonSettings) -> None:
+    """Add what is unusual."""
+    images, runtime = (_IMAGES, _RUNTIME) if settings.version >= (2, 0, 0) else (_CRI, _CRI)
+    default = next(iter(settings.handlers))
+    for told in settings.told:
+        match told:
+            case DeviceOwnership():
+                tables[_plugin(runtime)]["device_ownership_from_security_context"] = True
+            case NoHostDevices():
+                handler = _plugin(runtime, "containerd", "runtimes", default)
+                tables[handler]["privileged_without_host_devices"] = True
+            case PullProgress(seconds):
+                tables[_plugin(images)]["image_pull_progress_timeout"] = f"{seconds}s"
+            case StreamingTls(certificate, key):
+                tables[_plugin(_CRI)]["enable_tls_streaming"] = True
+                tables[_plugin(_CRI, "x509_key_pair_streaming")] = {
+                    "tls_cert_file": str(certificate),
+                    "tls_key_file": str(key),
+                }
+            case CniTemplate():
+                tables[_plugin(runtime, "cni")]["conf_template"] = str(_template_file(traces))
+            case Mirror():
+                continue  # the file of its registry's hosts has it
+            case _:
+                raise NotToBeTold(told)
 
 
 def container_folders(traces: Traces) -> tuple[Path, ...]:
@@ -183,8 +224,35 @@ def _handlers(traces: Traces, settings: DaemonSettings, plugin: str) -> dict[str
     return tables
 
 
-def _hosts(address: str) -> str:
-    return f'server = "http://{address}"\n\n[host."http://{address}"]\n  capabilities = ["pull", "resolve"]\n'
+def _hosts(address: str, mirrors: Sequence[str]) -> str:
+    capabilities = '  capabilities = ["pull", "resolve"]\n'
+    before = [
+        f'[host."http://{address}/v2/{path}"]\n{capabilities}  override_path = true\n' for path in mirrors
+    ]
+    return "\n".join(
+        [f'server = "http://{address}"\n', *before, f'[host."http://{address}"]\n{capabilities}']
+    )
+
+
+def _template_file(traces: Traces) -> Path:
+    return traces.state / "cni-template"
+
+
+def _template(traces: Traces) -> str:
+    """Return the CNI configuration with what containerd fills in where the subnets and routes were; the
+    language is that of Go's text/template.
+    """
+    network = json.loads(cni.conflist(traces))
+    ipam = network["plugins"][0]["ipam"]
+    ipam["ranges"], ipam["routes"] = "RANGES", "ROUTES"
+    text = json.dumps(network)
+    for name, values, one in (
+        ("RANGES", ".PodCIDRRanges", '[{"subnet": "{{$one}}"}]'),
+        ("ROUTES", ".Routes", '{"dst": "{{$one}}"}'),
+    ):
+        each = f"{{{{range $number, $one := {values}}}}}{{{{if $number}}}},{{{{end}}}}{one}{{{{end}}}}"
+        text = text.replace(f'"{name}"', f"[{each}]")
+    return text
 
 
 def _plugin(*path: str) -> str:

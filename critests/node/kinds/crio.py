@@ -13,7 +13,19 @@ from critests.node.kinds.settings import (
     NRI_SOCKET,
     DaemonSettings,
 )
+from critests.node.kinds.told import (
+    DeviceOwnership,
+    LogCap,
+    Mirror,
+    NoEvents,
+    NoHostDevices,
+    NotToBeTold,
+    PullProgress,
+    StreamingTls,
+)
 from critests.node.traces import Traces
+
+_Value = bool | int | str | Sequence[str]
 
 _OVERLAY, _COPIES = "overlay", "vfs"
 """The two ways to store images, which directories are called after."""
@@ -45,7 +57,9 @@ def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
     for name, text in {
         "crio.conf": configuration(traces, settings),
         "policy.json": json.dumps({"default": [{"type": "insecureAcceptAnything"}]}) + "\n",
-        "registries.conf": registries(settings.registry_addresses),
+        "registries.conf": registries(
+            settings.registry_addresses, [told.path for told in settings.told if isinstance(told, Mirror)]
+        ),
         "storage.conf": _table(
             "storage",
             {
@@ -56,8 +70,8 @@ def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
         ),
     }.items():
         (traces.state / name).write_text(text, encoding="utf-8")
-    (traces.state / "crio.conf.d").mkdir()
-    (traces.state / "registries.conf.d").mkdir()
+    (traces.state / "crio.conf.d").mkdir(exist_ok=True)
+    (traces.state / "registries.conf.d").mkdir(exist_ok=True)
     return ["--config", str(traces.state / "crio.conf"), "--config-dir", str(traces.state / "crio.conf.d")]
 
 
@@ -74,13 +88,22 @@ def environment(traces: Traces) -> dict[str, str]:
     }
 
 
-def registries(addresses: Sequence[str]) -> str:
+def registries(addresses: Sequence[str], mirrors: Sequence[str] = ()) -> str:
     """Return the text of a registries.conf (version 2) that allows plain HTTP for the addresses.
 
     The same text, as a drop-in below /etc/containers/registries.conf.d, is what a CRI-O that the user runs
     needs.
+
+    Args:
+        addresses: `host:port` of each.
+        mirrors: paths below each that are asked first.
     """
-    blocks = [f'[[registry]]\nlocation = "{address}"\ninsecure = true\n' for address in addresses]
+    blocks = []
+    for address in addresses:
+        blocks.append(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
+        blocks += [
+            f'[[registry.mirror]]\nlocation = "{address}/{path}"\ninsecure = true\n' for path in mirrors
+        ]
     return "\n".join(["unqualified-search-registries = []\n", *blocks])
 
 
@@ -90,7 +113,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
     """
     state = traces.state
     default = next(iter(settings.handlers))
-    tables: dict[str, dict[str, bool | int | str | Sequence[str]]] = {
+    tables: dict[str, dict[str, _Value]] = {
         "crio": {
             "root": str(traces.root / "root"),
             "runroot": str(state / "runroot"),
@@ -146,7 +169,35 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "monitor_path": str(settings.helpers["conmon"]),
             "monitor_cgroup": "system.slice" if settings.systemd_cgroup else "pod",
         }
+    _tell(tables, settings)
     return "\n".join(_table(name, values) for name, values in tables.items())
+
+
+def _tell(tables: dict[str, dict[str, _Value]], settings: DaemonSettings) -> None:
+    """Add what is unusual."""
+    default = json.dumps(next(iter(settings.handlers)))
+    for told in settings.told:
+        match told:
+            case DeviceOwnership():
+                tables["crio.runtime"]["device_ownership_from_security_context"] = True
+            case NoHostDevices():
+                tables[f"crio.runtime.runtimes.{default}"]["privileged_without_host_devices"] = True
+            case NoEvents():
+                tables["crio.runtime"]["enable_pod_events"] = False
+            case LogCap(size):
+                tables["crio.runtime"]["log_size_max"] = size
+            case PullProgress(seconds):
+                tables["crio.image"]["pull_progress_timeout"] = f"{seconds}s"
+            case StreamingTls(certificate, key):
+                tables["crio.api"] |= {
+                    "stream_enable_tls": True,
+                    "stream_tls_cert": str(certificate),
+                    "stream_tls_key": str(key),
+                }
+            case Mirror():
+                continue  # the file of the registries has it
+            case _:
+                raise NotToBeTold(told)
 
 
 def container_folders(traces: Traces) -> tuple[Path, ...]:
@@ -174,7 +225,7 @@ def _storage_driver(settings: DaemonSettings) -> str:
     return _OVERLAY if settings.overlays else _COPIES
 
 
-def _table(name: str, values: Mapping[str, bool | int | str | Sequence[str]]) -> str:
+def _table(name: str, values: Mapping[str, _Value]) -> str:
     return "\n".join([f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""])
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from critests.node.kinds.told import Told
+
 NRI_SOCKET = "nri.sock"
 """The name of the socket for plugins, in `Traces.nri`."""
 NRI_REGISTRATION_SECONDS, NRI_REQUEST_SECONDS = 5, 2
@@ -34,3 +36,5 @@ class DaemonSettings:
     """Whether plugins of the Node Resource Interface may be connected, at `Traces.nri`."""
     helpers: Mapping[str, Path] = field(default_factory=dict)
     """Other programs that the configuration names (CRI-O: conmon, pinns)."""
+    told: Sequence[Told] = ()
+    """What is unusual about it."""

@@ -1,0 +1,103 @@
+"""What a private runtime can be told beyond what all of them are: a class for each thing, off unless named.
+
+A kind knows how each is written in its configuration; for one that it cannot be told it raises `NotToBeTold`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from critests.exit_codes import CannotTest
+
+
+class NotToBeTold(CannotTest):
+    """This kind of runtime, or this version, has no configuration for something."""
+
+    def __init__(self, told: "Told", why: str = "") -> None:
+        super().__init__(why or f"its configuration has no way to say: {told.meaning}")
+
+
+@dataclass(frozen=True)
+class DeviceOwnership:
+    """Device nodes belong to the user of their container."""
+
+    meaning = "devices belong to the user of their container"
+
+
+@dataclass(frozen=True)
+class NoHostDevices:
+    """Privileged containers of the default handler do not get the devices of the host."""
+
+    meaning = "privileged containers get no devices of the host"
+
+
+@dataclass(frozen=True)
+class NoEvents:
+    """There is no stream of events of containers."""
+
+    meaning = "there are no events of containers"
+
+
+@dataclass(frozen=True)
+class LogCap:
+    """The log of a container is cut by the runtime itself.
+
+    Attributes:
+        size: in bytes.
+    """
+
+    size: int
+    meaning = "logs of containers are cut at a size"
+
+
+@dataclass(frozen=True)
+class PullProgress:
+    """A pull of which nothing arrives is given up.
+
+    Attributes:
+        seconds: after which.
+    """
+
+    seconds: int
+    meaning = "pulls of which nothing arrives are given up after a time"
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Every registry is looked for in a mirror first.
+
+    Attributes:
+        path: of the mirror's repositories, below the registry's own: what is asked for as `name` lies there
+            as `path/name`.
+    """
+
+    path: str
+    meaning = "a registry has a mirror"
+
+
+@dataclass(frozen=True)
+class StreamingTls:
+    """The streaming server speaks TLS.
+
+    Attributes:
+        certificate: a file in PEM.
+        key: of the certificate, likewise.
+    """
+
+    certificate: Path
+    key: Path
+    meaning = "the streaming server speaks TLS"
+
+
+@dataclass(frozen=True)
+class CniTemplate:
+    """There is no CNI configuration, but a template of one that is filled in with the pod CIDR that the
+    runtime is given by UpdateRuntimeConfig: until then the network is not ready.
+    """
+
+    meaning = "the CNI configuration is made from a template and the pod CIDR"
+
+
+Told: TypeAlias = (
+    DeviceOwnership | NoHostDevices | NoEvents | LogCap | PullProgress | Mirror | StreamingTls | CniTemplate
+)
