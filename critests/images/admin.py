@@ -50,6 +50,11 @@ def _tags(contents: RegistryContents, body: _Body) -> _Body:
     return {"tags": contents.repositories.tags(body["repository"])}
 
 
+def _copy(contents: RegistryContents, body: _Body) -> _Body:
+    contents.repositories.copy(body["repository"], body["other"])
+    return {}
+
+
 def _remove(contents: RegistryContents, body: _Body) -> _Body:
     return {"removed": contents.repositories.remove(body["repository"])}
 
@@ -84,6 +89,7 @@ _OPERATIONS: dict[str, Callable[[RegistryContents, _Body], _Body]] = {
     "mint": _mint,
     "tag": _tag,
     "tags": _tags,
+    "copy": _copy,
     "remove": _remove,
     "fault": _fault,
     "clear-faults": _clear_faults,

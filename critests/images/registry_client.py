@@ -86,6 +86,10 @@ class RegistryClient:
         """Return the tags of a repository, sorted."""
         return list(self._ask("tags", {"repository": repository})["tags"])
 
+    def copy(self, repository: str, other: str) -> None:
+        """Have another repository with what one holds now."""
+        self._ask("copy", {"repository": repository, "other": other})
+
     def remove_repository(self, repository: str) -> bool:
         """Forget a repository (with `*` at the end: all that begin so) and return whether there was one."""
         return bool(self._ask("remove", {"repository": repository})["removed"])

@@ -140,6 +140,20 @@ class Repositories:
             )
             repository.tags.update(dict.fromkeys(tags, image.top.digest))
 
+    def copy(self, name: str, other: str) -> None:
+        """Have another repository with what one holds now.
+
+        Raises:
+            ValueError: The other name is not one.
+        """
+        if not REPOSITORY_NAME.fullmatch(other) or len(other) > 200:
+            raise ValueError(f"{other!r} is no name for a repository")
+        with self._lock:
+            held = self._repository(name)
+            self._by_name[other] = Repository(
+                dict(held.manifests), dict(held.blobs), set(held.configs), dict(held.tags)
+            )
+
     def names(self) -> list[str]:
         """Return the names of all repositories."""
         with self._lock:

@@ -9,7 +9,7 @@ from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
 from critests.fixtures.session import Observe
 from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
-from critests.run.marks import requirement
+from critests.run.marks import requirement, slow
 from critests.run.outcomes import unsupported
 
 pytestmark = pytest.mark.usefixtures("authenticating_alone")
@@ -23,6 +23,9 @@ CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD)
 WRONG_CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD[::-1])
 IDENTITY = "critests-identity"
 REFRESHED = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, identity_token=IDENTITY)
+SHORT_LIVED = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, token_seconds=60)
+LATE_MANIFEST = Fault(kind=FaultKind.DELAY, scope=Scope.MANIFEST, method="GET", seconds=63)
+"""A token is good for a minute at least, says its specification."""
 BY_IDENTITY = cri.AuthConfig(identity_token=IDENTITY)
 BY_REGISTRY_TOKEN = cri.AuthConfig(registry_token="critests-registry-token")  # noqa: S106 - nobody's
 FOR_ANOTHER_SERVER = cri.AuthConfig(
@@ -297,3 +300,24 @@ def test_wrong_credentials_for_an_image_that_is_there(
 
     observe(f"a pull with wrong credentials of an image that is there {form}")
     assert images.look_up(minted.reference) is not None
+
+
+@slow
+@requirement("AUT-11")
+def test_a_token_that_expires_during_a_pull_is_renewed(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """A pull during which its token expires SHOULD get itself another one, and succeed.
+
+    Source: the distribution project's token specification, `expires_in`; large images take longer than the
+    minute that a token may be good for.
+    """
+    minted = registry.mint()
+    registry.set_access(minted, SHORT_LIVED)
+    # the registry has looked at the token by then, and what the manifest names is asked for after that
+    registry.fault(minted, LATE_MANIFEST)
+
+    runtime.images.PullImage(images.pull_request(minted.reference, CREDENTIALS), timeout=120 * runtime.scale)
+
+    assert images.look_up(minted.reference) is not None
+    assert LATE_MANIFEST.kind in {request.fault for request in registry.requests(minted)}

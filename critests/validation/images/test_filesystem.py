@@ -24,6 +24,8 @@ STATS_SECONDS = 65.0
 tests pull and remove images, too.
 """
 MIB = 1 << 20
+MANY = 50
+"""Images, beside those that are there anyhow: more than a node has of any one kind of pod."""
 
 
 def filling(mebibytes: int, files: int) -> Changes:
@@ -193,3 +195,23 @@ def test_file_system_of_containers_beside_that_of_images(runtime: Runtime, obser
 
     observe("the same file system" if answer.container_filesystems else "empty")
     assert len(answer.container_filesystems) <= len(answer.image_filesystems)
+
+
+@slow
+@requirement("IMF-07")
+def test_image_file_system_is_told_quickly_with_many_images(
+    runtime: Runtime, registry: Registry, image: ImageName
+) -> None:
+    """ImageFsInfo SHOULD be answered within a second where there are many images.
+
+    Source: not stated by the CRI; the kubelet asks every ten seconds, and decides by the answer what to
+    evict.
+    """
+    assert image.reference != ""
+    for number in range(MANY):
+        registry.pull(registry.mint(repository=f"many-{number}"))
+
+    call = runtime.timed(runtime.images.ImageFsInfo, cri.ImageFsInfoRequest())
+
+    assert call.response.image_filesystems[0].used_bytes.value > 0
+    assert call.seconds < runtime.scale

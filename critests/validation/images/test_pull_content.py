@@ -44,6 +44,7 @@ FURTHER_CONTENTS = {
     # 1:3 is the null device
     "device node": ("archive-device", "[ -c /null ] && stat -c %t:%T /null", ["1:3"]),
 }
+NO_HEAD = Fault(kind=FaultKind.FORBIDDEN, scope=Scope.MANIFEST, method="HEAD")
 MANNERS = {
     "manifest behind a redirection": Fault(kind=FaultKind.REDIRECT, scope=Scope.MANIFEST),
     "blobs behind a redirection": Fault(kind=FaultKind.REDIRECT, scope=Scope.BLOB),
@@ -157,3 +158,24 @@ def test_pull_copes_with_manners_of_registries(
     found = images.look_up(minted.reference)
     assert found is not None
     assert minted.by_digest in found.repo_digests
+
+
+@requirement("IMG-32/no-head")
+def test_form_of_a_pull_from_a_registry_that_refuses_head(
+    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+) -> None:
+    """A pull from a registry that refuses HEAD MAY be refused, or make do with GET; the image is there only
+    if the pull succeeds.
+
+    Source: OCI distribution specification, which asks of registries that they answer both.
+    """
+    minted = registry.mint()
+    registry.fault(minted, NO_HEAD)
+
+    pulled = False
+    with may_be_refused():
+        runtime.images.PullImage(images.pull_request(minted.reference))
+        pulled = True
+
+    observe("makes do with GET" if pulled else "is refused")
+    assert (images.look_up(minted.reference) is not None) is pulled

@@ -6,9 +6,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.session import Observe
-from critests.run.marks import requirement
+from critests.run.marks import disruptive, requirement
+from critests.run.outcomes import setting_up, unsupported
 
 
 @requirement("IMS-14")
@@ -215,3 +217,26 @@ def test_removed_image_is_gone_at_once(runtime: Runtime, registry: Registry, ima
 
     assert images.look_up(minted.reference) is None
     assert images.listed(minted) == []
+
+
+@requirement("IMS-09")
+@disruptive
+def test_a_pinned_image_that_nothing_uses_can_be_removed(own_runtime: OwnRuntime) -> None:
+    """RemoveImage of a pinned image that no sandbox and no container uses MUST succeed, and the image be
+    gone.
+
+    Source: Image.pinned, by which the kubelet leaves an image alone; RemoveImage makes no exception.
+    """
+    # that of sandboxes, on a runtime that has none yet
+    assert own_runtime.daemon.pid
+    spec = cri.ImageSpec(image=own_runtime.context.sandbox_image)
+    with setting_up():
+        own_runtime.images.PullImage(cri.PullImageRequest(image=spec))
+        image = own_runtime.images.ImageStatus(cri.ImageStatusRequest(image=spec)).image
+    if not image.pinned:
+        unsupported("pinning by configuration: not even the image of sandboxes is told as pinned")
+
+    own_runtime.images.RemoveImage(cri.RemoveImageRequest(image=spec))
+
+    listed = own_runtime.images.ListImages(cri.ListImagesRequest()).images
+    assert image.id not in [each.id for each in listed]

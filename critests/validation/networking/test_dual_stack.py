@@ -2,7 +2,9 @@
 
 import ipaddress
 import json
+import socket
 
+from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import yielding
 from critests.fixtures.own_runtime import OwnRuntime
@@ -21,6 +23,16 @@ def lies_in(address: str, subnet: str) -> bool:
         return ipaddress.ip_address(address) in ipaddress.ip_network(subnet)
     except ValueError:
         return False
+
+
+def can_be_bound(address: str) -> bool:
+    """Say whether an IPv6 address is this node's, and good for use."""
+    with socket.socket(socket.AF_INET6) as server:
+        try:
+            server.bind((address, 0))
+        except OSError:
+            return False
+    return True
 
 
 def greet(runtime: OwnRuntime, pod: Sandbox) -> None:
@@ -70,3 +82,27 @@ def test_pod_of_ipv6_alone_is_reached(dual_stack_runtime: OwnRuntime, node: Node
     assert list(told.additional_ips) == []
     greet(dual_stack_runtime, pod)
     assert node.hears(PORT, told.ip) == "welcome"
+
+
+@requirement("NET-33")
+@disruptive
+@requires(Capability.HOST_PORTS)
+def test_host_port_leads_to_a_pod_of_two_families_over_both(
+    dual_stack_runtime: OwnRuntime, node: Node
+) -> None:
+    """A host port of a pod with an address of each family SHOULD lead to the pod over IPv6 as it does over
+    IPv4.
+
+    Source: PortMapping, whose host_ip may be empty.
+    """
+    port = node.free_port()
+    mapping = cri.PortMapping(protocol=cri.TCP, container_port=PORT, host_port=port)
+    greet(dual_stack_runtime, dual_stack_runtime.sandbox(port_mappings=[mapping]))
+
+    # the bridge of the pods has it, which makes it an address of the node once no other is found to have it
+    over_ipv6 = str(next(ipaddress.ip_network(dual_stack_runtime.daemon.subnets[1]).hosts()))
+
+    dual_stack_runtime.eventually(f"{over_ipv6} to be the node's", lambda: can_be_bound(over_ipv6))
+
+    assert node.hears(port) == "welcome"
+    assert node.hears(port, over_ipv6) == "welcome"

@@ -163,12 +163,15 @@ def birth(container: Container) -> str:
 
 
 @contextlib.contextmanager
-def surviving(runtime: OwnRuntime, end: signal.Signals) -> Iterator[Survivors]:
+def surviving(
+    runtime: OwnRuntime, end: signal.Signals, change: Callable[[], None] = lambda: None
+) -> Iterator[Survivors]:
     """Make everything, end the daemon, let happen what happens without one, and start it again.
 
     Args:
         runtime: whose daemon it is.
         end: by which signal it ends.
+        change: what else is different when it starts again.
     """
     folder = Path(tempfile.mkdtemp(prefix="gate-", dir=_made(runtime.context.run.data_directory)))
     try:
@@ -178,7 +181,7 @@ def surviving(runtime: OwnRuntime, end: signal.Signals) -> Iterator[Survivors]:
         _make_sandboxes(survivors)
         survivors.write_down()
         with _under_way(survivors):
-            _end_and_start(survivors, end, folder, marks)
+            _end_and_start(survivors, end, folder, marks, change)
         yield survivors
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -275,7 +278,13 @@ def _under_way(survivors: Survivors) -> Iterator[None]:
             call.cancel()
 
 
-def _end_and_start(survivors: Survivors, end: signal.Signals, folder: Path, marks: dict[str, str]) -> None:
+def _end_and_start(
+    survivors: Survivors,
+    end: signal.Signals,
+    folder: Path,
+    marks: dict[str, str],
+    change: Callable[[], None],
+) -> None:
     runtime = survivors.runtime
     pids = [pid for mark in marks.values() for pid in host_processes(mark)]
     pause = _process_of(survivors)
@@ -283,6 +292,7 @@ def _end_and_start(survivors: Survivors, end: signal.Signals, folder: Path, mark
         with runtime.down(end):
             survivors.opened_ns = time.time_ns()
             (folder / "open").touch()
+            change()
             if pause:
                 os.kill(pause, signal.SIGKILL)
             runtime.eventually("the processes at the gate to end", lambda: not any(map(_lives, pids)))

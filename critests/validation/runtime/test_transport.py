@@ -1,18 +1,23 @@
 """GEN: how calls travel, whatever they are about."""
 
 import contextlib
+import json
 import math
+from collections.abc import Iterator
 
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
-from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.node.kinds.told import NoEvents
+from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import unsupported
 
@@ -275,3 +280,69 @@ def test_every_sandbox_and_container_has_an_id_of_its_own(
     ids = [sandbox.id, container.id, pod, inside]
     assert all(ids)
     assert len(set(ids)) == 4
+
+
+@pytest.fixture
+def silent_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime whose configuration switches the events of containers off."""
+    with shaped(request, runtime, Shape(told=(NoEvents(),))) as own:
+        yield own
+
+
+@requirement("GEN-02/disabled")
+@disruptive
+def test_form_of_an_rpc_that_is_switched_off(silent_runtime: OwnRuntime, observe: Observe) -> None:
+    """An RPC that the configuration switches off MAY be refused with any code, and a stream of it end at
+    once; it never hangs.
+
+    Source: gRPC status codes; the CRI does not say.
+    """
+    stream = silent_runtime.stub.GetContainerEvents(cri.GetEventsRequest(), timeout=10 * silent_runtime.scale)
+
+    try:
+        events = list(stream)
+    except grpc.RpcError as error:
+        observe(f"refused with {refused_with(error, grpc.StatusCode.UNIMPLEMENTED).name}")
+    else:
+        observe("ends at once")
+        assert events == []
+
+
+def noted(container: Container) -> dict[str, str]:
+    """Return the annotations that a runtime gives to its OCI runtime with a container, its own as well, as
+    far as it tells.
+    """
+    request = cri.ContainerStatusRequest(container_id=container.id, verbose=True)
+    for text in container.connection.runtime.ContainerStatus(request).info.values():
+        with contextlib.suppress(ValueError, AttributeError, TypeError):
+            found = json.loads(text)["runtimeSpec"]["annotations"] if "runtimeSpec" in text else {}
+            if found:
+                return {str(key): str(value) for key, value in found.items()}
+    return {}
+
+
+@requirement("GEN-14")
+def test_annotations_of_one_container_do_nothing_to_another(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """A container that is annotated with all that the runtime itself has noted of another one SHOULD be
+    refused or be a container like others: nothing that is done to it is done to the other one.
+
+    Source: ContainerConfig.annotations, which users write, and which are opaque to a runtime.
+    """
+    other = containers.running(in_sandbox=own_sandbox, annotations={"colour": "green"})
+    before, entry = other.status(), other.entries()
+    config = containers.config(annotations={**noted(other), "colour": "red"})
+
+    made: list[Container] = []
+    with may_be_refused():
+        made.append(containers.attempt(config, in_sandbox=own_sandbox))
+    for annotated in made:
+        assert annotated.status().metadata == config.metadata
+        assert annotated.status().annotations["colour"] == "red"
+        runtime.stub.StopContainer(cri.StopContainerRequest(container_id=annotated.id, timeout=1))
+        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=annotated.id))
+        assert annotated.entries() == []
+
+    assert (other.status(), other.entries()) == (before, entry)
+    assert other.output("echo", "alive") == "alive"

@@ -5,16 +5,19 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
+from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.evidence import Evidence
 from critests.lifecycle.process import EXEC, VIEWS
 from critests.lifecycle.requests import MASKED_PATHS, READONLY_PATHS
+from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.validation.security.contexts import (
     RUNTIME_DEFAULT,
@@ -213,3 +216,25 @@ def test_paths_to_hide_mean_nothing_to_privileged_processes(
     process = privileged(runtime, shared, seen_from, masked_paths=MASKED_PATHS, readonly_paths=READONLY_PATHS)
 
     assert hidden(process) == []
+
+
+@requirement("PRV-06/differing")
+def test_a_sandbox_that_is_called_privileged_afterwards(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, observe: Observe
+) -> None:
+    """A privileged container whose request calls the sandbox privileged, which was made without, MAY be
+    refused or made; the sandbox stays READY.
+
+    Source: CreateContainerRequest.sandbox_config, which is to be that of RunPodSandbox; runtimes differ.
+    """
+    request = containers.creation(containers.config(security_context=context(privileged=True)), own_sandbox)
+    request.sandbox_config.linux.security_context.privileged = True
+
+    try:
+        answer = runtime.stub.CreateContainer(request)
+    except grpc.RpcError as error:
+        observe(f"refused with {refused_with(error).name}")
+    else:
+        observe("made")
+        containers.adopt(answer.container_id, request.config, own_sandbox)
+    assert own_sandbox.state() == cri.SANDBOX_READY

@@ -2,18 +2,20 @@
 
 from typing import Any
 
+import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images
-from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC, VIEWS
 from critests.run.marks import requirement, requires
+from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import context
 
 OF_IMAGES = {
@@ -262,3 +264,26 @@ def test_user_and_user_name_together_are_never_root(containers: Containers, obse
         uids = containers.attempt(config).process_status(EXEC).uids
         observe({1000: "the uid wins", 1001: "the name wins"}.get(uids[0], f"comes to {uids}"))
         assert set(uids) <= {1000, 1001}
+
+
+@requirement("USR-07/no-process")
+def test_a_sandbox_group_where_no_process_could_have_it(
+    runtime: Runtime, sandboxes: Sandboxes, observe: Observe
+) -> None:
+    """Where sandboxes have no process, RunPodSandbox with run_as_group and no user MAY be refused or succeed.
+
+    Source: LinuxSandboxSecurityContext.run_as_group.
+    """
+    if runtime.has(Capability.SANDBOX_PROCESS):
+        unsupported("sandboxes without a process: here they have one")
+    config = sandboxes.marked_config()
+    config.linux.security_context.run_as_group.value = 2002
+
+    try:
+        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    except grpc.RpcError as error:
+        observe(f"refused with {refused_with(error).name}")
+        assert [made for made in sandboxes.made_from(config) if made.state == cri.SANDBOX_READY] == []
+    else:
+        observe("ignored")
+        assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY

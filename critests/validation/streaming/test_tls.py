@@ -1,0 +1,66 @@
+"""STR: a streaming server that speaks TLS."""
+
+import contextlib
+import shutil
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.own_runtime import OwnRuntime, shaped
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.streaming import Streams
+from critests.node.kinds.told import StreamingTls
+from critests.run.context import Shape
+from critests.run.marks import disruptive, requirement
+from critests.run.outcomes import blocked
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> StreamingTls:
+    """A certificate that signs itself, and its key."""
+    program = shutil.which("openssl")
+    if program is None:
+        blocked(
+            "needs the program openssl, which makes a certificate; on Debian and Ubuntu: apt install openssl"
+        )
+    files = StreamingTls(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    how = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=critests"
+    where = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", files.key, "-out", files.certificate]
+    subprocess.run([program, *how.split(), *where], check=True, capture_output=True, timeout=60)
+    return files
+
+
+@pytest.fixture
+def tls_runtime(
+    request: pytest.FixtureRequest, runtime: Runtime, served: StreamingTls
+) -> Iterator[OwnRuntime]:
+    """A runtime whose streaming server speaks TLS."""
+    with shaped(request, runtime, Shape(told=(served,))) as own:
+        yield own
+
+
+@requirement("STR-18")
+@disruptive
+def test_a_session_over_tls(tls_runtime: OwnRuntime, served: StreamingTls) -> None:
+    """Where the streaming server is configured with a certificate, its URLs SHOULD be https, its certificate
+    that one, and sessions work.
+
+    Source: ExecResponse.url; not stated by the CRI.
+    """
+    container = tls_runtime.container()
+    request = cri.ExecRequest(container_id=container.id, cmd=["echo", "hello"], stdout=True, stderr=True)
+
+    url = tls_runtime.stub.Exec(request).url
+
+    parts = urlsplit(url)
+    assert parts.scheme == "https"
+    shown = ssl.get_server_certificate((parts.hostname or "", parts.port or 0))
+    assert shown == served.certificate.read_text(encoding="ascii")
+    with contextlib.closing(Streams(tls_runtime)) as streams:
+        session = streams.open(lambda _: cri.ExecResponse(url=url), request)
+        assert session.finish().stdout == b"hello\n"
