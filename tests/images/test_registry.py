@@ -448,3 +448,14 @@ def test_a_client_that_begins_with_tls_is_told_that_there_is_none(
         connection.sendall(hello)
 
         assert connection.recv(100).startswith(b"HTTP/1.0 400 ")
+
+
+def test_a_copy_of_a_repository_has_what_it_has_and_no_faults(
+    client: RegistryClient, image: MintedImage
+) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.UNAVAILABLE))
+    client.copy(image.repository, f"mirror/{image.repository}")
+
+    assert client.tags(f"mirror/{image.repository}") == list(image.tags)
+    assert client.requests(f"mirror/{image.repository}") == []
+    client.clear_faults(image.repository)

@@ -1,7 +1,9 @@
+import json
 import os
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,6 +18,18 @@ from critests.node.daemons import find_daemon
 from critests.node.kinds import containerd, crio
 from critests.node.kinds.settings import DaemonSettings
 from critests.node.kinds.table import KINDS
+from critests.node.kinds.told import (
+    CniTemplate,
+    DeviceOwnership,
+    LogCap,
+    Mirror,
+    NoEvents,
+    NoHostDevices,
+    NotToBeTold,
+    PullProgress,
+    StreamingTls,
+    Told,
+)
 from critests.node.locks import ProcessIdentity
 from critests.node.traces import Traces
 
@@ -284,3 +298,46 @@ def strings(value: object) -> list[str]:
     if isinstance(value, list):
         return [text for item in value for text in strings(item)]
     return [value] if isinstance(value, str) else []
+
+
+TOLD = {
+    "who has devices": DeviceOwnership(),
+    "no devices of the host": NoHostDevices(),
+    "how long pulls wait": PullProgress(7),
+    "TLS for sessions": StreamingTls(Path("/usr/certificate"), Path("/usr/key")),
+    "a mirror": Mirror("below/it"),
+}
+
+
+@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
+@pytest.mark.parametrize("version", [(1, 7, 24), (2, 1, 9)])
+def test_what_is_unusual_stands_in_a_configuration(
+    traces: Traces, version: tuple[int, int, int], told: Told
+) -> None:
+    for module in (containerd, crio):
+        files = []
+        for settings in (SETTINGS, replace(SETTINGS, told=(told,))):
+            module.write_configuration(traces, replace(settings, version=version))
+            files.append({path: path.read_text() for path in traces.state.rglob("*") if path.is_file()})
+        assert files[0] != files[1]
+
+
+def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) -> None:
+    containerd.write_configuration(traces, replace(SETTINGS, told=(CniTemplate(),)))
+    ipam = json.loads(
+        (traces.state / "cni-template")
+        .read_text()
+        .replace("{{range $number, $one := .PodCIDRRanges}}{{if $number}},{{end}}", "")
+        .replace("{{range $number, $one := .Routes}}{{if $number}},{{end}}", "")
+        .replace("{{end}}", "")
+    )["plugins"][0]["ipam"]
+    assert ipam["ranges"] == [[{"subnet": "{{$one}}"}]]
+    assert ipam["routes"] == [{"dst": "{{$one}}"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [(containerd, LogCap(1)), (containerd, NoEvents()), (crio, CniTemplate())]
+)
+def test_what_a_kind_cannot_be_told_is_a_sentence(traces: Traces, kind: ModuleType, told: Told) -> None:
+    with pytest.raises(NotToBeTold, match=told.meaning):
+        kind.configuration(traces, replace(SETTINGS, told=(told,)))

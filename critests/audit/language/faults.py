@@ -20,7 +20,7 @@ Resource Interface hear or ask for at a moment (`plugin.MOMENT`, which can be sw
 `plugin.MOMENT.PATH`; see `plugin_faults.py`). `runtime: through COMMAND` lets every call go
 to what somebody else's command makes of the runtime; see `detour.py`.
 Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`. OCI
-runtime: `oci_document.py`.
+runtime: `oci_document.py`. `socket: world-writable` is about the file at which the runtime listens.
 
 | action on an RPC | effect |
 |---|---|
@@ -202,6 +202,13 @@ class UnknownMethodFault:
 
 
 @dataclass(frozen=True)
+class SocketFault:
+    """A fault in the file of the socket: everybody may write to it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class ThroughFault:
     """Whatever a command breaks that serves another runtime in front of the real one."""
 
@@ -209,7 +216,9 @@ class ThroughFault:
     command: str
 
 
-AnyFault = ThroughFault | Fault | LogFault | StreamFault | OciFault | UnknownMethodFault | PluginFault
+AnyFault = (
+    ThroughFault | Fault | LogFault | StreamFault | OciFault | UnknownMethodFault | SocketFault | PluginFault
+)
 
 
 def parse_fault(text: str) -> AnyFault:
@@ -236,6 +245,11 @@ def _parse(text: str) -> AnyFault:
         return _through_fault(text)
     if target == "unknown-method":
         return _unknown_method_fault(text, action, argument, when)
+    if target == "socket":
+        if (action, argument, when) != ("world-writable", "", ""):
+            msg = "a socket can only be world-writable"
+            raise FaultError(msg)
+        return SocketFault(text)
     if target in {"log", "stream"} or target.endswith(".stream"):
         return _effect_fault(text, target, action, argument, when)
     return _message_fault(text, target, action, argument, when)

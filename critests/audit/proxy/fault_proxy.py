@@ -21,6 +21,7 @@ from critests.audit.language.faults import (
     Fault,
     OciFault,
     PluginFault,
+    SocketFault,
     ThroughFault,
     UnknownMethodFault,
     parse_fault,
@@ -65,7 +66,7 @@ class _Armed:
         for fault in faults:
             if isinstance(fault, Fault):
                 self.by_rpc.setdefault(fault.rpc.name, []).append(ArmedFault(fault))
-            elif not isinstance(fault, UnknownMethodFault | OciFault | ThroughFault):
+            elif not isinstance(fault, UnknownMethodFault | OciFault | ThroughFault | SocketFault):
                 self.effects.append(make_effect(fault, self.effect_hit))
 
     def effect_hit(self, text: str) -> None:
@@ -155,8 +156,17 @@ class FaultProxy:
             old, self._armed = self._armed, armed
         for effect in old.effects:
             effect.close()
+        self._set_mode(armed)
         if self._oci is not None:
             self._oci.set(tuple(fault for fault in armed.faults if isinstance(fault, OciFault)))
+
+    def _set_mode(self, armed: _Armed) -> None:
+        if self._listen is None or not self._listen.is_socket():
+            return
+        open_to_all = [fault for fault in armed.faults if isinstance(fault, SocketFault)]
+        self._listen.chmod(0o777 if open_to_all else 0o755)
+        for fault in open_to_all:
+            armed.effect_hit(fault.text)
 
     @contextlib.contextmanager
     def honest(self) -> Iterator[None]:

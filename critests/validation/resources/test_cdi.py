@@ -12,6 +12,7 @@ from critests.lifecycle.containers import Container
 from critests.node import cdi
 from critests.node.cdi import CdiFolder
 from critests.run.marks import disruptive, requirement, requires
+from critests.run.outcomes import unsupported
 from critests.validation.resources.devices import attempts, spare_device
 
 pytestmark = requires(Capability.CDI)
@@ -268,3 +269,23 @@ def counting(file: Path) -> cdi.Edits:
 def runs_of(file: Path) -> int:
     """Return how often a hook of `counting` has run."""
     return len(file.read_text(encoding="ascii").splitlines()) if file.exists() else 0
+
+
+@requirement("DEV-15")
+def test_a_device_may_be_named_by_an_annotation(
+    runtime: Runtime, containers: Containers, cdi_folder: CdiFolder
+) -> None:
+    """A runtime that takes devices by annotation MUST give a container what the specification says of them,
+    and refuse a device that nobody has described.
+
+    Source: the CDI specification, annotations `cdi.k8s.io/`.
+    """
+    kind = cdi_folder.write({"one": cdi.variables("CDI_ONE=first")})
+    container = containers.running(annotations={CDI_ANNOTATION: f"{kind}=one"})
+    if not variable(container, "CDI_ONE"):
+        unsupported("devices by annotation: a container with one is as without")
+
+    missing = containers.config(annotations={CDI_ANNOTATION: f"{kind}=two"})
+
+    assert variable(container, "CDI_ONE") == "first"
+    runtime.refusal(runtime.stub.CreateContainer, containers.creation(missing))

@@ -3,12 +3,14 @@
 import contextlib
 import json
 import math
+import stat
 from collections.abc import Iterator
 
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
@@ -18,7 +20,7 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.kinds.told import NoEvents
 from critests.run.context import Shape
-from critests.run.marks import disruptive, requirement
+from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import unsupported
 
 FIELD_OF_THE_FUTURE = b"\xfa\xff\x7f\x08critests"
@@ -48,6 +50,26 @@ def test_image_service_answers(runtime: Runtime, image: object) -> None:
 
     assert image
     assert len(answer.images) > 0
+
+
+@requirement("GEN-16")
+@requires(Capability.SAME_HOST)
+@pytest.mark.parametrize("service", ["RuntimeService", "ImageService"])
+def test_sockets_are_not_open_to_everybody(runtime: Runtime, service: str) -> None:
+    """The socket of a service SHOULD NOT be writable for everybody: who can connect to it is root on the
+    node.
+
+    Source: not stated by the CRI, which knows no users.
+    """
+    context = runtime.context
+    endpoint = context.endpoint if service == "RuntimeService" else context.image_endpoint
+    assert runtime.stub.Version(cri.VersionRequest()).runtime_name
+    if endpoint.socket is None:
+        unsupported("a socket: the endpoint is reached over the network")
+
+    mode = stat.S_IMODE(endpoint.socket.stat().st_mode)
+
+    assert not mode & stat.S_IWOTH, f"{endpoint.socket} has mode {mode:o}"
 
 
 @requirement("GEN-17")

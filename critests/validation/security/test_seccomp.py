@@ -10,6 +10,7 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
+from critests.lifecycle.containers import Container
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC, VIEWS
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
@@ -287,3 +288,20 @@ def test_a_user_that_may_gain_is_under_the_profile(
 
     assert (process.status.uids[0], process.status.no_new_privs) == (1000, False)
     assert (process.status.seccomp_mode, outcome(process.answer("query"))) == (FILTER, REFUSED)
+
+
+@requirement("SCP-07")
+def test_form_of_the_deprecated_path_of_a_profile(containers: Containers, observe: Observe) -> None:
+    """The deprecated path of a profile MAY be ignored or, where it leads to nothing, be refused; where the
+    container runs, the profile that the newer field names holds.
+
+    Source: LinuxContainerSecurityContext.seccomp_profile_path and seccomp.
+    """
+    confined = context(seccomp=RUNTIME_DEFAULT, seccomp_profile_path="localhost//critests/no-such-profile")
+
+    made: list[Container] = []
+    with may_be_refused():
+        made.append(containers.attempt(containers.config(security_context=confined)))
+
+    observe("is ignored" if made else "is looked for")
+    assert [container.process_status().seccomp_mode for container in made] == [FILTER] * len(made)

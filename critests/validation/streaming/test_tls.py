@@ -30,7 +30,8 @@ def served(tmp_path: Path) -> StreamingTls:
         )
     files = StreamingTls(tmp_path / "certificate.pem", tmp_path / "key.pem")
     how = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=critests"
-    where = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", files.key, "-out", files.certificate]
+    where = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(files.key)]
+    where += ["-out", str(files.certificate)]
     subprocess.run([program, *how.split(), *where], check=True, capture_output=True, timeout=60)
     return files
 

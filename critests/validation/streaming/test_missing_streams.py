@@ -1,0 +1,91 @@
+"""STR: sessions over SPDY whose client does not open all the streams that its request asks for."""
+
+import time
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.client.streaming.errors import StreamTimeout
+from critests.client.streaming.ledger import KEPT_BYTES, Ledger
+from critests.client.streaming.session import V4
+from critests.client.streaming.sessions import RemoteCommand
+from critests.client.streaming.spdy_transport import open_spdy
+from critests.client.streaming.streams import Stream
+from critests.client.streaming.wire import connect
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.session import Observe
+from critests.fixtures.streaming import Streams
+from critests.lifecycle.containers import Container
+from critests.run.marks import requirement, slow
+
+Incomplete = Callable[[], RemoteCommand]
+
+STREAM_SECONDS = 30
+"""How long the servers of the kubelet's library wait for streams."""
+RAN = "/ran-here"
+
+
+@pytest.fixture
+def incomplete(runtime: Runtime, running_container: Container, streams: Streams) -> Iterator[Incomplete]:
+    """Ask for a command with output, and open the stream for errors alone."""
+    opened: list[RemoteCommand] = []
+
+    def begin() -> RemoteCommand:
+        request = cri.ExecRequest(
+            container_id=running_container.id, cmd=["touch", RAN], stdout=True, stderr=True
+        )
+        url = runtime.stub.Exec(request).url
+        assert urlsplit(url).scheme
+        until = time.monotonic() + streams.patience
+        ledger = Ledger(KEPT_BYTES, lambda channel: channel == Stream.ERROR, None)
+        wire = connect(url, None, until)
+        transport = open_spdy(wire, url, (V4,), ledger, method="POST", seconds=streams.patience, until=until)
+        transport.start_stream(Stream.ERROR, {"streamtype": "error"})
+        opened.append(RemoteCommand(transport))
+        return opened[-1]
+
+    yield begin
+    for session in opened:
+        session.abort()
+
+
+def ends(session: RemoteCommand, seconds: float) -> bool:
+    """Wait for the server to end a session, and say whether it did."""
+    try:
+        session.await_end(seconds)
+    except StreamTimeout:
+        return False
+    return True
+
+
+@slow
+@requirement("STR-11/not-executed")
+def test_a_command_without_all_its_streams_is_not_run(
+    runtime: Runtime, running_container: Container, incomplete: Incomplete
+) -> None:
+    """Where a client does not open all the streams that its request asks for, the command SHOULD NOT be run,
+    not even when the server has waited long enough.
+
+    Source: ExecRequest.stdin, stdout and stderr; the header streamType. Its output would be lost.
+    """
+    ends(incomplete(), (STREAM_SECONDS + 3) * runtime.scale)
+
+    assert running_container.exec("test", "-e", RAN).exit_code == 1
+
+
+@slow
+@requirement("STR-11/close")
+def test_form_of_the_end_of_a_session_without_all_its_streams(
+    runtime: Runtime, running_container: Container, incomplete: Incomplete, observe: Observe
+) -> None:
+    """A server that has waited for streams in vain MAY close the connection then, or leave that to a
+    time-out; the container is not disturbed.
+
+    Source: not stated by the CRI; the kubelet's library keeps the connection until it is idle for too long.
+    """
+    ended = ends(incomplete(), (STREAM_SECONDS + 3) * runtime.scale)
+
+    observe("is closed" if ended else "stays open")
+    assert running_container.state() == cri.CONTAINER_RUNNING
