@@ -374,3 +374,17 @@ def test_run_proxy_refuses_a_bad_fault_before_it_listens(tmp_path: Path) -> None
     with pytest.raises(FaultError):
         run_proxy(tmp_path / "proxy.sock", "unix:///nowhere", ["nonsense"])
     assert not (tmp_path / "proxy.sock").exists()
+
+
+def test_the_socket_is_open_to_everybody_while_the_fault_is_set(bench: Bench) -> None:
+    socket = Path(bench.proxy.endpoint.removeprefix("unix://"))
+
+    bench.break_("socket: world-writable")
+    modes = [socket.stat().st_mode & 0o777]
+    assert bench.hit() == 1
+    bench.break_()
+    modes.append(socket.stat().st_mode & 0o777)
+
+    assert modes == [0o777, 0o755]
+    with pytest.raises(FaultError, match="can only be world-writable"):
+        bench.break_("socket: missing")

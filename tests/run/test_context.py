@@ -117,3 +117,11 @@ def test_a_slow_machine_has_longer_to_start_a_runtime(
     start_private(asked, RunIdentity.new(), None)
 
     assert given["seconds"] == seconds
+
+
+def test_an_upgrade_is_for_a_runtime_of_ours(tmp_path: Path) -> None:
+    given = {"cri_upgrade_from": "/bin/true"}
+    with pytest.raises(UsageError, match="--upgrade-from is for a runtime that --node starts"):
+        Settings.read(given.get)
+    with pytest.raises(UsageError, match="there is no file"):
+        Settings.read({"cri_upgrade_from": str(tmp_path / "nothing")}.get)
