@@ -241,18 +241,24 @@ def _parse(text: str) -> AnyFault:
         return _oci_fault(text, document, place, action, argument, when)
     if document == "plugin":
         return parse_plugin_fault(text, place, action, argument, when)
+    if target in {"runtime", "unknown-method", "socket"}:
+        return _fault_of_the_whole(text, target, action, argument, when)
+    if target in {"log", "stream"} or target.endswith(".stream"):
+        return _effect_fault(text, target, action, argument, when)
+    return _message_fault(text, target, action, argument, when)
+
+
+def _fault_of_the_whole(
+    text: str, target: str, action: str, argument: str, when: str
+) -> ThroughFault | UnknownMethodFault | SocketFault:
     if target == "runtime":
         return _through_fault(text)
     if target == "unknown-method":
         return _unknown_method_fault(text, action, argument, when)
-    if target == "socket":
-        if (action, argument, when) != ("world-writable", "", ""):
-            msg = "a socket can only be world-writable"
-            raise FaultError(msg)
-        return SocketFault(text)
-    if target in {"log", "stream"} or target.endswith(".stream"):
-        return _effect_fault(text, target, action, argument, when)
-    return _message_fault(text, target, action, argument, when)
+    if (action, argument, when) != ("world-writable", "", ""):
+        msg = "a socket can only be world-writable"
+        raise FaultError(msg)
+    return SocketFault(text)
 
 
 def _effect_fault(text: str, target: str, action: str, argument: str, when: str) -> LogFault | StreamFault:

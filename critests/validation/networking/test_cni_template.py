@@ -31,9 +31,10 @@ def dual_stack_template_runtime(request: pytest.FixtureRequest, runtime: Runtime
 
 def ranges(runtime: OwnRuntime) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     """Return a small range of each of a runtime's own subnets, and not the first that it has."""
-    return [
-        list(ipaddress.ip_network(subnet).subnets(prefixlen_diff=4))[5] for subnet in runtime.daemon.subnets
-    ]
+    found: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
+    for subnet in runtime.daemon.subnets:
+        found += list(ipaddress.ip_network(subnet).subnets(prefixlen_diff=4))[5:6]
+    return found
 
 
 def tell(
