@@ -6,17 +6,15 @@ everything if the owner dies first. See `removal` for the clean-up.
 """
 
 import atexit
-import contextlib
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Self
 
 from critests.exit_codes import CannotTest
@@ -430,30 +428,6 @@ def start_throwaway(
     return runtime
 
 
-@contextlib.contextmanager
-def signals_cleaned_up() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end this process in order, as Ctrl-C does: by a KeyboardInterrupt in the main
-    thread.
-
-    Whatever holds a throwaway runtime then stops it on the way out (a `with`, pytest's unconfigure, or
-    `atexit`). A second signal of the same kind ends the process at once, and the watcher removes the runtime.
-    Signals that are ignored (`nohup`) stay ignored. Outside the main thread this does nothing, as Python
-    handles signals only there.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
-    for number in handled:
-        signal.signal(number, _interrupt)
-    try:
-        yield
-    finally:
-        for number in handled:
-            signal.signal(number, before[number] or signal.SIG_DFL)
-
-
 def _prepare(
     traces: Traces,
     daemon: Daemon,
@@ -519,9 +493,3 @@ def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) 
     except BaseException:
         runtime.stop()
         raise
-
-
-# the signature of a signal handler
-def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - see above
-    signal.signal(number, signal.SIG_DFL)
-    raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")

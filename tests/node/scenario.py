@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import grpc
 
@@ -28,7 +29,7 @@ from critests.node.binaries import find_program
 from critests.node.remains import unmount_below
 from critests.node.removal import reap_dead_runs
 from critests.node.snapshot import Change, MachineSnapshot, difference
-from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, signals_cleaned_up, start_throwaway
+from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, start_throwaway
 from critests.node.wrappers.actions import Delay, Record
 
 PORT = 5010
@@ -139,8 +140,15 @@ def harness(binary: str, case: str = "owner") -> Iterator[subprocess.Popen[str]]
         process.wait()
 
 
+def interrupt(number: int, _frame: FrameType | None) -> None:
+    """Let a signal end this process in order, as Ctrl-C does."""
+    raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")
+
+
 def own(binary: str, parent: str = "") -> None:
-    with signals_cleaned_up(), start(binary) as runtime:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    with start(binary) as runtime:
         run_pods(runtime, parent)
         print("ready", flush=True)
         while True:

@@ -3,7 +3,6 @@ import ipaddress
 import os
 import signal
 import stat
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,6 @@ from critests.node.locks import ProcessIdentity
 from critests.node.throwaway import (
     RuntimeStartFailed,
     ThrowawayRuntime,
-    signals_cleaned_up,
     start_throwaway,
 )
 from critests.node.traces import Traces
@@ -153,37 +151,6 @@ def test_a_restart_may_take_as_long_as_the_start(directories: Path, monkeypatch:
     runtime.restart()
 
     assert given == [pytest.approx(300.0, abs=10.0)] * 2
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_program_in_order(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
-    with pytest.raises(KeyboardInterrupt, match=number.name), signals_cleaned_up():
-        signal.raise_signal(number)
-    assert signal.getsignal(number) is before
-
-
-def test_ignored_signals_stay_ignored() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with signals_cleaned_up():
-            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
-def test_outside_the_main_thread_signals_are_left_alone() -> None:
-    seen: list[object] = []
-
-    def look() -> None:
-        with signals_cleaned_up():
-            seen.append(signal.getsignal(signal.SIGTERM))
-
-    before = signal.getsignal(signal.SIGTERM)
-    thread = threading.Thread(target=look)
-    thread.start()
-    thread.join()
-    assert seen == [before]
 
 
 @pytest.fixture(params=BINARIES, ids=lambda path: str(path.parent))

@@ -25,7 +25,6 @@ BELOW = "critests-mirror"
 PATIENCE_SECONDS = 2
 """How long the runtime waits for the next bytes of a layer."""
 STALLING = Fault(kind=FaultKind.STALL, scope=Scope.LAYER, seconds=120)
-STALLED_BYTES = 4 << 20
 STEADY = Fault(kind=FaultKind.SLOW, scope=Scope.LAYER, bytes_per_second=16 << 10)
 STEADY_SECONDS = 4 * PATIENCE_SECONDS
 FOR_ALL_OF_IT = Fault(kind=FaultKind.UNAVAILABLE)
@@ -98,7 +97,7 @@ def test_a_pull_of_which_nothing_arrives_is_given_up(
 
     Source: not stated by the CRI; the kubelet gives a pull no deadline that would end it.
     """
-    minted = registry.mint("large", changes={"filler_bytes": STALLED_BYTES, "filler_layers": 1})
+    minted = registry.mint("large", changes={"filler_bytes": 4 << 20, "filler_layers": 1})
     # the one below the top
     registry.fault(minted, replace(STALLING, reference=minted.layer_digests[-2]))
 

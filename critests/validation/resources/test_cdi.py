@@ -17,8 +17,6 @@ from critests.validation.resources.devices import attempts, spare_device
 
 pytestmark = requires(Capability.CDI)
 PATH = "/dev/critests-cdi"
-CDI_ANNOTATION = "cdi.k8s.io/critests"
-"""Any name after the slash; its value lists devices."""
 
 
 def naming(config: cri.ContainerConfig, *names: str) -> cri.ContainerConfig:
@@ -233,7 +231,7 @@ def test_a_device_of_field_and_annotation_takes_effect_once(
     Source: ContainerConfig.CDI_devices; the kubelet sends both.
     """
     kind = cdi_folder.write({"one": counting(host_folder / "ran")})
-    config = containers.config(annotations={CDI_ANNOTATION: f"{kind}=one"})
+    config = containers.config(annotations={"cdi.k8s.io/critests": f"{kind}=one"})
 
     containers.running(naming(config, f"{kind}=one"))
 
@@ -281,11 +279,11 @@ def test_a_device_may_be_named_by_an_annotation(
     Source: the CDI specification, annotations `cdi.k8s.io/`.
     """
     kind = cdi_folder.write({"one": cdi.variables("CDI_ONE=first")})
-    container = containers.running(annotations={CDI_ANNOTATION: f"{kind}=one"})
+    container = containers.running(annotations={"cdi.k8s.io/critests": f"{kind}=one"})
     if not variable(container, "CDI_ONE"):
         unsupported("devices by annotation: a container with one is as without")
 
-    missing = containers.config(annotations={CDI_ANNOTATION: f"{kind}=two"})
+    missing = containers.config(annotations={"cdi.k8s.io/critests": f"{kind}=two"})
 
     assert variable(container, "CDI_ONE") == "first"
     runtime.refusal(runtime.stub.CreateContainer, containers.creation(missing))

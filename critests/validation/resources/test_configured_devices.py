@@ -21,6 +21,7 @@ from critests.validation.security.daemon import as_far_as_the_daemon_can
 pytestmark = requires(Capability.SAME_HOST)
 PATH = "/dev/critests"
 USER, GROUP = 1000, 2002
+OWNER = f"{USER}:{GROUP}"
 PRIVILEGED = cri.LinuxContainerSecurityContext(privileged=True)
 
 
@@ -59,7 +60,7 @@ def test_devices_belong_to_the_user_where_it_is_configured(
     """
     container = with_a_device(owning_runtime, host_folder)
 
-    assert container.output("stat", "-c", "%u:%g", PATH) == f"{USER}:{GROUP}"
+    assert container.output("stat", "-c", "%u:%g", PATH) == OWNER
 
 
 @requirement("DEV-08")

@@ -40,16 +40,16 @@ def test_new_resources_of_a_pod_leave_its_containers(
     have an update of their own.
     """
     limits.need("memory", "cpu")
-    own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB)
+    own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 << 20)
     limited = limits.running(in_sandbox=own_sandbox, resources=own)
 
     runtime.stub.UpdatePodSandboxResources(
         cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=own_sandbox.id, overhead=OVERHEAD, resources=SUM)
     )
 
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 * MIB)}
+    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 << 20)}
     told = limited.container.status().resources.linux
-    assert (told.cpu_quota, told.memory_limit_in_bytes) == (40_000, 64 * MIB)
+    assert (told.cpu_quota, told.memory_limit_in_bytes) == (40_000, 64 << 20)
 
 
 @requirement("UPD-19")

@@ -51,10 +51,10 @@ def incomplete(runtime: Runtime, running_container: Container, streams: Streams)
         session.abort()
 
 
-def ends(session: RemoteCommand, seconds: float) -> bool:
-    """Wait for the server to end a session, and say whether it did."""
+def ends(session: RemoteCommand, scale: float) -> bool:
+    """Wait for a server that misses streams to end a session, and say whether it did."""
     try:
-        session.await_end(seconds)
+        session.await_end((STREAM_SECONDS + 3) * scale)
     except StreamTimeout:
         return False
     return True
@@ -70,7 +70,7 @@ def test_a_command_without_all_its_streams_is_not_run(
 
     Source: ExecRequest.stdin, stdout and stderr; the header streamType. Its output would be lost.
     """
-    ends(incomplete(), (STREAM_SECONDS + 3) * runtime.scale)
+    ends(incomplete(), runtime.scale)
 
     assert running_container.exec("test", "-e", RAN).exit_code == 1
 
@@ -85,7 +85,7 @@ def test_form_of_the_end_of_a_session_without_all_its_streams(
 
     Source: not stated by the CRI; the kubelet's library keeps the connection until it is idle for too long.
     """
-    ended = ends(incomplete(), (STREAM_SECONDS + 3) * runtime.scale)
+    ended = ends(incomplete(), runtime.scale)
 
     observe("is closed" if ended else "stays open")
     assert running_container.state() == cri.CONTAINER_RUNNING

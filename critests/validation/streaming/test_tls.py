@@ -21,14 +21,14 @@ from critests.run.outcomes import blocked
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> StreamingTls:
+def served(host_folder: Path) -> StreamingTls:
     """A certificate that signs itself, and its key."""
     program = shutil.which("openssl")
     if program is None:
         blocked(
             "needs the program openssl, which makes a certificate; on Debian and Ubuntu: apt install openssl"
         )
-    files = StreamingTls(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    files = StreamingTls(host_folder / "certificate.pem", host_folder / "key.pem")
     how = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=critests"
     where = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(files.key)]
     where += ["-out", str(files.certificate)]
