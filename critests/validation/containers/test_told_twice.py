@@ -1,5 +1,7 @@
 """STA, EVT: what a runtime tells of one thing in two places agrees."""
 
+from pathlib import Path
+
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
@@ -76,6 +78,38 @@ def test_an_event_tells_of_a_pod_s_containers_what_their_statuses_tell(
     wanted = {each.id: each.exited() for each in (earlier, later)}
     assert sorted(status.id for status in statuses) == sorted(wanted)
     assert [differences(status, wanted[status.id]) for status in statuses] == [{}, {}]
+
+
+@requirement("EVT-14/container")
+@requires(Capability.EVENTS, Capability.SAME_HOST)
+def test_an_event_tells_of_mounts_and_limits_what_the_status_tells(
+    events: Events, own_sandbox: Sandbox, containers: Containers, host_folder: Path
+) -> None:
+    """The status in the event of a container's end SHOULD have its mounts and limits as ContainerStatus tells
+    them.
+
+    Source: ContainerEventResponse.containers_statuses, ContainerStatus.mounts and resources. Not stated by
+    the CRI; see above.
+    """
+    listener = events.listen()
+    container = containers.running(
+        script="exit 7",
+        labels=labels_of(own_sandbox),
+        in_sandbox=own_sandbox,
+        mounts=[
+            cri.Mount(container_path="/first", host_path=str(host_folder), readonly=True),
+            cri.Mount(container_path="/second", host_path=str(host_folder)),
+        ],
+        resources=cri.LinuxContainerResources(
+            memory_limit_in_bytes=64 << 20, memory_swap_limit_in_bytes=64 << 20, cpu_shares=256
+        ),
+    )
+
+    statuses = listener.first(container.id, STOPPED).containers_statuses
+
+    wanted = container.exited()
+    assert len(wanted.mounts) >= len(container.config.mounts)
+    assert [differences(status, wanted) for status in statuses] == [{}]
 
 
 @requirement("EVT-14/pod")

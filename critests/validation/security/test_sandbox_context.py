@@ -1,0 +1,77 @@
+"""SEC: the security context of a sandbox, in the process that a runtime may keep for it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
+from critests.lifecycle.process import ProcessStatus
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import blocked
+from critests.validation.security.contexts import RUNTIME_DEFAULT, pod_context
+
+ProcessOf = Callable[[cri.LinuxSandboxSecurityContext], ProcessStatus]
+
+USER, GROUP, OTHERS = 1000, 2000, [3100, 3200]
+FILTERED = 2
+"""A process with a filter of system calls, as /proc tells it."""
+
+pytestmark = requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.SAME_HOST)
+
+
+@pytest.fixture
+def process_of(runtime: Runtime, sandboxes: Sandboxes) -> ProcessOf:
+    """Make a sandbox with a security context, and return what the kernel shows of its process."""
+
+    def make(context: cri.LinuxSandboxSecurityContext) -> ProcessStatus:
+        config = sandboxes.config()
+        config.linux.security_context.MergeFrom(context)
+        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+        pid = sandboxes.adopt(answer.pod_sandbox_id, config).verbose_value("pid")
+        if not isinstance(pid, int) or pid <= 1:
+            blocked("the verbose status names no process of the sandbox")
+        return ProcessStatus.parse(Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+
+    return make
+
+
+@requirement("SEC-16/user")
+def test_the_process_of_a_sandbox_has_its_user_and_group(process_of: ProcessOf) -> None:
+    """The process of a sandbox SHOULD have the user and the group that its security context names.
+
+    Source: LinuxSandboxSecurityContext.run_as_user and run_as_group.
+    """
+    context = pod_context(USER)
+    context.run_as_group.value = GROUP
+
+    process = process_of(context)
+
+    assert (process.uids, process.gids) == ((USER,) * 4, (GROUP,) * 4)
+
+
+@requirement("SEC-16/groups")
+@pytest.mark.parametrize("user", [None, USER], ids=["alone", "beside a user"])
+def test_the_process_of_a_sandbox_has_its_further_groups(process_of: ProcessOf, user: int | None) -> None:
+    """The process of a sandbox SHOULD have the further groups that its security context names.
+
+    Source: LinuxSandboxSecurityContext.supplemental_groups.
+    """
+    process = process_of(pod_context(user, supplemental_groups=OTHERS))
+
+    assert process.groups >= set(OTHERS)
+
+
+@requirement("SEC-16/filter")
+def test_the_process_of_a_sandbox_has_its_filter(process_of: ProcessOf) -> None:
+    """The process of a sandbox SHOULD have a filter of system calls where its security context asks for the
+    runtime's own profile.
+
+    Source: LinuxSandboxSecurityContext.seccomp.
+    """
+    process = process_of(cri.LinuxSandboxSecurityContext(seccomp=RUNTIME_DEFAULT))
+
+    assert process.seccomp_mode == FILTERED
