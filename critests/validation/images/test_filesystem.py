@@ -215,25 +215,3 @@ def test_image_file_system_is_told_quickly_with_many_images(
 
     assert call.response.image_filesystems[0].used_bytes.value > 0
     assert call.seconds < runtime.scale
-
-
-@slow
-@requirement("IMF-03/size")
-@pytest.mark.usefixtures("filling_alone")
-def test_form_of_what_an_image_adds_to_what_is_used(
-    registry: Registry, image: ImageName, usage_once: UsageOnce, observe: Observe
-) -> None:
-    """What a pull adds to used_bytes MAY be the size of the unpacked layers, or count what was transported as
-    well; it is more than nothing.
-
-    Source: FilesystemUsage.used_bytes; the CRI does not say what counts.
-    """
-    assert image.reference != ""
-    before = usage_once("use of the image file system", lambda seen: seen.used_bytes.value > 0)
-
-    registry.pull(registry.mint("large", changes=TO_PULL))
-
-    used = before.used_bytes.value
-    after = usage_once("a MiB more in use", lambda seen: seen.used_bytes.value > used + (1 << 20))
-    times = round((after.used_bytes.value - used) / TO_PULL["filler_bytes"])
-    observe({1: "the unpacked layers", 2: "the layers as transported too"}.get(times, "another amount"))
