@@ -24,7 +24,7 @@ LOOK_LIMIT: Final = 80
 """Requirements that a grid's list of what deviates or changed shows."""
 LATELY_LIMIT: Final = 60
 FIRST: Final = 10
-"""Lines of a list on a page of two runtimes that are shown; the rest open."""
+"""Lines of a list of requirements that are shown; the rest open."""
 DAY: Final = 86_400
 ENDS: Final = {
     ExitCode.CONFORMS: "passed",
@@ -125,6 +125,7 @@ class Site:
             end=self._end(standing),
             look=look[:LOOK_LIMIT],
             more=len(look) - LOOK_LIMIT,
+            first=FIRST,
             settled=settled[:LOOK_LIMIT],
             eased=eased[:LOOK_LIMIT],
             header=header,
