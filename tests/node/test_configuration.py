@@ -341,3 +341,9 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) ->
 def test_what_a_kind_cannot_be_told_is_a_sentence(traces: Traces, kind: ModuleType, told: Told) -> None:
     with pytest.raises(NotToBeTold, match=told.meaning):
         kind.configuration(traces, replace(SETTINGS, told=(told,)))
+
+
+def test_a_version_is_not_told_what_only_later_ones_know(traces: Traces) -> None:
+    settings = replace(SETTINGS, version=(1, 6, 36), told=(PullProgress(2),))
+    with pytest.raises(NotToBeTold, match=PullProgress.meaning):
+        containerd.configuration(traces, settings)

@@ -37,6 +37,9 @@ CDI_SINCE: Final = (1, 7, 0)
 NRI_SINCE: Final = (1, 7, 0)
 """Since when plugins of the Node Resource Interface can be connected."""
 
+PULL_PROGRESS_SINCE: Final = (1, 7, 0)
+"""Since when a pull of which nothing arrives is given up."""
+
 _TASKS = "state/io.containerd.runtime.v2.task"
 
 _Value = bool | int | str | Sequence[str]
@@ -108,7 +111,7 @@ def _tell(tables: dict[str, dict[str, _Value]], traces: Traces, settings: Daemon
             case NoHostDevices():
                 handler = _plugin(runtime, "containerd", "runtimes", default)
                 tables[handler]["privileged_without_host_devices"] = True
-            case PullProgress(seconds):
+            case PullProgress(seconds) if settings.version >= PULL_PROGRESS_SINCE:
                 tables[_plugin(images)]["image_pull_progress_timeout"] = f"{seconds}s"
             case StreamingTls(certificate, key):
                 tables[_plugin(_CRI)]["enable_tls_streaming"] = True
