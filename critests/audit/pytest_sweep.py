@@ -28,7 +28,7 @@ from critests.audit.derived import DerivedFault
 from critests.audit.derived.choice import chosen, sample
 from critests.audit.language.descriptors import FaultError
 from critests.audit.matrix import load
-from critests.audit.sweep.candidates import Candidates, first
+from critests.audit.sweep.candidates import Candidates
 from critests.audit.sweep.equivalents import equivalents
 from critests.audit.sweep.exercise import Exercise, coverage
 from critests.audit.sweep.parts import OtherParts, Part, read_results
@@ -243,7 +243,7 @@ class Sweep:
         """Try a fault on one test after the other, until one notices."""
         fitting = candidates.for_fault(fault)
         # of what somebody else broke nobody knows where it is
-        tests = first(fitting, self._config.getoption("cri_sweep_tries") if fault.reach.rpc else 0)
+        tests = candidates.likely(fault, self._config.getoption("cri_sweep_tries") if fault.reach.rpc else 0)
         begun = time.monotonic()
         tried: list[Tried] = []
         noticed = ""
@@ -261,14 +261,18 @@ class Sweep:
                     noticed = test.test
             if noticed:
                 break
-        outcome = FaultOutcome.NOT_REACHED
+        outcome, evidence = FaultOutcome.NOT_REACHED, ""
         if noticed:
             outcome = FaultOutcome.NOTICED
+        elif unsupported := candidates.not_offered(fault):
+            outcome = FaultOutcome.NOT_OFFERED
+            evidence = f"the tests that look there are unsupported here: {', '.join(unsupported[:3])}"
         elif any(one.hits for one in tried):
             outcome = FaultOutcome.SURVIVED
         return result_of(
             fault,
             outcome,
+            evidence=evidence,
             by=noticed,
             tried=tried,
             candidates=len(fitting),

@@ -25,7 +25,7 @@ class FaultOutcome(enum.StrEnum):
     NEVER_FILLED = "never filled"
     """This runtime never fills what it would change, though tests ask for it."""
     NOT_OFFERED = "not offered"
-    """This runtime does not have the RPC."""
+    """This runtime does not have the RPC, or what the field is for: who looks there is unsupported."""
     EQUIVALENT = "equivalent"
     """It cannot be told apart from right behaviour, as the data file says."""
 

@@ -153,6 +153,52 @@ def test_the_case_of_a_field_comes_before_the_others() -> None:
     assert names(Candidates(made, Matrix((size,))), fault) == ["agree[uid]", "agree[size]"]
 
 
+def test_another_case_of_a_test_that_looks_there_comes_before_tests_that_only_get_there() -> None:
+    fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
+    place = str(fault.reach)
+    made = exercise(
+        made_test("other", place),
+        made_test("near[1]", place, seconds=2),
+        made_test("near[2]", place, seconds=3),
+    )
+    near = Entry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", ("near",))
+    candidates = Candidates(made, Matrix((near,)))
+    assert [one.test for one in candidates.likely(fault, 0)] == ["near[1]", "near[2]", "other"]
+    assert [one.test for one in candidates.likely(fault, 2)] == ["near[1]", "other"]
+
+
+def test_tests_that_only_get_there_leave_no_place_empty() -> None:
+    fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
+    place = str(fault.reach)
+    names_near = ("near1", "near2", "near3")
+    made = exercise(*(made_test(name, place) for name in (*names_near, "other")))
+    near = Entry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", names_near)
+    candidates = Candidates(made, Matrix((near,)))
+    assert [one.test for one in candidates.likely(fault, 3)] == ["near1", "near2", "other"]
+    assert [one.test for one in candidates.likely(fault, 4)] == [*names_near, "other"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "also", "found"),
+    [
+        ("unsupported", "", ["close"]),
+        ("unsupported", "ContainerStatus.response.status.image: clear", []),
+        ("failed", "", []),
+        ("blocked", "", []),
+    ],
+    ids=["unsupported", "another one passes", "failed", "blocked"],
+)
+def test_what_only_unsupported_tests_look_at_is_not_offered(
+    outcome: str, also: str, found: list[str]
+) -> None:
+    fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
+    made = exercise(made_test("close", outcome=outcome), made_test("passes", str(fault.reach)))
+    entries = [Entry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", ("close",))]
+    if also:
+        entries.append(Entry("b", (parse_fault(also),), "", ("passes",)))
+    assert Candidates(made, Matrix(tuple(entries))).not_offered(fault) == found
+
+
 def test_one_case_of_each_test_before_any_other() -> None:
     tests = [made_test("a[1]"), made_test("a[2]"), made_test("b"), made_test("a[3]")]
     assert [one.test for one in first(tests, 0)] == ["a[1]", "b", "a[2]", "a[3]"]

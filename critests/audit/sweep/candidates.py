@@ -9,6 +9,7 @@ from critests.audit.derived.fault import DerivedFault
 from critests.audit.language.faults import Fault, LogFault, StreamFault
 from critests.audit.matrix import Matrix, base_name
 from critests.audit.sweep.exercise import Exercise, Exercised
+from critests.catalogue.words import Outcome
 
 EXACTLY, NEAR, JUDGES, SAME_NAME, SAME_RPC, GETS_THERE = range(6)
 """How likely a test is to notice, the likeliest first: it notices a fault in this very field, one in a field
@@ -16,6 +17,8 @@ that holds it or is held by it, it judges a requirement that the fault breaks, i
 of this name somewhere else, or something in this RPC, or it only gets there.
 """
 _Target = tuple[str, str, tuple[str, ...]]
+_STEPS = 2
+"""Who looks at a field looks at what it holds, down to there: at a mapping and the numbers in it."""
 
 
 class Candidates:
@@ -51,6 +54,40 @@ class Candidates:
     def failing(self, fault: DerivedFault) -> list[str]:
         """Return the tests that get where a fault acts and do not pass without it either."""
         return [test.test for test in self._exercise.reaching(fault.reach) if test.outcome != "passed"]
+
+    def not_offered(self, fault: DerivedFault) -> list[str]:
+        """Return the tests that look closest at what a fault changes, where each of them is unsupported
+        without one: what they are about is not offered here. Closest is who is known to notice a fault in
+        this very field, or in what holds it. Of a test that fails or is blocked nobody knows whether it would
+        notice.
+        """
+        depths = {test.test: self._depth(test, fault) for test in self._exercise.tests.values()}
+        deepest = max(depths.values(), default=0)
+        closest = [test for name, test in self._exercise.tests.items() if depths[name] == deepest > 0]
+        offered = any(test.outcome != Outcome.UNSUPPORTED.value for test in closest)
+        return [] if offered else [test.test for test in closest]
+
+    def likely(self, fault: DerivedFault, most: int) -> list[Exercised]:
+        """Return the tests to be tried: those for which more speaks than that they get there come first, of
+        these and of the others each function with one of its cases before any has another.
+
+        Args:
+            fault: it.
+            most: how many; 0 for all of them.
+        """
+        tests, target = self.for_fault(fault), _target(fault.faults[0])
+        near = [test for test in tests if self._likely(test, fault, target) <= JUDGES]
+        far = tests[len(near) :]
+        nearest = first(near, 0)
+        # some that only get there have their turn, however many look closer
+        share = max(most * 2 // 3, most - len(far)) if most else len(nearest)
+        chosen = nearest[:share] + first(far, 0)
+        return chosen[:most] if most else chosen
+
+    def _depth(self, test: Exercised, fault: DerivedFault) -> int:
+        """Return how many steps of a fault's path are those of what a test is known to look at."""
+        target, known = _target(fault.faults[0]), self._notices.get(base_name(test.test), ())
+        return max((len(one[2]) for one in known if target is not None and _holds(one, target)), default=0)
 
     def _likely(self, test: Exercised, fault: DerivedFault, target: _Target | None) -> int:
         known = self._notices.get(base_name(test.test), set())
@@ -94,6 +131,14 @@ def _near(one: _Target, other: _Target) -> bool:
         return True
     shorter = min(len(one[2]), len(other[2]))
     return shorter > 0 and one[2][:shorter] == other[2][:shorter]
+
+
+def _holds(one: _Target, other: _Target) -> bool:
+    """Say whether a target is another one or, by a step or two, what holds it."""
+    if one[1] == "call":
+        return one == other
+    deeper = len(other[2]) - len(one[2])
+    return one[:2] == other[:2] and 0 <= deeper <= _STEPS and other[2][: len(one[2])] == one[2] != ()
 
 
 def first(tests: Iterable[Exercised], most: int) -> list[Exercised]:
