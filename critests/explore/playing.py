@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import grpc
 
@@ -18,6 +18,7 @@ from critests.explore.looking import look_of, world_before
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.model import Beat, Breach, Step, World, judge
 from critests.model.orders import Done, judge_together
+from critests.model.sights import Look
 from critests.model.steps import playable
 
 DAEMON_ENDED = "the daemon has ended"
@@ -108,7 +109,7 @@ class Played:
         self.beats.append(beat)
         self.codes = [each.answer.code for each in done]
         try:
-            look = look_of(self.player.connection, self.world)
+            look = self._look()
         except grpc.RpcError as error:
             code, details = code_of(error)
             rpc, seen = beat[-1].rpc, f"{code}: {details}"
@@ -118,6 +119,14 @@ class Played:
         if len(done) == 1:
             return judge(self.world, beat[0], done[0].answer, look)
         return judge_together(self.world, done, look, muted)
+
+    def _look(self) -> Look:
+        look = look_of(self.player.connection, self.world)
+        logs = self.calls.logs_of(look.container_statuses)
+        daemon = self.player.daemon
+        if daemon is None:
+            return replace(look, logs=logs)
+        return replace(look, logs=logs, leases=daemon.leases(), pipes=self.calls.pipes_of(look))
 
     def _done(self, beat: Beat) -> list[Done]:
         if len(beat) == 1:

@@ -53,6 +53,15 @@ SCALE = 8
 IN_A_ROW = 2
 """How often the same step may follow itself."""
 
+ABOUT_A_CONTAINER = (
+    "StartContainer",
+    "StopContainer",
+    "RemoveContainer",
+    "ContainerStatus",
+    "ExecSync",
+    "ReopenContainerLog",
+)
+"""RPCs that take the id of a container."""
 OPERATIONS = {
     "RunPodSandbox": ("create", "start", "ADD"),
     "CreateContainer": ("create",),
@@ -153,13 +162,12 @@ def _container_steps(world: World) -> Iterator[Step]:
     if len(world.living_containers()) < MOST_CONTAINERS:
         yield from _creations(world, named)
     for each in named:
-        for rpc in ("StartContainer", "RemoveContainer", "ContainerStatus", "ExecSync"):
+        for rpc in ABOUT_A_CONTAINER:
             yield Step(rpc, on=each.key)
-        yield Step("StopContainer", on=each.key)
         yield Step("StopContainer", on=each.key, timeout=2)
         if each.may_be <= {RUNNING, EXITED} and RUNNING in each.may_be:
             yield Step(PROCESS_ENDS, on=each.key)
-    for rpc in ("StartContainer", "StopContainer", "RemoveContainer", "ContainerStatus", "ExecSync"):
+    for rpc in ABOUT_A_CONTAINER:
         yield Step(rpc, on=NOTHING)
     for on in (*(each.key for each in named), NOTHING):
         yield Step("ListContainers", on=on)

@@ -17,6 +17,7 @@ from critests.explore.watching import Watch
 from critests.model import Beat, Step, World
 from critests.model.orders import CHANGING, touches
 from critests.model.steps import STATISTICS
+from critests.model.world import LINGERING
 
 SEQUENCES = 10
 """Sequences of a round; after it, what is likely is reckoned anew from what was covered."""
@@ -24,6 +25,8 @@ AT_ONCE = 0.5
 """How many of the steps that change something are played beside others."""
 CHANGE = 0.75
 """How many of those others change something too."""
+CHANGE_IN_GRACE = 0.25
+"""The same beside the stop of what lingers, during which other calls are to go on."""
 OWN_NAME = 0.8
 """How many of two creations at once have two names: of two with one name, some runtimes let the second wait
 until its client gives up, which takes the time of twenty other steps.
@@ -91,7 +94,7 @@ def next_beat(
         return (first,), places
     together = chance.randint(2, clients)
     while len(steps) < together:
-        only_changes = chance.random() < CHANGE
+        only_changes = chance.random() < (CHANGE_IN_GRACE if LINGERING in places[0][1] else CHANGE)
         there = [place for place, found in related.items() if found]
         wanted = [place for place in there if place[0] in CHANGING] if only_changes else there
         place = chance.choice(likely(wanted, before))
