@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from critests.model.images import leads_there
 from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, REGISTRY, STATISTICS, Process, Step
-from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Container, Sandbox, World
+from critests.model.world import (
+    CREATED,
+    EXITED,
+    LINGERING,
+    NOTREADY,
+    READY,
+    RUNNING,
+    Container,
+    Sandbox,
+    World,
+)
 
 Place = tuple[str, str]
 """An RPC, and the situation in which it meets what it is about."""
@@ -42,6 +52,7 @@ INTEREST = {
     "with none": 0.5,
     "running": 2.0,
     "failing": 0.3,
+    LINGERING: 4.0,
     "fresh name in ready": 4.0,
     "created in ready": 4.0,
 }
