@@ -94,8 +94,9 @@ def next_beat(
         return (first,), places
     together = chance.randint(2, clients)
     while len(steps) < together:
+        rpcs = _rpcs_beside(places[0], chance)
         there = [place for place, found in related.items() if found]
-        wanted = [place for place in there if place[0] in _rpcs_beside(places[0], chance)] or there
+        wanted = [place for place in there if place[0] in rpcs] or there
         place = chance.choice(likely(wanted, before))
         steps.append(_renamed(chance.choice(related[place]), steps, chance))
         places.append(place)

@@ -137,8 +137,10 @@ def _sandbox(
 
 
 def _addresses(step: Step, sandbox: Sandbox, status: SandboxSeen) -> Iterator[Breach]:
-    """Over a restart they stay what they were; what is told of them at other times is not looked at."""
-    if step.rpc == DAEMON_RESTARTS and status.addresses != sandbox.addresses:
+    """Over a restart they stay what they were, unless a stop has come half way; what is told of them at other
+    times is not looked at.
+    """
+    if step.rpc == DAEMON_RESTARTS and not sandbox.stop_failed and status.addresses != sandbox.addresses:
         yield Breach(
             "RST-02",
             "the addresses of a sandbox",
@@ -146,8 +148,8 @@ def _addresses(step: Step, sandbox: Sandbox, status: SandboxSeen) -> Iterator[Br
             ", ".join(sandbox.addresses) or "none",
             ", ".join(status.addresses) or "none",
         )
-    # what was seen is held to from now on
-    sandbox.addresses = status.addresses
+    # what was seen is held to from now on; what a stop that failed has not given back is not told any more
+    sandbox.addresses = status.addresses or (sandbox.addresses if sandbox.stop_failed else ())
 
 
 def _aspect_of_sandbox_state(sandbox: Sandbox, state: str) -> str:

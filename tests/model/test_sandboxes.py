@@ -6,7 +6,7 @@ import pytest
 
 from critests.model import Step
 from critests.model.sights import Answer
-from critests.model.steps import NOTHING
+from critests.model.steps import DAEMON_RESTARTS, NOTHING
 from tests.model.telling import ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 
 
@@ -175,6 +175,8 @@ def test_as_long_as_a_stop_fails_the_address_may_stay(with_address: Told) -> Non
     failing = replace(STOP, failing="DEL")
 
     assert with_address.play(failing, ERROR) == []
+    with_address.sandboxes["sandbox-1"] = replace(with_address.sandboxes["sandbox-1"], addresses=())
+    assert with_address.play(Step(DAEMON_RESTARTS)) == []
     with_address.becomes("sandbox-1", NOTREADY)
     assert aspects(with_address.play(STOP)) == ["SBX-19"]
 
