@@ -67,3 +67,11 @@ def test_a_container_keeps_what_its_status_tells(told: Told, name: str) -> None:
 
 def test_a_daemon_that_does_not_come_back_is_told(told: Told) -> None:
     assert aspects(told.play(RESTART, Answer("NOT_BACK"))) == ["RST-02"]
+
+
+def test_a_restart_may_bring_to_its_end_what_a_removal_has_begun(told: Told) -> None:
+    told.becomes("sandbox-1", NOTREADY)
+    assert told.play(Step("RemovePodSandbox", on="sandbox-1", failing="DEL"), Answer("UNKNOWN")) == []
+    told.sandboxes.clear()
+
+    assert told.play(RESTART) == []
