@@ -146,12 +146,15 @@ class Exploration:
             return True
         until = time.monotonic() + SHORTEN_SECONDS * self.player.connection.deadlines.scale
         looks = LOOKS_AT_ONCE if any(len(beat) > 1 for beat in beats) else LOOKS
-        came = sum(self._breaks(breach, beats) for _ in range(looks))
+        came = looked = 0
+        while looked < looks and not self._stopped and time.monotonic() < until:
+            looked += 1
+            came += self._breaks(breach, beats)
 
         def breaks(shorter: Sequence[Beat]) -> bool:
             if self._stopped or time.monotonic() > until:
                 return False
-            if came == looks:
+            if came == looked:
                 return all(self._breaks(breach, shorter) for _ in range(SURE))
             return any(self._breaks(breach, shorter) for _ in range(looks))
 
