@@ -22,6 +22,7 @@ from critests.model.sights import Look
 from critests.model.steps import playable
 
 DAEMON_ENDED = "the daemon has ended"
+UNAVAILABLE = "UNAVAILABLE"
 
 
 @dataclass
@@ -61,6 +62,14 @@ class Player:
             yield Played(self, calls, position=self.connection.recorder.position)
         finally:
             calls.clear()
+
+    def daemon_lives(self) -> bool:
+        """Whether the runtime answers."""
+        try:
+            self.connection.runtime.Version(cri.VersionRequest())
+        except grpc.RpcError:
+            return False
+        return True
 
     def breaches(
         self, beats: Iterable[Beat], muted: Callable[[Breach], bool] = lambda _: False
@@ -113,9 +122,12 @@ class Played:
         except grpc.RpcError as error:
             code, details = code_of(error)
             rpc, seen = beat[-1].rpc, f"{code}: {details}"
-            if not self._daemon_lives():
+            if not self.player.daemon_lives():
                 return [Breach("GEN-17", DAEMON_ENDED, rpc, "a daemon that lives", seen)]
             return [Breach("CNC-08", "a list fails", rpc, "a list", seen)]
+        statuses = (*look.sandbox_statuses.values(), *look.container_statuses.values())
+        if UNAVAILABLE in statuses and not self.player.daemon_lives():
+            return [Breach("GEN-17", DAEMON_ENDED, beat[-1].rpc, "a daemon that lives", UNAVAILABLE)]
         if len(done) == 1:
             return judge(self.world, beat[0], done[0].answer, look)
         return judge_together(self.world, done, look, muted)
@@ -144,10 +156,3 @@ class Played:
         begun = time.monotonic()
         answer = self.calls.answer_to(step)
         return Done(step, answer, begun, time.monotonic())
-
-    def _daemon_lives(self) -> bool:
-        try:
-            self.player.connection.runtime.Version(cri.VersionRequest())
-        except grpc.RpcError:
-            return False
-        return True
