@@ -4,8 +4,9 @@ its CNI plugins, and the registry.
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
@@ -109,6 +110,23 @@ class Below:
         with contextlib.suppress(ConditionNotMet):  # then the look after the step says so
             seconds = RECONNECT_SECONDS * self.connection.deadlines.scale
             eventually("Version after a restart", answers, seconds)
+
+    def pipes(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return how many pipes are open in the processes of the runtime that have the id of a sandbox among
+        their arguments.
+        """
+        found = dict.fromkeys(ids, 0)
+        for pid in self.runtime.processes:
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                arguments = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+                for sandbox_id in found.keys() & {*arguments}:
+                    files = [file.readlink() for file in Path(f"/proc/{pid}/fd").iterdir()]
+                    found[sandbox_id] += sum(file.name.startswith("pipe:") for file in files)
+        return found
+
+    def leases(self) -> frozenset[str]:
+        """Return the addresses that its network has given away."""
+        return frozenset(self.runtime.leases)
 
     def failing(self, operation: str) -> contextlib.AbstractContextManager[None]:
         """Let an operation of its OCI runtime or of its CNI plugins, or the registry, fail for a while."""

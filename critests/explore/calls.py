@@ -3,7 +3,7 @@
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -21,17 +21,20 @@ from critests.model.containers import printed_by
 from critests.model.images import reference
 from critests.model.looks import ANNOTATION, COLOUR
 from critests.model.orders import ENDING
-from critests.model.sights import Answer
+from critests.model.sights import Answer, ContainerSeen, Look
 from critests.model.steps import (
     DAEMON_RESTARTS,
     EXEC_CODE,
     FAILED,
+    LAST_WORDS,
+    LINGER_SECONDS,
     PROCESS_ENDS,
     TERMINATED,
     TOLD,
     Process,
     colour_of,
 )
+from critests.model.world import EXITED
 from critests.node.capabilities import NO_SUCH_ID
 
 CALL_SECONDS, ENDING_SECONDS = 20.0, 8.0
@@ -41,6 +44,7 @@ what ignores SIGTERM.
 END_SECONDS = 10.0
 READY_SECONDS = 2.0
 POLL_SECONDS = 0.01
+DRAIN_SECONDS, SETTLE_SECONDS = 2.0, 1.0
 READY_LINE = b"ready"
 MOUNT: Final = cri.Mount(container_path="/mnt/hosts", host_path="/etc/hosts", readonly=True)
 """In every container, so that its status has one to tell of; every node has that file."""
@@ -51,6 +55,7 @@ ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
     "PodSandboxStatus": (cri.PodSandboxStatusRequest, "pod_sandbox_id"),
     "RemoveContainer": (cri.RemoveContainerRequest, "container_id"),
     "ContainerStatus": (cri.ContainerStatusRequest, "container_id"),
+    "ReopenContainerLog": (cri.ReopenContainerLogRequest, "container_id"),
 }
 """RPCs whose request is the id of a sandbox or of a container, and nothing else."""
 
@@ -67,6 +72,12 @@ class Daemon(Protocol):
 
     def failing(self, operation: str) -> contextlib.AbstractContextManager[None]:
         """Let an operation below the runtime fail for a while."""
+
+    def pipes(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return how many pipes the processes have open that serve sandboxes, by their ids."""
+
+    def leases(self) -> frozenset[str]:
+        """Return the addresses that the network has given away."""
 
 
 @dataclass
@@ -102,6 +113,42 @@ class Calls:
             except grpc.RpcError as error:
                 code, details = code_of(error)
                 return Answer(code, details=details)
+
+    def logs_of(self, statuses: Mapping[str, ContainerSeen | str]) -> dict[str, tuple[str, ...]]:
+        """Return the lines in the logs of containers that have ended, of each once; what a process wrote last
+        may take a moment.
+        """
+        found = {}
+        for container in self.world.containers.values():
+            status = statuses.get(container.id)
+            unread = container.has_run and not container.log_read and container.key in self._logs
+            if unread and isinstance(status, ContainerSeen) and status.state == EXITED:
+                found[container.id] = self._lines(self._logs[container.key], status.exit_code)
+        return found
+
+    def _lines(self, log: Path, exit_code: int) -> tuple[str, ...]:
+        last = LAST_WORDS.get(exit_code, "")
+        self._until(DRAIN_SECONDS, lambda: last in _text(log))
+        # without time, stream and tag
+        return tuple(line.split(" ", 3)[-1] for line in _text(log).splitlines())
+
+    def pipes_of(self, look: Look) -> dict[str, int]:
+        """Return how many pipes what serves each sandbox has open; what closes them may take a moment."""
+        assert self.daemon is not None, "without one nothing below is looked at"
+        ids = [each.id for each in look.sandboxes]
+        inhabited = {each.sandbox_id for each in look.containers}
+        before = {
+            each.id: each.pipes
+            for each in self.world.sandboxes.values()
+            if each.id not in inhabited and each.pipes >= 0
+        }
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while True:
+            found = self.daemon.pipes(ids)
+            more = any(count > before.get(each, count) for each, count in found.items())
+            if not more or time.monotonic() > deadline:
+                return found
+            time.sleep(POLL_SECONDS)
 
     def clear(self) -> None:
         """Remove what the sequence made, as far as the runtime does it."""
@@ -179,14 +226,17 @@ class Calls:
         )
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=pod)
         answer = self._call(step, request)
+        # before it can end
         self._logs[step.makes] = Path(pod.log_directory) / config.log_path
         return Answer(id=answer.container_id)
 
     def _script(self, step: Step) -> str:
-        if step.process == Process.WAITS:
-            ends = f"trap 'exit {TERMINATED}' TERM; trap 'exit {TOLD}' USR1"
-            return f"{ends}; echo {READY_LINE.decode()}; : {self._mark(step.makes)}; sleep 100000 & wait"
-        return f"exit {0 if step.process == Process.SUCCEEDS else FAILED}"
+        if Process(step.process).brief:
+            return _ending(0 if step.process == Process.SUCCEEDS else FAILED)
+        # the last words at once, so that all of the rest of the time is what it lingers for
+        before = f"sleep {LINGER_SECONDS}; " if step.process == Process.LINGERS else ""
+        ends = f"trap '{before}{_ending(TERMINATED)}' TERM; trap '{_ending(TOLD)}' USR1"
+        return f"{ends}; echo {READY_LINE.decode()}; : {self._mark(step.makes)}; sleep 100000 & wait"
 
     def _mark(self, key: str) -> str:
         return f"{self.requests.run.id}-{self.world.prefix}{key}"
@@ -197,7 +247,7 @@ class Calls:
         container = self.world.containers.get(step.on)
         if container is None or container.gone:
             return Answer()
-        if container.process == Process.WAITS:
+        if not Process(container.process).brief:
             # until its handlers stand, a signal means something else
             self._until(READY_SECONDS, lambda: self._has_said(self._logs[step.on]))
         else:
@@ -215,10 +265,7 @@ class Calls:
 
     @staticmethod
     def _has_said(log: Path) -> bool:
-        try:
-            return READY_LINE in log.read_bytes()
-        except OSError:
-            return False
+        return READY_LINE.decode() in _text(log)
 
     def stop_container(self, step: Step) -> Answer:
         """StopContainer, with its grace period."""
@@ -263,7 +310,7 @@ class Calls:
         container = self.world.containers.get(step.on)
         if container is None:
             return Answer("NOT_MADE")  # by a step that was to make it, and failed this time
-        if container.process == Process.WAITS:
+        if not Process(container.process).brief:
             mark = self._mark(step.on)
             # the brackets keep the search from finding itself
             search = f"grep -l ': {mark[:-1]}[{mark[-1]}]' /proc/[0-9]*/cmdline 2>/dev/null"
@@ -328,6 +375,17 @@ HOW: Final[dict[str, Callable[[Calls, Step], Answer]]] = {
     DAEMON_RESTARTS: Calls.restart_daemon,
 }
 """How each step is done that is more than a call with an id."""
+
+
+def _ending(code: int) -> str:
+    return f"echo {LAST_WORDS[code]}; exit {code}"
+
+
+def _text(log: Path) -> str:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _chosen(step: Step, wanted: Any) -> Any:  # noqa: ANN401 - the filter of either list

@@ -8,6 +8,7 @@ from critests.model.looks import COLOUR
 from critests.model.steps import (
     EXEC_CODE,
     FAILED,
+    LINGER_SECONDS,
     NOTHING,
     TERMINATED,
     Beat,
@@ -62,9 +63,10 @@ def _sandbox(step: Step) -> list[str]:
 
 
 def _container(step: Step) -> list[str]:
-    waits = f"trap 'exit {TERMINATED}' TERM; sleep 100000 & wait"
+    before = f"sleep {LINGER_SECONDS}; " if step.process == Process.LINGERS else ""
+    waits = f"trap '{before}exit {TERMINATED}' TERM; sleep 100000 & wait"
     ends = f"exit {0 if step.process == Process.SUCCEEDS else FAILED}"
-    command = ["/bin/sh", "-c", waits if step.process == Process.WAITS else ends]
+    command = ["/bin/sh", "-c", ends if Process(step.process).brief else waits]
     config = {
         "metadata": {"name": step.name, "attempt": step.attempt},
         "image": {"image": "$IMAGE"},

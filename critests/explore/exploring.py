@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import grpc
+
+from critests.client.failures import code_of
 from critests.client.recording import Call
 from critests.explore import machine, side_by_side
 from critests.explore.findings import Finding
@@ -80,6 +83,7 @@ class Exploration:
     most_findings: int = 0
     clients: int = 1
     _stopped: bool = field(default=False, init=False)
+    _daemon_ended: Finding | None = field(default=None, init=False)
     _tell_again: float = field(default=math.inf, init=False)
     _kinds: set[tuple[str, str, str]] = field(init=False)
 
@@ -110,10 +114,17 @@ class Exploration:
                 self._play_round(watch, chance.getrandbits(32))
             except Over:
                 ended = True
+            except grpc.RpcError as error:
+                self._end_with_the_daemon(error, ())
+                ended = True
             for found in list(watch.found.values()):
                 if found.breach.kind not in self._kinds:
                     ended |= self._take(found, explored)
             watch.found.clear()
+        if self._daemon_ended is not None and not any(
+            finding.breach.what == DAEMON_ENDED for finding in explored.findings
+        ):
+            explored.findings.append(self._daemon_ended)
         explored.sequences, explored.steps = self.player.played, self.player.steps
         explored.seconds = time.monotonic() - begun
         explored.earlier = Earlier(self.earlier.seed, rounds, watch.covered, frozenset(self._kinds))
@@ -146,12 +157,15 @@ class Exploration:
             return True
         until = time.monotonic() + SHORTEN_SECONDS * self.player.connection.deadlines.scale
         looks = LOOKS_AT_ONCE if any(len(beat) > 1 for beat in beats) else LOOKS
-        came = sum(self._breaks(breach, beats) for _ in range(looks))
+        came = looked = 0
+        while looked < looks and self._may_play and time.monotonic() < until:
+            looked += 1
+            came += self._breaks(breach, beats)
 
         def breaks(shorter: Sequence[Beat]) -> bool:
-            if self._stopped or time.monotonic() > until:
+            if not self._may_play or time.monotonic() > until:
                 return False
-            if came == looks:
+            if came == looked:
                 return all(self._breaks(breach, shorter) for _ in range(SURE))
             return any(self._breaks(breach, shorter) for _ in range(looks))
 
@@ -160,13 +174,13 @@ class Exploration:
         self._kinds.add(breach.kind)
         explored.findings.append(finding)
         self.say(f"{finding}\n  came again in {finding.again} of {finding.tries} tries")
-        return 0 < self.most_findings <= len(explored.findings)
+        return self._daemon_ended is not None or 0 < self.most_findings <= len(explored.findings)
 
     def _tried(self, breach: Breach, beats: Sequence[Beat], calls: tuple[Call, ...]) -> Finding:
         """Play a sequence again and again; what never comes again keeps the calls with which it came."""
         recorder = self.player.connection.recorder
         tries = again = 0
-        while tries < TRIES and not self._stopped:
+        while tries < TRIES and self._may_play:
             position = recorder.position
             tries += 1
             if self._breaks(breach, beats):
@@ -174,6 +188,32 @@ class Exploration:
                 calls = tuple(recorder.since(position))
         return Finding(breach, tuple(beats), tries, again, calls)
 
+    def _end_with_the_daemon(self, error: grpc.RpcError, beats: Sequence[Beat]) -> None:
+        """Note that the daemon has ended, with the sequence that was to be played next.
+
+        Raises:
+            grpc.RpcError: it lives.
+        """
+        if self.player.daemon_lives():
+            raise error
+        breach = Breach("GEN-17", DAEMON_ENDED, "between sequences", "a daemon that lives", code_of(error)[0])
+        self._daemon_ended = Finding(breach, tuple(beats), 0, 0, ())
+
+    @property
+    def _may_play(self) -> bool:
+        return not self._stopped and self._daemon_ended is None
+
     def _breaks(self, breach: Breach, beats: Sequence[Beat]) -> bool:
-        found = self.player.breaches(beats, self._muted)
+        if not self._may_play:
+            return False
+        recorder = self.player.connection.recorder
+        position = recorder.position
+        try:
+            found = self.player.breaches(beats, self._muted)
+        except grpc.RpcError as error:
+            self._end_with_the_daemon(error, beats)
+            return False
+        for each in found:
+            if each.what == DAEMON_ENDED:
+                self._daemon_ended = Finding(each, tuple(beats), 0, 0, tuple(recorder.since(position)))
         return any(each.kind == breach.kind for each in found)

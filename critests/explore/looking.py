@@ -54,6 +54,7 @@ def look_of(connection: Connection, world: World) -> Look:
             entry.metadata.name,
             entry.metadata.attempt,
             entry.created_at,
+            image_id=entry.image_id,
             labels=dict(entry.labels),
             annotations=dict(entry.annotations),
         )
@@ -67,8 +68,8 @@ def look_of(connection: Connection, world: World) -> Look:
         tuple(_images(connection, names)) if names else (),
         {each.id: _sandbox_status(connection, each.id) for each in sandboxes},
         {each.id: _container_status(connection, each.id) for each in containers},
-        _handlers(connection),
-        time.time_ns(),
+        handlers=_handlers(connection),
+        at=time.time_ns(),
     )
 
 
@@ -130,7 +131,14 @@ def _container_status(connection: Connection, container_id: str) -> ContainerSee
         status.started_at,
         status.finished_at,
         status.exit_code,
+        status.image_id,
         dict(status.labels),
         dict(status.annotations),
-        tuple(sorted(mount.container_path for mount in status.mounts)),
+        kept={
+            "mounts": ", ".join(sorted(mount.container_path for mount in status.mounts)),
+            "image": status.image.image,
+            "image_ref": status.image_ref,
+            "log_path": status.log_path,
+            "reason": status.reason,
+        },
     )

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import grpc
 
@@ -18,9 +18,11 @@ from critests.explore.looking import look_of, world_before
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.model import Beat, Breach, Step, World, judge
 from critests.model.orders import Done, judge_together
+from critests.model.sights import Look
 from critests.model.steps import playable
 
 DAEMON_ENDED = "the daemon has ended"
+UNAVAILABLE = "UNAVAILABLE"
 
 
 @dataclass
@@ -60,6 +62,14 @@ class Player:
             yield Played(self, calls, position=self.connection.recorder.position)
         finally:
             calls.clear()
+
+    def daemon_lives(self) -> bool:
+        """Whether the runtime answers."""
+        try:
+            self.connection.runtime.Version(cri.VersionRequest())
+        except grpc.RpcError:
+            return False
+        return True
 
     def breaches(
         self, beats: Iterable[Beat], muted: Callable[[Breach], bool] = lambda _: False
@@ -108,16 +118,27 @@ class Played:
         self.beats.append(beat)
         self.codes = [each.answer.code for each in done]
         try:
-            look = look_of(self.player.connection, self.world)
+            look = self._look()
         except grpc.RpcError as error:
             code, details = code_of(error)
             rpc, seen = beat[-1].rpc, f"{code}: {details}"
-            if not self._daemon_lives():
+            if not self.player.daemon_lives():
                 return [Breach("GEN-17", DAEMON_ENDED, rpc, "a daemon that lives", seen)]
             return [Breach("CNC-08", "a list fails", rpc, "a list", seen)]
+        statuses = (*look.sandbox_statuses.values(), *look.container_statuses.values())
+        if UNAVAILABLE in statuses and not self.player.daemon_lives():
+            return [Breach("GEN-17", DAEMON_ENDED, beat[-1].rpc, "a daemon that lives", UNAVAILABLE)]
         if len(done) == 1:
             return judge(self.world, beat[0], done[0].answer, look)
         return judge_together(self.world, done, look, muted)
+
+    def _look(self) -> Look:
+        look = look_of(self.player.connection, self.world)
+        logs = self.calls.logs_of(look.container_statuses)
+        daemon = self.player.daemon
+        if daemon is None:
+            return replace(look, logs=logs)
+        return replace(look, logs=logs, leases=daemon.leases(), pipes=self.calls.pipes_of(look))
 
     def _done(self, beat: Beat) -> list[Done]:
         if len(beat) == 1:
@@ -135,10 +156,3 @@ class Played:
         begun = time.monotonic()
         answer = self.calls.answer_to(step)
         return Done(step, answer, begun, time.monotonic())
-
-    def _daemon_lives(self) -> bool:
-        try:
-            self.player.connection.runtime.Version(cri.VersionRequest())
-        except grpc.RpcError:
-            return False
-        return True

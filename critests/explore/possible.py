@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from critests.model.images import leads_there
 from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, REGISTRY, STATISTICS, Process, Step
-from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Container, Sandbox, World
+from critests.model.world import (
+    CREATED,
+    EXITED,
+    LINGERING,
+    NOTREADY,
+    READY,
+    RUNNING,
+    Container,
+    Sandbox,
+    World,
+)
 
 Place = tuple[str, str]
 """An RPC, and the situation in which it meets what it is about."""
@@ -42,6 +52,7 @@ INTEREST = {
     "with none": 0.5,
     "running": 2.0,
     "failing": 0.3,
+    LINGERING: 4.0,
     "fresh name in ready": 4.0,
     "created in ready": 4.0,
 }
@@ -53,6 +64,15 @@ SCALE = 8
 IN_A_ROW = 2
 """How often the same step may follow itself."""
 
+ABOUT_A_CONTAINER = (
+    "StartContainer",
+    "StopContainer",
+    "RemoveContainer",
+    "ContainerStatus",
+    "ExecSync",
+    "ReopenContainerLog",
+)
+"""RPCs that take the id of a container."""
 OPERATIONS = {
     "RunPodSandbox": ("create", "start", "ADD"),
     "CreateContainer": ("create",),
@@ -153,13 +173,12 @@ def _container_steps(world: World) -> Iterator[Step]:
     if len(world.living_containers()) < MOST_CONTAINERS:
         yield from _creations(world, named)
     for each in named:
-        for rpc in ("StartContainer", "RemoveContainer", "ContainerStatus", "ExecSync"):
+        for rpc in ABOUT_A_CONTAINER:
             yield Step(rpc, on=each.key)
-        yield Step("StopContainer", on=each.key)
         yield Step("StopContainer", on=each.key, timeout=2)
         if each.may_be <= {RUNNING, EXITED} and RUNNING in each.may_be:
             yield Step(PROCESS_ENDS, on=each.key)
-    for rpc in ("StartContainer", "StopContainer", "RemoveContainer", "ContainerStatus", "ExecSync"):
+    for rpc in ABOUT_A_CONTAINER:
         yield Step(rpc, on=NOTHING)
     for on in (*(each.key for each in named), NOTHING):
         yield Step("ListContainers", on=on)

@@ -8,15 +8,16 @@ with its calls however often it comes.
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from critests.explore.playing import Player
 from critests.explore.possible import Place, likely, steps_by_place
 from critests.explore.watching import Watch
 from critests.model import Beat, Step, World
-from critests.model.orders import CHANGING, touches
+from critests.model.orders import CHANGING, DURING_A_STOP, touches
 from critests.model.steps import STATISTICS
+from critests.model.world import LINGERING
 
 SEQUENCES = 10
 """Sequences of a round; after it, what is likely is reckoned anew from what was covered."""
@@ -24,6 +25,8 @@ AT_ONCE = 0.5
 """How many of the steps that change something are played beside others."""
 CHANGE = 0.75
 """How many of those others change something too."""
+GO_ON = 0.75
+"""How many of those beside the stop of what lingers are calls that are to go on meanwhile."""
 OWN_NAME = 0.8
 """How many of two creations at once have two names: of two with one name, some runtimes let the second wait
 until its client gives up, which takes the time of twenty other steps.
@@ -91,13 +94,20 @@ def next_beat(
         return (first,), places
     together = chance.randint(2, clients)
     while len(steps) < together:
-        only_changes = chance.random() < CHANGE
+        rpcs = _rpcs_beside(places[0], chance)
         there = [place for place, found in related.items() if found]
-        wanted = [place for place in there if place[0] in CHANGING] if only_changes else there
+        wanted = [place for place in there if place[0] in rpcs] or there
         place = chance.choice(likely(wanted, before))
         steps.append(_renamed(chance.choice(related[place]), steps, chance))
         places.append(place)
     return tuple(steps), places
+
+
+def _rpcs_beside(first: Place, chance: random.Random) -> Collection[str]:
+    """Draw the RPCs among which the next one is; none where every one will do."""
+    if LINGERING in first[1] and chance.random() < GO_ON:
+        return DURING_A_STOP
+    return CHANGING if chance.random() < CHANGE else ()
 
 
 def _is_about(world: World, step: Step, objects: set[str]) -> bool:

@@ -118,6 +118,8 @@ def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             container.begins()
         else:
             container.under_way = True
+            if sandbox is not None:
+                sandbox.start_failed = True
             # what is left of a failed start the API leaves open, and some runtimes remove the container
             container.may_be |= {RUNNING, EXITED, GONE}
     elif answer.ok:
@@ -243,6 +245,16 @@ def exec_sync(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         wanted = printed_by(world, step)
         if answer.ok and answer.output != wanted:
             yield Breach("EXS-01/small", "the output of a command", step.rpc, wanted, answer.output)
+
+
+def reopen_log(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """ReopenContainerLog: of what runs; of what does not, either way will do."""
+    container = world.containers.get(step.on)
+    if container is None or container.gone:
+        state = "an unknown" if container is None else "a removed"
+        yield from fails("LOG-25/error", f"reopening the log of {state} container", step, answer)
+    elif container.may_be == {RUNNING}:
+        yield from succeeds("LOG-21", "reopening the log of a container", step, answer)
 
 
 def printed_by(world: World, step: Step) -> str:

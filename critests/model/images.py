@@ -35,13 +35,13 @@ def pull(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         return
     if not answer.id:
         yield Breach("IMG-01", "the reference of a pulled image", step.rpc, "one that is not empty", "none")
-    elif image.id and answer.id != image.id:
+    elif image.pulled_as and answer.id != image.pulled_as:
         yield Breach(
-            "IMG-09/same-ref", "the reference of an image pulled again", step.rpc, image.id, answer.id
+            "IMG-09/same-ref", "the reference of an image pulled again", step.rpc, image.pulled_as, answer.id
         )
     image.tags = (image.tags if image.present == {True} else frozenset()) | {reference(image, step.by)}
     image.present = frozenset({True})
-    image.id = answer.id or image.id
+    image.id = image.pulled_as = answer.id or image.id
 
 
 def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:

@@ -41,6 +41,7 @@ RULES: dict[str, Rule] = {
     "ContainerStatus": containers.status,
     "ListContainers": containers.listed,
     "ExecSync": containers.exec_sync,
+    "ReopenContainerLog": containers.reopen_log,
     PROCESS_ENDS: containers.process_ends,
     DAEMON_RESTARTS: restarts.restarted,
     "PullImage": images.pull,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from critests.model.images import reference
 from critests.model.restarts import aspect_of
 from critests.model.sights import NOT_FOUND, ContainerSeen, ImageSeen, Look, SandboxSeen
-from critests.model.steps import DAEMON_RESTARTS, Step, colour_of
+from critests.model.steps import DAEMON_RESTARTS, LAST_WORDS, Step, colour_of
 from critests.model.world import (
     CREATED,
     EXITED,
@@ -18,7 +18,6 @@ from critests.model.world import (
     ORDER,
     READY,
     RUNNING,
-    UNKNOWN,
     Breach,
     Container,
     Image,
@@ -62,6 +61,46 @@ def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
     for sandbox in world.sandboxes.values():
         if sandbox.id not in world.lost:
             yield from _sandbox(world, step, sandbox, listed.get(sandbox.id), look)
+    if look.leases is not None:
+        yield from _leases(world, step, look.leases)
+    yield from _pipes(world, step, look)
+
+
+def _pipes(world: World, step: Step, look: Look) -> Iterator[Breach]:
+    """What serves a sandbox has no more pipes open than at first, as soon as no container is in it."""
+    inhabited = {each.sandbox_id for each in look.containers}
+    for sandbox in world.sandboxes.values():
+        if sandbox.id in inhabited or sandbox.id not in look.pipes or sandbox.may_be != {READY}:
+            continue
+        now = look.pipes[sandbox.id]
+        if 0 <= sandbox.pipes < now:
+            yield Breach(
+                "CTR-18" if sandbox.start_failed else "CTR-37",
+                "pipes of containers that are gone",
+                step.rpc,
+                f"{sandbox.pipes} open for {sandbox.key}, as at first",
+                str(now),
+            )
+        sandbox.pipes = now
+
+
+def _leases(world: World, step: Step, leases: frozenset[str]) -> Iterator[Breach]:
+    """What was stopped has given its addresses back, to the network or to another sandbox."""
+    used = {address for each in world.sandboxes.values() if not each.stopped for address in each.addresses}
+    for sandbox in world.sandboxes.values():
+        kept = leases & {*sandbox.addresses} - used
+        if sandbox.stopped and kept:
+            # that a DEL which failed is repeated is a promise of its own
+            aspect = "SBX-19" if sandbox.stop_failed else "NET-40" if sandbox.gone else "SBX-13"
+            yield Breach(
+                aspect,
+                f"the addresses of a {'removed' if sandbox.gone else 'stopped'} sandbox",
+                step.rpc,
+                "given back",
+                f"{', '.join(sorted(kept))} of {sandbox.key} given away",
+            )
+        if sandbox.stopped:
+            sandbox.addresses = ()
 
 
 def _sandbox(
@@ -98,8 +137,10 @@ def _sandbox(
 
 
 def _addresses(step: Step, sandbox: Sandbox, status: SandboxSeen) -> Iterator[Breach]:
-    """Over a restart they stay what they were; what is told of them at other times is not looked at."""
-    if step.rpc == DAEMON_RESTARTS and status.addresses != sandbox.addresses:
+    """Over a restart they stay what they were, unless a stop has come half way; what is told of them at other
+    times is not looked at.
+    """
+    if step.rpc == DAEMON_RESTARTS and not sandbox.stop_failed and status.addresses != sandbox.addresses:
         yield Breach(
             "RST-02",
             "the addresses of a sandbox",
@@ -107,8 +148,8 @@ def _addresses(step: Step, sandbox: Sandbox, status: SandboxSeen) -> Iterator[Br
             ", ".join(sandbox.addresses) or "none",
             ", ".join(status.addresses) or "none",
         )
-    # what was seen is held to from now on
-    sandbox.addresses = status.addresses
+    # what was seen is held to from now on; what a stop that failed has not given back is not told any more
+    sandbox.addresses = status.addresses or (sandbox.addresses if sandbox.stop_failed else ())
 
 
 def _aspect_of_sandbox_state(sandbox: Sandbox, state: str) -> str:
@@ -187,21 +228,36 @@ def _container(
         else:
             container.may_be = frozenset({EXITED})
         yield from _times(step, container, status)
-        yield from _mounts(step, container, status)
+        yield from _kept(step, container, status)
+        if container.id in look.logs and container.has_run and status.state == EXITED:
+            yield from _log(step, container, status, look.logs[container.id])
 
 
-def _mounts(step: Step, container: Container, status: ContainerSeen) -> Iterator[Breach]:
-    """Over a restart they stay what they were, unless the container itself is not known any more (RST-04)."""
-    if step.rpc == DAEMON_RESTARTS and status.state != UNKNOWN and status.mounts != container.mounts:
-        yield Breach(
-            "RST-22/containers",
-            "the mounts of a container",
-            step.rpc,
-            ", ".join(container.mounts) or "none",
-            ", ".join(status.mounts) or "none",
-        )
+def _log(step: Step, container: Container, status: ContainerSeen, lines: Sequence[str]) -> Iterator[Breach]:
+    """What a process wrote last, before it ended as it does, is in the log."""
+    container.log_read = True
+    if status.exit_code in LAST_WORDS and LAST_WORDS[status.exit_code] not in lines:
+        seen = lines[-1] if lines else "nothing"
+        yield Breach("LOG-15", "the end of a log", step.rpc, LAST_WORDS[status.exit_code], seen)
+
+
+def _kept(step: Step, container: Container, status: ContainerSeen) -> Iterator[Breach]:
+    """A restart changes nothing of what is told, unless the container is not in the state any more in which
+    it was (RST-04).
+    """
+    before = container.last
+    if step.rpc == DAEMON_RESTARTS and before is not None and before.state == status.state:
+        for name, value in before.kept.items():
+            if status.kept.get(name) != value:
+                yield Breach(
+                    "RST-22/containers",
+                    f"{name} of a container",
+                    step.rpc,
+                    value or "none",
+                    status.kept.get(name) or "none",
+                )
     # what was seen is held to from now on
-    container.mounts = status.mounts
+    container.last = status
 
 
 def _aspect_of_container_state(world: World, step: Step, container: Container, state: str) -> str:
@@ -358,8 +414,8 @@ def _agree(
     aspect: str, step: Step, seen: SandboxSeen | ContainerSeen, status: SandboxSeen | ContainerSeen
 ) -> Iterator[Breach]:
     """List and status say the same."""
-    for name in ("id", "state", "name", "attempt", "created_at", "labels", "annotations"):
-        in_list, in_status = getattr(seen, name), getattr(status, name)
+    for name in ("id", "state", "name", "attempt", "created_at", "image_id", "labels", "annotations"):
+        in_list, in_status = getattr(seen, name, ""), getattr(status, name, "")
         if in_list != in_status:
             yield Breach(
                 aspect, f"{name} in list and status", step.rpc, f"{in_list} as listed", str(in_status)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from critests.model.judging import judge_answer, judge_look
 from critests.model.outcomes import SUCCESS
 from critests.model.sights import NOT_FOUND, Answer, Look
-from critests.model.steps import NOTHING, PROCESS_ENDS, Step
-from critests.model.world import Breach, World
+from critests.model.steps import EXEC_CODE, LINGER_SECONDS, NOTHING, PROCESS_ENDS, Step
+from critests.model.world import LINGERING, Breach, World
 
 MAKING = frozenset({"RunPodSandbox", "CreateContainer", "StartContainer", "PullImage"})
 ENDING = frozenset({"StopContainer", "RemoveContainer", "StopPodSandbox", "RemovePodSandbox", "RemoveImage"})
@@ -25,6 +25,10 @@ ALL_SUCCEED = {"StopContainer": "STP-17", "RemoveImage": "IMS-24"}
 """RPCs of which several calls for one object all succeed, by the aspect that says so."""
 TWICE = {"RunPodSandbox": "CNC-02/one", "CreateContainer": "CNC-03/one", "StartContainer": "CNC-04"}
 """What is broken where calls of this RPC alone have no order."""
+DURING_A_STOP = {"ExecSync": "STP-18", "ReopenContainerLog": "LOG-26"}
+"""RPCs that work on while a container has time to end, by the aspect that says so."""
+AT_ONCE_SECONDS = 0.3
+"""By which two calls may miss each other that are made at once: that long, the process is sure to run."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,9 @@ def judge_together(
         found += judge_look(after, order[-1].step, look)
         if best is None or _counted(found, muted) < _counted(best, muted):
             best, best_world = found, after
+    held_up = list(_held_up(world, done))
     vars(world).update(vars(best_world))
-    return [breach if muted(breach) else _side_by_side(breach, done) for breach in best or ()]
+    return [*held_up, *(breach if muted(breach) else _side_by_side(breach, done) for breach in best or ())]
 
 
 def orders(done: Sequence[Done]) -> Iterator[tuple[Done, ...]]:
@@ -116,6 +121,37 @@ def _may_fail(world: World, breach: Breach, one: Done, done: Sequence[Done]) -> 
     ]
     alike = all(other.step.rpc == one.step.rpc for other in beside)
     return bool(beside) and not (alike and one.step.rpc in ALL_SUCCEED)
+
+
+def _held_up(world: World, done: Sequence[Done]) -> Iterator[Breach]:
+    """In the grace period of a stop, a container is there for other calls as before: they wait neither for
+    its end nor are they ended by it.
+    """
+    # what ends it earlier is no stop within the grace period
+    stops = {
+        each.step.on: each
+        for each in done
+        if each.step.rpc == "StopContainer" and LINGERING in world.situation(each.step)
+    }
+    if any(each.step.rpc in ENDING_PROCESSES and each not in stops.values() for each in done):
+        return
+    for each in done:
+        stop = stops.get(each.step.on)
+        aspect = DURING_A_STOP.get(each.step.rpc)
+        if stop is None or aspect is None or each.begun > stop.begun + AT_ONCE_SECONDS:
+            continue
+        waited = each.ended > stop.begun + LINGER_SECONDS
+        as_asked = each.answer.ok and each.answer.exit_code == (
+            EXEC_CODE if each.step.rpc == "ExecSync" else 0
+        )
+        if waited or not as_asked:
+            yield Breach(
+                aspect,
+                "a call during the grace period of a stop",
+                each.step.rpc,
+                f"{SUCCESS} before its container ends",
+                f"{each.answer.code} after {each.ended - each.begun:.1f} s",
+            )
 
 
 def _side_by_side(breach: Breach, done: Sequence[Done]) -> Breach:

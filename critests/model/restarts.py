@@ -9,6 +9,7 @@ from critests.model.steps import Step
 from critests.model.world import (
     CREATED,
     EXITED,
+    GONE,
     NOTREADY,
     RUNNING,
     UNKNOWN,
@@ -25,6 +26,12 @@ def restarted(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         yield Breach(
             "RST-02", "the daemon after SIGKILL", step.rpc, "one that is ready again", answer.details
         )
+    for sandbox in world.living_sandboxes():
+        if sandbox.removal_failed:
+            # what a removal has begun, a restart may bring to its end
+            sandbox.may_be |= {GONE}
+            for container in world.living_containers(sandbox.key):
+                container.may_be |= {GONE}
     for container in world.living_containers():
         if CREATED in container.may_be:
             container.may_be |= {UNKNOWN, EXITED}

@@ -63,6 +63,8 @@ def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         "SBX-15" if again else "SBX-12", f"stopping a sandbox{' again' if again else ''}", step, answer
     )
     sandbox.under_way = not answer.ok
+    sandbox.stopped |= answer.ok
+    sandbox.stop_failed |= not answer.ok or step.failing == "DEL"
     if answer.ok:
         sandbox.may_be = frozenset({NOTREADY})
         for container in world.living_containers(step.on):
@@ -93,6 +95,8 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         aspect = "SBX-21" if READY not in sandbox.may_be else "SBX-22/removed"
         yield from succeeds(aspect, "removing a sandbox", step, answer)
     sandbox.under_way = sandbox.removal_failed = not answer.ok
+    sandbox.stopped |= answer.ok
+    sandbox.stop_failed |= not answer.ok or step.failing == "DEL"
     if answer.ok:
         sandbox.may_be = frozenset({GONE})
         for container in inside:

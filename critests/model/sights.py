@@ -54,8 +54,11 @@ class SandboxSeen:
 
 @dataclass(frozen=True)
 class ContainerSeen:
-    """A container in a list or in its status; a list tells neither times of the process nor its exit code nor
-    mounts, a status not the sandbox.
+    """A container in a list or in its status; a list tells neither times of the process nor its exit code, a
+    status not the sandbox.
+
+    Attributes:
+        kept: other fields of the status, by name, that stay as they are over a restart.
     """
 
     id: str
@@ -67,9 +70,10 @@ class ContainerSeen:
     started_at: int = 0
     finished_at: int = 0
     exit_code: int = 0
+    image_id: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
-    mounts: tuple[str, ...] = ()
+    kept: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,9 @@ class Look:
         images: as listed.
         sandbox_statuses: by id; the name of a code where the status is an error.
         container_statuses: likewise.
+        logs: the lines of the containers that have ended, by id, as far as they were read: once for each.
+        pipes: how many are open in what serves a sandbox, by its id; of none where that is not seen.
+        leases: addresses that the network has given away; None where that is not seen.
         handlers: names of the runtime handlers, in the order in which Status tells them.
         at: when it was taken, by the client's clock, in nanoseconds since 1970; 0 where that is not known.
     """
@@ -99,5 +106,8 @@ class Look:
     images: tuple[ImageSeen, ...] = ()
     sandbox_statuses: Mapping[str, SandboxSeen | str] = field(default_factory=dict)
     container_statuses: Mapping[str, ContainerSeen | str] = field(default_factory=dict)
+    logs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pipes: Mapping[str, int] = field(default_factory=dict)
+    leases: frozenset[str] | None = None
     handlers: tuple[str, ...] = ()
     at: int = 0

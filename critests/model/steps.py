@@ -20,12 +20,22 @@ class Process(StrEnum):
     """Until SIGTERM, where it ends with `TERMINATED`, or until it is told to end, with `TOLD`."""
     SUCCEEDS = "succeeds"
     """Ends at once with 0."""
+    LINGERS = "lingers"
+    """Like `WAITS`, but after SIGTERM it takes `LINGER_SECONDS` to end, and its container runs until then."""
     FAILS = "fails"
     """Ends at once with `FAILED`."""
+
+    @property
+    def brief(self) -> bool:
+        """Whether it ends at once."""
+        return self in {Process.SUCCEEDS, Process.FAILS}
 
 
 TERMINATED, TOLD, FAILED = 5, 7, 3
 """The exit codes of these ends: each its own, so that one container's is not taken for another's."""
+LINGER_SECONDS = 1.5
+LAST_WORDS = {code: f"ends with {code}" for code in (0, FAILED, TERMINATED, TOLD)}
+"""What a process writes before it ends, by the exit code that it then has."""
 EXEC_CODE = 42
 """What the command of an ExecSync ends with."""
 

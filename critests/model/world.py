@@ -16,6 +16,8 @@ GONE = "gone"
 ORDER = (CREATED, RUNNING, UNKNOWN, EXITED, GONE)
 """Of the states of a container, which never go back."""
 
+LINGERING = "lingering"
+"""Of a situation: a container whose process takes its time to end, within the grace period."""
 KILLED = frozenset({128 + 9, 128 + 15})
 """Exit codes of what was stopped by a signal that it did not handle."""
 
@@ -72,7 +74,11 @@ class Sandbox:
         under_way: a call that failed may still be at work on it.
         removal_failed: a removal of it has failed, and may have taken a part of it away.
         created_at: as it was listed last; it must not change.
-        addresses: as the status told them first.
+        addresses: as the status told them last while it was READY.
+        stop_failed: a stop of it has failed, with the network perhaps.
+        stopped: a stop or a removal of it has succeeded, so that its addresses are free.
+        pipes: that what serves it had open when no container was in it; -1 as long as that was not seen.
+        start_failed: the start of a container in it has failed.
     """
 
     key: str
@@ -84,6 +90,10 @@ class Sandbox:
     removal_failed: bool = False
     created_at: int = 0
     addresses: tuple[str, ...] = ()
+    stop_failed: bool = False
+    stopped: bool = False
+    pipes: int = -1
+    start_failed: bool = False
 
     @property
     def gone(self) -> bool:
@@ -107,7 +117,9 @@ class Container:
         created_at: as it was listed last; it must not change.
         started_at: as its status told it first.
         ended: its status when it was seen EXITED first.
-        mounts: where its status told first that something is mounted.
+        last: its status when it was looked at last.
+        has_run: a start of it succeeded.
+        log_read: what it wrote last was looked for in its log.
     """
 
     key: str
@@ -123,7 +135,9 @@ class Container:
     created_at: int = 0
     started_at: int = 0
     ended: ContainerSeen | None = None
-    mounts: tuple[str, ...] = ()
+    last: ContainerSeen | None = None
+    has_run: bool = False
+    log_read: bool = False
 
     @property
     def gone(self) -> bool:
@@ -132,8 +146,9 @@ class Container:
 
     def begins(self) -> None:
         """Its process was started."""
-        brief = self.process != Process.WAITS
+        brief = Process(self.process).brief
         self.may_be = frozenset({RUNNING, EXITED}) if brief else frozenset({RUNNING})
+        self.has_run = True
         if brief:
             self.exit_codes = frozenset({0 if self.process == Process.SUCCEEDS else FAILED})
 
@@ -164,7 +179,8 @@ class Image:
     Attributes:
         key: what the sequence calls it.
         names: its tags, in full.
-        id: as the pull returned it; empty before the first.
+        id: as a pull returned it or it was listed; empty before the first pull.
+        pulled_as: the reference that the last pull returned.
         present: whether it is there; both where the runtime had a choice.
         tags: which of its names lead to it.
         seen: how it was listed last.
@@ -173,6 +189,7 @@ class Image:
     key: str
     names: tuple[str, ...]
     id: str = ""
+    pulled_as: str = ""
     present: frozenset[bool] = frozenset({False})
     tags: frozenset[str] = frozenset()
     seen: ImageSeen | None = None
@@ -233,12 +250,19 @@ class World:
             chosen = [name for name in ("on", "inside", "state", "colour") if getattr(step, name)]
             known = f" of {self.state_of(step.on or step.inside)}" if step.on or step.inside else ""
             return f"by {'+'.join(chosen) or 'nothing'}{known}"
-        state = self.state_of(step.on)
+        lingers = step.rpc == "StopContainer" and step.timeout and self._lingers(step.on)
+        state = f"{self.state_of(step.on)}, {LINGERING}" if lingers else self.state_of(step.on)
         if step.rpc == "StartContainer" and step.on in self.containers:
             return f"{state} in {self.state_of(self.containers[step.on].sandbox)}"
         if step.rpc in {"StopPodSandbox", "RemovePodSandbox"} and step.on in self.sandboxes:
             return f"{state} with {'containers' if self.living_containers(step.on) else 'none'}"
         return f"{state} by {step.by}" if step.by else state
+
+    def _lingers(self, key: str) -> bool:
+        container = self.containers.get(key)
+        return (
+            container is not None and container.may_be == {RUNNING} and container.process == Process.LINGERS
+        )
 
     def _creation(self, step: Step) -> str:
         image = self.images.get(step.image)

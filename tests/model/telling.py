@@ -25,6 +25,9 @@ class Told:
     sandboxes: dict[str, SandboxSeen] = field(default_factory=dict)
     containers: dict[str, ContainerSeen] = field(default_factory=dict)
     images: list[ImageSeen] = field(default_factory=list)
+    logs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    pipes: dict[str, int] = field(default_factory=dict)
+    leases: frozenset[str] | None = None
     handlers: tuple[str, ...] = ()
     at: int = 0
 
@@ -37,8 +40,11 @@ class Told:
             tuple(self.images),
             {each.id: each for each in self.sandboxes.values()},
             {each.id: replace(each, sandbox_id="") for each in self.containers.values()},
-            self.handlers,
-            self.at,
+            logs=self.logs,
+            pipes=self.pipes,
+            leases=self.leases,
+            handlers=self.handlers,
+            at=self.at,
         )
 
     def play(self, step: Step, answer: Answer | None = None) -> list[Breach]:

@@ -4,7 +4,16 @@ from dataclasses import replace
 
 from critests.model import Step
 from critests.model.sights import Answer
-from critests.model.steps import DAEMON_RESTARTS, EXEC_CODE, NOTHING, PROCESS_ENDS, TERMINATED, TOLD, Process
+from critests.model.steps import (
+    DAEMON_RESTARTS,
+    EXEC_CODE,
+    LAST_WORDS,
+    NOTHING,
+    PROCESS_ENDS,
+    TERMINATED,
+    TOLD,
+    Process,
+)
 from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, RUNNING, Told, aspects
 
 
@@ -140,3 +149,35 @@ def test_a_container_of_another_sandbox_is_no_answer(told: Told) -> None:
     (breach,) = told.play(step, Answer(id="id of container-1"))
 
     assert (breach.aspect, breach.seen) == ("CTR-09", "that of container-1 in sandbox-1")
+
+
+def test_what_a_process_wrote_last_is_in_its_log(told: Told) -> None:
+    told.running()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=TOLD)
+    told.logs["id of container-1"] = ("ready", LAST_WORDS[TOLD])
+
+    assert told.play(Step(PROCESS_ENDS, on="container-1")) == []
+    assert told.world.containers["container-1"].log_read
+
+
+def test_the_end_of_a_log_that_is_missing_is_seen(told: Told) -> None:
+    told.running()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=TOLD)
+    told.logs["id of container-1"] = ("ready",)
+
+    assert aspects(told.play(Step(PROCESS_ENDS, on="container-1"))) == ["LOG-15"]
+
+
+def test_what_was_killed_has_no_last_words(told: Told) -> None:
+    told.running()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+    told.logs["id of container-1"] = ("ready",)
+
+    assert told.play(Step("StopContainer", on="container-1")) == []
+
+
+def test_a_log_is_reopened_where_a_container_runs_and_nowhere_that_nobody_knows(told: Told) -> None:
+    told.running()
+
+    assert aspects(told.play(Step("ReopenContainerLog", on="container-1"), ERROR)) == ["LOG-21"]
+    assert aspects(told.play(Step("ReopenContainerLog", on=NOTHING))) == ["LOG-25/error"]

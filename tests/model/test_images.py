@@ -74,3 +74,11 @@ def test_an_absent_image_can_be_removed(told: Told) -> None:
     told.play(Step("RemoveImage", on="image-1", by="id"))
 
     assert aspects(told.play(Step("RemoveImage", on="image-1", by="id"), Answer("NOT_FOUND"))) == ["IMS-16"]
+
+
+def test_a_reference_that_is_no_id_is_the_same_at_the_next_pull() -> None:
+    told = Told(images=[HERE])
+    pull, reference = Step("PullImage", on="image-1", by="tag"), Answer(id="registry/two@sha256:2")
+
+    assert aspects(told.play(pull, reference)) == ["IMG-08"]
+    assert aspects(told.play(pull, reference)) == ["IMG-08"]

@@ -1,8 +1,11 @@
 """Calls at the same time, as the model of the API has them."""
 
+import pytest
+
 from critests.model import Breach, Step
 from critests.model.orders import Done, judge_together, orders
 from critests.model.sights import Answer
+from critests.model.steps import EXEC_CODE, LINGER_SECONDS, TERMINATED, Process
 from tests.model.telling import ERROR, EXITED, RUNNING, Told, aspects
 
 START, REMOVE = Step("StartContainer", on="container-1"), Step("RemoveContainer", on="container-1")
@@ -102,3 +105,43 @@ def test_what_is_known_does_not_count_against_an_order(told: Told) -> None:
     breaches = judge_together(told.world, done, told.look(), lambda breach: breach.aspect == "CTA-27")
 
     assert {breach.aspect for breach in breaches} == {"CTA-27"}
+
+
+STOP_WITH_GRACE = Step("StopContainer", on="container-1", timeout=2)
+COMMAND, REOPENING = (Step(rpc, on="container-1") for rpc in ("ExecSync", "ReopenContainerLog"))
+SOON, LATE = 0.1, LINGER_SECONDS + 0.1
+
+
+def beside_a_stop(told: Told, step: Step, answer: Answer, ended: float) -> list[str]:
+    """Play a step beside the stop of what lingers."""
+    told.running(process=Process.LINGERS)
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=TERMINATED)
+    stop = Done(STOP_WITH_GRACE, Answer(), 0.0, LATE)
+    return aspects(judge_together(told.world, [stop, Done(step, answer, 0.0, ended)], told.look()))
+
+
+def test_in_the_grace_period_a_container_is_there_for_other_calls(told: Told) -> None:
+    answer = Answer(exit_code=EXEC_CODE, output="in container-1\n")
+
+    assert beside_a_stop(told, COMMAND, answer, SOON) == []
+
+
+@pytest.mark.parametrize("answer", [ERROR, Answer(exit_code=137)])
+def test_a_command_that_a_stop_refuses_or_ends_is_seen(told: Told, answer: Answer) -> None:
+    assert beside_a_stop(told, COMMAND, answer, SOON) == ["STP-18"]
+
+
+@pytest.mark.parametrize("answer", [ERROR, Answer()])
+def test_a_log_that_is_reopened_only_after_a_stop_is_seen(told: Told, answer: Answer) -> None:
+    assert beside_a_stop(told, REOPENING, answer, LATE) == ["LOG-26"]
+
+
+def test_what_is_stopped_without_grace_or_ends_at_once_is_there_for_nothing(told: Told) -> None:
+    told.running(process=Process.LINGERS)
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+
+    assert together(told, (STOP, Answer()), (COMMAND, ERROR)) == []
+    told.running("container-2", name="other")
+    told.becomes("container-2", EXITED, finished_at=9, exit_code=TERMINATED)
+    other = (Step("StopContainer", on="container-2", timeout=2), Step("ExecSync", on="container-2"))
+    assert together(told, (other[0], Answer()), (other[1], ERROR)) == []

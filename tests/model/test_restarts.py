@@ -53,10 +53,11 @@ def test_a_ready_sandbox_keeps_its_addresses(told: Told) -> None:
     assert told.play(RESTART) == []
 
 
-def test_a_container_keeps_its_mounts(told: Told) -> None:
+@pytest.mark.parametrize("name", ["mounts", "image_ref"])
+def test_a_container_keeps_what_its_status_tells(told: Told, name: str) -> None:
     told.running()
     running = told.containers["container-1"]
-    told.containers["container-1"] = replace(running, mounts=("/data",))
+    told.containers["container-1"] = replace(running, kept={name: "value"})
     assert told.play(Step("ContainerStatus", on="container-1"), Answer(id=running.id)) == []
     told.containers["container-1"] = running
 
@@ -66,3 +67,11 @@ def test_a_container_keeps_its_mounts(told: Told) -> None:
 
 def test_a_daemon_that_does_not_come_back_is_told(told: Told) -> None:
     assert aspects(told.play(RESTART, Answer("NOT_BACK"))) == ["RST-02"]
+
+
+def test_a_restart_may_bring_to_its_end_what_a_removal_has_begun(told: Told) -> None:
+    told.becomes("sandbox-1", NOTREADY)
+    assert told.play(Step("RemovePodSandbox", on="sandbox-1", failing="DEL"), Answer("UNKNOWN")) == []
+    told.sandboxes.clear()
+
+    assert told.play(RESTART) == []

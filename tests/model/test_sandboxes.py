@@ -6,7 +6,7 @@ import pytest
 
 from critests.model import Step
 from critests.model.sights import Answer
-from critests.model.steps import NOTHING
+from critests.model.steps import DAEMON_RESTARTS, NOTHING
 from tests.model.telling import ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 
 
@@ -136,3 +136,59 @@ def test_what_a_failed_creation_leaves_was_made_now(told: Told) -> None:
 
     step = Step("RunPodSandbox", makes="sandbox-2", name="other", failing="add")
     assert aspects(told.play(step, ERROR)) == ["SBA-03"]
+
+
+ADDRESS = "10.0.0.2"
+STOP, REMOVE = (Step(rpc, on="sandbox-1") for rpc in ("StopPodSandbox", "RemovePodSandbox"))
+
+
+@pytest.fixture
+def with_address(told: Told) -> Told:
+    """A sandbox with an address of the network."""
+    told.sandboxes["sandbox-1"] = replace(told.sandboxes["sandbox-1"], addresses=(ADDRESS,))
+    told.leases = frozenset({ADDRESS})
+    assert told.play(Step("ListImages")) == []
+    return told
+
+
+def test_what_is_stopped_gives_its_address_back(with_address: Told) -> None:
+    with_address.becomes("sandbox-1", NOTREADY)
+    with_address.leases = frozenset()
+
+    assert with_address.play(STOP) == []
+
+
+def test_an_address_that_a_stopped_sandbox_keeps_is_seen_once(with_address: Told) -> None:
+    with_address.becomes("sandbox-1", NOTREADY)
+
+    assert aspects(with_address.play(STOP)) == ["SBX-13"]
+    assert with_address.play(STOP) == []
+
+
+def test_an_address_that_a_removed_sandbox_keeps_is_seen(with_address: Told) -> None:
+    with_address.sandboxes.clear()
+
+    assert aspects(with_address.play(REMOVE)) == ["NET-40"]
+
+
+def test_as_long_as_a_stop_fails_the_address_may_stay(with_address: Told) -> None:
+    failing = replace(STOP, failing="DEL")
+
+    assert with_address.play(failing, ERROR) == []
+    with_address.sandboxes["sandbox-1"] = replace(with_address.sandboxes["sandbox-1"], addresses=())
+    assert with_address.play(Step(DAEMON_RESTARTS)) == []
+    with_address.becomes("sandbox-1", NOTREADY)
+    assert aspects(with_address.play(STOP)) == ["SBX-19"]
+
+
+def test_pipes_of_a_container_that_is_gone_are_seen(told: Told) -> None:
+    told.pipes["id of sandbox-1"] = 3
+    assert told.play(Step("ListImages")) == []
+    told.container()
+    assert told.play(Step("StartContainer", on="container-1", failing="create"), ERROR) == []
+    told.pipes["id of sandbox-1"] = 5
+    assert told.play(Step("ListImages")) == []
+    told.containers.clear()
+
+    assert aspects(told.play(Step("RemoveContainer", on="container-1"))) == ["CTR-18"]
+    assert told.play(Step("ListImages")) == []

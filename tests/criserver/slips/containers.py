@@ -1,6 +1,7 @@
 """Slips of the containers' state."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from critests.api import api_pb2 as cri
@@ -59,6 +60,24 @@ def exit_code_of_another() -> Act:
                 each.exit_code = ended[-1]
 
     return after(change)
+
+
+@way("the last line that a container wrote is missing in its log")
+def end_of_log_lost() -> Act:
+    logs: dict[str, Path] = {}
+
+    def act(call: Call, _argument: str) -> Answer:
+        answer = call.answer()
+        if call.rpc == "CreateContainer":
+            config = call.request.config
+            logs[answer.container_id] = Path(call.request.sandbox_config.log_directory) / config.log_path
+        ended = call.rpc == "ContainerStatus" and answer.status.state == EXITED
+        log = logs.pop(answer.status.id, None) if ended else None
+        if log is not None and log.is_file():
+            log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+        return answer
+
+    return act
 
 
 @way("a filter of containers by state and label forgets the state")

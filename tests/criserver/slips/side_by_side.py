@@ -13,6 +13,8 @@ from tests.criserver.way import Act, Answer, Call
 
 MOMENT = 0.1
 """Seconds."""
+LONG = 2.0
+"""Seconds in which every process of a sequence has ended that was told to."""
 
 
 @dataclass
@@ -122,6 +124,17 @@ def _end_beside_a_removal(call: Call, _earlier: list[Call], others: list[Call]) 
     return None
 
 
+def _command_beside_a_stop(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
+    stopped = call.rpc == "ExecSync" and _same(call, others, "StopContainer")
+    return fail("it is being stopped") if stopped else None
+
+
+def _reopening_beside_a_stop(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
+    if call.rpc == "ReopenContainerLog" and _same(call, others, "StopContainer"):
+        call.over.wait(LONG)
+    return None
+
+
 named(
     "made_twice_at_once",
     "sandboxes of the same metadata that are made at once are both made",
@@ -161,4 +174,14 @@ named(
     "removal_takes_what_is_stopped_along",
     "the removal of a container removes those that are being stopped",
     beside({"StopContainer", "RemoveContainer"}, _end_beside_a_removal),
+)
+named(
+    "no_commands_while_it_stops",
+    "a command in a container that has time to end is refused",
+    beside({"StopContainer", "ExecSync"}, _command_beside_a_stop),
+)
+named(
+    "log_reopened_when_stopped",
+    "a log is not reopened before a stop that is under way is over",
+    beside({"StopContainer", "ReopenContainerLog"}, _reopening_beside_a_stop),
 )
