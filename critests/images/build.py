@@ -212,17 +212,17 @@ class Builder:
     @staticmethod
     def _artifact(spec: ImageSpec, salt: str) -> _Part:
         """A manifest as the specification's guidance for artifacts has it: the empty configuration, and
-        layers that are no archives.
+        layers that are no archives; or a configuration of the artifact's own type, which has the salt, and
+        layers as they are.
         """
-        layers = [
-            Layer(
-                Blob("text/plain", entry.content + salt.encode()), oci.digest(entry.content + salt.encode())
-            )
-            for entries in spec.layers
-            for entry in entries
-        ]
-        config = Blob(oci.EMPTY_CONFIG, b"{}")
+        suffix = b"" if spec.config_type else salt.encode()
+        contents = [entry.content + suffix for entries in spec.layers for entry in entries]
+        layers = [Layer(Blob("text/plain", content), oci.digest(content)) for content in contents]
         blobs = [layer.blob for layer in layers]
+        if spec.config_type:
+            config = Blob(spec.config_type, oci.canonical_json({"salt": salt}))
+            return _Part(oci.manifest(config, blobs), config, tuple(layers))
+        config = Blob(oci.EMPTY_CONFIG, b"{}")
         return _Part(
             oci.manifest(config, blobs, artifact_type="application/vnd.critests.note"), config, tuple(layers)
         )

@@ -106,6 +106,8 @@ class ImageSpec:
     """Of the layers above the base."""
     wrong_diff_id: bool = False
     """The configuration names another digest for the last layer than it has."""
+    config_type: str = ""
+    """The media type of an artifact's configuration, where it says what the artifact is."""
 
     def changed(self, changes: Changes) -> "ImageSpec":
         """Return an image derived from this one.
@@ -356,6 +358,22 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         base=Base.NOTHING,
         content=Content.ARTIFACT,
         layers=((Entry("note", b"x\n"),),),
+    ),
+    ImageSpec(
+        "seccomp-profile",
+        "an artifact that is a seccomp profile: personality(2) fails with EPROTO",
+        base=Base.NOTHING,
+        content=Content.ARTIFACT,
+        config_type="application/vnd.cncf.seccomp-profile.config.v1+json",
+        layers=(
+            (
+                Entry(
+                    "profile.json",
+                    b'{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["personality"],'
+                    b' "action": "SCMP_ACT_ERRNO", "errnoRet": 71}]}',
+                ),
+            ),
+        ),
     ),
     ImageSpec(
         "wrong-diff-id",

@@ -95,11 +95,6 @@ class Daemon:
         """Tell whether images are stored as overlays."""
         return not _on_overlay(traces.root)
 
-    @property
-    def takes_plugins(self) -> bool:
-        """Tell whether it is known to let plugins of the Node Resource Interface be connected."""
-        return self.kind.nri_since is not None and self.version >= self.kind.nri_since
-
     def configure(
         self,
         traces: Traces,
@@ -107,7 +102,6 @@ class Daemon:
         pause_image: str,
         registry_addresses: Sequence[str],
         systemd_cgroup: bool,
-        nri: bool = False,
         told: Sequence[Told],
     ) -> list[Command]:
         """Write the configuration of the daemon and its companions; return what to start, in this order: the
@@ -126,7 +120,6 @@ class Daemon:
             may_lower_oom_score=children_may("SYS_RESOURCE"),
             systemd_cgroup=systemd_cgroup,
             overlays=self.stores_overlays(traces),
-            nri=nri and self.takes_plugins,
             helpers=self.helpers,
             told=told,
         )

@@ -212,9 +212,16 @@ class ThrowawayRuntime:
         return self._traces.cdi
 
     @property
-    def nri_socket(self) -> Path | None:
-        """Return where plugins connect if that was asked for; None where its kind and version let none."""
-        return self._traces.nri / NRI_SOCKET if self._daemon.takes_plugins else None
+    def nri_socket(self) -> Path:
+        """Return where plugins of the Node Resource Interface connect if it was told that they may."""
+        return self._traces.nri / NRI_SOCKET
+
+    @property
+    def profile_annotation(self) -> str:
+        """Return the annotation of a pod that names a seccomp profile in a registry, if it was told that
+        there may be one.
+        """
+        return self._daemon.kind.profile_annotation
 
     @property
     def cgroup_parent(self) -> str:
@@ -358,7 +365,6 @@ def start_throwaway(
     environment: Mapping[str, str] | None = None,
     oci_wrapper: bool = False,
     cni_wrapper: bool = False,
-    nri: bool = False,
     told: Sequence[Told] = (),
     seconds: float = START_SECONDS,
 ) -> ThrowawayRuntime:
@@ -382,7 +388,6 @@ def start_throwaway(
         environment: further variables for the daemon.
         oci_wrapper: put a wrapper around the default handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
         cni_wrapper: put a wrapper around the CNI plugins: `ThrowawayRuntime.cni_wrapper`.
-        nri: let plugins of the Node Resource Interface connect, at `ThrowawayRuntime.nri_socket`.
         told: what is unusual about its configuration.
         seconds: how long it may take to become ready.
 
@@ -415,7 +420,6 @@ def start_throwaway(
             log_file=log_file,
             oci_wrapper=oci_wrapper,
             cni_wrapper=cni_wrapper,
-            nri=nri,
             told=told,
         )
     except BaseException as error:
@@ -441,7 +445,6 @@ def _prepare(
     log_file: Path | None,
     oci_wrapper: bool,
     cni_wrapper: bool,
-    nri: bool,
     told: Sequence[Told],
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
@@ -459,7 +462,6 @@ def _prepare(
             pause_image=pause_image,
             registry_addresses=registry_addresses,
             systemd_cgroup=systemd_cgroup,
-            nri=nri,
             told=told,
         )
         return [DaemonProcess(command, variables, log) for command in commands]

@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 
 from critests.api import api_pb2 as cri
-from tests.criserver.sandboxes import refuse
+from tests.criserver.sandboxes import HANDLERS, refuse
 from tests.criserver.state import ImageConfig, Store, StoredImage
 
 DEFAULT_IMAGES = {
@@ -44,6 +44,8 @@ class Images:
 
     def pull(self, request: cri.PullImageRequest) -> cri.PullImageResponse:
         """PullImage: from a registry on this machine, else from the table of names."""
+        if request.image.runtime_handler not in HANDLERS:
+            refuse(grpc.StatusCode.NOT_FOUND, f"no handler {request.image.runtime_handler!r} is configured")
         match = REFERENCE.fullmatch(request.image.image)
         if match is None:
             refuse(grpc.StatusCode.INVALID_ARGUMENT, f"{request.image.image!r} is not an image reference")

@@ -225,7 +225,7 @@ class Services:
 
     def _port_forward(self, request: cri.PortForwardRequest) -> cri.PortForwardResponse:
         self.sandboxes.get(request.pod_sandbox_id)
-        return cri.PortForwardResponse(url=self.streaming.offer_nothing("portforward"))
+        return cri.PortForwardResponse(url=self.streaming.offer_port_forward())
 
 
 def _done(act: Callable[[Any], object], answer: type[Message]) -> Function:

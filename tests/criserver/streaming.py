@@ -1,4 +1,6 @@
-"""Exec over WebSocket, subprotocol v4.channel.k8s.io: channels 0 stdin, 1 stdout, 2 stderr, 3 status."""
+"""Exec over WebSocket, subprotocols v5.channel.k8s.io and v4.channel.k8s.io: channels 0 stdin, 1 stdout,
+2 stderr, 3 status, and in the newer one 255 for the end of a channel.
+"""
 
 import base64
 import contextlib
@@ -12,15 +14,17 @@ import socketserver
 import struct
 import subprocess
 import threading
+from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import IO
 
 from critests.api import api_pb2 as cri
-from tests.criserver import processes
+from tests.criserver import processes, tunnel
 
-PROTOCOL = "v4.channel.k8s.io"
+PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 ACCEPT_KEY = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 STDIN, STDOUT, STDERR, STATUS = range(4)
+END = 255
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
@@ -40,6 +44,13 @@ class StreamingServer:
         with self._lock:
             self.offers[token] = (request, environment)
             return f"{self._listening()}/exec/{token}"
+
+    def offer_port_forward(self) -> str:
+        """Return a URL at which ports can be connected to through a tunnel; over anything else it answers
+        403.
+        """
+        with self._lock:
+            return f"{self._listening()}/portforward/{secrets.token_urlsafe(8)}"
 
     def offer_nothing(self, kind: str) -> str:
         """Return a URL of a session that this server does not have: it answers 404 there."""
@@ -80,29 +91,96 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Log nothing."""
 
     def do_GET(self) -> None:
-        """Upgrade to WebSocket and run the command."""
+        """Upgrade to WebSocket, and run the command or connect to ports."""
         server = self.server
         assert isinstance(server, _HttpServer)
         self.close_connection = True
+        if self.path.startswith("/portforward/"):
+            self._forward()
+            return
         protocols = [name.strip() for name in self.headers.get("Sec-WebSocket-Protocol", "").split(",")]
-        if self.headers.get("Upgrade", "").lower() != "websocket" or PROTOCOL not in protocols:
+        chosen = next((name for name in PROTOCOLS if name in protocols), "")
+        if self.headers.get("Upgrade", "").lower() != "websocket" or not chosen:
             self.send_error(403)
             return
         offer = server.owner.take(self.path.rpartition("/")[2])
         if offer is None:
             self.send_error(404)
             return
+        self._switch(chosen)
+        with contextlib.suppress(OSError):
+            Session(self.connection, self.rfile, *offer).run()
+
+    def do_POST(self) -> None:
+        """Refuse SPDY."""
+        self.close_connection = True
+        self.send_error(403)
+
+    def _forward(self) -> None:
+        if self.headers.get("Sec-WebSocket-Protocol", "") != tunnel.PROTOCOL:
+            self.send_error(403)
+            return
+        self._switch(tunnel.PROTOCOL)
+        frames = Frames(self.connection, self.rfile)
+        forwards = tunnel.PortForwards(lambda data: frames.send(BINARY, data))
+        with contextlib.suppress(OSError, ValueError):
+            for message in frames.messages():
+                forwards.take(message)
+        forwards.close()
+
+    def _switch(self, chosen: str) -> None:
         key = self.headers["Sec-WebSocket-Key"] + ACCEPT_KEY
         self.send_response(101)
         self.send_header("Upgrade", "websocket")
         self.send_header("Connection", "Upgrade")
         digest = hashlib.sha1(key.encode()).digest()  # noqa: S324 - RFC 6455 says which hash
         self.send_header("Sec-WebSocket-Accept", base64.b64encode(digest).decode())
-        self.send_header("Sec-WebSocket-Protocol", PROTOCOL)
+        self.send_header("Sec-WebSocket-Protocol", chosen)
         self.end_headers()
         self.wfile.flush()
-        with contextlib.suppress(OSError):
-            Session(self.connection, self.rfile, *offer).run()
+
+
+class Frames:
+    """The messages on one WebSocket; those of clients come in one frame each."""
+
+    def __init__(self, connection: socket.socket, reader: BufferedIOBase) -> None:
+        self._connection = connection
+        self._reader = reader
+        self._lock = threading.Lock()
+
+    def send(self, opcode: int, payload: bytes) -> None:
+        """Send one message."""
+        length = len(payload)
+        head = bytes([0x80 | opcode])
+        if length < 126:
+            head += bytes([length])
+        elif length < 1 << 16:
+            head += struct.pack(">BH", 126, length)
+        else:
+            head += struct.pack(">BQ", 127, length)
+        with self._lock:
+            self._connection.sendall(head + payload)
+
+    def messages(self) -> Iterator[bytes]:
+        """Yield what comes until the client goes; pings are answered."""
+        while True:
+            head = self._reader.read(2)
+            if len(head) < 2:
+                return
+            opcode, length = head[0] & 15, head[1] & 127
+            if length == 126:
+                (length,) = struct.unpack(">H", self._reader.read(2))
+            elif length == 127:
+                (length,) = struct.unpack(">Q", self._reader.read(8))
+            mask = self._reader.read(4)
+            payload = self._reader.read(length)
+            payload = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
+            if opcode == CLOSE:
+                return
+            if opcode == PING:
+                self.send(PONG, payload)
+            else:
+                yield payload
 
 
 class Session:
@@ -116,14 +194,13 @@ class Session:
         environment: dict[str, str],
     ) -> None:
         self._connection = connection
-        self._reader = reader
+        self._frames = Frames(connection, reader)
         self._request = request
         self._environment = environment
-        self._lock = threading.Lock()
 
     def run(self) -> None:
         """Run the command to its end, and tell its status."""
-        self._send(BINARY, bytes([STDOUT]))
+        self._frames.send(BINARY, bytes([STDOUT]))
         try:
             process = processes.start(
                 list(self._request.cmd),
@@ -169,48 +246,23 @@ class Session:
         )
 
     def _tell(self, status: dict[str, object]) -> None:
-        self._send(BINARY, bytes([STATUS]) + json.dumps({"metadata": {}, **status}).encode())
-        self._send(CLOSE, struct.pack(">H", 1000))
+        self._frames.send(BINARY, bytes([STATUS]) + json.dumps({"metadata": {}, **status}).encode())
+        self._frames.send(CLOSE, struct.pack(">H", 1000))
         self._connection.shutdown(socket.SHUT_WR)
 
     def _copy(self, source: IO[bytes], channel: int, wanted: bool) -> None:  # a field of the request
         while chunk := source.read(32768):
             if wanted:
                 with contextlib.suppress(OSError):
-                    self._send(BINARY, bytes([channel]) + chunk)
-
-    def _send(self, opcode: int, payload: bytes) -> None:
-        length = len(payload)
-        head = bytes([0x80 | opcode])
-        if length < 126:
-            head += bytes([length])
-        elif length < 1 << 16:
-            head += struct.pack(">BH", 126, length)
-        else:
-            head += struct.pack(">BQ", 127, length)
-        with self._lock:
-            self._connection.sendall(head + payload)
+                    self._frames.send(BINARY, bytes([channel]) + chunk)
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         """Hand stdin on until the client goes; then the command goes too."""
         with contextlib.suppress(OSError, ValueError):
-            while True:
-                head = self._reader.read(2)
-                if len(head) < 2:
-                    break
-                opcode, length = head[0] & 15, head[1] & 127
-                if length == 126:
-                    (length,) = struct.unpack(">H", self._reader.read(2))
-                elif length == 127:
-                    (length,) = struct.unpack(">Q", self._reader.read(8))
-                mask = self._reader.read(4)
-                payload = self._reader.read(length)
-                payload = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
-                if opcode == CLOSE:
-                    break
-                if opcode == PING:
-                    self._send(PONG, payload)
-                elif payload[:1] == bytes([STDIN]) and process.stdin:
-                    process.stdin.write(payload[1:])
+            for message in self._frames.messages():
+                if message[:1] == bytes([STDIN]) and process.stdin:
+                    process.stdin.write(message[1:])
+                elif message == bytes([END, STDIN]) and process.stdin:
+                    process.stdin.close()
         if process.poll() is None:
             processes.kill_session(process, signal.SIGKILL)

@@ -205,6 +205,19 @@ def _no_shared_processes(call: Call, _argument: str) -> Answer:
     return call.answer()
 
 
+OTHER_BOOT_ID = b"00000000-1111-2222-3333-444444444444\n"
+MACHINE_BYTES = 96 << 20
+
+
+def _own_kernel(call: Call, _argument: str) -> Answer:
+    answer = call.answer()
+    if call.rpc == "ExecSync" and list(call.request.cmd) == ["cat", "/proc/sys/kernel/random/boot_id"]:
+        answer.stdout = OTHER_BOOT_ID
+    elif call.rpc == "PodSandboxStats":
+        answer.stats.linux.memory.working_set_bytes.value += MACHINE_BYTES
+    return answer
+
+
 def _registry_unreachable(call: Call, _argument: str) -> Answer:
     if call.rpc == "PullImage":
         refuse(grpc.StatusCode.UNAVAILABLE, "no connection to the registry")
@@ -257,6 +270,11 @@ WAYS: dict[str, Way] = {
     "named": Way("Version tells another name", "NAME[/VERSION]", lambda: _named),
     "no-shared-processes": Way(
         "no sandbox with one PID namespace can be run", "", lambda: _no_shared_processes
+    ),
+    "own-kernel": Way(
+        "sandboxes look like virtual machines: their kernel is another one, and they take memory themselves",
+        "",
+        lambda: _own_kernel,
     ),
     "registry-unreachable": Way("no image can be pulled", "", lambda: _registry_unreachable),
     **SLIPS,

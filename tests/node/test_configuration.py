@@ -20,12 +20,15 @@ from critests.node.kinds.settings import DaemonSettings
 from critests.node.kinds.table import KINDS
 from critests.node.kinds.told import (
     CniTemplate,
+    Credentials,
     DeviceOwnership,
     LogCap,
     Mirror,
     NoEvents,
     NoHostDevices,
     NotToBeTold,
+    Plugins,
+    ProfilesFromRegistries,
     PullProgress,
     StreamingTls,
     Told,
@@ -117,21 +120,26 @@ def test_no_path_of_the_configuration_is_shared_with_another_runtime(
     ] == []
 
 
-@pytest.mark.parametrize("version", [(1, 6, 20), (1, 7, 24), (2, 1, 9)])
+@pytest.mark.parametrize("version", [(1, 7, 24), (2, 1, 9)])
 def test_plugins_of_a_containerd_have_a_socket_of_its_own(
     traces: Traces, version: tuple[int, int, int]
 ) -> None:
-    text = containerd.configuration(traces, replace(SETTINGS, version=version, nri=True))
-    nri = tomllib.loads(text)["plugins"].get("io.containerd.nri.v1.nri", {})
-    knows = version >= containerd.NRI_SINCE
-    assert nri.get("disable") == (False if knows else None)
+    nri, off = (
+        tomllib.loads(containerd.configuration(traces, replace(SETTINGS, version=version, told=told)))[
+            "plugins"
+        ]["io.containerd.nri.v1.nri"]
+        for told in ((Plugins(),), ())
+    )
+    assert (nri["disable"], off["disable"]) == (False, True)
     paths = [path for path in strings(nri) if path.startswith("/")]
-    assert len(paths) == (3 if knows else 0)
+    assert len(paths) == 3
     assert all(path.startswith(str(traces.nri)) for path in paths)
 
 
 def test_plugins_of_a_crio_have_a_socket_of_its_own(traces: Traces) -> None:
-    nri = tomllib.loads(crio.configuration(traces, replace(SETTINGS, nri=True)))["crio"]["nri"]
+    nri = tomllib.loads(crio.configuration(traces, replace(SETTINGS, version=(1, 36, 3), told=(Plugins(),))))[
+        "crio"
+    ]["nri"]
     off = tomllib.loads(crio.configuration(traces, SETTINGS))["crio"]["nri"]
     assert (nri["enable_nri"], off["enable_nri"]) == (True, False)
     assert nri["nri_listen"] == str(traces.nri / "nri.sock")
@@ -322,6 +330,12 @@ def test_what_is_unusual_stands_in_a_configuration(
         assert files[0] != files[1]
 
 
+@pytest.mark.parametrize("told", [Credentials(Path("/usr/auth.json")), ProfilesFromRegistries()])
+def test_what_only_a_crio_can_be_told_stands_in_its_configuration(traces: Traces, told: Told) -> None:
+    recent = replace(SETTINGS, version=(1, 36, 3))
+    assert crio.configuration(traces, replace(recent, told=(told,))) != crio.configuration(traces, recent)
+
+
 def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) -> None:
     containerd.write_configuration(traces, replace(SETTINGS, told=(CniTemplate(),)))
     ipam = json.loads(
@@ -336,7 +350,13 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"), [(containerd, LogCap(1)), (containerd, NoEvents()), (crio, CniTemplate())]
+    ("kind", "told"),
+    [
+        (containerd, LogCap(1)),
+        (containerd, NoEvents()),
+        (containerd, Credentials(Path("/usr/auth.json"))),
+        (crio, CniTemplate()),
+    ],
 )
 def test_what_a_kind_cannot_be_told_is_a_sentence(traces: Traces, kind: ModuleType, told: Told) -> None:
     with pytest.raises(NotToBeTold, match=told.meaning):

@@ -55,29 +55,29 @@ class WebSocketTransport(Transport):
         self._incoming += data
         while self.ledger.ended_by is None:
             try:
-                frame = self._frames.recv_frame()
+                taken = self._frames.recv_frame()
             except BlockingIOError:
                 if (self._frames.length or 0) > MESSAGE_BYTES:
                     raise ProtocolViolation(f"a frame of {self._frames.length} bytes") from None
                 return
             except (WebSocketException, ValueError) as error:
                 raise ProtocolViolation(f"not a WebSocket frame: {error}") from error
-            self._take_frame(frame)
+            self._take_frame(taken)
 
-    def _take_frame(self, frame: ABNF) -> None:
-        if frame.mask_value:
+    def _take_frame(self, taken: ABNF) -> None:
+        if taken.mask_value:
             raise ProtocolViolation("a masked WebSocket frame, which only a client may send")
-        data = frame.data if isinstance(frame.data, bytes) else frame.data.encode("latin-1")
-        if frame.opcode == ABNF.OPCODE_CLOSE:
+        data = taken.data if isinstance(taken.data, bytes) else taken.data.encode("latin-1")
+        if taken.opcode == ABNF.OPCODE_CLOSE:
             code = struct.unpack("!H", data[:2])[0] if len(data) >= 2 else None
             self.ledger.end(EndedBy.CLOSE_FRAME, code, data[2:].decode(errors="replace"))
-            self._wire.queue += _frame(data[:2], ABNF.OPCODE_CLOSE)
-        elif frame.opcode == ABNF.OPCODE_PING:
-            self._wire.queue += _frame(data, ABNF.OPCODE_PONG)
-        elif frame.opcode == ABNF.OPCODE_PONG:
+            self._wire.queue += frame(data[:2], ABNF.OPCODE_CLOSE)
+        elif taken.opcode == ABNF.OPCODE_PING:
+            self._wire.queue += frame(data, ABNF.OPCODE_PONG)
+        elif taken.opcode == ABNF.OPCODE_PONG:
             self._pongs.add(data)
         else:
-            self._take_data(frame.opcode, data, final=bool(frame.fin))
+            self._take_data(taken.opcode, data, final=bool(taken.fin))
 
     def _take_data(self, opcode: int, data: bytes, *, final: bool) -> None:
         if (opcode == ABNF.OPCODE_CONT) != (self._message is not None):
@@ -110,8 +110,8 @@ class WebSocketTransport(Transport):
 
     def _encode(self, channel: int, data: bytes) -> bytes:
         if self._base64:
-            return _frame(str(channel).encode() + base64.b64encode(data), ABNF.OPCODE_TEXT)
-        return _frame(bytes([channel]) + data, ABNF.OPCODE_BINARY)
+            return frame(str(channel).encode() + base64.b64encode(data), ABNF.OPCODE_TEXT)
+        return frame(bytes([channel]) + data, ABNF.OPCODE_BINARY)
 
     def half_close(self, channel: int, seconds: float) -> None:
         """Tell the server that nothing more will be written to a channel.
@@ -129,15 +129,16 @@ class WebSocketTransport(Transport):
     def ping(self, seconds: float) -> float:
         """Send a ping and return the seconds until its answer came."""
         token, began = os.urandom(8), time.monotonic()
-        self._send_control(_frame(token, ABNF.OPCODE_PING), seconds)
+        self._send_control(frame(token, ABNF.OPCODE_PING), seconds)
         self.await_(lambda: token in self._pongs, "the answer to a WebSocket ping", seconds)
         return time.monotonic() - began
 
     def _farewell(self) -> bytes:
-        return _frame(struct.pack("!H", 1000), ABNF.OPCODE_CLOSE)
+        return frame(struct.pack("!H", 1000), ABNF.OPCODE_CLOSE)
 
 
-def _frame(data: bytes, opcode: int) -> bytes:
+def frame(data: bytes, opcode: int) -> bytes:
+    """Return a frame as a client sends it."""
     return ABNF.create_frame(data, opcode).format()
 
 

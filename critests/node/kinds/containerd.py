@@ -22,6 +22,7 @@ from critests.node.kinds.told import (
     Mirror,
     NoHostDevices,
     NotToBeTold,
+    Plugins,
     PullProgress,
     StreamingTls,
 )
@@ -92,7 +93,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
         _plugin("io.containerd.internal.v1.opt"): {"path": str(traces.root / "opt")},
     }
     if settings.version >= NRI_SINCE:
-        tables[_plugin("io.containerd.nri.v1.nri")] = _nri(traces) if settings.nri else {"disable": True}
+        tables[_plugin("io.containerd.nri.v1.nri")] = {"disable": True}
     tables |= (
         _cri_tables_3(traces, settings) if settings.version >= (2, 0, 0) else _cri_tables_2(traces, settings)
     )
@@ -121,6 +122,8 @@ def _tell(tables: dict[str, dict[str, _Value]], traces: Traces, settings: Daemon
                 }
             case CniTemplate():
                 tables[_plugin(runtime, "cni")]["conf_template"] = str(_template_file(traces))
+            case Plugins() if settings.version >= NRI_SINCE:
+                tables[_plugin("io.containerd.nri.v1.nri")] = _nri(traces)
             case Mirror():
                 continue  # the file of its registry's hosts has it
             case _:
@@ -270,7 +273,6 @@ def _table(name: str, values: Mapping[str, _Value]) -> str:
 CONTAINERD: Final = ThrowawayKind(
     facts=facts.CONTAINERD,
     oldest=(1, 6),
-    nri_since=NRI_SINCE,
     socket=socket_of,
     sockets=lambda traces: (socket_of(traces), ttrpc_socket_of(traces)),
     write_configuration=write_configuration,

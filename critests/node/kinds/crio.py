@@ -14,14 +14,18 @@ from critests.node.kinds.settings import (
     DaemonSettings,
 )
 from critests.node.kinds.told import (
+    Credentials,
     DeviceOwnership,
     LogCap,
     Mirror,
     NoEvents,
     NoHostDevices,
     NotToBeTold,
+    Plugins,
+    ProfilesFromRegistries,
     PullProgress,
     StreamingTls,
+    Told,
 )
 from critests.node.traces import Traces
 
@@ -35,6 +39,10 @@ WATCHES_NETWORK: Final = (1, 36, 3)
 
 NRI_SINCE: Final = (1, 26, 0)
 """Since when plugins of the Node Resource Interface can be connected."""
+
+PROFILE_ANNOTATION: Final = "seccomp-profile.kubernetes.cri-o.io"
+"""Followed by `/POD` it names the profile of all containers of the pod."""
+PROFILE_ANNOTATION_SINCE: Final = (1, 30, 0)
 
 POD_METRICS: Final = ("cpu", "disk", "hugetlb", "memory", "network", "oom", "process", "spec")
 """The kinds of metrics of pods, of which CRI-O collects those that it is told to."""
@@ -157,7 +165,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "plugin_dirs": [f"{settings.cni_plugins}/"],
             **({"cni_status_grace_period": "1s"} if settings.version >= WATCHES_NETWORK else {}),
         },
-        "crio.nri": _nri(traces) if settings.nri else {"enable_nri": False},
+        "crio.nri": {"enable_nri": False},
         "crio.metrics": {"enable_metrics": False},
         "crio.stats": {"included_pod_metrics": POD_METRICS},
     }
@@ -169,35 +177,65 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "monitor_path": str(settings.helpers["conmon"]),
             "monitor_cgroup": "system.slice" if settings.systemd_cgroup else "pod",
         }
-    _tell(tables, settings)
+    _tell(tables, traces, settings)
     return "\n".join(_table(name, values) for name, values in tables.items())
 
 
-def _tell(tables: dict[str, dict[str, _Value]], settings: DaemonSettings) -> None:
+def _tell(tables: dict[str, dict[str, _Value]], traces: Traces, settings: DaemonSettings) -> None:
     """Add what is unusual."""
-    default = json.dumps(next(iter(settings.handlers)))
     for told in settings.told:
-        match told:
-            case DeviceOwnership():
-                tables["crio.runtime"]["device_ownership_from_security_context"] = True
-            case NoHostDevices():
-                tables[f"crio.runtime.runtimes.{default}"]["privileged_without_host_devices"] = True
-            case NoEvents():
-                tables["crio.runtime"]["enable_pod_events"] = False
-            case LogCap(size):
-                tables["crio.runtime"]["log_size_max"] = size
-            case PullProgress(seconds):
-                tables["crio.image"]["pull_progress_timeout"] = f"{seconds}s"
-            case StreamingTls(certificate, key):
-                tables["crio.api"] |= {
-                    "stream_enable_tls": True,
-                    "stream_tls_cert": str(certificate),
-                    "stream_tls_key": str(key),
-                }
-            case Mirror():
-                continue  # the file of the registries has it
-            case _:
-                raise NotToBeTold(told)
+        for said in (_of_handlers, _of_images, _of_runtime):
+            found = said(told, traces, settings)
+            if found is not None:
+                table, values = found
+                tables[table] |= values
+                break
+        else:
+            raise NotToBeTold(told)
+
+
+_Said = tuple[str, dict[str, _Value]] | None
+"""A table of the configuration and what it says more."""
+
+
+def _of_handlers(told: Told, _: Traces, settings: DaemonSettings) -> _Said:
+    default = f"crio.runtime.runtimes.{json.dumps(next(iter(settings.handlers)))}"
+    match told:
+        case NoHostDevices():
+            return default, {"privileged_without_host_devices": True}
+        case ProfilesFromRegistries() if settings.version >= PROFILE_ANNOTATION_SINCE:
+            return default, {"allowed_annotations": [PROFILE_ANNOTATION]}
+    return None
+
+
+def _of_images(told: Told, _traces: Traces, _settings: DaemonSettings) -> _Said:
+    match told:
+        case PullProgress(seconds):
+            return "crio.image", {"pull_progress_timeout": f"{seconds}s"}
+        case Credentials(file):
+            return "crio.image", {"global_auth_file": str(file)}
+        case Mirror():
+            return "crio.image", {}  # the file of the registries has it
+    return None
+
+
+def _of_runtime(told: Told, traces: Traces, settings: DaemonSettings) -> _Said:
+    match told:
+        case DeviceOwnership():
+            return "crio.runtime", {"device_ownership_from_security_context": True}
+        case NoEvents():
+            return "crio.runtime", {"enable_pod_events": False}
+        case LogCap(size):
+            return "crio.runtime", {"log_size_max": size}
+        case StreamingTls(certificate, key):
+            return "crio.api", {
+                "stream_enable_tls": True,
+                "stream_tls_cert": str(certificate),
+                "stream_tls_key": str(key),
+            }
+        case Plugins() if settings.version >= NRI_SINCE:
+            return "crio.nri", _nri(traces)
+    return None
 
 
 def container_folders(traces: Traces) -> tuple[Path, ...]:
@@ -209,7 +247,7 @@ def container_folders(traces: Traces) -> tuple[Path, ...]:
     )
 
 
-def _nri(traces: Traces) -> dict[str, bool | int | str | Sequence[str]]:
+def _nri(traces: Traces) -> dict[str, _Value]:
     return {
         "enable_nri": True,
         "nri_disable_connections": False,
@@ -236,5 +274,5 @@ CRIO: Final = ThrowawayKind(
     write_configuration=write_configuration,
     environment=environment,
     container_folders=container_folders,
-    nri_since=NRI_SINCE,
+    profile_annotation=PROFILE_ANNOTATION,
 )

@@ -51,7 +51,9 @@ class ThrowawayKind:
     """Further variables of the daemon and its companions."""
     files_elsewhere: Callable[[Traces], list[Path]] = lambda _: []
     """Files of an instance in directories that it shares with others; asked before anything is removed."""
-    nri_since: tuple[int, int, int] | None = None
-    """Since when it lets plugins of the Node Resource Interface be connected; None where it does not."""
+    profile_annotation: str = ""
+    """The annotation of a pod that names a seccomp profile in a registry, where it is told that there may be
+    one.
+    """
     oldest: tuple[int, int] = (0, 0)
     """The oldest version that speaks version v1 of the API."""

@@ -32,8 +32,6 @@ class DaemonSettings:
     systemd_cgroup: bool = False
     overlays: bool = True
     """Whether images may be stored as overlays: one cannot lie on another, as in a container."""
-    nri: bool = False
-    """Whether plugins of the Node Resource Interface may be connected, at `Traces.nri`."""
     helpers: Mapping[str, Path] = field(default_factory=dict)
     """Other programs that the configuration names (CRI-O: conmon, pinns)."""
     told: Sequence[Told] = ()

@@ -98,6 +98,42 @@ class CniTemplate:
     meaning = "the CNI configuration is made from a template and the pod CIDR"
 
 
+@dataclass(frozen=True)
+class Plugins:
+    """Plugins of the Node Resource Interface may be connected."""
+
+    meaning = "plugins of the Node Resource Interface may be connected"
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Registries get credentials from a file of the node where a pull brings none.
+
+    Attributes:
+        file: with an entry for each registry in `auths`.
+    """
+
+    file: Path
+    meaning = "a file of the node has credentials for registries"
+
+
+@dataclass(frozen=True)
+class ProfilesFromRegistries:
+    """An annotation of a pod may name a seccomp profile that lies in a registry, as an artifact."""
+
+    meaning = "seccomp profiles may come from a registry"
+
+
 Told: TypeAlias = (
-    DeviceOwnership | NoHostDevices | NoEvents | LogCap | PullProgress | Mirror | StreamingTls | CniTemplate
+    DeviceOwnership
+    | NoHostDevices
+    | NoEvents
+    | LogCap
+    | PullProgress
+    | Mirror
+    | StreamingTls
+    | CniTemplate
+    | Plugins
+    | Credentials
+    | ProfilesFromRegistries
 )

@@ -1,10 +1,13 @@
 """IMG: what a runtime's own configuration says of pulls: mirrors, patience, and registries without TLS."""
 
+import base64
 import contextlib
+import json
 import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 
@@ -12,11 +15,11 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.images.faults import Fault, FaultKind, Scope
+from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
 from critests.images.repositories import MintedImage
 from critests.lifecycle.requests import pulling
 from critests.node.addresses import node_address
-from critests.node.kinds.told import Mirror, PullProgress
+from critests.node.kinds.told import Credentials, Mirror, PullProgress
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, slow
 from critests.run.outcomes import blocked
@@ -27,6 +30,8 @@ PATIENCE_SECONDS = 2
 STALLING = Fault(kind=FaultKind.STALL, scope=Scope.LAYER, seconds=120)
 STEADY = Fault(kind=FaultKind.SLOW, scope=Scope.LAYER, bytes_per_second=16 << 10)
 STEADY_SECONDS = 4 * PATIENCE_SECONDS
+USERNAME, PASSWORD = "critests-node", "critests: of the node"
+PROTECTED = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
 FOR_ALL_OF_IT = Fault(kind=FaultKind.UNAVAILABLE)
 
 
@@ -34,6 +39,18 @@ FOR_ALL_OF_IT = Fault(kind=FaultKind.UNAVAILABLE)
 def mirroring_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that looks for what the suite's registry has in a mirror first."""
     with shaped(request, runtime, Shape(told=(Mirror(BELOW),))) as own:
+        yield own
+
+
+@pytest.fixture
+def trusted_runtime(
+    request: pytest.FixtureRequest, runtime: Runtime, registry: Registry, host_folder: Path
+) -> Iterator[OwnRuntime]:
+    """A runtime whose node has credentials for the suite's registry, in a file."""
+    file = host_folder / "credentials.json"
+    secret = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
+    file.write_text(json.dumps({"auths": {registry.client.address: {"auth": secret}}}), encoding="ascii")
+    with shaped(request, runtime, Shape(told=(Credentials(file),))) as own:
         yield own
 
 
@@ -84,6 +101,26 @@ def test_a_registry_stands_in_for_its_mirror(mirroring_runtime: OwnRuntime, regi
     assert holds(mirroring_runtime, minted)
     assert {request.fault for request in registry.requests(mirrored)} == {FOR_ALL_OF_IT.kind}
     assert 200 in {request.status for request in registry.requests(minted)}
+
+
+@requirement("AUT-12")
+@disruptive
+@pytest.mark.usefixtures("authenticating_alone")
+def test_credentials_of_the_node_are_those_of_a_pull_without(
+    trusted_runtime: OwnRuntime, runtime: Runtime, registry: Registry
+) -> None:
+    """Where a file of the node has credentials for a registry, and the runtime is told of it, a pull that
+    brings none MUST have them; a runtime that is not told MUST be refused the same image.
+
+    Source: PullImageRequest.auth, which may be empty; what a node has of its own is not stated by the CRI.
+    """
+    minted = registry.mint()
+    registry.set_access(minted, PROTECTED)
+
+    trusted_runtime.images.PullImage(pulling(minted.reference))
+
+    assert holds(trusted_runtime, minted)
+    runtime.refusal(runtime.images.PullImage, pulling(minted.reference))
 
 
 @slow

@@ -7,6 +7,7 @@ from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement
+from critests.run.outcomes import unsupported
 
 IPV6_REGISTRY = "[::1]:1/critests/nobody:1"
 
@@ -46,6 +47,31 @@ def test_form_of_a_pull_from_an_ipv6_address(runtime: Runtime, images: Images, o
     assert error is not None, "an image came from where nobody listens"
     observe(f"a pull from an IPv6 address where nobody listens fails with {call.code().name}")
     assert call.code().name != "DEADLINE_EXCEEDED", "the pull hangs"
+
+
+@requirement("IMG-36")
+def test_a_pull_for_an_unknown_handler_leaves_nothing(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """Where a pull for a runtime handler that nobody knows is refused, it MUST leave no image; without a
+    handler, which means the default one, the same image is pulled.
+
+    Source: ImageSpec.runtime_handler.
+    """
+    minted = registry.mint()
+    request = images.pull_request(minted.reference)
+    request.image.runtime_handler = "critests-no-such-handler"
+
+    pulled = False
+    with may_be_refused():
+        runtime.images.PullImage(request)
+        pulled = True
+
+    if pulled:
+        unsupported("image runtime handler: a pull for an unknown one succeeds")
+    assert images.look_up(minted.reference) is None
+    runtime.images.PullImage(images.pull_request(minted.reference))
+    assert images.look_up(minted.reference) is not None
 
 
 @requirement("IMG-39")

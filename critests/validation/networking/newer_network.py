@@ -20,7 +20,8 @@ folder = Path({folder!r})
 command = os.environ["CNI_COMMAND"]
 configuration = json.loads(sys.stdin.read() or "{{}}")
 with (folder / "calls").open("a", encoding="utf-8") as file:
-    file.write(json.dumps([command, configuration]) + "\\n")
+    attachment = os.environ.get("CNI_CONTAINERID"), os.environ.get("CNI_IFNAME")
+    file.write(json.dumps([command, attachment, configuration]) + "\\n")
 if command == "VERSION":
     print(json.dumps({{"cniVersion": "1.1.0", "supportedVersions": ["1.0.0", "1.1.0"]}}))
 elif command == "ADD":
@@ -63,9 +64,11 @@ class NewerNetwork:
 
     def calls(self, command: str) -> list[dict[str, Any]]:
         """Return what the plugin was told at each call of a command, in their order."""
-        file = self._folder / "calls"
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        return [told for called, told in map(json.loads, lines) if called == command]
+        return [told for called, _, told in self._recorded() if called == command]
+
+    def added(self) -> list[tuple[str, str]]:
+        """Return what was added to the network: each sandbox with the name of its interface."""
+        return [tuple(attachment) for called, attachment, _ in self._recorded() if called == "ADD"]
 
     def go_down(self) -> None:
         """Let STATUS fail from now on."""
@@ -74,3 +77,8 @@ class NewerNetwork:
     def come_up(self) -> None:
         """Let STATUS succeed again."""
         self._down.unlink()
+
+    def _recorded(self) -> list[Any]:
+        file = self._folder / "calls"
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return [json.loads(line) for line in lines]

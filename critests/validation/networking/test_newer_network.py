@@ -1,4 +1,4 @@
-"""NET: what version 1.1 of the CNI has beside the older ones: STATUS."""
+"""NET: what version 1.1 of the CNI has beside the older ones: STATUS and GC."""
 
 from collections.abc import Callable
 
@@ -57,3 +57,24 @@ def test_network_is_not_ready_while_its_plugin_is_not(
     )
     newer.come_up()
     wrapped_runtime.eventually("NetworkReady to turn true", ready, READINESS_SECONDS)
+
+
+@requirement("NET-23")
+@disruptive
+def test_attachments_that_are_in_use_are_no_garbage(wrapped_runtime: OwnRuntime, newer: NewerNetwork) -> None:
+    """Where the runtime lets CNI plugins collect garbage, it MUST name the pods that use the network among
+    the valid attachments, each with the name of its interface, and none that is gone.
+
+    Source: the CNI specification's GC, cni.dev/valid-attachments. A plugin takes away what is not named.
+    """
+    used, gone = (wrapped_runtime.sandboxes.attempt(wrapped_runtime.sandboxes.config()) for _ in range(2))
+    gone.discard()
+
+    wrapped_runtime.restart()
+
+    collections = newer.calls("GC")
+    if not collections:
+        unsupported("CNI 1.1: GC is not called, not even when the daemon starts")
+    attachments = collections[-1]["cni.dev/valid-attachments"] or []
+    valid = [(each["containerID"], each["ifname"]) for each in attachments]
+    assert valid == [attachment for attachment in newer.added() if used.id in attachment]

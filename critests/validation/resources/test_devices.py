@@ -1,5 +1,6 @@
 """DEV: device nodes that a container requests, proven by opening them."""
 
+import secrets
 from pathlib import Path
 
 import grpc
@@ -11,12 +12,14 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
+from critests.lifecycle.containers import Container
 from critests.lifecycle.process import CAPABILITIES
 from critests.node.privileges import process_capabilities
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.resources.devices import Device, attempts, spare_device
 from critests.validation.resources.limits import Limits
+from critests.validation.security.daemon import as_far_as_the_daemon_can
 
 pytestmark = requires(Capability.SAME_HOST)
 PATH = "/dev/critests"
@@ -287,3 +290,32 @@ def test_mode_of_a_device_in_the_container(
     mode = container.output("stat", "-c", "%a", PATH)
     assert mode in {"640", "666"}
     observe("the host's" if mode == "640" else "read and write for all")
+
+
+@pytest.fixture
+def privileged(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -> Container:
+    """A privileged container that runs."""
+    pod = sandboxes.ready(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
+    config = containers.config(security_context=cri.LinuxContainerSecurityContext(privileged=True))
+    with as_far_as_the_daemon_can(runtime):
+        return containers.attempt(config, in_sandbox=pod)
+
+
+@requirement("DEV-18/hot-plug")
+def test_form_of_a_device_of_the_host_that_appears_later(
+    runtime: Runtime, privileged: Container, device: Device, observe: Observe
+) -> None:
+    """A device that the host gets while a privileged container runs MAY be seen there or not; the container
+    runs on.
+
+    Source: LinuxContainerSecurityContext.privileged; the CRI does not say.
+    """
+    name = f"critests-{secrets.token_hex(4)}"
+    node = device.make_node(runtime.seen_by_daemon(Path("/dev")) / name)
+    try:
+        there = privileged.exec("test", "-c", f"/dev/{name}").exit_code == 0
+    finally:
+        node.unlink()
+
+    observe("is seen" if there else "is not seen")
+    assert privileged.state() == cri.CONTAINER_RUNNING

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, for_one
+from critests.fixtures.own_runtime import OwnRuntime, shaped_for_module
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import may_change
 from critests.run.context import Shape
-from critests.run.made_objects import MadeObjects
 from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import Blocked, blocked, unsupported
-from critests.run.session import SESSION
+from critests.run.outcomes import Blocked, unsupported
 from critests.validation.runtime.survivors import IN_EVERY_STATE, Survivors, birth, surviving
 
 KEPT = ("metadata", "state", "created_at", "labels", "annotations", "log_path", "exit_code", "finished_at")
@@ -23,13 +20,10 @@ KEPT = ("metadata", "state", "created_at", "labels", "annotations", "log_path", 
 @pytest.fixture(scope="module")
 def older_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that is started with the program of an earlier release."""
-    may_change(runtime)
-    if not runtime.context.throwaway:
-        blocked(NEEDS_ITS_OWN)
     before = runtime.context.settings.upgrade_from
     if before is None:
         unsupported("an upgrade: --upgrade-from names no program of an earlier release")
-    with for_one(request.config.stash[SESSION], runtime, MadeObjects(), Shape(before=before)) as own:
+    with shaped_for_module(request, runtime, Shape(before=before)) as own:
         yield own
 
 

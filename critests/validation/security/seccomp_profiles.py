@@ -1,5 +1,6 @@
 """Seccomp profiles of our own. Each singles out personality(2), which no shell calls."""
 
+from pathlib import Path
 from typing import Any
 
 from critests.images.platforms import Architecture, machine_architecture
@@ -16,6 +17,11 @@ OTHER_PERSONALITY = 8
 
 def _allowing_all_but(**rule: Any) -> dict[str, Any]:  # noqa: ANN401 - values of JSON
     return {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["personality"], **rule}]}
+
+
+def asking_at(socket: Path) -> dict[str, Any]:
+    """Return the profile that leaves the call to who listens at a socket."""
+    return {**_allowing_all_but(action="SCMP_ACT_NOTIFY"), "listenerPath": str(socket)}
 
 
 _REFUSED = {"action": "SCMP_ACT_ERRNO", "errnoRet": PROTOCOL_ERROR}

@@ -1,0 +1,56 @@
+"""SCP: seccomp profiles that lie in a registry."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from critests.catalogue.words import Capability
+from critests.fixtures.images import Registry
+from critests.fixtures.own_runtime import OwnRuntime, shaped
+from critests.fixtures.runtime import Runtime
+from critests.images.repositories import MintedImage
+from critests.lifecycle.sandboxes import Sandbox
+from critests.node.kinds.told import ProfilesFromRegistries
+from critests.run.context import Shape
+from critests.run.marks import disruptive, requirement, requires
+from critests.validation.security.contexts import UNCONFINED, context, outcome, system_call
+from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR
+
+
+@pytest.fixture
+def fetching_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime that takes seccomp profiles from a registry."""
+    with shaped(request, runtime, Shape(told=(ProfilesFromRegistries(),))) as own:
+        yield own
+
+
+@pytest.fixture
+def profile(registry: Registry) -> MintedImage:
+    """The profile in the registry."""
+    return registry.mint("seccomp-profile")
+
+
+@pytest.fixture
+def pod(fetching_runtime: OwnRuntime, profile: MintedImage) -> Sandbox:
+    """A pod that names the profile."""
+    annotation = f"{fetching_runtime.daemon.profile_annotation}/POD"
+    return fetching_runtime.sandbox(annotations={annotation: profile.reference})
+
+
+@requirement("SCP-13")
+@disruptive
+@requires(Capability.SECCOMP, Capability.SAME_HOST)
+def test_a_profile_of_a_registry_refuses_what_it_names(fetching_runtime: OwnRuntime, pod: Sandbox) -> None:
+    """Where an annotation of a pod may name a seccomp profile that is an artifact of a registry, its
+    containers MUST have that profile.
+
+    Source: PodSandboxConfig.annotations; not stated by the CRI. Who names a profile must not run without.
+    """
+    containers, tools = fetching_runtime.containers, fetching_runtime.pulled("tools")
+
+    container = containers.attempt(
+        containers.config(security_context=context(seccomp=UNCONFINED), image=tools), in_sandbox=pod
+    )
+
+    printed = container.output(*system_call("personality", 0xFFFFFFFF).split())
+    assert outcome(printed) == (-1, PROTOCOL_ERROR)
