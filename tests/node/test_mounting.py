@@ -30,6 +30,20 @@ def test_later_mounts_spread_only_from_what_is_shared(mounts: HostMounts, tmp_pa
         assert unmount_below([tmp_path]) == []
 
 
+def test_a_place_below_shared_mounts_is_told_once(tmp_path: Path) -> None:
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    try:
+        mounting.mount(outer, source=str(outer), flags=mounting.BIND)
+        mounting.mount(outer, flags=mounting.SHARED)
+        mounts = HostMounts(outer)
+        late = mounts.tmpfs(mounts.bound("inner", shared=True) / "late")
+        assert [mount.place for mount in mounts.seen()].count(str(late)) == 2
+        assert mounts.below(outer / "inner") == [str(late)]
+    finally:
+        assert unmount_below([tmp_path]) == []
+
+
 def test_a_refused_mount_says_where(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such device") as refused:
         mounting.mount(tmp_path, kind="nosuchfs")
