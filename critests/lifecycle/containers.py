@@ -1,6 +1,7 @@
 """A container in hand: made, started, looked at from several sides, removed."""
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -143,11 +144,21 @@ class Container:
             ConditionNotMet: the line did not come in time.
             LogUnreadable: there was no such file, or it holds no records.
         """
-        scaled = seconds * self.connection.deadlines.scale
+        return self._awaited_lines(f"the line {line!r} in the log", seconds, lambda lines: line in lines)
+
+    def wait_for_lines(self, count: int = 1, seconds: float = LOG_SECONDS) -> list[str]:
+        """Wait until so many lines stand in its log, and return all lines then.
+
+        Raises:
+            ConditionNotMet: they did not come in time.
+            LogUnreadable: there was no such file, or it holds no records.
+        """
+        what = "a line in the log" if count == 1 else f"{count} lines in the log"
+        return self._awaited_lines(what, seconds, lambda lines: len(lines) >= count)
+
+    def _awaited_lines(self, what: str, seconds: float, holds: Callable[[list[str]], bool]) -> list[str]:
         try:
-            return eventually(
-                f"the line {line!r} in the log", self.log_lines, scaled, lambda lines: line in lines
-            )
+            return eventually(what, self.log_lines, seconds * self.connection.deadlines.scale, holds)
         except ConditionNotMet:
             self._must_have_log()
             raise

@@ -35,16 +35,18 @@ def test_what_set_ups_wait_for_in_vain_is_one_root_cause(
     assert "error" not in {test["outcome"] for test in record["tests"]}
 
 
-def test_a_log_that_is_not_there_is_the_runtimes_and_no_error_of_ours(tmp_path: Path) -> None:
+def test_a_log_that_is_not_there_is_one_finding_and_no_error_of_ours(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"log-elsewhere"})) as endpoint:
         critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", "LOG-01,LOG-02,LOG-19", "--deadline-scale", "0.2"),
+            *("--select", "LOG-01,LOG-02,LOG-05,LOG-19", "--deadline-scale", "0.2"),
         )
 
     judged = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
-    assert {test["outcome"] for test in judged} <= {"failed", "warned", "blocked"}
-    assert {test["requirement_id"] for test in judged if "there is no log at" in test["reason"]} >= {
+    assert {test["outcome"] for test in judged} <= {"failed", "warned", "blocked", "passed"}
+    assert {test["requirement_id"] for test in judged if test["outcome"] == "failed"} == {"LOG-01"}
+    assert {test["requirement_id"] for test in judged if test["blocked_by"] == "LOG-01"} >= {
         "LOG-02",
+        "LOG-05",
         "LOG-19",
     }

@@ -100,7 +100,7 @@ def test_log_goes_on_once_there_is_room(runtime: Runtime, cramped: Cramped) -> N
     container = cramped.running(f"{FLOOD}; touch /over; while :; do echo later; sleep 0.1; done")
     # what it prints before would fill the disk once more
     runtime.eventually("the end of the flood", lambda: container.exec("ls", "/over").exit_code == 0)
-    container.log_path.unlink()
+    container.written_log.unlink()
 
     runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))
 

@@ -210,7 +210,7 @@ def test_reopen_moves_all_streams(runtime: Runtime, containers: Containers, kind
     """
     script = "while :; do echo output; echo error >&2; sleep 0.02; done"
     container = containers.running(script=script, tty=kind == "terminal")
-    runtime.eventually("lines in the log", container.log_lines, 10, lambda lines: len(lines) > 4)
+    container.wait_for_lines(5)
     old = moved(container)
 
     runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))

@@ -68,31 +68,27 @@ def test_command_and_args_replace_those_of_the_image(
 
 
 @requirement("CMD-02")
-def test_args_alone_follow_the_entrypoint_of_the_image(
-    runtime: Runtime, images: Images, containers: Containers
-) -> None:
+def test_args_alone_follow_the_entrypoint_of_the_image(images: Images, containers: Containers) -> None:
     """Args without a command MUST be handed to the image's entrypoint in place of the image's command.
 
     Source: ContainerConfig.args; the entrypoint and command of the OCI image configuration.
     """
     container = containers.running(image=images.pull("process"), args=["own", "two words"])
 
-    lines = runtime.eventually("a line in the log", container.log_lines)
+    lines = container.wait_for_lines()
 
     assert lines[0] == "entrypoint own two words"
 
 
 @requirement("CMD-03")
-def test_image_says_what_runs_where_the_container_does_not(
-    runtime: Runtime, images: Images, containers: Containers
-) -> None:
+def test_image_says_what_runs_where_the_container_does_not(images: Images, containers: Containers) -> None:
     """A container without command and args MUST run the image's entrypoint with the image's command.
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
     """
     container = containers.running(image=images.pull("process"), command=[])
 
-    lines = runtime.eventually("a line in the log", container.log_lines)
+    lines = container.wait_for_lines()
 
     assert lines[0] == "entrypoint command from image"
 
@@ -310,7 +306,7 @@ def test_stdin_outlives_sessions(runtime: Runtime, containers: Containers, strea
 
 
 @requirement("CMD-14")
-def test_a_process_with_tty_has_a_terminal(runtime: Runtime, containers: Containers) -> None:
+def test_a_process_with_tty_has_a_terminal(containers: Containers) -> None:
     """With tty, standard input, output and error MUST be the process's controlling terminal, and /dev/console
     MUST be there.
 
@@ -323,9 +319,7 @@ def test_a_process_with_tty_has_a_terminal(runtime: Runtime, containers: Contain
     )
     container = containers.running(tty=True, first=looking)
 
-    lines = runtime.eventually(
-        "five lines in the log", container.log_lines, holds=lambda seen: len(seen) >= 5
-    )
+    lines = container.wait_for_lines(5)
 
     assert [line.rstrip("\r") for line in lines] == [
         "terminal 0",
