@@ -62,9 +62,13 @@ BUGS = {
 }
 
 
+def our_own_server(*wrong: str) -> CriServer:
+    return CriServer(wrong=wrong, images=Pullable({BASE: ImageConfig(cmd=["sh"])}))
+
+
 @contextlib.contextmanager
-def player_on_our_own_server(logs: Path, *wrong: str) -> Iterator[Player]:
-    with serve(CriServer(wrong=wrong, images=Pullable({BASE: ImageConfig(cmd=["sh"])}))) as endpoint:
+def player_on(server: CriServer, logs: Path) -> Iterator[Player]:
+    with serve(server) as endpoint:
         connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines())
         run = RunIdentity.new()
         requests = RequestBuilder(run, logs, CgroupParents(run, CgroupDriver.UNKNOWN))
@@ -77,7 +81,7 @@ def player_on_our_own_server(logs: Path, *wrong: str) -> Iterator[Player]:
 
 def explored(logs: Path, wrong: str, seed: int = 1, seconds: float = SECONDS, clients: int = 1) -> Explored:
     """Explore our own server with a planted bug, or with none and so many clients."""
-    with player_on_our_own_server(logs, *([wrong] if wrong else [])) as player:
+    with player_on(our_own_server(*([wrong] if wrong else [])), logs) as player:
         clients = BUGS[wrong].clients if wrong else clients
         return Exploration(player, Earlier(seed), seconds, MOST_STEPS, most_findings=1, clients=clients).run()
 

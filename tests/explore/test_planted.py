@@ -10,7 +10,7 @@ import pytest
 
 from critests.explore.exploring import Exploration
 from critests.explore.resuming import Earlier
-from tests.explore.planted import BUGS, explored, found_as, player_on_our_own_server
+from tests.explore.planted import BUGS, explored, found_as, our_own_server, player_on
 
 SAMPLE = [
     "lost=StopPodSandbox",
@@ -54,14 +54,20 @@ def test_where_nothing_is_wrong_nothing_is_told_of_calls_at_once(tmp_path: Path)
 
 @pytest.mark.parametrize("clients", [1, 2])
 def test_a_daemon_that_ends_is_told_and_ends_the_exploration(tmp_path: Path, clients: int) -> None:
-    with player_on_our_own_server(tmp_path, "dies-after=300") as player:
+    with player_on(our_own_server("dies-after=300"), tmp_path) as player:
         found = Exploration(player, Earlier(1), 60.0, 30, clients=clients).run()
 
     assert [each.breach.aspect for each in found.findings] == ["GEN-17"]
 
 
 def test_what_was_found_is_kept_where_the_daemon_ends_while_it_is_shortened(tmp_path: Path) -> None:
-    with player_on_our_own_server(tmp_path, "dies-after=2500", "lost=StopContainer") as player:
-        found = Exploration(player, Earlier(1), 60.0, 30).run()
+    server = our_own_server("lost=StopContainer")
+
+    def end_it(line: str) -> None:
+        if line.endswith("shortening"):
+            server.die()
+
+    with player_on(server, tmp_path) as player:
+        found = Exploration(player, Earlier(1), SECONDS, 30, say=end_it).run()
 
     assert [each.breach.aspect for each in found.findings] == ["CTA-27", "GEN-17"]

@@ -9,7 +9,7 @@ from critests.exit_codes import UsageError
 from critests.explore import telling
 from critests.explore.exploring import Exploration, Explored
 from critests.explore.resuming import Earlier, read
-from tests.explore.planted import MOST_STEPS, player_on_our_own_server
+from tests.explore.planted import MOST_STEPS, our_own_server, player_on
 
 EARLIER = Earlier(
     7, 3, Counter({("StopPodSandbox", "ready"): 2}), frozenset({("SBX-12", "a sandbox is READY", "X")})
@@ -17,7 +17,7 @@ EARLIER = Earlier(
 
 
 def explored(logs: Path, earlier: Earlier, *wrong: str, seconds: float) -> Explored:
-    with player_on_our_own_server(logs, *wrong) as player:
+    with player_on(our_own_server(*wrong), logs) as player:
         return Exploration(player, earlier, seconds, MOST_STEPS, most_findings=1).run()
 
 

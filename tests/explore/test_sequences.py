@@ -17,7 +17,7 @@ from critests.explore.possible import IN_A_ROW, likely, steps_by_place
 from critests.explore.watching import Over, Watch
 from critests.model import Beat, Breach, Step, World
 from critests.model.steps import DAEMON_RESTARTS, Process, one_by_one
-from tests.explore.planted import player_on_our_own_server
+from tests.explore.planted import our_own_server, player_on
 
 LIFE = [
     Step("RunPodSandbox", makes="sandbox-1", name="pod-1"),
@@ -31,7 +31,7 @@ LIFE = [
 def sequences(logs: Path, number: int) -> list[list[Beat]]:
     """The first sequences of a round."""
     played: list[list[Beat]] = []
-    with player_on_our_own_server(logs) as player:
+    with player_on(our_own_server(), logs) as player:
         watch = Watch(lambda _: False, lambda: len(played) > 6)
         play = Played.play
 
@@ -89,7 +89,7 @@ def test_what_was_never_covered_is_more_likely() -> None:
 def test_how_long_something_is_shortened_does_not_decide_what_comes_next(tmp_path: Path) -> None:
     watch = Watch(lambda _: False, lambda: False)
     watch.round_begins()
-    with player_on_our_own_server(tmp_path, "lost=StopPodSandbox") as player, player.sequence() as played:
+    with player_on(our_own_server("lost=StopPodSandbox"), tmp_path) as player, player.sequence() as played:
         for step in (LIFE[0], LIFE[4], LIFE[4], LIFE[4]):
             watch.play(played, (step,), [(step.rpc, "a situation")])
 
