@@ -14,7 +14,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
 from critests.client.endpoint import Endpoint
-from critests.images.catalogue import IMAGES
+from critests.images.catalogue import IMAGES, Content
 from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
 from critests.images.platforms import machine_architecture
 from critests.images.registry_client import RegistryClient, repository_of
@@ -36,7 +36,7 @@ pytestmark = [
 ]
 
 NOT_PULLABLE = {"foreign-index", "wrong-diff-id"}
-UP_TO_THE_RUNTIME = {"artifact"}
+UP_TO_THE_RUNTIME = {name for name, spec in IMAGES.items() if spec.content is Content.ARTIFACT}
 
 
 @dataclass

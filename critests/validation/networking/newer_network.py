@@ -8,10 +8,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import grpc
+
 from critests.fixtures.own_runtime import OwnRuntime
+from critests.lifecycle.sandboxes import Sandbox
 from critests.run.outcomes import unsupported
 
 NAME = "critests-newer"
+VERSION = "1.1.0"
+OLDER_VERSION = "1.0.0"
 PROGRAM = """#!{python} -IS
 import json, os, sys
 from pathlib import Path
@@ -27,7 +32,8 @@ if command == "VERSION":
 elif command == "ADD":
     interface = {{"name": os.environ["CNI_IFNAME"], "sandbox": os.environ["CNI_NETNS"]}}
     address = {{"address": "192.0.2.10/24", "interface": 0}}
-    print(json.dumps({{"cniVersion": "1.1.0", "interfaces": [interface], "ips": [address]}}))
+    version = configuration["cniVersion"]
+    print(json.dumps({{"cniVersion": version, "interfaces": [interface], "ips": [address]}}))
 elif command == "STATUS" and (folder / "down").exists():
     print(json.dumps({{"cniVersion": "1.1.0", "code": 50, "msg": "the network is down"}}))
     sys.exit(1)
@@ -50,13 +56,17 @@ class NewerNetwork:
             PROGRAM.format(python=shlex.quote(sys.executable), folder=str(self._folder)), encoding="utf-8"
         )
         program.chmod(0o755)
-        network = json.loads(runtime.conflist.read_text(encoding="utf-8"))
-        newer = {"cniVersion": "1.1.0", "name": network["name"], "plugins": [{"type": NAME}]}
-        runtime.conflist.write_text(json.dumps(newer), encoding="utf-8")
+        self._runtime = runtime
         try:
-            runtime.restart()
+            self._take_place(VERSION)
         except AssertionError as error:
             unsupported(f"CNI 1.1: the runtime is not ready with a network of that version: {error}")
+
+    def _take_place(self, version: str) -> None:
+        network = json.loads(self._runtime.conflist.read_text(encoding="utf-8"))
+        ours = {"cniVersion": version, "name": network["name"], "plugins": [{"type": NAME}]}
+        self._runtime.conflist.write_text(json.dumps(ours), encoding="utf-8")
+        self._runtime.restart()
 
     @property
     def _down(self) -> Path:
@@ -69,6 +79,21 @@ class NewerNetwork:
     def added(self) -> list[tuple[str, str]]:
         """Return what was added to the network: each sandbox with the name of its interface."""
         return [tuple(attachment) for called, attachment, _ in self._recorded() if called == "ADD"]
+
+    def pod(self) -> Sandbox:
+        """Make a pod on the network; unsupported where that fails though one on the same network in the
+        version before works.
+
+        Raises:
+            grpc.RpcError: pods do not work on the network in either version.
+        """
+        sandboxes = self._runtime.sandboxes
+        try:
+            return sandboxes.attempt(sandboxes.config())
+        except grpc.RpcError:
+            self._take_place(OLDER_VERSION)
+            sandboxes.attempt(sandboxes.config()).discard()
+            unsupported("CNI 1.1: pods work on a network of version 1.0 and not on one of 1.1")
 
     def go_down(self) -> None:
         """Let STATUS fail from now on."""

@@ -67,7 +67,7 @@ def test_attachments_that_are_in_use_are_no_garbage(wrapped_runtime: OwnRuntime,
 
     Source: the CNI specification's GC, cni.dev/valid-attachments. A plugin takes away what is not named.
     """
-    used, gone = (wrapped_runtime.sandboxes.attempt(wrapped_runtime.sandboxes.config()) for _ in range(2))
+    used, gone = newer.pod(), newer.pod()
     gone.discard()
 
     wrapped_runtime.restart()
