@@ -19,6 +19,7 @@ _ACTS_IN = {
     "kill": Reach("StopContainer", "response"),
     "delete": Reach("RemoveContainer", "response"),
     "update": Reach("UpdateContainerResources", "response"),
+    "pause": Reach("CheckpointPod", "response"),
     "restore": Reach("StartContainer", "response"),
     "ADD": Reach("RunPodSandbox", "response"),
     "DEL": Reach("StopPodSandbox", "response"),

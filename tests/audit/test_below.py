@@ -20,7 +20,8 @@ from critests.audit.language.faults import (
 from critests.audit.matrix import load
 from critests.audit.proxy.below import FaultsBelow
 from critests.audit.proxy.fault_proxy import FaultProxy
-from critests.node.wrappers.stand_in import CniWrapper, OciWrapper, Wrapper
+from critests.node.wrappers.actions import Swallow
+from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 
 BELOW = {fault.id: fault for fault in faults_below() if fault.kind != "bundle"}
 ECHO = '#!/bin/sh\necho "$*"\n'
@@ -46,7 +47,7 @@ def program(path: Path, text: str) -> Path:
 
 
 @pytest.fixture
-def oci(tmp_path: Path) -> Wrapper:
+def oci(tmp_path: Path) -> OciWrapper:
     return OciWrapper(tmp_path / "oci", program(tmp_path / "runc", ECHO))
 
 
@@ -113,6 +114,15 @@ def test_a_command_is_disturbed_and_counted(oci: OciWrapper, text: str, signal: 
         assert run(oci.path, "kill", "abc", signal) == f"kill abc {signal}"
 
 
+def test_what_a_test_plans_itself_stays_where_no_fault_is_set(oci: OciWrapper) -> None:
+    faults = FaultsBelow(oci)
+    oci.plan({"start": [Swallow()]})
+
+    faults.set(())
+
+    assert run(oci.path, "start", "abc") == ""
+
+
 def test_what_plugins_are_told_and_say_is_changed_and_counted(cni: CniWrapper) -> None:
     faults = FaultsBelow(cni)
     faults.set(
@@ -170,6 +180,7 @@ def test_they_are_faults_of_the_sweep_with_what_they_break() -> None:
         ("command-kill-is-swallowed", "StopContainer.response"),
         ("command-update-is-swallowed", "UpdateContainerResources.response"),
         ("command-resume-is-swallowed", "CheckpointContainer.response"),
+        ("command-pause-is-swallowed", "CheckpointPod.response"),
         ("network-address-is-another", "RunPodSandbox.response"),
         ("network-port-mappings-are-lost", "RunPodSandbox.request.config.port_mappings"),
         ("network-del-of-ports-is-lost", "StopPodSandbox.response"),

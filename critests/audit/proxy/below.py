@@ -28,7 +28,7 @@ class FaultsBelow:
     """The faults that are set in one wrapper, and how often they changed something.
 
     Args:
-        wrapper: nothing else may plan for it.
+        wrapper: nothing else may plan for it while faults are set.
     """
 
     def __init__(self, wrapper: Wrapper) -> None:
@@ -37,9 +37,12 @@ class FaultsBelow:
         self._seen = 0
 
     def set(self, faults: tuple[BelowFault, ...]) -> None:
-        """Set faults instead of those that were set before, and count anew."""
+        """Set faults instead of those that were set before, and count anew; what somebody else has planned
+        stays where there are none.
+        """
+        if faults or self._faults:
+            self._plan(faults)
         self._faults = faults
-        self._plan(faults)
         self._seen = self._changed()
 
     @contextlib.contextmanager
