@@ -29,7 +29,7 @@ FAULTS = (
     "log:swap-streams",
     "oci-directory-is-another-first",
     "command-update-is-swallowed",
-    "network-port-mappings-are-lost",
+    "network-address-is-another",
 )
 TESTS = (
     "test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal",
@@ -39,7 +39,7 @@ TESTS = (
     "test_records_name_the_stream_they_came_from",
     "test_process_begins_in_its_working_directory",
     "test_update_of_cpu_limits_takes_effect",
-    "test_host_port_leads_to_the_pod",
+    "test_address_of_a_pod_is_its_interfaces",
 )
 
 
