@@ -1,21 +1,38 @@
-"""The faults below the runtime, in what an OCI runtime reads, beside those that are derived from the API."""
+"""The faults below the runtime, in its OCI runtime and its CNI plugins, beside those derived from the API."""
 
 import functools
 from collections.abc import Sequence
 from pathlib import Path
 
 from critests.audit.derived import DerivedFault, Reach, derived_faults
-from critests.audit.language.faults import OciFault
+from critests.audit.language.faults import BelowFault, NetworkFault, OciFault, is_of_the_network
 from critests.audit.matrix import Entry, load
 
 OCI_FAULTS = Path(__file__).with_name("oci.faults.toml")
 """Derived from the specification of OCI runtimes, field by field."""
+COMMAND_FAULTS = Path(__file__).with_name("commands.faults.toml")
+"""What is lost without standing in a document of the OCI runtime."""
+_ACTS_IN = {
+    "create": Reach("CreateContainer", "response"),
+    "start": Reach("StartContainer", "response"),
+    "exec": Reach("ExecSync", "response"),
+    "kill": Reach("StopContainer", "response"),
+    "delete": Reach("RemoveContainer", "response"),
+    "update": Reach("UpdateContainerResources", "response"),
+    "pause": Reach("CheckpointPod", "response"),
+    "restore": Reach("StartContainer", "response"),
+    "ADD": Reach("RunPodSandbox", "response"),
+    "DEL": Reach("StopPodSandbox", "response"),
+}
+"""Which call has a command carried out; those that are missing belong to checkpoints."""
 
 
 @functools.cache
 def faults_below() -> tuple[DerivedFault, ...]:
-    """Return the faults in bundles and in the processes of an exec, in the order of their file."""
-    return tuple(_derived(entry) for entry in load(OCI_FAULTS).entries)
+    """Return the faults in what an OCI runtime reads, in its commands and in CNI plugins, as their files have
+    them.
+    """
+    return tuple(_derived(entry) for file in (OCI_FAULTS, COMMAND_FAULTS) for entry in load(file).entries)
 
 
 def all_faults() -> tuple[DerivedFault, ...]:
@@ -39,14 +56,31 @@ def through(command: str) -> DerivedFault:
 
 
 def _derived(entry: Entry) -> DerivedFault:
+    faults = [fault for fault in entry.faults if isinstance(fault, BelowFault)]
     return DerivedFault(
         entry.id,
-        "bundle",
+        _kind(faults[0]),
         "\n".join(fault.text for fault in entry.faults),
         f"breaks this: {entry.promise}",
-        Reach(_read_at([fault for fault in entry.faults if isinstance(fault, OciFault)]), "response"),
+        _reach(faults),
         entry.breaks,
     )
+
+
+def _kind(fault: BelowFault) -> str:
+    if is_of_the_network(fault):
+        return "network"
+    return "bundle" if isinstance(fault, OciFault) else "command"
+
+
+def _reach(faults: Sequence[BelowFault]) -> Reach:
+    documents = [fault for fault in faults if isinstance(fault, OciFault)]
+    if documents:
+        return Reach(_read_at(documents), "response")
+    [fault] = faults
+    if isinstance(fault, NetworkFault) and not fault.in_result:
+        return Reach("RunPodSandbox", "request", "config.port_mappings")
+    return _ACTS_IN.get(fault.operation.rpartition("/")[2], Reach("CheckpointContainer", "response"))
 
 
 def _read_at(faults: Sequence[OciFault]) -> str:

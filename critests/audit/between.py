@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import pytest
 
 from critests.audit.language.faults import AnyFault
+from critests.audit.proxy.below import remove_elsewhere
 from critests.audit.proxy.fault_proxy import FaultProxy
-from critests.audit.proxy.oci_faults import remove_elsewhere
 from critests.audit.proxy.watch import Watch
 from critests.client.endpoint import Endpoint
 from critests.fixtures.own_runtime import OwnRuntime
@@ -84,6 +84,7 @@ class Between:
             context.endpoint.text,
             image_upstream=context.image_endpoint.text,
             oci_wrapper=runtime.oci_wrapper if runtime is not None else None,
+            cni_wrapper=runtime.cni_wrapper if runtime is not None else None,
         )
         self.proxy.watch = self._watch
         context.endpoint = context.image_endpoint = Endpoint.parse(self.proxy.start())
@@ -94,7 +95,11 @@ class Between:
         """
         assert self.proxy is not None
         assert own.throwaway is not None
-        proxy = FaultProxy(own.context.endpoint.text, oci_wrapper=own.throwaway.oci_wrapper)
+        proxy = FaultProxy(
+            own.context.endpoint.text,
+            oci_wrapper=own.throwaway.oci_wrapper,
+            cni_wrapper=own.throwaway.cni_wrapper,
+        )
         endpoint = Endpoint.parse(proxy.start())
         fixture.addfinalizer(proxy.close)
         proxy.watch = self._watch
@@ -216,6 +221,6 @@ def take_down_what_is_shared(item: pytest.Item) -> None:
 
 
 def can_wrap(config: pytest.Config) -> bool:
-    """Whether this process starts the runtime, and so can put a wrapper before its OCI runtime."""
+    """Whether this process starts the runtime, and so can put wrappers before what is below it."""
     alone = not hasattr(config, "workerinput") and not getattr(config.option, "numprocesses", None)
     return alone and bool(config.getoption("cri_node"))

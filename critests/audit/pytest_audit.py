@@ -27,7 +27,7 @@ import pytest
 from critests.audit.below import OCI_FAULTS
 from critests.audit.between import Between, can_wrap, take_down_what_is_shared
 from critests.audit.cases import MARK, case_of
-from critests.audit.language.faults import FaultError, OciFault, parse_fault
+from critests.audit.language.faults import BelowFault, FaultError, is_of_the_network, parse_fault
 from critests.audit.matrix import SUFFIX, Entry, Matrix, beside, load
 from critests.audit.verdicts import Audit, Verdict, verdict_of
 from critests.run.items import is_ours, judged_by
@@ -122,7 +122,7 @@ def _matrix(config: pytest.Config) -> Matrix | None:
 
 
 def _is_below_the_runtime(entry: Entry) -> bool:
-    return any(isinstance(fault, OciFault) for fault in entry.faults)
+    return any(isinstance(fault, BelowFault) for fault in entry.faults)
 
 
 def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
@@ -150,7 +150,7 @@ class Auditor:
         self.between = between
         self.audit = Audit()
         self.noticed: set[str] = set()
-        self.wraps = False
+        self.wraps: set[bool] = set()
 
     # what runs
 
@@ -168,7 +168,9 @@ class Auditor:
             self.audit.tests.add(item.name)
         items[:] = wanted
         suite = self.config.stash[SESSION]
-        suite.settings = replace(suite.settings, oci_wrapper=self.wraps)
+        suite.settings = replace(
+            suite.settings, oci_wrapper=False in self.wraps, cni_wrapper=True in self.wraps
+        )
 
     def _entries(self, item: pytest.Item) -> Iterator[Entry]:
         entries = [self.tried] if self.tried is not None else []
@@ -178,7 +180,7 @@ class Auditor:
             if not _is_below_the_runtime(entry):
                 yield entry
             elif can_wrap(self.config):
-                self.wraps = True
+                self.wraps |= {is_of_the_network(one) for one in entry.faults if isinstance(one, BelowFault)}
                 yield entry
 
     def _left_out(self) -> list[Entry]:

@@ -24,7 +24,7 @@ import pytest
 import critests
 from critests.audit.below import all_faults, through
 from critests.audit.between import Between, can_wrap, take_down_what_is_shared
-from critests.audit.derived import DerivedFault
+from critests.audit.derived import BELOW, DerivedFault
 from critests.audit.derived.choice import chosen, sample
 from critests.audit.language.descriptors import FaultError
 from critests.audit.matrix import load
@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except FaultError as error:
         raise pytest.UsageError(str(error)) from error
     if not can_wrap(config):
-        faults = [fault for fault in faults if fault.kind != "bundle"]
+        faults = [fault for fault in faults if fault.kind not in BELOW]
     size = config.getoption("cri_sweep_sample")
     if size:
         faults = sample(faults, size, config.getoption("cri_sweep_seed"))
@@ -128,12 +128,14 @@ class Sweep:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Let the run leave no record of its own, since what is broken on purpose says nothing of a runtime;
-        where a fault is in what the OCI runtime reads, let a wrapper stand before that.
+        where a fault is below the runtime, let a wrapper stand there.
         """
         suite = session.config.stash[SESSION]
         suite.audited = self._found
-        wraps = any(fault.kind == "bundle" for fault in self._faults)
-        suite.settings = replace(suite.settings, oci_wrapper=wraps)
+        kinds = {fault.kind for fault in self._faults}
+        suite.settings = replace(
+            suite.settings, oci_wrapper=bool(kinds & {"bundle", "command"}), cni_wrapper="network" in kinds
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from critests import catalogue
 from critests.audit.below import all_faults, faults_below
-from critests.audit.derived import KINDS, derived_faults
+from critests.audit.derived import BELOW, KINDS, derived_faults
 from critests.audit.derived.choice import chosen, sample
 from critests.audit.language.descriptors import FaultError, rpcs
 from critests.audit.language.faults import parse_fault
@@ -21,7 +21,7 @@ BY_ID = {fault.id: fault for fault in FAULTS}
 
 def test_there_are_as_many_as_the_api_has_ways_to_break() -> None:
     counts = Counter(fault.kind for fault in FAULTS)
-    assert {*counts, "bundle", "wrapper"} == set(KINDS)
+    assert {*counts, *BELOW, "wrapper"} == set(KINDS)
     assert counts["request"] + counts["response"] >= 3600
     assert counts["call"] >= 5 * len(rpcs())
 
@@ -30,16 +30,17 @@ def test_faults_below_the_runtime_are_among_all() -> None:
     below = faults_below()
     assert all_faults() == (*FAULTS, *below)
     assert len({fault.id for fault in all_faults()}) == len(all_faults())
-    assert all(fault.breaks and fault.kind == "bundle" for fault in below)
+    assert all(fault.breaks and fault.kind in BELOW for fault in below)
+    bundles = [fault for fault in below if fault.kind == "bundle"]
     both = next(fault for fault in below if fault.id == "oci-user-is-another-both")
     assert [one.text for one in both.faults] == [
         "bundle.process.user.uid: set 4242",
         "exec.user.uid: set 4242",
     ]
     # a request that is refused never gets there
-    assert {str(fault.reach) for fault in below if fault.id.endswith("-exec")} == {"ExecSync.response"}
+    assert {str(fault.reach) for fault in bundles if fault.id.endswith("-exec")} == {"ExecSync.response"}
     assert str(both.reach) == "StartContainer.response"
-    assert {fault.reach.rpc for fault in below} == {"RunPodSandbox", "StartContainer", "ExecSync"}
+    assert {fault.reach.rpc for fault in bundles} == {"RunPodSandbox", "StartContainer", "ExecSync"}
 
 
 def test_ids_and_texts_are_unique_and_every_text_is_a_fault() -> None:

@@ -145,6 +145,18 @@ def test_a_test_that_notices_a_field_is_likely_to_notice_what_the_field_holds() 
     assert names(Candidates(made, Matrix((near,))), fault) == ["near", "other"]
 
 
+def test_who_looks_at_one_part_of_a_message_looks_at_the_part_beside_it() -> None:
+    fault = FAULTS["ContainerStatus.response.status.metadata.name:wrong"]
+    texts = {
+        "same_name": "PodSandboxStatus.response.status.metadata.name: clear",
+        "same_rpc": "ContainerStatus.response.status.reason: clear",
+        "beside": "ContainerStatus.response.status.metadata.attempt: add 1",
+    }
+    made = exercise(*(made_test(name, str(fault.reach)) for name in texts))
+    matrix = Matrix(tuple(Entry(name, (parse_fault(text),), "", (name,)) for name, text in texts.items()))
+    assert names(Candidates(made, matrix), fault) == ["beside", "same_name", "same_rpc"]
+
+
 def test_the_case_of_a_field_comes_before_the_others() -> None:
     fault = FAULTS["ListImages.response.images[].uid:missing"]
     place = str(fault.reach)

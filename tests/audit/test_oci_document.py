@@ -14,8 +14,8 @@ from critests.audit.language import oci_document
 from critests.audit.language.faults import FaultError, OciFault, parse_fault
 from critests.audit.language.oci_document import OciChange
 from critests.audit.matrix import load
-from critests.audit.proxy import oci_faults
-from critests.audit.proxy.oci_faults import OciFaults
+from critests.audit.proxy import below
+from critests.audit.proxy.below import FaultsBelow
 from critests.node.wrappers.stand_in import OciWrapper
 from critests.run.known_tests import SUITE
 
@@ -122,7 +122,7 @@ def test_faults_are_set_in_the_wrapper_and_counted(tmp_path: Path) -> None:
     real.chmod(0o755)
     bundle = tmp_path / "config.json"
     wrapper = OciWrapper(tmp_path / "wrapped", real)
-    faults = OciFaults(wrapper)
+    faults = FaultsBelow(wrapper)
 
     def create() -> int:
         bundle.write_text(json.dumps(BUNDLE), encoding="utf-8")
@@ -152,19 +152,19 @@ def test_the_derived_faults_break_what_the_catalogue_has() -> None:
 def test_cgroups_that_faults_have_moved_containers_to_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "cpu" / oci_faults.ELSEWHERE / "c").mkdir(parents=True)
+    (tmp_path / "cpu" / below.ELSEWHERE / "c").mkdir(parents=True)
     (tmp_path / "cpu" / "of-others").mkdir()
-    monkeypatch.setattr(oci_faults, "cgroup_hierarchies", lambda: [tmp_path / "cpu", tmp_path / "memory"])
+    monkeypatch.setattr(below, "cgroup_hierarchies", lambda: [tmp_path / "cpu", tmp_path / "memory"])
 
-    oci_faults.remove_elsewhere()
+    below.remove_elsewhere()
 
     assert [path.name for path in (tmp_path / "cpu").iterdir()] == ["of-others"]
 
 
 def test_faults_move_containers_only_to_where_they_are_removed() -> None:
-    files = [*Path(oci_faults.__file__).parent.glob("*.toml"), *SUITE.rglob("*.toml")]
+    files = [*Path(below.__file__).parent.glob("*.toml"), *SUITE.rglob("*.toml")]
 
     moved = [line for file in files for line in file.read_text("utf-8").splitlines() if "cgroupsPath" in line]
 
     assert moved
-    assert [line for line in moved if f'"/{oci_faults.ELSEWHERE}/' not in line] == []
+    assert [line for line in moved if f'"/{below.ELSEWHERE}/' not in line] == []

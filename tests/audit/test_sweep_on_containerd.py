@@ -28,6 +28,8 @@ FAULTS = (
     "Exec.stream:swap-channels",
     "log:swap-streams",
     "oci-directory-is-another-first",
+    "command-update-is-swallowed",
+    "network-address-is-another",
 )
 TESTS = (
     "test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal",
@@ -36,6 +38,8 @@ TESTS = (
     "test_exec_keeps_output_and_errors_apart",
     "test_records_name_the_stream_they_came_from",
     "test_process_begins_in_its_working_directory",
+    "test_update_of_cpu_limits_takes_effect",
+    "test_address_of_a_pod_is_its_interfaces",
 )
 
 

@@ -14,7 +14,18 @@ from pathlib import Path
 import pytest
 
 from critests.node.wrappers import stand_in
-from critests.node.wrappers.actions import ALL, Action, Change, Delay, Edit, Fail, Record
+from critests.node.wrappers.actions import (
+    ALL,
+    Action,
+    Change,
+    Delay,
+    Edit,
+    Fail,
+    Instead,
+    Record,
+    Rewrite,
+    Swallow,
+)
 from critests.node.wrappers.cost import own_cost
 from critests.node.wrappers.stand_in import CniWrapper, Invocation, OciWrapper, timer_list_tells_the_time
 
@@ -262,6 +273,47 @@ def test_the_process_of_an_exec_is_edited(oci: OciWrapper, tmp_path: Path) -> No
     assert (tmp_path / "process").read_text().strip() == "new"
 
 
+@pytest.mark.parametrize(
+    ("planned", "arguments", "sent", "edits"),
+    [
+        (Swallow(), ("kill", "abc", "9"), "", 1),
+        (Swallow(("TERM", "15")), ("kill", "--all", "abc", "15"), "", 1),
+        (Swallow(("TERM", "15")), ("kill", "abc", "9"), "<kill><abc><9>", 0),
+        (Swallow(("TERM", "15")), ("kill", "abc"), "<kill><abc>", 0),
+        (Instead(("KILL", "9"), "15"), ("kill", "--all", "a b", "KILL"), "<kill><--all><a b><15>", 1),
+        (Instead(("KILL", "9"), "15"), ("kill", "abc", "10"), "<kill><abc><10>", 0),
+    ],
+)
+def test_a_command_is_swallowed_or_sends_another_signal(
+    oci: OciWrapper, planned: Action, arguments: tuple[str, ...], sent: str, edits: int
+) -> None:
+    oci.plan({"kill": [Record(), planned]})
+
+    answer = call(oci.path, *arguments)
+
+    assert (answer.stdout, answer.returncode) == (sent, 7 if sent else 0)
+    assert [one.edits for one in oci.take()] == [edits]
+    oci.plan({"kill": [planned]})
+    assert call(oci.path, *arguments).stdout == sent
+
+
+def test_a_plugin_is_told_something_else_and_its_result_rewritten(cni: CniWrapper, tmp_path: Path) -> None:
+    change = executable(tmp_path / "change", "#!/bin/sh\nsed -i s/one/two/ $1\n")
+    rewrite = executable(tmp_path / "rewrite", "#!/bin/sh\nsed -i s/10.0.0.1/10.0.0.2/ $1\n")
+    cni.plan({"bridge/ADD": [Change(change), Rewrite(rewrite), Record()]})
+
+    told = json.loads(call(cni.plugins / "bridge", text='{"is": "one"}\n', CNI_COMMAND="ADD").stdout)
+
+    assert (told["config"], told["ips"]) == ({"is": "two"}, ["10.0.0.2"])
+    assert [one.edits for one in cni.take()] == [2]
+    assert [file for file in (cni.directory / "edits").iterdir() if "put." in file.name] == []
+    cni.plan({ALL: [Rewrite(rewrite)]})
+    assert call(cni.plugins / "bridge", text="{}\n", CNI_COMMAND="FAILS").returncode == 1
+    cni.plan({"DEL": [Record(), Swallow()]})
+    answer = call(cni.plugins / "portmap", text="{}\n", CNI_COMMAND="DEL")
+    assert (answer.stdout, answer.returncode, cni.take()[0].edits) == ("", 0, 1)
+
+
 def test_a_plugin_is_called_as_without(cni: CniWrapper) -> None:
     environment = {"CNI_COMMAND": "ADD", "CNI_CONTAINERID": "abc", "CNI_PATH": str(cni.plugins)}
     other = Fail(1, "no")
@@ -317,6 +369,9 @@ def test_actions_that_cannot_be_done_are_refused() -> None:
     for seconds in (-1, 3601, float("nan")):
         with pytest.raises(ValueError, match="delay"):
             Delay(seconds)
+    for action in (Change, Rewrite):
+        with pytest.raises(ValueError, match="white space"):
+            action(Path("/a b"))
     for old, new in (("", "x"), ("a\nb", "x"), ("a", "x\ny")):
         with pytest.raises(ValueError, match="cannot be replaced"):
             Edit(old, new)

@@ -1,6 +1,6 @@
 """The ways to break the API, derived from the API itself, so that none is forgotten."""
 
 from critests.audit.derived.everything import derived_faults
-from critests.audit.derived.fault import KINDS, DerivedFault, Reach
+from critests.audit.derived.fault import BELOW, KINDS, DerivedFault, Reach
 
-__all__ = ["KINDS", "DerivedFault", "Reach", "derived_faults"]
+__all__ = ["BELOW", "KINDS", "DerivedFault", "Reach", "derived_faults"]

@@ -15,8 +15,12 @@ KINDS = {
     "log": "a container's log is not what the container wrote",
     "wrapper": "whatever a command makes of the runtime",
     "bundle": "the OCI runtime reads something else than what the request leads to",
+    "command": "the OCI runtime does not carry a command out, or sends another signal",
+    "network": "CNI plugins lose or change what they are told or say, or do not take a pod's network away",
 }
 """Kinds of faults, each with what is broken."""
+BELOW = ("bundle", "command", "network")
+"""Those that are set below the runtime, where the suite starts it."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ containers (`log`), streaming sessions (`stream`, `Exec.stream`, `Attach.stream`
 what the OCI runtime of a throwaway runtime reads: the bundle of a container (`bundle.PATH`) or of a sandbox
 (`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`), or what the suite's own plugins of the Node
 Resource Interface hear or ask for at a moment (`plugin.MOMENT`, which can be swallowed, or a field,
-`plugin.MOMENT.PATH`; see `plugin_faults.py`). `runtime: through COMMAND` lets every call go
+`plugin.MOMENT.PATH`; see `plugin_faults.py`). A command below the runtime, and what CNI plugins lose:
+`below.py`. `runtime: through COMMAND` lets every call go
 to what somebody else's command makes of the runtime; see `detour.py`.
 Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`. OCI
 runtime: `oci_document.py`. `socket: world-writable` is about the file at which the runtime listens.
@@ -51,6 +52,7 @@ import grpc
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from critests.audit.language.below import CommandFault, NetworkFault, is_below, parse_below
 from critests.audit.language.changes import FIELD_ACTIONS, Surroundings, parse_field_action
 from critests.audit.language.conditions import Condition, Moment, parse_conditions
 from critests.audit.language.descriptors import FaultError, Rpc, descriptor_of, message_sides, near, rpcs
@@ -216,9 +218,23 @@ class ThroughFault:
     command: str
 
 
+BelowFault = OciFault | CommandFault | NetworkFault
+"""What a wrapper around the OCI runtime, or around the CNI plugins, of a throwaway runtime does."""
 AnyFault = (
-    ThroughFault | Fault | LogFault | StreamFault | OciFault | UnknownMethodFault | SocketFault | PluginFault
+    ThroughFault
+    | Fault
+    | LogFault
+    | StreamFault
+    | BelowFault
+    | UnknownMethodFault
+    | SocketFault
+    | PluginFault
 )
+
+
+def is_of_the_network(fault: BelowFault) -> bool:
+    """Say whether it takes the wrapper around the CNI plugins."""
+    return isinstance(fault, NetworkFault) or (isinstance(fault, CommandFault) and fault.program == "cni")
 
 
 def parse_fault(text: str) -> AnyFault:
@@ -239,6 +255,8 @@ def _parse(text: str) -> AnyFault:
     document, _, place = target.partition(".")
     if document in OCI_DOCUMENTS:
         return _oci_fault(text, document, place, action, argument, when)
+    if is_below(target):
+        return parse_below(text, target, action, argument, when)
     if document == "plugin":
         return parse_plugin_fault(text, place, action, argument, when)
     if target in {"runtime", "unknown-method", "socket"}:
@@ -440,14 +458,18 @@ __all__ = [
     "LOG_CHANGES",
     "STREAM_CHANGES",
     "AnyFault",
+    "BelowFault",
+    "CommandFault",
     "Fault",
     "FaultError",
     "LogFault",
+    "NetworkFault",
     "OciFault",
     "PluginFault",
     "StreamFault",
     "ThroughFault",
     "UnknownMethodFault",
+    "is_of_the_network",
     "parse_fault",
     "parse_time",
 ]

@@ -13,7 +13,7 @@ elements of a list, `mounts[]` takes all of them, and `["a.b"]` is a key with do
 | `set JSON` | sets it, with the objects on the way to it |
 | `add N` | adds to a number that is there |
 | `append JSON` | puts an element behind a list, which is made where it is missing |
-| `drop JSON`, `drop-all` | takes an element out of a list, or all of them |
+| `drop JSON`, `drop-all`, `keep-first` | takes an element out of a list, all of them, or all but the first |
 | `replace JSON JSON` | puts another element in the place of one |
 """
 
@@ -25,7 +25,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ARGUMENTS = {"clear": 0, "set": 1, "add": 1, "append": 1, "drop": 1, "drop-all": 0, "replace": 2}
+ARGUMENTS = {
+    "clear": 0,
+    "set": 1,
+    "add": 1,
+    "append": 1,
+    "drop": 1,
+    "drop-all": 0,
+    "keep-first": 0,
+    "replace": 2,
+}
 """How many values stand behind each action."""
 _STEP = re.compile(r"""\["(?P<quoted>[^"]+)"\]|\[(?P<pick>[^\]"]*)\]|\.?(?P<key>[A-Za-z][\w-]*)""")
 _CONTAINER_TYPE = re.compile(r"container-?type$", re.IGNORECASE)
@@ -107,6 +116,8 @@ class OciChange:
                 holder[key] = [element for element in held if element != self.values[0]]
             case "drop-all" if isinstance(held, list):
                 holder[key] = []
+            case "keep-first" if isinstance(held, list):
+                holder[key] = held[:1]
             case "replace" if isinstance(held, list):
                 old, new = self.values
                 holder[key] = [new if element == old else element for element in held]

@@ -18,14 +18,16 @@ import grpc
 from critests.audit.language.descriptors import FaultError, Rpc, rpcs
 from critests.audit.language.faults import (
     AnyFault,
+    BelowFault,
     Fault,
-    OciFault,
     PluginFault,
     SocketFault,
     ThroughFault,
     UnknownMethodFault,
+    is_of_the_network,
     parse_fault,
 )
+from critests.audit.proxy.below import FaultsBelow
 from critests.audit.proxy.effects import make_effect
 from critests.audit.proxy.exchange import (
     EVERYTHING_SECONDS,
@@ -36,11 +38,10 @@ from critests.audit.proxy.exchange import (
     Way,
     deadline_of,
 )
-from critests.audit.proxy.oci_faults import OciFaults
 from critests.audit.proxy.upstreams import UNBOUNDED, Upstreams
 from critests.audit.proxy.watch import Watch
 from critests.client.endpoint import Endpoint
-from critests.node.wrappers.stand_in import OciWrapper
+from critests.node.wrappers.stand_in import Wrapper
 
 _OWN_METADATA = (":", "grpc-", "user-agent", "content-type")
 _WORKERS = 256
@@ -66,7 +67,7 @@ class _Armed:
         for fault in faults:
             if isinstance(fault, Fault):
                 self.by_rpc.setdefault(fault.rpc.name, []).append(ArmedFault(fault))
-            elif not isinstance(fault, UnknownMethodFault | OciFault | ThroughFault | SocketFault):
+            elif not isinstance(fault, UnknownMethodFault | BelowFault | ThroughFault | SocketFault):
                 self.effects.append(make_effect(fault, self.effect_hit))
 
     def effect_hit(self, text: str) -> None:
@@ -104,8 +105,8 @@ class FaultProxy:
         upstream: the runtime's endpoint.
         listen: path of the proxy's own unix socket; None makes one in a new directory.
         image_upstream: endpoint of the image service, where it is another.
-        oci_wrapper: before the OCI runtime of a throwaway runtime; without one, faults in what that reads
-            change nothing.
+        oci_wrapper: before the OCI runtime of a throwaway runtime; without one, faults in it change nothing.
+        cni_wrapper: likewise before its CNI plugins.
 
     Attributes:
         watch: notes what passes without being let through by `honest`; None where nobody wants to know.
@@ -119,14 +120,16 @@ class FaultProxy:
         listen: Path | None = None,
         *,
         image_upstream: str | None = None,
-        oci_wrapper: OciWrapper | None = None,
+        oci_wrapper: Wrapper | None = None,
+        cni_wrapper: Wrapper | None = None,
     ) -> None:
         self.upstream = Endpoint.parse(upstream)
         self.image_upstream = Endpoint.parse(image_upstream) if image_upstream else self.upstream
         self._listen = listen
         self._directory: Path | None = None
         self._armed = _Armed(())
-        self._oci = OciFaults(oci_wrapper) if oci_wrapper else None
+        wrappers = {False: oci_wrapper, True: cni_wrapper}
+        self._below = {of_network: FaultsBelow(one) for of_network, one in wrappers.items() if one}
         self.watch: Watch | None = None
         self._setting = threading.Lock()
         self._bypassed = 0
@@ -157,8 +160,8 @@ class FaultProxy:
         for effect in old.effects:
             effect.close()
         self._set_mode(armed)
-        if self._oci is not None:
-            self._oci.set(tuple(fault for fault in armed.faults if isinstance(fault, OciFault)))
+        for of_network, below in self._below.items():
+            below.set(_below(armed.faults, of_network=of_network))
 
     def _set_mode(self, armed: _Armed) -> None:
         if self._listen is None or not self._listen.is_socket():
@@ -176,7 +179,9 @@ class FaultProxy:
         with self._setting:
             self._bypassed += 1
         try:
-            with self._oci.honest() if self._oci is not None else contextlib.nullcontext():
+            with contextlib.ExitStack() as stack:
+                for below in self._below.values():
+                    stack.enter_context(below.honest())
                 yield
         finally:
             with self._setting:
@@ -191,13 +196,12 @@ class FaultProxy:
     @property
     def hits(self) -> dict[str, int]:
         """How often each fault that is set has changed something since it was set, by its text; what several
-        in the OCI runtime's documents did together is counted for the first of them.
+        in the OCI runtime, or in CNI plugins, did together is counted for the first of them.
         """
         counted = self._armed.hits()
-        for fault in self._armed.faults:
-            if isinstance(fault, OciFault) and self._oci is not None:
-                counted[fault.text] = self._oci.hits()
-                break
+        for of_network, below in self._below.items():
+            for fault in _below(self._armed.faults, of_network=of_network)[:1]:
+                counted[fault.text] = below.hits()
         return counted
 
     def __enter__(self) -> Self:
@@ -357,6 +361,13 @@ def _metadata(context: grpc.ServicerContext) -> Metadata:
     )
 
 
+def _below(faults: Iterable[AnyFault], *, of_network: bool) -> tuple[BelowFault, ...]:
+    """Return the faults for the wrapper of the CNI plugins, or for that of the OCI runtime."""
+    return tuple(
+        fault for fault in faults if isinstance(fault, BelowFault) and is_of_the_network(fault) == of_network
+    )
+
+
 def _gone(context: grpc.ServicerContext) -> threading.Event:
     """Return an event that is set when the client has given up."""
     gone = threading.Event()
@@ -410,8 +421,8 @@ def run_proxy(
     proxy = FaultProxy(endpoint, listen)
     proxy.faults = fault_texts
     for fault in proxy.faults:
-        if isinstance(fault, OciFault):
-            msg = f"{fault.text}: only where the suite starts the runtime can its OCI runtime be disturbed"
+        if isinstance(fault, BelowFault):
+            msg = f"{fault.text}: only where the suite starts the runtime can what is below it be disturbed"
             raise FaultError(msg)
         if isinstance(fault, PluginFault):
             msg = f"{fault.text}: only the suite's own plugins can be disturbed, in an audit"

@@ -11,10 +11,11 @@ from critests.audit.matrix import Matrix, base_name
 from critests.audit.sweep.exercise import Exercise, Exercised
 from critests.catalogue.words import Outcome
 
-EXACTLY, NEAR, JUDGES, SAME_NAME, SAME_RPC, GETS_THERE = range(6)
+EXACTLY, NEAR, JUDGES, BESIDE, SAME_NAME, SAME_RPC, GETS_THERE = range(7)
 """How likely a test is to notice, the likeliest first: it notices a fault in this very field, one in a field
-that holds it or is held by it, it judges a requirement that the fault breaks, it notices a fault in a field
-of this name somewhere else, or something in this RPC, or it only gets there.
+that holds it or is held by it, it judges a requirement that the fault breaks, it notices a fault in the field
+beside it in a message within another one, in a field of this name somewhere else, or something in this RPC,
+or it only gets there.
 """
 _Target = tuple[str, str, tuple[str, ...]]
 _STEPS = 2
@@ -97,6 +98,8 @@ class Candidates:
             return NEAR
         if test.judges.partition("/")[0] in fault.breaks or test.judges in fault.breaks:
             return JUDGES
+        if target is not None and any(_is_beside(target, other) for other in known):
+            return BESIDE
         names = {path[-1:] for _, side, path in known if side != "call"}
         if target is not None and target[1] != "call" and target[2][-1:] in names:
             return SAME_NAME
@@ -131,6 +134,14 @@ def _near(one: _Target, other: _Target) -> bool:
         return True
     shorter = min(len(one[2]), len(other[2]))
     return shorter > 0 and one[2][:shorter] == other[2][:shorter]
+
+
+def _is_beside(one: _Target, other: _Target) -> bool:
+    """Say whether two fields are in one message within another one, which a test may well compare as a whole:
+    name and attempt in the metadata.
+    """
+    holder = one[2][:-1]
+    return one[:2] == other[:2] and len(holder) >= _STEPS and other[2][:-1] == holder
 
 
 def _holds(one: _Target, other: _Target) -> bool:

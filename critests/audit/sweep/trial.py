@@ -8,7 +8,7 @@ import pytest
 
 from critests.audit.between import Between, take_down_what_is_shared
 from critests.audit.cases import MARK, case_of
-from critests.audit.language.faults import AnyFault, Fault, OciFault
+from critests.audit.language.faults import AnyFault, Fault, NetworkFault, OciFault
 from critests.audit.proxy.watch import Watch
 from critests.catalogue.words import Outcome
 from critests.client.deadlines import Deadlines
@@ -72,7 +72,7 @@ class Trials:
         usual = context.hangs.deadlines
         if hangs:
             context.hangs.deadlines = Deadlines(usual.scale, HANG_SECONDS)
-        in_sandboxes = any(isinstance(fault, OciFault) and fault.change.of == "sandbox" for fault in faults)
+        in_sandboxes = any(map(_is_in_sandboxes, faults))
         if self._between.used_up or in_sandboxes:
             take_down_what_is_shared(item)
         self._between.reaches_shared = in_sandboxes
@@ -144,6 +144,11 @@ def _outcome(case: pytest.Function) -> tuple[str, str]:
         if phase is not None and phase.raw is not None:
             return phase.raw.outcome.value, phase.raw.reason
     return Outcome.PASSED.value, ""
+
+
+def _is_in_sandboxes(fault: AnyFault) -> bool:
+    """Say whether a fault is in how a sandbox is made, which tests share."""
+    return isinstance(fault, NetworkFault) or (isinstance(fault, OciFault) and fault.change.of == "sandbox")
 
 
 def _may_spoil(fault: AnyFault) -> bool:

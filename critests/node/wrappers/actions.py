@@ -1,8 +1,8 @@
 """What a wrapper can be told to do at an operation, and the plan file that tells it.
 
 The plan is text, one action per line: `OPERATION ACTION ARGUMENTS`. `*` stands for every operation,
-`bridge/ADD` for one of one CNI plugin. Within an operation the order is always: edit, change, delay, fail;
-what is recorded includes all of them.
+`bridge/ADD` for one of one CNI plugin. Within an operation the order is always: edit, change, delay, fail
+or swallow, rewrite; what is recorded includes all of them.
 """
 
 import hashlib
@@ -105,8 +105,9 @@ class Edit:
 class Change:
     """Let a program change what is handed over: for what a replaced text cannot express.
 
-    Of an OCI runtime only, where `Edit` says; the program gets the file's path as its last argument, and ends
-    with 0 if it changed something, which `Invocation.edits` counts.
+    Of an OCI runtime that is where `Edit` says, of a CNI plugin its configuration; the program gets the
+    file's path as its last argument, and ends with 0 if it changed something, which `Invocation.edits`
+    counts.
 
     Raises:
         ValueError: the program's path has white space in it.
@@ -115,12 +116,51 @@ class Change:
     program: Path
 
     def __post_init__(self) -> None:
-        if not _OPERATION.fullmatch(str(self.program)):
-            raise ValueError(f"{self.program} cannot stand in a plan: its path has white space in it")
+        _check_path(self.program)
 
 
-Action = Record | Delay | Fail | Edit | Change
-"""Any of the five."""
+@dataclass(frozen=True)
+class Rewrite:
+    """Let a program change the result of a CNI plugin that has succeeded, as `Change` does what is handed
+    over.
+
+    Raises:
+        ValueError: the program's path has white space in it.
+    """
+
+    program: Path
+
+    def __post_init__(self) -> None:
+        _check_path(self.program)
+
+
+@dataclass(frozen=True)
+class Swallow:
+    """Do not run the program, and end as if it had done what it was asked for, without a word.
+
+    `Invocation.edits` counts it.
+    """
+
+    signals: tuple[str, ...] = ()
+    """Of an OCI runtime's kill: only where one of these is to be sent, as it stands there; empty for any."""
+
+
+@dataclass(frozen=True)
+class Instead:
+    """Let an OCI runtime's kill send another signal, which `Invocation.edits` counts."""
+
+    signals: tuple[str, ...]
+    """Those that are replaced, as they stand there."""
+    new: str
+
+
+def _check_path(program: Path) -> None:
+    if not _OPERATION.fullmatch(str(program)):
+        raise ValueError(f"{program} cannot stand in a plan: its path has white space in it")
+
+
+Action = Record | Delay | Fail | Edit | Change | Rewrite | Swallow | Instead
+"""Any of them."""
 
 ALL = "*"
 """The operation that stands for every operation."""
@@ -144,15 +184,22 @@ def write_plan(plan: Mapping[str, Sequence[Action]], path: Path, edit_files: Pat
 def _words(action: Action) -> str:
     match action:
         case Record():
-            return "record"
+            words = "record"
         case Delay(seconds):
-            return f"delay {seconds:.6f}"
+            words = f"delay {seconds:.6f}"
         case Fail(code, message, every):
-            return f"fail {every} {code} {message}"
+            words = f"fail {every} {code} {message}"
         case Edit():
-            return f"edit {action.name}"
+            words = f"edit {action.name}"
         case Change(program):
-            return f"change {program}"
+            words = f"change {program}"
+        case Rewrite(program):
+            words = f"rewrite {program}"
+        case Swallow(signals):
+            words = f"swallow {' '.join(signals)}".rstrip()
+        case Instead(signals, new):
+            words = f"instead {new} {' '.join(signals)}"
+    return words
 
 
 def _write_whole(path: Path, text: str) -> None:

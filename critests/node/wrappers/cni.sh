@@ -1,16 +1,25 @@
 # The CNI plugin's call: operation and container in the environment, the configuration on stdin, the result on stdout.
 
+# Change the configuration, if that is planned. Two processes, and one for each change.
 critests_before() {
-    :
+    [ -n "$critests_changes" ] || return 0
+    critests_input=$critests_edit_files/input.$$
+    cat >"$critests_input"
+    for critests_change in $critests_changes; do
+        ! "$critests_change" "$critests_input" || critests_made=$((critests_made + 1))
+    done
+    exec <"$critests_input"
+    rm -f "$critests_input"
 }
 
 critests_works_afterwards() {
-    [ -n "$critests_edits" ]
+    [ -n "$critests_edits$critests_rewrites" ]
 }
 
-# Edit the result, if that is planned. A process for the plugin, and two for each edit whose text is there.
+# Edit the result, if that is planned. A process for the plugin, and two for each edit whose text is there; two for
+# what rewrites it, and one for each change.
 critests_call() {
-    [ -n "$critests_edits" ] || {
+    [ -n "$critests_edits$critests_rewrites" ] || {
         "$critests_real" "$@"
         return
     }
@@ -25,6 +34,15 @@ critests_call() {
             ;;
         esac
     done
+    if [ -n "$critests_rewrites" ] && [ "$critests_exit" -eq 0 ]; then
+        critests_output=$critests_edit_files/output.$$
+        printf '%s\n' "$critests_result" >"$critests_output"
+        for critests_change in $critests_rewrites; do
+            ! "$critests_change" "$critests_output" || critests_made=$((critests_made + 1))
+        done
+        critests_result=$(cat "$critests_output")
+        rm -f "$critests_output"
+    fi
     printf '%s\n' "$critests_result"
     return "$critests_exit"
 }
@@ -40,6 +58,6 @@ critests_real=$critests_plugins/$critests_program
 CNI_PATH=$critests_plugins:${CNI_PATH-}
 export CNI_PATH
 [ -s "$critests_plan" ] || exec "$critests_real" "$@"
-critests_operation=${CNI_COMMAND-} critests_id=${CNI_CONTAINERID-}
+critests_operation=${CNI_COMMAND-} critests_id=${CNI_CONTAINERID-} critests_operand=''
 critests_read_plan
 critests_perform "$@"

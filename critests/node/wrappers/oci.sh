@@ -42,7 +42,7 @@ critests_operands() {
         esac
         shift
     done
-    critests_id=${1-}
+    critests_id=${1-} critests_operand=${2-}
 }
 
 # Edit the bundle's config.json, or the file of the process or resources. A process to look and one to write, per edit;
@@ -60,10 +60,21 @@ critests_before() {
 }
 
 critests_works_afterwards() {
-    return 1
+    [ -n "$critests_signal" ]
 }
 
+# A kill has its signal, the last word, replaced where that is planned.
 critests_call() {
+    if [ -n "$critests_signal" ]; then
+        critests_left=$#
+        for critests_word in "$@"; do
+            shift
+            critests_left=$((critests_left - 1))
+            [ $critests_left -gt 0 ] || critests_word=$critests_signal
+            set -- "$@" "$critests_word"
+        done
+        critests_made=$((critests_made + 1))
+    fi
     "$critests_real" "$@"
 }
 

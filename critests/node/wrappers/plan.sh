@@ -10,6 +10,7 @@
 # Read the actions planned for $critests_operation of $critests_program. The plan is opened at each invocation, once.
 critests_read_plan() {
     critests_record='' critests_delays='' critests_edits='' critests_changes='' critests_code='' critests_message=''
+    critests_rewrites='' critests_swallowed='' critests_signal=''
     [ -r "$critests_plan" ] || return 0
     while read -r critests_for critests_action critests_with; do
         case $critests_for in
@@ -21,6 +22,17 @@ critests_read_plan() {
         delay) critests_delays="$critests_delays $critests_with" ;;
         edit) critests_edits="$critests_edits $critests_with" ;;
         change) critests_changes="$critests_changes $critests_with" ;;
+        rewrite) critests_rewrites="$critests_rewrites $critests_with" ;;
+        swallow)
+            case " $critests_with " in
+            '  ' | *" ${critests_operand:-none} "*) critests_swallowed=yes ;;
+            esac
+            ;;
+        instead)
+            case " ${critests_with#* } " in
+            *" ${critests_operand:-none} "*) critests_signal=${critests_with%% *} ;;
+            esac
+            ;;
         fail)
             critests_every=${critests_with%% *} critests_with=${critests_with#* }
             critests_is_due "$critests_every" || continue
@@ -67,6 +79,8 @@ critests_perform() {
     [ -z "$critests_delays" ] || CRITESTS_THROWAWAY=$critests_state sleep $critests_delays
     if [ -n "$critests_code" ]; then
         critests_refuse
+    elif [ -n "$critests_swallowed" ]; then
+        critests_made=$((critests_made + 1)) critests_code=0
     elif [ -n "$critests_record" ] || critests_works_afterwards; then
         critests_call "$@"
         critests_code=$?
