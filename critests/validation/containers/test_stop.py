@@ -76,36 +76,6 @@ def test_stop_kills_after_the_grace_period(runtime: Runtime, containers: Contain
     assert 0.95 <= call.seconds < 1 + 5 * runtime.scale
 
 
-@requirement("STP-03")
-def test_a_second_of_grace_is_not_two(runtime: Runtime, containers: Containers) -> None:
-    """A grace period MUST be as many seconds as were asked for: of three processes that ignore the stop
-    signal, at least one is killed within the same second.
-
-    Source: StopContainerRequest.timeout, in seconds.
-    """
-    three = [containers.running(on_term="echo asked") for _ in range(3)]
-
-    calls = [
-        runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=1))
-        for container in three
-    ]
-    for container in three:
-        container.wait_for_log("asked")
-    for call in calls:
-        call.result()
-
-    # from the word at the signal to the end, both as the runtime tells them: what a call takes beside that,
-    # and one process that a busy machine lets wait, do not count
-    graces = [
-        (container.status().finished_at - record.time_ns) / 1e9
-        for container in three
-        for record in container.log()
-        if record.payload == b"asked"
-    ]
-    assert len(graces) == len(three)
-    assert min(graces) < 1.9, f"the container that was killed first was so after {min(graces):.2f} s"
-
-
 @requirement("STP-04")
 def test_stop_without_grace_kills_at_once(runtime: Runtime, containers: Containers) -> None:
     """StopContainer with the timeout 0 MUST end even a process that ignores the stop signal at once.
