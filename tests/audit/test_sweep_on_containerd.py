@@ -39,7 +39,7 @@ TESTS = (
     "test_records_name_the_stream_they_came_from",
     "test_process_begins_in_its_working_directory",
     "test_update_of_cpu_limits_takes_effect",
-    "test_address_of_a_pod_is_its_interfaces",
+    "test_pods_that_are_made_at_once_have_addresses_of_their_own",
 )
 
 
