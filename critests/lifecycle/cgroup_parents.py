@@ -2,6 +2,7 @@
 run.
 """
 
+import contextlib
 import os
 import subprocess
 from dataclasses import dataclass
@@ -42,8 +43,8 @@ class CgroupParents:
         return f"critests-{self.run.id.replace('-', '_')}"
 
     def remove(self) -> list[str]:
-        """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return those that are
-        still in use.
+        """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return the run's own in
+        each hierarchy where it, or what is below it, is still in use.
         """
         if self.driver is CgroupDriver.SYSTEMD and self._tops():
             subprocess.run(
@@ -52,9 +53,11 @@ class CgroupParents:
         left: list[str] = []
         for top in self._tops():
             for directory, _, _ in os.walk(top, topdown=False):
-                _remove(Path(directory), left)
+                _remove(Path(directory))
+            if top.is_dir():
+                left.append(str(top))
             if top.parent.name == "critests" and not any(child.is_dir() for child in _children(top.parent)):
-                _remove(top.parent, [])
+                _remove(top.parent)
         return left
 
     def _tops(self) -> list[Path]:
@@ -88,10 +91,7 @@ def _children(directory: Path) -> list[Path]:
         return []
 
 
-def _remove(directory: Path, left: list[str]) -> None:
-    try:
+def _remove(directory: Path) -> None:
+    # in use: whoever looks afterwards finds it
+    with contextlib.suppress(OSError):
         directory.rmdir()
-    except FileNotFoundError:
-        return
-    except OSError:
-        left.append(str(directory))
