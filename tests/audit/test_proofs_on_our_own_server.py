@@ -22,7 +22,7 @@ BROKEN_WHERE_OFFERED = "LST-06/many-small,MET-09,CTR-09"
 """What CRI-O 1.36 breaks, and containerd 2.1 does not offer."""
 
 
-VIRTUAL_MACHINES = "RCL-07"
+VIRTUAL_MACHINES = "RCL-07,RCL-08"
 
 
 @pytest.mark.parametrize(
