@@ -32,7 +32,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime
         owner=ProcessIdentity(1, 1, ""),
         binaries=(),
     )
-    monkeypatch.setattr(importing.Traces, "read", lambda _: traces)
+    monkeypatch.setattr(Traces, "read", lambda _: traces)
     programs = tmp_path / "programs"
     programs.mkdir()
     monkeypatch.setattr(importing, "search_path", str)
