@@ -102,12 +102,17 @@ class _Follower:
             self._target.write(broken)
 
     def reopen(self) -> None:
-        """Do what ReopenContainerLog promises: go on in the file that now has the name."""
+        """Do what ReopenContainerLog promises: go on in the file that now has the name, unless it is a
+        link.
+        """
         self.drain()
         with self._lock:
-            if self._fault.action == "ignore-reopen":
+            link = self.expected.is_symlink()
+            ignored = self._fault.action == "ignore-reopen"
+            follows = self._fault.action == "follow-links"
+            if ignored or (follows and link):
                 self._hit()
-            elif self._target:
+            if self._target and not ignored and (follows or not link):
                 self._target.close()
                 self._target = self._open_target(empty=self._fault.action == "truncate-on-reopen")
 
