@@ -20,9 +20,9 @@ NOTICED_SECONDS = 10.0
 
 
 @pytest.fixture
-def imported(own_runtime: OwnRuntime, tmp_path: Path) -> str:
+def imported(own_runtime: OwnRuntime, host_folder: Path) -> str:
     """The name of an image that a program of the node has put into the runtime."""
-    archive = tmp_path / "image.tar"
+    archive = host_folder / "image.tar"
     # another id than that of the image which sandboxes are made of
     write_archive(archive, Builder().build(image_spec("pause"), labels={"name": NAME}), NAME)
     try:
