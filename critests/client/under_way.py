@@ -1,7 +1,9 @@
 """How long calls have been under way: time that their own deadlines bound, and that no other limit counts."""
 
+import contextlib
 import threading
 import time
+from collections.abc import Iterator
 
 
 class UnderWay:
@@ -29,6 +31,15 @@ class UnderWay:
             self._calls -= 1
             if not self._calls:
                 self._before += time.perf_counter() - self._since
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count as a call what is waited for inside and is as surely bounded, such as a turn."""
+        self.begin()
+        try:
+            yield
+        finally:
+            self.end()
 
     @property
     def calls(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 
 from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.runtime import refused_with
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.outcomes import unsupported
 
@@ -85,12 +86,13 @@ class NewerNetwork:
         version before works.
 
         Raises:
-            grpc.RpcError: pods do not work on the network in either version.
+            grpc.RpcError: pods do not work on the network in either version, or nothing answers.
         """
         sandboxes = self._runtime.sandboxes
         try:
             return sandboxes.attempt(sandboxes.config())
-        except grpc.RpcError:
+        except grpc.RpcError as error:
+            refused_with(error)
             self._take_place(OLDER_VERSION)
             sandboxes.attempt(sandboxes.config()).discard()
             unsupported("CNI 1.1: pods work on a network of version 1.0 and not on one of 1.1")
