@@ -166,6 +166,20 @@ def test_reopen(
     assert log.read_bytes().startswith(b"before\n") == kept
 
 
+def test_a_file_that_is_put_in_the_place_of_the_log_is_gone_on_with(
+    proxy: FaultProxy, client: Client, tmp_path: Path
+) -> None:
+    proxy.faults = ["log: upper"]
+    client.wait_exited(client.run_container(client.run_sandbox(), ["echo", "first"]))
+    (honest,) = tmp_path.glob(".audit-honest-*")
+    anew = tmp_path / "anew"
+    anew.write_bytes(TIME + b" stdout F second\n")
+    anew.rename(honest)
+    seen = eventually((tmp_path / "main.log").read_bytes, lambda log: b"SECOND" in log)
+    assert seen.count(b"FIRST") == 1
+    assert seen.count(b"SECOND") == 1
+
+
 @pytest.mark.parametrize(
     ("fault", "followed", "hits"), [("log: upper", False, None), ("log: follow-links", True, 1)]
 )
