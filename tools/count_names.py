@@ -16,6 +16,7 @@ the methods of an object, which the reader finds where the object's name leads.
 
 import argparse
 import ast
+import signal
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -120,4 +121,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # who reads only the first lines, as `head` does, has what is wanted
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     main()

@@ -9,6 +9,7 @@ from critests.client.discovery import find
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents, runs_with_cgroups
 from critests.lifecycle.removal import remove_run, runs_on
 from critests.lifecycle.run_label import RunIdentity
+from critests.node import oci_asking
 from critests.node.cgroup_driver import cgroup_driver
 from critests.node.locks import known_runs, run_is_live
 from critests.node.removal import forget_dead_run, reap_dead_runs
@@ -60,6 +61,8 @@ def _clean_cgroups() -> list[str]:
         ]
         problems += [f"{path} is still in use" for path in left]
         click.echo(f"cgroups of run {run_id}: {'still in use' if left else 'removed'}")
+    for cgroup in oci_asking.remove_left_behind():
+        click.echo(f"{cgroup}: removed")
     return problems
 
 

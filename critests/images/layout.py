@@ -1,19 +1,24 @@
-"""Images for people who mirror them: the list, and an OCI image layout on disk.
+"""Images for people who mirror them, and for programs that import them: the list, an OCI image layout on disk
+and one image in an archive.
 
 Sources: OCI Image Format Specification 1.1, image-layout and the annotation
 `org.opencontainers.image.ref.name`.
 """
 
+import io
+import tarfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from critests.images import oci
-from critests.images.build import Builder
+from critests.images.build import Builder, BuiltImage
 from critests.images.catalogue import CATALOGUE, ImageSpec, image_spec
 from critests.images.platforms import Architecture
 
 REF_NAME = "org.opencontainers.image.ref.name"
+WHOLE_NAME = "io.containerd.image.name"
+"""Of an image with its registry: containerd reads the other one as a mere tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,36 @@ def write_layout(
             reference = f"{spec.name}:{tag}"
             descriptors.append(image.top.descriptor(annotations={REF_NAME: reference}))
             written.append(WrittenImage(spec.name, reference, image.top.digest))
-    index = {"schemaVersion": 2, "mediaType": oci.INDEX[oci.Dialect.OCI], "manifests": descriptors}
-    (directory / "index.json").write_bytes(oci.canonical_json(index))
-    (directory / "oci-layout").write_bytes(oci.canonical_json({"imageLayoutVersion": "1.0.0"}))
+    for name, content in _documents(descriptors).items():
+        (directory / name).write_bytes(content)
     return written
+
+
+def write_archive(file: Path, image: BuiltImage, reference: str) -> None:
+    """Write one image as an archive of an OCI image layout.
+
+    Args:
+        file: what is there is replaced.
+        image: built for the machine that will import it.
+        reference: its whole name, with registry and tag.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    members = _documents([image.top.descriptor(annotations={REF_NAME: reference, WHOLE_NAME: reference})])
+    for blob in (image.top, *image.manifests, *image.blobs):
+        members[f"blobs/sha256/{blob.digest.removeprefix('sha256:')}"] = blob.content
+    with tarfile.open(file, "w") as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+
+
+def _documents(descriptors: list[dict[str, object]]) -> dict[str, bytes]:
+    """Return the files of a layout that lead to its blobs."""
+    index = {"schemaVersion": 2, "mediaType": oci.INDEX[oci.Dialect.OCI], "manifests": descriptors}
+    return {
+        "oci-layout": oci.canonical_json({"imageLayoutVersion": "1.0.0"}),
+        "index.json": oci.canonical_json(index),
+    }

@@ -6,6 +6,8 @@ from typing import Final
 from critests.kinds.kind import Monitor, RuntimeKind
 
 SHIM: Final = "containerd-shim-runc-v2"
+CTR: Final = "ctr"
+"""Its own client."""
 
 DEFAULT_SOCKET: Final = Path("/run/containerd/containerd.sock")
 K3S_SOCKET: Final = Path("/run/k3s/containerd/containerd.sock")
@@ -17,7 +19,7 @@ CONTAINERD: Final = RuntimeKind(
     program="containerd",
     sockets=(DEFAULT_SOCKET, K3S_SOCKET),
     helpers=(SHIM,),
-    packages={SHIM: "containerd"},
+    packages={SHIM: "containerd", CTR: "containerd"},
     monitor=Monitor(name="containerd-shim"),
     shared_directories=(
         Path("/run/containerd"),

@@ -2,13 +2,17 @@
 
 import contextlib
 import json
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from critests.node.remains import cgroup_hierarchies
+
 _ANSWER_SECONDS: Final = 10
-_NAME: Final = "critests-asks"
+NAME: Final = "critests-asks"
+"""Of the container, and of its cgroup where the bundle names none."""
 
 
 def refused_words(program: Path, document: Mapping[str, object], directory: Path) -> str:
@@ -32,7 +36,7 @@ def refused_words(program: Path, document: Mapping[str, object], directory: Path
     with said.open("wb") as output:
         try:
             code = subprocess.run(
-                [*command, "create", "--bundle", str(directory), _NAME],
+                [*command, "create", "--bundle", str(directory), NAME],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=output,
@@ -49,10 +53,29 @@ def refused_words(program: Path, document: Mapping[str, object], directory: Path
     return words[-1].replace(str(directory), "") if words else f"code {code}"
 
 
+def remove_left_behind() -> list[Path]:
+    """Remove the empty cgroups that bear the container's name, and return them: earlier versions put them
+    beside their own cgroup, where they outlived a run that was killed while it asked.
+    """
+    found = [
+        Path(parent, NAME)
+        for hierarchy in cgroup_hierarchies()
+        for parent, children, _ in os.walk(hierarchy)
+        if NAME in children
+    ]
+    removed = []
+    for cgroup in found:
+        # one that holds a process or a cgroup is in use, and the kernel refuses
+        with contextlib.suppress(OSError):
+            cgroup.rmdir()
+            removed.append(cgroup)
+    return removed
+
+
 def _delete(command: list[str]) -> None:
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         subprocess.run(
-            [*command, "delete", "--force", _NAME], capture_output=True, timeout=_ANSWER_SECONDS, check=False
+            [*command, "delete", "--force", NAME], capture_output=True, timeout=_ANSWER_SECONDS, check=False
         )
 
 

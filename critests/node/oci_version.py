@@ -72,7 +72,7 @@ class OciRuntimes:
         version = self.written_version(container)
         if not version:
             return self.left_out
-        refused = {name: refusal(program, version) for name, program in self.programs.items()}
+        refused = {name: refusal(program, version, self.cgroup) for name, program in self.programs.items()}
         return self.left_out | {
             name: f"needs a newer {_in_words(self.programs[name])}: {self.programs[name]} refuses version"
             f" {version} of the OCI runtime specification, which the daemon writes, with {words!r}, and takes"
@@ -161,32 +161,41 @@ def _discard(sandbox: Sandbox) -> None:
         sandbox.discard()
 
 
-def refusal(program: Path, version: str) -> str:
+def refusal(program: Path, version: str, cgroup: str) -> str:
     """Return what an OCI runtime says where it refuses a version of the specification; an empty text where it
     takes it, or where that cannot be told.
+
+    Args:
+        program: the OCI runtime.
+        version: of the specification.
+        cgroup: base name of the cgroup below which it is tried.
     """
+
+    def ask(version: str) -> str:
+        return _ask(program, version, Path(directory), cgroup)
+
     with tempfile.TemporaryDirectory(prefix="critests-oci-") as directory:
         try:
-            to_oldest, to_version = _ask(program, OLDEST, directory), _ask(program, version, directory)
+            to_oldest, to_version = ask(OLDEST), ask(version)
             if to_oldest == to_version:
                 return ""
             # an answer that is not the same twice says nothing of the version
-            again = _ask(program, OLDEST, directory), _ask(program, version, directory)
+            again = ask(OLDEST), ask(version)
         except (OSError, subprocess.TimeoutExpired):
             return ""
     return to_version if again == (to_oldest, to_version) else ""
 
 
-def _ask(program: Path, version: str, directory: str) -> str:
+def _ask(program: Path, version: str, place: Path, cgroup: str) -> str:
     """Return the last words of an OCI runtime that is to create a container of a bundle without a root file
     system, with a terminal and nobody to give it to; empty where it creates one all the same.
     """
-    place = Path(directory)
     document = {
         "ociVersion": version,
         "process": {"terminal": True, "user": {"uid": 0, "gid": 0}, "args": ["/nothing"], "cwd": "/"},
         "root": {"path": str(place / "nothing")},
         "mounts": [],
-        "linux": {},
+        # below the runtime's own one it goes with it, also where this process is killed meanwhile
+        "linux": {"cgroupsPath": f"/{cgroup}/critests-version"},
     }
     return refused_words(program, document, place).replace(version, "…")

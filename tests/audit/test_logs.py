@@ -166,6 +166,42 @@ def test_reopen(
     assert log.read_bytes().startswith(b"before\n") == kept
 
 
+def test_a_file_that_is_put_in_the_place_of_the_log_is_gone_on_with(
+    proxy: FaultProxy, client: Client, tmp_path: Path
+) -> None:
+    proxy.faults = ["log: upper"]
+    client.wait_exited(client.run_container(client.run_sandbox(), ["echo", "first"]))
+    (honest,) = tmp_path.glob(".audit-honest-*")
+    anew = tmp_path / "anew"
+    anew.write_bytes(TIME + b" stdout F second\n")
+    anew.rename(honest)
+    seen = eventually((tmp_path / "main.log").read_bytes, lambda log: b"SECOND" in log)
+    assert seen.count(b"FIRST") == 1
+    assert seen.count(b"SECOND") == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "followed", "hits"), [("log: upper", False, None), ("log: follow-links", True, 1)]
+)
+def test_a_link_in_the_place_of_a_log(
+    proxy: FaultProxy, client: Client, tmp_path: Path, fault: str, *, followed: bool, hits: int | None
+) -> None:
+    proxy.faults = [fault]
+    container = client.run_container(
+        client.run_sandbox(), ["sh", "-c", "while :; do echo line; sleep 0.02; done"]
+    )
+    log, old, elsewhere = (tmp_path / name for name in ("main.log", "main.log.1", "elsewhere"))
+    eventually(log.read_bytes, lambda seen: seen.lower().count(b"line") > 2)
+    log.rename(old)
+    elsewhere.touch()
+    log.symlink_to(elsewhere)
+    client.runtime.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container))
+    size = old.stat().st_size
+    grown = eventually(lambda: (old.stat().st_size > size, elsewhere.stat().st_size > 0), any)
+    assert grown == (not followed, followed)
+    assert hits in (None, proxy.hits[fault])
+
+
 def test_the_file_of_a_removed_container(proxy: FaultProxy, client: Client, tmp_path: Path) -> None:
     proxy.faults = ["log: remove-with-container"]
     container = client.run_container(client.run_sandbox(), ["echo", "x"])

@@ -187,7 +187,11 @@ class Containers:
 
     def reopen_log(self, container_id: str) -> None:
         """ReopenContainerLog."""
-        self.running(container_id).process.log.reopen()
+        log = self.running(container_id).process.log
+        try:
+            log.reopen()
+        except OSError as error:
+            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"the log cannot be opened: {error}")
 
     def exec_sync(self, request: cri.ExecSyncRequest) -> cri.ExecSyncResponse:
         """ExecSync. A command that this machine lacks exits with 127; one that takes too long is killed."""

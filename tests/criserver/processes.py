@@ -98,13 +98,19 @@ class ContainerLog:
         """How many of the first lines are not written, by stream."""
 
     def reopen(self) -> None:
-        """Open the file anew by its name, creating it where it is missing."""
+        """Open the file anew by its name, creating it where it is missing.
+
+        Raises:
+            OSError: it cannot be opened, or is a link; the earlier one stays open.
+        """
         with self._lock:
-            if self._file:
-                self._file.close()
             if self._path:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._path.open("ab", buffering=0)
+                flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+                opened = os.fdopen(os.open(self._path, flags, 0o666), "ab", buffering=0)
+                if self._file:
+                    self._file.close()
+                self._file = opened
 
     def close(self) -> None:
         """Write no more."""

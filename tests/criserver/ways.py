@@ -5,6 +5,7 @@ the answer. `NAME=ARGUMENT` gives a way its argument, for example `fails=RunPodS
 """
 
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -205,14 +206,19 @@ def _no_shared_processes(call: Call, _argument: str) -> Answer:
     return call.answer()
 
 
-OTHER_BOOT_ID = b"00000000-1111-2222-3333-444444444444\n"
 MACHINE_BYTES = 96 << 20
+
+
+def _pod_of(call: Call) -> str:
+    asked = cri.ListContainersRequest(filter=cri.ContainerFilter(id=call.request.container_id))
+    (container,) = call.ask("ListContainers", asked).containers
+    return str(container.pod_sandbox_id)
 
 
 def _own_kernel(call: Call, _argument: str) -> Answer:
     answer = call.answer()
     if call.rpc == "ExecSync" and list(call.request.cmd) == ["cat", "/proc/sys/kernel/random/boot_id"]:
-        answer.stdout = OTHER_BOOT_ID
+        answer.stdout = f"{uuid.uuid5(uuid.NAMESPACE_OID, _pod_of(call))}\n".encode()
     elif call.rpc == "PodSandboxStats":
         answer.stats.linux.memory.working_set_bytes.value += MACHINE_BYTES
     return answer

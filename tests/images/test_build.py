@@ -13,7 +13,7 @@ import pytest
 from critests.images import oci
 from critests.images.build import Builder, BuiltImage
 from critests.images.catalogue import CATALOGUE, IMAGES, Changes, Content, ImageSpec, image_spec
-from critests.images.layout import list_images, write_layout
+from critests.images.layout import list_images, write_archive, write_layout
 from critests.images.oci import Blob, Compression, Dialect, Entry, Kind
 from critests.images.platforms import Architecture, UnsupportedArchitectureError, machine_architecture
 from critests.images.programs import program
@@ -355,6 +355,35 @@ def test_skopeo_reads_every_image_of_a_layout(tmp_path: Path) -> None:
             capture_output=True,
             timeout=20,
         )
+
+
+def test_an_archive_holds_one_image_under_its_whole_name(tmp_path: Path) -> None:
+    image = Builder().build(image_spec("process"))
+    write_archive(tmp_path / "image.tar", image, "critests.example/imported:1")
+
+    with tarfile.open(tmp_path / "image.tar") as archive:
+        names = archive.getnames()
+        index = archive.extractfile("index.json")
+        assert index is not None
+        (entry,) = json.load(index)["manifests"]
+
+    assert entry["digest"] == image.top.digest
+    assert set(entry["annotations"].values()) == {"critests.example/imported:1"}
+    assert {f"blobs/{each.replace(':', '/')}" for each in every_digest(image)} <= set(names)
+
+
+def test_skopeo_reads_an_archive(tmp_path: Path) -> None:
+    skopeo = shutil.which("skopeo")
+    if not skopeo:
+        pytest.skip("skopeo is not installed")
+    write_archive(tmp_path / "image.tar", Builder().build(image_spec("pause")), "critests.example/one:1")
+
+    subprocess.run(
+        [skopeo, "inspect", f"oci-archive:{tmp_path / 'image.tar'}"],
+        check=True,
+        capture_output=True,
+        timeout=20,
+    )
 
 
 def test_the_list_says_why_each_image_exists() -> None:

@@ -30,6 +30,7 @@ from critests.node.kinds.told import (
     Plugins,
     ProfilesFromRegistries,
     PullProgress,
+    SplitStorage,
     StreamingTls,
     Told,
 )
@@ -330,7 +331,9 @@ def test_what_is_unusual_stands_in_a_configuration(
         assert files[0] != files[1]
 
 
-@pytest.mark.parametrize("told", [Credentials(Path("/usr/auth.json")), ProfilesFromRegistries()])
+@pytest.mark.parametrize(
+    "told", [Credentials(Path("/usr/auth.json")), ProfilesFromRegistries(), SplitStorage()]
+)
 def test_what_only_a_crio_can_be_told_stands_in_its_configuration(traces: Traces, told: Told) -> None:
     recent = replace(SETTINGS, version=(1, 36, 3))
     assert crio.configuration(traces, replace(recent, told=(told,))) != crio.configuration(traces, recent)
@@ -355,6 +358,7 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) ->
         (containerd, LogCap(1)),
         (containerd, NoEvents()),
         (containerd, Credentials(Path("/usr/auth.json"))),
+        (containerd, SplitStorage()),
         (crio, CniTemplate()),
     ],
 )

@@ -12,12 +12,14 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.oci_version import OciRuntimes, refusal, unfit_handlers
 from tests.criserver import CriServer, serve
 
+CGROUP = "critests-unit"
 OPTIONS = """#!/bin/sh
 echo "$*" >>"$0.called"
 while [ $# -gt 0 ]; do
     case $1 in
     --log) log=$2 ;;
-    --bundle) version=$(sed -n 's/.*"ociVersion": "\\([^"]*\\)".*/\\1/p' "$2/config.json") ;;
+    --bundle) version=$(sed -n 's/.*"ociVersion": "\\([^"]*\\)".*/\\1/p' "$2/config.json")
+        cgroup=$(sed -n 's/.*"cgroupsPath": "\\([^"]*\\)".*/\\1/p' "$2/config.json") ;;
     esac
     shift
 done
@@ -63,21 +65,27 @@ def program(folder: Path, script: str) -> Path:
 def test_a_version_is_refused_where_another_one_gets_another_answer(
     tmp_path: Path, script: str, words: str
 ) -> None:
-    assert refusal(program(tmp_path, script), "1.2.1") == words
+    assert refusal(program(tmp_path, script), "1.2.1", CGROUP) == words
 
 
 def test_a_version_that_is_known_is_taken(tmp_path: Path) -> None:
-    assert refusal(program(tmp_path, CHECKS + LOGS), "1.1.0") == ""
+    assert refusal(program(tmp_path, CHECKS + LOGS), "1.1.0", CGROUP) == ""
+
+
+def test_what_is_tried_is_below_the_cgroup_of_the_runtime(tmp_path: Path) -> None:
+    script = CHECKS.replace("'unknown version'", '"unknown in $cgroup"') + LOGS
+
+    assert refusal(program(tmp_path, script), "1.2.1", CGROUP) == "unknown in /critests-unit/critests-version"
 
 
 def test_a_program_that_is_gone_refuses_nothing(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "nowhere", "1.2.1") == ""
+    assert refusal(tmp_path / "nowhere", "1.2.1", CGROUP) == ""
 
 
 def test_a_container_that_was_made_after_all_is_deleted(tmp_path: Path) -> None:
     path = program(tmp_path, "exit 0")
 
-    refusal(path, "1.2.1")
+    refusal(path, "1.2.1", CGROUP)
 
     called = [line.split()[-2:] for line in path.with_name("crun.called").read_text().splitlines()]
     assert called[1::2] == [["--force", "critests-asks"]] * 2

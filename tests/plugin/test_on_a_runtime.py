@@ -207,12 +207,10 @@ def test_a_run_leaves_the_machine_as_it_was(workers: str, tmp_path: Path) -> Non
 
 
 def test_clean_removes_the_cgroups_of_a_dead_run() -> None:
-    left = [
-        hierarchy / "critests" / "1000000000-abcdef" / "pod1"
-        for hierarchy in cgroup_hierarchies()
-        if os.access(hierarchy, os.W_OK)
-    ]
-    for directory in left:
+    writable = [hierarchy for hierarchy in cgroup_hierarchies() if os.access(hierarchy, os.W_OK)]
+    left = [hierarchy / "critests" / "1000000000-abcdef" / "pod1" for hierarchy in writable]
+    asked = [hierarchy / "critests-asks" for hierarchy in writable]
+    for directory in (*left, *asked):
         directory.mkdir(parents=True)
 
     cleaned = critests("clean")
@@ -220,6 +218,7 @@ def test_clean_removes_the_cgroups_of_a_dead_run() -> None:
     assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
     assert "cgroups of run 1000000000-abcdef: removed" in cleaned.stdout
     assert not [directory for directory in left if directory.parent.exists()]
+    assert not [directory for directory in asked if directory.exists()]
 
 
 def test_a_throwaway_runtime_goes_when_its_run_is_interrupted(tmp_path: Path) -> None:

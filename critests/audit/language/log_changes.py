@@ -234,6 +234,9 @@ LOG_CHANGES: dict[str, LogChange] = {
     "late": LogChange("LOG-15", "lines come N seconds late", _same, "SECONDS", 20),
     "ignore-reopen": LogChange("LOG-21", "ReopenContainerLog goes on in the old file", _same),
     "truncate-on-reopen": LogChange("LOG-21", "ReopenContainerLog empties the file it finds", _same),
+    "follow-links": LogChange(
+        "LOG-20", "ReopenContainerLog goes on where a link leads that is in the place of the log", _same
+    ),
     "truncate-on-start": LogChange("LOG-17", "a file that is there already is emptied", _same),
     "world-writable": LogChange("LOG-19", "the file's mode is 0666", _same),
     "remove-with-container": LogChange("CTR-33", "the file goes when its container is removed", _same),

@@ -130,6 +130,18 @@ def _tell(tables: dict[str, dict[str, _Value]], traces: Traces, settings: Daemon
                 raise NotToBeTold(told)
 
 
+def importing(traces: Traces, archive: Path, _name: str) -> list[str]:
+    """Return the command that imports an image into what containerd shows to clients of the CRI; the archive
+    has the name.
+    """
+    # what is not unpacked yet is listed all the same, and no snapshotter need be named
+    return [
+        facts.CTR,
+        *("--address", str(socket_of(traces)), "--namespace", "k8s.io"),
+        *("images", "import", "--no-unpack", str(archive)),
+    ]
+
+
 def container_folders(traces: Traces) -> tuple[Path, ...]:
     """Return the directories that are called as sandboxes and containers."""
     return (
@@ -278,4 +290,5 @@ CONTAINERD: Final = ThrowawayKind(
     write_configuration=write_configuration,
     container_folders=container_folders,
     files_elsewhere=shim_sockets,
+    importing=importing,
 )

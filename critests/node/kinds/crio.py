@@ -24,6 +24,7 @@ from critests.node.kinds.told import (
     Plugins,
     ProfilesFromRegistries,
     PullProgress,
+    SplitStorage,
     StreamingTls,
     Told,
 )
@@ -43,6 +44,9 @@ NRI_SINCE: Final = (1, 26, 0)
 PROFILE_ANNOTATION: Final = "seccomp-profile.kubernetes.cri-o.io"
 """Followed by `/POD` it names the profile of all containers of the pod."""
 PROFILE_ANNOTATION_SINCE: Final = (1, 30, 0)
+
+SPLIT_STORAGE_SINCE: Final = (1, 30, 0)
+"""Since when images can be stored apart from containers, and ImageFsInfo tells so."""
 
 POD_METRICS: Final = ("cpu", "disk", "hugetlb", "memory", "network", "oom", "process", "spec")
 """The kinds of metrics of pods, of which CRI-O collects those that it is told to."""
@@ -208,8 +212,10 @@ def _of_handlers(told: Told, _: Traces, settings: DaemonSettings) -> _Said:
     return None
 
 
-def _of_images(told: Told, _traces: Traces, _settings: DaemonSettings) -> _Said:
+def _of_images(told: Told, traces: Traces, settings: DaemonSettings) -> _Said:
     match told:
+        case SplitStorage() if settings.version >= SPLIT_STORAGE_SINCE:
+            return "crio", {"imagestore": str(traces.root / "images")}
         case PullProgress(seconds):
             return "crio.image", {"pull_progress_timeout": f"{seconds}s"}
         case Credentials(file):
@@ -236,6 +242,11 @@ def _of_runtime(told: Told, traces: Traces, settings: DaemonSettings) -> _Said:
         case Plugins() if settings.version >= NRI_SINCE:
             return "crio.nri", _nri(traces)
     return None
+
+
+def importing(_traces: Traces, archive: Path, name: str) -> list[str]:
+    """Return the command that copies an image into CRI-O's storage, which the environment leads to."""
+    return ["skopeo", "--insecure-policy", "copy", f"oci-archive:{archive}", f"containers-storage:{name}"]
 
 
 def container_folders(traces: Traces) -> tuple[Path, ...]:
@@ -274,5 +285,6 @@ CRIO: Final = ThrowawayKind(
     write_configuration=write_configuration,
     environment=environment,
     container_folders=container_folders,
+    importing=importing,
     profile_annotation=PROFILE_ANNOTATION,
 )

@@ -51,6 +51,10 @@ class ThrowawayKind:
     """Further variables of the daemon and its companions."""
     files_elsewhere: Callable[[Traces], list[Path]] = lambda _: []
     """Files of an instance in directories that it shares with others; asked before anything is removed."""
+    importing: Callable[[Traces, Path, str], Sequence[str]] | None = None
+    """The command of another program that puts the image of an OCI archive into an instance, without the CRI:
+    the archive, and the image's whole name. It has the environment of the daemon.
+    """
     profile_annotation: str = ""
     """The annotation of a pod that names a seccomp profile in a registry, where it is told that there may be
     one.

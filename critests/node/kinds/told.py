@@ -124,6 +124,13 @@ class ProfilesFromRegistries:
     meaning = "seccomp profiles may come from a registry"
 
 
+@dataclass(frozen=True)
+class SplitStorage:
+    """Images are stored elsewhere than what containers write."""
+
+    meaning = "images are stored apart from containers"
+
+
 Told: TypeAlias = (
     DeviceOwnership
     | NoHostDevices
@@ -136,4 +143,5 @@ Told: TypeAlias = (
     | Plugins
     | Credentials
     | ProfilesFromRegistries
+    | SplitStorage
 )

@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
-from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.lifecycle import container_log
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
@@ -90,6 +90,35 @@ def test_reopen_goes_on_in_a_new_file(runtime: Runtime, counting: Container) -> 
     counting.kill()
     found = numbers(old, counting.log_path)
     assert found == list(range(1, len(found) + 1))
+
+
+@requirement("LOG-20")
+def test_reopen_writes_nothing_where_a_link_leads(
+    runtime: Runtime, counting: Container, host_folder: Path
+) -> None:
+    """Where a link to another file has taken the place of a log, ReopenContainerLog SHOULD write nothing to
+    that file: it may fail, or put a log of its own in the place of the link.
+
+    Source: not stated by the CRI; a container whose pod mounts the directory of its logs, as collectors of
+    logs do, can put such a link there, and would have the runtime write what it likes to any file of the
+    node.
+    """
+    elsewhere = host_folder / "of-the-node"
+    elsewhere.touch()
+    old = moved(counting)
+    counting.log_path.symlink_to(elsewhere)
+
+    with may_be_refused():
+        runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=counting.id))
+
+    size = old.stat().st_size
+    runtime.eventually(
+        "further lines",
+        lambda: [old.stat().st_size - size, counting.log_path.stat().st_size],
+        10,
+        lambda grown: sum(grown) > 500,
+    )
+    assert elsewhere.read_bytes() == b""
 
 
 @requirement("LOG-22")

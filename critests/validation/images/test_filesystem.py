@@ -151,6 +151,31 @@ def test_image_file_system_grows_with_a_pull(
 
 
 @slow
+@requirement("IMF-03/size")
+@pytest.mark.usefixtures("filling_alone")
+def test_what_an_image_adds_to_its_file_system(
+    registry: Registry, image: ImageName, usage_once: UsageOnce, observe: Observe
+) -> None:
+    """The bytes by which used_bytes grow with a pull MAY be those of the unpacked image, or others: layers
+    may be kept packed as well, or only what is known of them be counted.
+
+    Source: FilesystemUsage.used_bytes.
+    """
+    assert image.reference != ""
+    before = usage_once("use of the image file system", lambda seen: seen.used_bytes.value > 0)
+
+    registry.pull(registry.mint("large", changes=TO_PULL))
+
+    after = usage_once(
+        f"more than {before.used_bytes.value} bytes in use",
+        lambda seen: seen.used_bytes.value > before.used_bytes.value,
+    )
+    share = (after.used_bytes.value - before.used_bytes.value) / TO_PULL["filler_bytes"]
+    # others pull and remove small images meanwhile
+    observe("less than its size" if share < 0.8 else "its size" if share < 1.5 else "more than its size")
+
+
+@slow
 @requirement("IMF-04")
 @pytest.mark.usefixtures("filling_alone")
 def test_image_file_system_shrinks_with_a_removal(

@@ -1,0 +1,58 @@
+"""IMS: images that come to a runtime by another way than the CRI."""
+
+from pathlib import Path
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.exit_codes import CannotTest
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.images.build import Builder
+from critests.images.catalogue import image_spec
+from critests.images.layout import write_archive
+from critests.node.importing import import_image
+from critests.run.marks import disruptive, requirement
+from critests.run.outcomes import blocked
+
+NAME = "critests.example/imported:1"
+NOTICED_SECONDS = 10.0
+"""Runtimes hear of what others bring a moment after it is there."""
+
+
+@pytest.fixture
+def imported(own_runtime: OwnRuntime, host_folder: Path) -> str:
+    """The name of an image that a program of the node has put into the runtime."""
+    archive = host_folder / "image.tar"
+    # another id than that of the image which sandboxes are made of
+    write_archive(archive, Builder().build(image_spec("pause"), labels={"name": NAME}), NAME)
+    try:
+        import_image(own_runtime.daemon, archive, NAME)
+    except CannotTest as error:
+        blocked(str(error))
+    return NAME
+
+
+@requirement("IMS-22")
+@disruptive
+def test_an_image_that_was_imported_is_listed(own_runtime: OwnRuntime, imported: str) -> None:
+    """An image that was imported by a program of the node, and not pulled, MUST be listed under its name, as
+    the image that ImageStatus finds.
+
+    Source: ListImages, ImageStatus. Not stated by the CRI; nodes that reach no registry get their images so.
+    """
+    request = cri.ImageStatusRequest(image=cri.ImageSpec(image=imported))
+
+    listed = own_runtime.eventually(
+        f"{imported} in ListImages",
+        lambda: [
+            each
+            for each in own_runtime.images.ListImages(cri.ListImagesRequest()).images
+            if imported in each.repo_tags
+        ],
+        NOTICED_SECONDS,
+        lambda found: len(found) > 0,
+    )
+
+    status = own_runtime.images.ImageStatus(request).image
+    assert [each.id for each in listed] == [status.id]
+    assert list(status.repo_tags) == [imported]

@@ -1,0 +1,84 @@
+"""An image comes into a private runtime by a program that knows how."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from critests.node import importing
+from critests.node.binaries import MissingProgram
+from critests.node.importing import NotImported, import_image
+from critests.node.kinds.table import KINDS
+from critests.node.locks import ProcessIdentity
+from critests.node.throwaway import ThrowawayRuntime
+from critests.node.traces import Traces
+
+NAME = "critests.example/imported:1"
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime:
+    """What is asked of a CRI-O, with a directory of its own for programs."""
+    traces = Traces(
+        kind="crio",
+        run_id="1000000000-abcdef",
+        token="000000",
+        state=tmp_path / "crio-000000",
+        root=tmp_path / "root",
+        subnets=("10.0.0.0/24",),
+        owner=ProcessIdentity(1, 1, ""),
+        binaries=(),
+    )
+    monkeypatch.setattr(Traces, "read", lambda _: traces)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setattr(importing, "search_path", str)
+    return cast(
+        "ThrowawayRuntime",
+        SimpleNamespace(kind="crio", state=traces.state, root=traces.root, binary=programs / "crio"),
+    )
+
+
+def skopeo(runtime: ThrowawayRuntime, script: str) -> None:
+    program = runtime.binary.with_name("skopeo")
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+
+
+def test_the_program_beside_the_daemon_is_told_archive_name_and_storage(
+    runtime: ThrowawayRuntime, tmp_path: Path
+) -> None:
+    skopeo(runtime, f'/bin/echo "$*" "$CONTAINERS_STORAGE_CONF" > {tmp_path}/said')
+
+    import_image(runtime, tmp_path / "image.tar", NAME)
+
+    said = (tmp_path / "said").read_text(encoding="utf-8").split()
+    assert said[-3:] == [
+        f"oci-archive:{tmp_path}/image.tar",
+        f"containers-storage:{NAME}",
+        str(runtime.state / "storage.conf"),
+    ]
+
+
+def test_what_the_program_says_of_its_failure_is_told(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    skopeo(runtime, "echo 'no room' >&2; exit 3")
+
+    with pytest.raises(NotImported, match=re.escape("ended with 3: no room")):
+        import_image(runtime, tmp_path / "image.tar", NAME)
+
+
+def test_a_program_that_is_not_there_is_named(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    with pytest.raises(MissingProgram, match="skopeo"):
+        import_image(runtime, tmp_path / "image.tar", NAME)
+
+
+def test_a_kind_without_such_a_program_is_a_sentence(
+    runtime: ThrowawayRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "KINDS", {"crio": replace(KINDS["crio"], importing=None)})
+
+    with pytest.raises(NotImported, match="CRI-O"):
+        import_image(runtime, tmp_path / "image.tar", NAME)

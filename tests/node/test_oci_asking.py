@@ -1,0 +1,61 @@
+"""What is left of a container that an OCI runtime was asked for."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from critests.node.oci_asking import NAME, remove_left_behind
+from critests.node.remains import cgroup_hierarchies
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups")
+
+PLACE = "critests-unit-asking"
+
+
+@pytest.fixture
+def hierarchy() -> Iterator[Path]:
+    """A hierarchy in which cgroups can be made by hand and hold processes at once."""
+    for found in cgroup_hierarchies():
+        place = found / PLACE / NAME
+        try:
+            place.mkdir(parents=True)
+        except OSError:
+            continue
+        if not (place / "cpuset.cpus").exists():
+            yield found
+            for left in (place, place.parent):
+                if left.exists():
+                    left.rmdir()
+            return
+        place.rmdir()
+        place.parent.rmdir()
+    pytest.skip("no hierarchy of cgroups can be written")
+
+
+def test_an_empty_cgroup_that_an_asking_left_goes(hierarchy: Path) -> None:
+    left = hierarchy / PLACE / NAME
+
+    assert remove_left_behind() == [left]
+    assert (hierarchy / PLACE).is_dir()
+
+
+def test_a_cgroup_that_holds_something_stays(hierarchy: Path) -> None:
+    used = hierarchy / PLACE / NAME
+    with subprocess.Popen(["sleep", "60"]) as process:
+        try:
+            (used / "cgroup.procs").write_text(str(process.pid), encoding="ascii")
+
+            assert remove_left_behind() == []
+            assert used.is_dir()
+        finally:
+            process.kill()
+
+
+def test_a_cgroup_of_another_name_stays(hierarchy: Path) -> None:
+    (hierarchy / PLACE / NAME).rmdir()
+
+    assert remove_left_behind() == []
+    assert (hierarchy / PLACE).is_dir()
