@@ -20,7 +20,6 @@ _ACTS_IN = {
     "delete": Reach("RemoveContainer", "response"),
     "update": Reach("UpdateContainerResources", "response"),
     "pause": Reach("CheckpointPod", "response"),
-    "restore": Reach("StartContainer", "response"),
     "DEL": Reach("StopPodSandbox", "response"),
 }
 """Which call has a command carried out; those that are missing belong to checkpoints."""
@@ -83,7 +82,7 @@ def _reach(faults: Sequence[BelowFault]) -> Reach:
     documents = [fault for fault in faults if isinstance(fault, OciFault)]
     if documents:
         return Reach(_read_at(documents), "response")
-    [fault] = faults
+    fault = faults[0]
     if isinstance(fault, NetworkFault):
         if not fault.in_result:
             return Reach("RunPodSandbox", "request", "config.port_mappings")
