@@ -20,11 +20,16 @@ _ACTS_IN = {
     "delete": Reach("RemoveContainer", "response"),
     "update": Reach("UpdateContainerResources", "response"),
     "pause": Reach("CheckpointPod", "response"),
-    "restore": Reach("StartContainer", "response"),
-    "ADD": Reach("RunPodSandbox", "response"),
     "DEL": Reach("StopPodSandbox", "response"),
 }
 """Which call has a command carried out; those that are missing belong to checkpoints."""
+_TOLD_IN = {
+    "keep-first": Reach("PodSandboxStatus", "response", "status.network.additional_ips"),
+    "set": Reach("PodSandboxStatus", "response", "status.network.ip"),
+}
+"""Where a test hears of the address that a CNI plugin tells, by what is done to it: a test may well look at
+the address of a pod that is made for several.
+"""
 
 
 @functools.cache
@@ -77,9 +82,11 @@ def _reach(faults: Sequence[BelowFault]) -> Reach:
     documents = [fault for fault in faults if isinstance(fault, OciFault)]
     if documents:
         return Reach(_read_at(documents), "response")
-    [fault] = faults
-    if isinstance(fault, NetworkFault) and not fault.in_result:
-        return Reach("RunPodSandbox", "request", "config.port_mappings")
+    fault = faults[0]
+    if isinstance(fault, NetworkFault):
+        if not fault.in_result:
+            return Reach("RunPodSandbox", "request", "config.port_mappings")
+        return _TOLD_IN.get(fault.change.action, Reach("RunPodSandbox", "response"))
     return _ACTS_IN.get(fault.operation.rpartition("/")[2], Reach("CheckpointContainer", "response"))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from critests.audit.between import Between, take_down_what_is_shared
 from critests.audit.cases import MARK, case_of
-from critests.audit.language.faults import AnyFault, Fault, NetworkFault, OciFault
+from critests.audit.language.faults import AnyFault, CommandFault, Fault, NetworkFault, OciFault
 from critests.audit.proxy.watch import Watch
 from critests.catalogue.words import Outcome
 from critests.client.deadlines import Deadlines
@@ -68,7 +68,7 @@ class Trials:
         self._set, self._hits, self._places = faults, 0, frozenset()
         self._watch.take()
         self._between.watch = None if faults else self._watch
-        hangs = any(isinstance(fault, Fault) and fault.action == "hang" for fault in faults)
+        hangs = any(map(_lets_hang, faults))
         usual = context.hangs.deadlines
         if hangs:
             context.hangs.deadlines = Deadlines(usual.scale, HANG_SECONDS)
@@ -144,6 +144,13 @@ def _outcome(case: pytest.Function) -> tuple[str, str]:
         if phase is not None and phase.raw is not None:
             return phase.raw.outcome.value, phase.raw.reason
     return Outcome.PASSED.value, ""
+
+
+def _lets_hang(fault: AnyFault) -> bool:
+    """Say whether a call waits for what a fault keeps from coming: an answer, or the end of a process."""
+    if isinstance(fault, CommandFault):
+        return fault.operation == "kill"
+    return isinstance(fault, Fault) and fault.action == "hang"
 
 
 def _is_in_sandboxes(fault: AnyFault) -> bool:
