@@ -102,7 +102,18 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Change:
+class _ByProgram:
+    """What a program does, whose path has no white space in it."""
+
+    program: Path
+
+    def __post_init__(self) -> None:
+        if not _OPERATION.fullmatch(str(self.program)):
+            raise ValueError(f"{self.program} cannot stand in a plan: its path has white space in it")
+
+
+@dataclass(frozen=True)
+class Change(_ByProgram):
     """Let a program change what is handed over: for what a replaced text cannot express.
 
     Of an OCI runtime that is where `Edit` says, of a CNI plugin its configuration; the program gets the
@@ -113,25 +124,15 @@ class Change:
         ValueError: the program's path has white space in it.
     """
 
-    program: Path
-
-    def __post_init__(self) -> None:
-        _check_path(self.program)
-
 
 @dataclass(frozen=True)
-class Rewrite:
+class Rewrite(_ByProgram):
     """Let a program change the result of a CNI plugin that has succeeded, as `Change` does what is handed
     over.
 
     Raises:
         ValueError: the program's path has white space in it.
     """
-
-    program: Path
-
-    def __post_init__(self) -> None:
-        _check_path(self.program)
 
 
 @dataclass(frozen=True)
@@ -152,11 +153,6 @@ class Instead:
     signals: tuple[str, ...]
     """Those that are replaced, as they stand there."""
     new: str
-
-
-def _check_path(program: Path) -> None:
-    if not _OPERATION.fullmatch(str(program)):
-        raise ValueError(f"{program} cannot stand in a plan: its path has white space in it")
 
 
 Action = Record | Delay | Fail | Edit | Change | Rewrite | Swallow | Instead
