@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.node import baseline, firewall, oci_asking, places, remains
+from critests.node import baseline, firewall, places, remains
 from critests.node.binaries import search_path
 from critests.node.locks import FileLock, machine_lock, run_is_live
 from critests.node.remains import LeftBehind
@@ -41,7 +41,6 @@ def remove(traces: Traces) -> None:
     left += remains.unmount_below([traces.state, traces.root])
     remains.detach_loops_below([traces.state, traces.root])
     left += remains.remove_cgroups(remains.our_cgroups(traces, ids))
-    oci_asking.remove_left_behind()
     left += _delete_links(traces.bridge)
     left += firewall.remove_network(traces.network, traces.subnets)
     for path in (*elsewhere, *remains.cni_results(traces, ids)):
