@@ -6,7 +6,7 @@ those of the machine are never touched.
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,23 @@ class CdiFolder:
     Attributes:
         path: the directory.
         written: files that were written, for their removal.
+        until_read: called when a new specification has been written; returns when the runtime has read it.
     """
 
     path: Path
     written: list[Path] = field(default_factory=list)
+    until_read: Callable[[], None] = lambda: None
 
     def write(self, devices: Mapping[str, Edits], kind: str = "", everywhere: Edits | None = None) -> str:
-        """Write a specification, and return its kind: the name of a device is `KIND=DEVICE`.
+        """Write a specification, and return its kind: the name of a device is `KIND=DEVICE`. That the runtime
+        has read it is waited for unless it replaces another.
 
         Args:
             devices: what each device changes, by name.
             kind: that of an earlier specification, to replace it; a fresh one by default.
             everywhere: what any of them changes, once.
         """
+        replaces = bool(kind)
         kind = kind or f"{VENDOR}/device-{secrets.token_hex(4)}"
         text = json.dumps(
             {
@@ -49,6 +53,8 @@ class CdiFolder:
             }
         )
         self.place(kind, text)
+        if not replaces:
+            self.until_read()
         return kind
 
     def place(self, kind: str, text: str) -> None:

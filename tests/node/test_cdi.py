@@ -53,3 +53,14 @@ def test_what_was_written_goes(tmp_path: Path) -> None:
     folder.clear()
 
     assert [path.name for path in tmp_path.iterdir()] == ["of-another.json"]
+
+
+def test_only_a_new_specification_is_waited_for(tmp_path: Path) -> None:
+    waited: list[list[str]] = []
+    folder = CdiFolder(tmp_path, until_read=lambda: waited.append([path.name for path in tmp_path.iterdir()]))
+
+    kind = folder.write({"one": cdi.variables("A=b")})
+    folder.write({"one": cdi.variables("A=c")}, kind)
+    folder.place("broken", "{")
+
+    assert waited == [[f"{kind.replace('/', '-')}.json"]]
