@@ -364,6 +364,7 @@ def start_throwaway(
     systemd_cgroup: bool = False,
     environment: Mapping[str, str] | None = None,
     oci_wrapper: bool = False,
+    wrapped_handler: str = "",
     cni_wrapper: bool = False,
     told: Sequence[Told] = (),
     seconds: float = START_SECONDS,
@@ -386,7 +387,8 @@ def start_throwaway(
             to be unique).
         systemd_cgroup: let systemd make the cgroups; False is safe everywhere.
         environment: further variables for the daemon.
-        oci_wrapper: put a wrapper around the default handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
+        oci_wrapper: put a wrapper around a handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
+        wrapped_handler: that one; empty for the default.
         cni_wrapper: put a wrapper around the CNI plugins: `ThrowawayRuntime.cni_wrapper`.
         told: what is unusual about its configuration.
         seconds: how long it may take to become ready.
@@ -419,6 +421,7 @@ def start_throwaway(
             environment=environment or {},
             log_file=log_file,
             oci_wrapper=oci_wrapper,
+            wrapped_handler=wrapped_handler,
             cni_wrapper=cni_wrapper,
             told=told,
         )
@@ -444,6 +447,7 @@ def _prepare(
     environment: Mapping[str, str],
     log_file: Path | None,
     oci_wrapper: bool,
+    wrapped_handler: str,
     cni_wrapper: bool,
     told: Sequence[Told],
 ) -> ThrowawayRuntime:
@@ -452,7 +456,7 @@ def _prepare(
         directory.mkdir(parents=True)
     if network:
         (traces.state / "cni" / cni.CONFLIST_NAME).write_text(cni.conflist(traces), encoding="utf-8")
-    daemon, oci, cnis = attach(daemon, traces, oci=oci_wrapper, cni=cni_wrapper)
+    daemon, oci, cnis = attach(daemon, traces, oci=oci_wrapper, cni=cni_wrapper, handler=wrapped_handler)
     log = log_file or traces.state / "daemon.log"
 
     def processes_of(configured: Daemon) -> list[DaemonProcess]:

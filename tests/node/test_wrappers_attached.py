@@ -78,3 +78,18 @@ def test_scripts_lie_where_they_can_be_executed(
     closed.add(traces.root)
     with pytest.raises(PermissionError, match="mounted noexec"):
         attach(daemon_in(tmp_path), traces, oci=True, cni=False)
+
+
+def test_the_handler_under_test_is_the_one_that_is_wrapped(traces: Traces, tmp_path: Path) -> None:
+    daemon, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False, handler="crun")
+    assert oci is not None
+    assert daemon.handlers == {"runc": Path("/usr/bin/runc"), "crun": oci.path}
+    assert oci.path.name == "crun"
+
+
+def test_a_handler_that_a_daemon_has_by_itself_leaves_the_default_one_wrapped(
+    traces: Traces, tmp_path: Path
+) -> None:
+    daemon, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False, handler="kata")
+    assert oci is not None
+    assert daemon.handlers["runc"] == oci.path

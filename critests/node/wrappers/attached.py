@@ -10,13 +10,19 @@ from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 
 
 def attach(
-    daemon: Daemon, traces: Traces, *, oci: bool, cni: bool
+    daemon: Daemon, traces: Traces, *, oci: bool, cni: bool, handler: str = ""
 ) -> tuple[Daemon, OciWrapper | None, CniWrapper | None]:
     """Write the wrappers that are wanted into the runtime's own directories, with which they go.
 
+    Args:
+        daemon: whose programs they stand before.
+        traces: where the runtime's directories are.
+        oci: whether one stands before the OCI runtime of a handler.
+        cni: whether one stands before the CNI plugins.
+        handler: by its name; empty for the default one.
+
     Returns:
-        The daemon with the wrappers in place of the default handler's OCI runtime and of the CNI plugins, and
-        the wrappers.
+        The daemon with the wrappers in place of what they stand before, and the wrappers.
 
     Raises:
         PermissionError: neither the state directory nor the root directory is on a file system that programs
@@ -25,12 +31,13 @@ def attach(
     if not oci and not cni:
         return daemon, None, None
     directory = _executable(traces) / "wrappers"
-    default, real = next(iter(daemon.handlers.items()))
+    name = handler if handler in daemon.handlers else next(iter(daemon.handlers))
+    real = daemon.handlers[name]
     runtime = OciWrapper(directory / "oci", real, state=traces.state) if oci else None
     plugins = CniWrapper(directory / "cni", daemon.cni_plugins, state=traces.state) if cni else None
     wrapped = replace(
         daemon,
-        handlers={**daemon.handlers, default: runtime.path if runtime else real},
+        handlers={**daemon.handlers, name: runtime.path if runtime else real},
         cni_plugins=plugins.plugins if plugins else daemon.cni_plugins,
     )
     return wrapped, runtime, plugins
