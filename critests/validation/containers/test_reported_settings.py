@@ -11,6 +11,7 @@ from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
+from critests.run.outcomes import setting_up
 
 LOST_IN_WEIGHTS = 0.1
 """Part of CPU shares that a runtime may lose which reads them back from cgroup v2: there they are a weight,
@@ -149,9 +150,10 @@ def test_status_tells_the_limits_after_an_update(runtime: Runtime, containers: C
         resources=cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=256)
     )
     update = cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=70_000, cpu_shares=512)
-    runtime.stub.UpdateContainerResources(
-        cri.UpdateContainerResourcesRequest(container_id=container.id, linux=update)
-    )
+    with setting_up():
+        runtime.stub.UpdateContainerResources(
+            cri.UpdateContainerResourcesRequest(container_id=container.id, linux=update)
+        )
 
     reported = container.status().resources.linux
 
