@@ -9,7 +9,8 @@ from pathlib import Path
 from critests.images.registry import RegistryServer
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.starting import start_throwaway
+from critests.node.throwaway import ThrowawayRuntime
 
 
 @contextlib.contextmanager

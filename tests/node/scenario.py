@@ -29,7 +29,8 @@ from critests.node.binaries import find_program
 from critests.node.remains import unmount_below
 from critests.node.removal import reap_dead_runs
 from critests.node.snapshot import Change, MachineSnapshot, difference
-from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, start_throwaway
+from critests.node.starting import start_throwaway
+from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.node.wrappers.actions import Delay, Record
 
 PORT = 5010

@@ -26,8 +26,9 @@ from critests.node.kinds.kind import Companion, ThrowawayKind
 from critests.node.kinds.settings import DaemonSettings
 from critests.node.listeners import pid_of_socket
 from critests.node.locks import ProcessIdentity, run_is_live, start_time
+from critests.node.starting import start_throwaway
 from critests.node.subjects import ThrowawaySubject, parse_subject
-from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime, start_throwaway
+from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.node.traces import Traces
 from critests.node.watcher import wait_for_end
 from critests.run.context import RunContext

@@ -19,11 +19,8 @@ from critests.images.registry import RegistryServer
 from critests.node import locks, places, readiness, removal, throwaway
 from critests.node.daemon_process import log_tail
 from critests.node.locks import ProcessIdentity
-from critests.node.throwaway import (
-    RuntimeStartFailed,
-    ThrowawayRuntime,
-    start_throwaway,
-)
+from critests.node.starting import start_throwaway
+from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.node.traces import Traces
 from tests.node.test_leaves_nothing import BINARIES
 

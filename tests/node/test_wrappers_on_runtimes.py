@@ -15,7 +15,8 @@ from critests.client.connection import Connection, connect
 from critests.client.endpoint import Endpoint
 from critests.lifecycle.run_label import RunIdentity
 from critests.node import places
-from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.starting import start_throwaway
+from critests.node.throwaway import ThrowawayRuntime
 from critests.node.with_registry import throwaway_with_registry
 from critests.node.wrappers.actions import ALL, Delay, Edit, Fail, Record
 from critests.node.wrappers.phases import Phases, split

@@ -13,7 +13,7 @@ from critests.images.ports import RegistryPortTaken
 from critests.images.registry_client import RegistryError
 from critests.images.rootfs import BusyboxError
 from critests.lifecycle.run_label import RunIdentity
-from critests.node import throwaway
+from critests.node import starting
 from critests.node.binaries import MissingProgram
 from critests.node.cni import NoFreeSubnet, NoPlugins
 from critests.node.throwaway import RuntimeStartFailed
@@ -111,7 +111,7 @@ def test_a_slow_machine_has_longer_to_start_a_runtime(
     scale: float, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, object] = {}
-    monkeypatch.setattr(throwaway, "start_throwaway", lambda _, **options: given.update(options))
+    monkeypatch.setattr(starting, "start_throwaway", lambda _, **options: given.update(options))
     asked = settings(node="containerd", deadline_scale=scale)
 
     start_private(asked, RunIdentity.new(), None)

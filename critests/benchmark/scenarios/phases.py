@@ -13,8 +13,9 @@ from critests.benchmark.scenarios.workloads import create_and_start
 from critests.client import Endpoint
 from critests.client.hangs import Hangs
 from critests.images.registry_client import PAUSE_REPOSITORY
+from critests.node.starting import start_throwaway
 from critests.node.subjects import parse_handler_binaries, parse_throwaway
-from critests.node.throwaway import ThrowawayRuntime, start_throwaway
+from critests.node.throwaway import ThrowawayRuntime
 from critests.node.wrappers.actions import Record
 from critests.node.wrappers.phases import split
 
