@@ -162,7 +162,8 @@ def find_daemon(
     path = search_path(binary.parent)
     handlers = {oci.DEFAULT: find_program(oci.DEFAULT, path=path)}
     left_out = {}
-    for name in oci.OPTIONAL:
+    # one that the user names for itself is asked whether it works, as any other
+    for name in (name for name in oci.OPTIONAL if name not in extra_handlers):
         found = shutil.which(name, path=path)
         if found and (reason := _why_not(name)):
             left_out[name] = reason

@@ -268,6 +268,23 @@ def test_the_shim_beside_the_binary_is_taken_first(tmp_path: Path) -> None:
     assert daemon.handlers["wrapped"] == tmp_path / "wrapper"
 
 
+def test_a_program_that_the_user_names_stands_in_for_the_installed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is known of the installed crun says nothing of another one, which is asked for itself."""
+    for installed in ("runc", "crun", "containerd-shim-runc-v2"):
+        program(tmp_path / installed, "exit 0")
+    monkeypatch.setattr(daemons, "controllers_beside_version_1", lambda: ("hugetlb",))
+    binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
+    newer = tmp_path / "newer/crun"
+
+    daemon = find_daemon(KINDS["containerd"], binary, extra_handlers={"crun": newer}, cni_plugins=tmp_path)
+
+    assert daemon.handlers["crun"] == newer
+    assert daemon.further_programs == {"crun": newer}
+    assert daemon.left_out == {}
+
+
 def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
     tmp_path: Path, traces: Traces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
