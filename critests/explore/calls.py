@@ -14,6 +14,7 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.client.failures import code_of
 from critests.exit_codes import CannotTest
+from critests.explore.listening import Listening
 from critests.explore.looking import SEQUENCE_LABEL
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.model import Step, World
@@ -24,10 +25,12 @@ from critests.model.orders import ENDING
 from critests.model.sights import Answer, ContainerSeen, Look
 from critests.model.steps import (
     DAEMON_RESTARTS,
+    EVENTS,
     EXEC_CODE,
     FAILED,
     LAST_WORDS,
     LINGER_SECONDS,
+    NO_EVENTS,
     PROCESS_ENDS,
     TERMINATED,
     TOLD,
@@ -91,6 +94,7 @@ class Calls:
         handler: of every sandbox.
         daemon: what steps may disturb; None where they may not.
         world: what is known.
+        listening: the client that listens for events; None where none does.
     """
 
     connection: Connection
@@ -99,6 +103,7 @@ class Calls:
     handler: str
     daemon: Daemon | None
     world: World
+    listening: Listening | None = None
     _configs: dict[str, cri.PodSandboxConfig] = field(default_factory=dict)
     _logs: dict[str, Path] = field(default_factory=dict)
 
@@ -152,6 +157,7 @@ class Calls:
 
     def clear(self) -> None:
         """Remove what the sequence made, as far as the runtime does it."""
+        self.leave_events(Step(NO_EVENTS))
         runtime = self.connection.runtime
         with contextlib.suppress(grpc.RpcError):
             listed = runtime.ListContainers(cri.ListContainersRequest()).containers
@@ -321,9 +327,23 @@ class Calls:
             return Answer()
         return Answer("NOT_ENDED", details=f"not EXITED within {END_SECONDS:g} s")
 
-    def restart_daemon(self, step: Step) -> Answer:
-        """SIGKILL the daemon and start it again."""
+    def listen(self, step: Step) -> Answer:
+        """GetContainerEvents, beside all steps that follow."""
+        self.leave_events(step)
+        self.listening = Listening(self.connection)
+        return Answer()
+
+    def leave_events(self, step: Step) -> Answer:
+        """End the stream of events."""
         del step
+        if self.listening is not None:
+            self.listening.leave()
+        self.listening = None
+        return Answer()
+
+    def restart_daemon(self, step: Step) -> Answer:
+        """SIGKILL the daemon and start it again, which ends a stream of events."""
+        self.leave_events(step)
         try:
             if self.daemon is not None:
                 self.daemon.restart()
@@ -373,6 +393,8 @@ HOW: Final[dict[str, Callable[[Calls, Step], Answer]]] = {
     "ImageStatus": Calls.image_status,
     PROCESS_ENDS: Calls.end_process,
     DAEMON_RESTARTS: Calls.restart_daemon,
+    EVENTS: Calls.listen,
+    NO_EVENTS: Calls.leave_events,
 }
 """How each step is done that is more than a call with an id."""
 

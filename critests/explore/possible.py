@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from critests.model.images import leads_there
-from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, REGISTRY, STATISTICS, Process, Step
+from critests.model.steps import (
+    DAEMON_RESTARTS,
+    EVENTS,
+    NO_EVENTS,
+    NOTHING,
+    PROCESS_ENDS,
+    REGISTRY,
+    STATISTICS,
+    Process,
+    Step,
+)
 from critests.model.world import (
     CREATED,
     EXITED,
@@ -41,6 +51,8 @@ USUAL = {
     "PullImage": 5,
     "RemoveImage": 4,
     DAEMON_RESTARTS: 1,
+    EVENTS: 6,
+    NO_EVENTS: 1,
 }
 """How often an RPC is taken, all its places together; 2 where it is not named. What leads on to other states
 is taken more often than what only looks, since a look at everything follows every step.
@@ -133,6 +145,7 @@ def _steps(world: World) -> Iterator[Step]:
     yield from _container_steps(world)
     yield from _image_steps(world)
     yield from (Step(rpc) for rpc in STATISTICS)
+    yield Step(EVENTS if world.stream is None else NO_EVENTS)
     for step in world.failed[-STALE:]:
         yield replace(step, makes=f"{step.makes.partition('-')[0]}-{world.makings + 1}")
 

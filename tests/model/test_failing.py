@@ -4,7 +4,8 @@ is not.
 
 from critests.model import Step
 from critests.model.sights import Answer, SandboxSeen
-from tests.model.telling import ERROR, NOTREADY, RUNNING, Told, aspects
+from critests.model.steps import PROCESS_ENDS, TOLD
+from tests.model.telling import ERROR, EXITED, NOTREADY, RUNNING, Told, aspects
 
 
 def test_a_start_that_fails_leaves_a_container_that_can_be_removed(told: Told) -> None:
@@ -88,3 +89,11 @@ def test_what_runs_is_left_alone(told: Told) -> None:
     told.play(Step("StartContainer", on="container-1", failing="start"), ERROR)
 
     assert told.world.containers["container-1"].may_be == {RUNNING}
+
+
+def test_what_a_stop_that_failed_has_left_running_may_end_by_itself(told: Told) -> None:
+    told.running()
+    assert told.play(Step("StopPodSandbox", on="sandbox-1", failing="kill"), ERROR) == []
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=TOLD)
+
+    assert told.play(Step(PROCESS_ENDS, on="container-1")) == []
