@@ -22,7 +22,7 @@ from critests.model.containers import printed_by
 from critests.model.images import reference
 from critests.model.looks import ANNOTATION, COLOUR
 from critests.model.orders import ENDING
-from critests.model.sights import Answer, ContainerSeen, Look
+from critests.model.sights import NOT_TOLD, Answer, ContainerSeen, Look
 from critests.model.steps import (
     DAEMON_RESTARTS,
     EVENTS,
@@ -177,9 +177,13 @@ class Calls:
     def _own(self, listed: Any) -> Iterator[str]:  # noqa: ANN401 - entries of either list
         yield from (each.id for each in listed if each.labels.get(SEQUENCE_LABEL) == self.world.prefix)
 
-    def _quietly(self, call: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - any RPC and its message
-        with contextlib.suppress(grpc.RpcError):
+    def _quietly(self, call: Callable[..., Any], request: Any) -> bool:  # noqa: ANN401 - any RPC and its message
+        """Call, and return whether that succeeded."""
+        try:
             call(request, timeout=CALL_SECONDS * self.connection.deadlines.scale)
+        except grpc.RpcError:
+            return False
+        return True
 
     def _answered(self, step: Step) -> Answer:
         if step.rpc not in ABOUT_ONE:
@@ -322,7 +326,9 @@ class Calls:
             search = f"grep -l ': {mark[:-1]}[{mark[-1]}]' /proc/[0-9]*/cmdline 2>/dev/null"
             script = f"kill -USR1 $({search} | sed 's/[^0-9]//g')"
             # what ends a container ends its commands too, so that this one may fail
-            self._quietly(self.connection.runtime.ExecSync, self._exec_request(step, script))
+            told = self._quietly(self.connection.runtime.ExecSync, self._exec_request(step, script))
+            if not told and not self._until(READY_SECONDS, lambda: self._has_ended(container.id)):
+                return Answer(NOT_TOLD)
         if self._until(END_SECONDS, lambda: self._has_ended(container.id)):
             return Answer()
         return Answer("NOT_ENDED", details=f"not EXITED within {END_SECONDS:g} s")

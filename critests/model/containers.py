@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from critests.model.outcomes import fails, succeeds
-from critests.model.sights import DEADLINE_EXCEEDED, Answer
+from critests.model.sights import DEADLINE_EXCEEDED, NOT_TOLD, Answer
 from critests.model.steps import EXEC_CODE, NOTHING, Step, colour_of
 from critests.model.world import (
     CREATED,
@@ -268,6 +268,11 @@ def process_ends(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """A process ends by itself: its container becomes EXITED, whether its sandbox lives or not."""
     container = world.containers.get(step.on)
     if container is None or not container.may_be <= {RUNNING, EXITED}:
+        return
+    if answer.code == NOT_TOLD:
+        # a container whose stop has failed need not take commands; where it must, ExecSync shows it
+        container.may_be = frozenset({RUNNING, EXITED})
+        container.exit_codes = frozenset()
         return
     if not answer.ok:
         yield Breach("CTR-21", "the end of a process", step.rpc, EXITED, answer.details or answer.code)

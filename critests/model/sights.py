@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 OK = "OK"
 NOT_FOUND = "NOT_FOUND"
 DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
+NOT_TOLD = "NOT_TOLD"
+"""No code of gRPC: a process was to end by itself, and the command that tells it to was refused."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ is not.
 """
 
 from critests.model import Step
-from critests.model.sights import Answer, SandboxSeen
+from critests.model.sights import NOT_TOLD, Answer, SandboxSeen
 from critests.model.steps import PROCESS_ENDS, TOLD
 from tests.model.telling import ERROR, EXITED, NOTREADY, RUNNING, Told, aspects
 
@@ -97,3 +97,12 @@ def test_what_a_stop_that_failed_has_left_running_may_end_by_itself(told: Told) 
     told.becomes("container-1", EXITED, finished_at=9, exit_code=TOLD)
 
     assert told.play(Step(PROCESS_ENDS, on="container-1")) == []
+
+
+def test_what_takes_no_commands_after_a_stop_that_failed_need_not_end(told: Told) -> None:
+    told.running()
+    assert told.play(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
+
+    assert told.play(Step(PROCESS_ENDS, on="container-1"), Answer(NOT_TOLD)) == []
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+    assert told.play(Step("StopContainer", on="container-1")) == []
