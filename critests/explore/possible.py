@@ -48,6 +48,8 @@ USUAL = {
     "RemoveContainer": 6,
     PROCESS_ENDS: 9,
     "ExecSync": 5,
+    "Exec": 3,
+    "Attach": 4,
     "PullImage": 5,
     "RemoveImage": 4,
     DAEMON_RESTARTS: 1,
@@ -83,6 +85,8 @@ ABOUT_A_CONTAINER = (
     "ContainerStatus",
     "ExecSync",
     "ReopenContainerLog",
+    "Exec",
+    "Attach",
 )
 """RPCs that take the id of a container."""
 OPERATIONS = {

@@ -42,6 +42,8 @@ RULES: dict[str, Rule] = {
     "ListContainers": containers.listed,
     "ExecSync": containers.exec_sync,
     "ReopenContainerLog": containers.reopen_log,
+    "Exec": containers.exec_session,
+    "Attach": containers.attach,
     PROCESS_ENDS: containers.process_ends,
     DAEMON_RESTARTS: restarts.restarted,
     EVENTS: events.listens,

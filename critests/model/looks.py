@@ -266,8 +266,8 @@ def _aspect_of_container_state(world: World, step: Step, container: Container, s
         return "SBX-21" if inside is not None and inside.gone else "CTR-31/error"
     if state == GONE:
         return "SBX-35/end" if step.rpc == "StopPodSandbox" else "CTA-17"
-    if step.on not in {container.key, container.sandbox}:
-        return "CTR-34"
+    if step.on not in {container.key, container.sandbox} or step.rpc == "Attach":
+        return "ATT-06" if step.on == container.key else "CTR-34"
     known = [each for each in container.may_be if each in ORDER]
     if state in ORDER and ORDER.index(state) < min(map(ORDER.index, known)):
         if step.rpc == "StopPodSandbox":

@@ -1,4 +1,4 @@
-"""Slips of the stream of events."""
+"""Slips of the stream of events, and of sessions."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -6,7 +6,17 @@ from typing import Any
 
 from critests.api import api_pb2 as cri
 from tests.criserver.services import EventStream
-from tests.criserver.slips.slip import RUNNING, sandboxes, way
+from tests.criserver.slips.slip import (
+    EXITED,
+    RUNNING,
+    after,
+    before,
+    containers,
+    identity,
+    sandboxes,
+    state,
+    way,
+)
 from tests.criserver.way import Act, Answer, Call
 
 Event = cri.ContainerEventResponse
@@ -106,3 +116,49 @@ def events_end_with_a_removal() -> Act:
 
     streams: list[EventStream] = []
     return act
+
+
+@way("a client is attached to the container that was made first")
+def attached_to_another() -> Act:
+    def change(call: Call) -> None:
+        running = [each.id for each in containers(call) if each.state == RUNNING]
+        if call.rpc == "Attach" and identity(call) in running:
+            call.request.container_id = running[-1]
+
+    return before(change)
+
+
+@way("whoever attaches to a container whose log was reopened finds no session")
+def no_session_after_a_reopened_log() -> Act:
+    reopened: set[str] = set()
+
+    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+        if call.rpc == "ReopenContainerLog":
+            reopened.add(identity(call))
+        if call.rpc == "Attach" and identity(call) in reopened:
+            answer.url += "-gone"
+
+    return after(change)
+
+
+@way("a session in a container that has ended runs in another one")
+def session_after_the_end() -> Act:
+    def change(call: Call) -> None:
+        running = [each.id for each in containers(call) if each.state == RUNNING]
+        if call.rpc == "Exec" and running and state(call, identity(call)) == EXITED:
+            call.request.container_id = running[0]
+
+    return before(change)
+
+
+@way("the exit code of a session is lost once a command has run by ExecSync")
+def exit_code_of_a_session_lost() -> Act:
+    used: set[str] = set()
+
+    def change(call: Call) -> None:
+        if call.rpc == "ExecSync":
+            used.add(identity(call))
+        if call.rpc == "Exec" and identity(call) in used:
+            call.request.cmd[:] = ["/bin/sh", "-c", '"$@"; exit 0', "sh", *call.request.cmd]
+
+    return before(change)

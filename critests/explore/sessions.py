@@ -1,0 +1,76 @@
+"""Steps that are more than a call: Exec and Attach, with the session at the URL that they give."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from critests.api import api_pb2 as cri
+from critests.client.streaming.errors import StreamError, UpgradeRefused
+from critests.client.streaming.sessions import RemoteCommand, open_remote_command
+from critests.client.streaming.streams import Protocol
+from critests.explore.processes import SPEAKS, command_of, shell
+from critests.model import Step
+from critests.model.containers import said_by
+from critests.model.sights import NOT_TOLD, Answer
+
+if TYPE_CHECKING:  # which knows the steps of this module
+    from critests.explore.calls import Calls
+
+SESSION_SECONDS: Final = 5.0
+GOODBYE_SECONDS = 0.2
+FAILED = "SESSION_FAILED"
+"""No code of gRPC: the call gave a URL, and the session failed."""
+
+
+def exec_session(calls: "Calls", step: Step) -> Answer:
+    """Exec of a command whose output and exit code are the container's own."""
+    command = shell(command_of(step, calls.world))
+    request = cri.ExecRequest(container_id=calls.id_of(step.on), cmd=command, stdout=True, stderr=True)
+    try:
+        with _session(calls, step, request) as session:
+            finished = session.finish()
+    except StreamError as error:
+        return Answer(FAILED, details=str(error))
+    status = finished.status
+    if status is None or status.exit_code is None:
+        return Answer(FAILED, details=finished.failure)
+    return Answer(exit_code=status.exit_code, output=finished.stdout.decode(errors="backslashreplace"))
+
+
+def attach_session(calls: "Calls", step: Step) -> Answer:
+    """Attach, tell the process to write a line, wait until that comes, and leave."""
+    request = cri.AttachRequest(container_id=calls.id_of(step.on), stdout=True, stderr=True)
+    wanted = said_by(calls.world, step.on)
+    try:
+        with _session(calls, step, request) as session:
+            if not calls.signal(step, SPEAKS):
+                return Answer(NOT_TOLD)
+            session.stdout_until(wanted.encode())
+    except StreamError as error:
+        return Answer(FAILED, details=str(error))
+    return Answer(output=wanted)
+
+
+@contextlib.contextmanager
+def _session(calls: "Calls", step: Step, request: Any) -> Iterator[RemoteCommand]:  # noqa: ANN401 - of either RPC
+    seconds = SESSION_SECONDS * calls.connection.deadlines.scale
+
+    def opened(protocol: Protocol) -> RemoteCommand:
+        return open_remote_command(
+            calls.call(step, request).url,
+            stdin=False,
+            stdout=True,
+            stderr=True,
+            tty=False,
+            protocol=protocol,
+            deadline_seconds=seconds,
+        )
+
+    try:
+        session = opened(Protocol.WEBSOCKET)
+    except UpgradeRefused:  # a server has to speak one of the two
+        session = opened(Protocol.SPDY)
+    try:
+        yield session
+    finally:
+        session.close(GOODBYE_SECONDS)
