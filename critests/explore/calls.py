@@ -3,10 +3,10 @@
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import grpc
 
@@ -14,6 +14,7 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.client.failures import code_of
 from critests.exit_codes import CannotTest
+from critests.explore.daemon import Daemon
 from critests.explore.listening import Listening
 from critests.explore.looking import SEQUENCE_LABEL
 from critests.explore.processes import ENDS, READY_LINE, command_of, script_of, shell, signalling
@@ -40,6 +41,8 @@ CALL_SECONDS, ENDING_SECONDS = 20.0, 8.0
 """Deadlines: of every call, and of one that ends something, since some runtimes take nearly all of it to end
 what ignores SIGTERM.
 """
+PATIENCE_SECONDS = 2.0
+"""Deadline of a call below which something hangs."""
 END_SECONDS = 10.0
 READY_SECONDS = 2.0
 POLL_SECONDS = 0.01
@@ -56,26 +59,6 @@ ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
     "ReopenContainerLog": (cri.ReopenContainerLogRequest, "container_id"),
 }
 """RPCs whose request is the id of a sandbox or of a container, and nothing else."""
-
-
-class Daemon(Protocol):
-    """What is below the calls, as far as steps disturb it."""
-
-    def restart(self) -> None:
-        """End the daemon with SIGKILL, start it again and wait until it is ready.
-
-        Raises:
-            CannotTest: it does not come back.
-        """
-
-    def failing(self, operation: str) -> contextlib.AbstractContextManager[None]:
-        """Let an operation below the runtime fail for a while."""
-
-    def pipes(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return how many pipes the processes have open that serve sandboxes, by their ids."""
-
-    def leases(self) -> frozenset[str]:
-        """Return the addresses that the network has given away."""
 
 
 @dataclass
@@ -107,6 +90,8 @@ class Calls:
         disturbed: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if self.daemon and step.failing:
             disturbed = self.daemon.failing(step.failing)
+        elif self.daemon and step.hanging:
+            disturbed = self.daemon.hanging(step.hanging)
         with disturbed:
             try:
                 return self._answered(step)
@@ -191,6 +176,8 @@ class Calls:
         """Call the RPC of a step, with its deadline."""
         stub = self.connection.images if "Image" in step.rpc else self.connection.runtime
         seconds = ENDING_SECONDS if step.rpc in ENDING else CALL_SECONDS
+        if step.hanging:
+            seconds = PATIENCE_SECONDS
         return getattr(stub, step.rpc)(
             request, timeout=seconds * self.connection.deadlines.scale + step.timeout
         )

@@ -13,7 +13,8 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.client.failures import code_of
-from critests.explore.calls import Calls, Daemon
+from critests.explore.calls import Calls
+from critests.explore.daemon import Daemon
 from critests.explore.looking import look_of, world_before
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.model import Beat, Breach, Step, World, events, judge

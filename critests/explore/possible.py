@@ -66,6 +66,7 @@ INTEREST = {
     "with none": 0.5,
     "running": 2.0,
     "failing": 0.3,
+    "hanging": 0.15,
     LINGERING: 4.0,
     "fresh name in ready": 4.0,
     "created in ready": 4.0,
@@ -99,7 +100,9 @@ OPERATIONS = {
     "RemovePodSandbox": ("delete", "DEL"),
     "PullImage": (REGISTRY,),
 }
-"""What can fail in the middle of an RPC: operations of the OCI runtime, of the CNI plugins, the registry."""
+"""What can fail or hang in the middle of an RPC: operations of the OCI runtime and of the CNI plugins, and
+the registry, which does not hang.
+"""
 
 
 def steps_by_place(
@@ -110,7 +113,7 @@ def steps_by_place(
     Args:
         world: as it is.
         played: the steps before.
-        disruptive: also a restart of the daemon, and steps in which what is below the runtime fails.
+        disruptive: also a restart of the daemon, and steps in which what is below the runtime fails or hangs.
     """
     found: dict[Place, list[Step]] = defaultdict(list)
     last = played[-IN_A_ROW:]
@@ -160,6 +163,8 @@ def _disruptions(world: World) -> Iterator[Step]:
         known = world.state_of(step.on or step.inside) not in {"unknown", "gone"}
         for operation in OPERATIONS.get(step.rpc, ()) if known else ():
             yield replace(step, failing=operation)
+            if operation != REGISTRY:
+                yield replace(step, hanging=operation)
 
 
 def _sandbox_steps(world: World) -> Iterator[Step]:

@@ -74,12 +74,14 @@ def judge_answer(world: World, step: Step, answer: Answer) -> list[Breach]:
     """The first half of `judge`: what came back."""
     world.makings += bool(step.makes)
     found = list(RULES[step.rpc](world, step, answer))
-    if not step.failing:
+    if not step.disturbed:
         return found
     events.disturb(world, step)
     # how a call fails whose OCI runtime fails, is its own business; what is true afterwards is not
     if step.makes and not answer.ok:
-        world.failed.append(replace(step, failing=""))
+        world.failed.append(replace(step, failing="", hanging=""))
+        if step.hanging:
+            world.given_up.add((step.inside, step.name, step.attempt))
     return [breach for breach in found if breach.expected != SUCCESS]
 
 

@@ -46,9 +46,12 @@ def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
         if identity in known or identity in world.lost:
             continue
         world.lost.add(identity)
+        name, attempt = listed[identity].name.removeprefix(world.prefix), listed[identity].attempt
+        if ("", name, attempt) in world.given_up:
+            continue
         if listed[identity].state != READY:
             # a creation that failed may leave one, for a removal to clean up (SBX-10)
-            world.left.add((listed[identity].name.removeprefix(world.prefix), listed[identity].attempt))
+            world.left.add((name, attempt))
             yield from _in_time("SBA-03", step, listed[identity], look)
         else:
             yield Breach(
@@ -174,6 +177,8 @@ def containers(world: World, step: Step, look: Look) -> Iterator[Breach]:
             )
         if identity not in known and identity not in world.lost:
             world.lost.add(identity)
+            if _was_given_up(world, listed[identity]):
+                continue
             yield Breach(
                 "CTR-11" if step.rpc == "CreateContainer" else "CTR-07/never-two",
                 "a container that nobody made",
@@ -184,6 +189,12 @@ def containers(world: World, step: Step, look: Look) -> Iterator[Breach]:
     for container in world.containers.values():
         if container.id not in world.lost:
             yield from _container(world, step, container, listed.get(container.id), look)
+
+
+def _was_given_up(world: World, seen: ContainerSeen) -> bool:
+    """Whether it is what a client has given up to make, or in a sandbox that is."""
+    inside = [each.key for each in world.sandboxes.values() if each.id == seen.sandbox_id]
+    return any((key, seen.name, seen.attempt) in world.given_up for key in inside)
 
 
 def _container(

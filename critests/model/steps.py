@@ -72,6 +72,7 @@ class Step:
         by: how an image is named: `tag`, `other tag` or `id`.
         failing: what fails as long as the step lasts: an operation of the OCI runtime (`create`), of the CNI
             plugins (`ADD`), or the `REGISTRY`.
+        hanging: likewise, what hangs until the client has given up, and goes on then.
     """
 
     rpc: str
@@ -87,6 +88,7 @@ class Step:
     timeout: int = 0
     by: str = ""
     failing: str = ""
+    hanging: str = ""
 
     def __str__(self) -> str:
         said = ", ".join(
@@ -104,6 +106,11 @@ class Step:
             for field in fields(self)
             if (value := getattr(self, field.name)) != field.default
         }
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether something below the runtime does not work meanwhile."""
+        return bool(self.failing or self.hanging)
 
     @property
     def needs(self) -> set[str]:

@@ -224,6 +224,8 @@ class World:
         makings: how many steps were to make something, so that each gives it a name of its own.
         failed: those that could not, since the OCI runtime failed: what they asked for can be asked for
             again.
+        given_up: sandbox, name and attempt of what a client has given up to make, since something hung: it
+            may come about all the same, at any time.
         left: names and attempts of sandboxes that such a step left behind, NOTREADY, for a removal to clean
             up.
         stream: of events; None where nobody listens.
@@ -234,6 +236,7 @@ class World:
     prefix: str = ""
     makings: int = 0
     failed: list[Step] = field(default_factory=list)
+    given_up: set[tuple[str, str, int]] = field(default_factory=set)
     left: set[tuple[str, int]] = field(default_factory=set)
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
     containers: dict[str, Container] = field(default_factory=dict)
@@ -262,7 +265,9 @@ class World:
     def situation(self, step: Step) -> str:
         """Say in which state a step meets what it is about: with the RPC and the outcome, what is covered."""
         met = self._situation(step)
-        return f"{met}, {step.failing} failing" if step.failing else met
+        if step.disturbed:
+            return f"{met}, {step.failing} failing" if step.failing else f"{met}, {step.hanging} hanging"
+        return met
 
     def _situation(self, step: Step) -> str:
         if step.rpc == "RunPodSandbox":
