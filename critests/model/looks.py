@@ -132,9 +132,12 @@ def _sandbox(
     yield from _made("SBA-03", "when a sandbox was made", step, sandbox, seen, look)
     status = look.sandbox_statuses.get(sandbox.id)
     if isinstance(status, str):
-        yield Breach("SBX-37", "the status of a sandbox that is listed", step.rpc, "a status", status)
+        # one that is being removed may be gone between the list and its status
+        if status != NOT_FOUND or GONE not in sandbox.may_be:
+            yield Breach("SBX-37", "the status of a sandbox that is listed", step.rpc, "a status", status)
     elif status is not None:
-        yield from _agree("SBA-23", step, seen, status)
+        if not _goes_on(sandbox, status.state):
+            yield from _agree("SBA-23", step, seen, status)
         if status.state == READY:
             yield from _addresses(step, sandbox, status)
 
@@ -230,18 +233,27 @@ def _container(
     yield from _made("CTA-04", "when a container was made", step, container, seen, look)
     status = look.container_statuses.get(container.id)
     if isinstance(status, str):
-        # one that is being removed may be gone between the list and its status
+        # likewise
         if status != NOT_FOUND or GONE not in container.may_be:
             yield Breach("CTA-01", "the status of a container that is listed", step.rpc, "a status", status)
     elif status is not None:
-        if status.state != EXITED or not ending:
+        if not _goes_on(container, status.state):
             yield from _agree("CTA-23/equal", step, seen, status)
-        else:
-            container.may_be = frozenset({EXITED})
         yield from _times(step, container, status)
         yield from _kept(step, container, status)
         if container.id in look.logs and container.has_run and status.state == EXITED:
             yield from _log(step, container, status, look.logs[container.id])
+
+
+def _goes_on(one: Sandbox | Container, told: str) -> bool:
+    """Whether something went on between the list and its status, as what ends by itself may, and what a call
+    that failed may still be at work on; note it then.
+    """
+    if len(one.may_be) == 1 or told not in one.may_be or told == GONE:
+        return False
+    before = one.may_be
+    one.may_be = still_possible(one, told, ending=told != EXITED)
+    return one.may_be != before
 
 
 def _log(step: Step, container: Container, status: ContainerSeen, lines: Sequence[str]) -> Iterator[Breach]:

@@ -2,10 +2,12 @@
 is not.
 """
 
-from critests.model import Step
+from dataclasses import replace
+
+from critests.model import Step, judge
 from critests.model.sights import NOT_TOLD, Answer, SandboxSeen
 from critests.model.steps import PROCESS_ENDS, TOLD
-from tests.model.telling import ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
+from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 
 
 def test_a_start_that_fails_leaves_a_container_that_can_be_removed(told: Told) -> None:
@@ -134,3 +136,15 @@ def test_a_start_that_hangs_may_happen_later(told: Told) -> None:
     told.becomes("container-1", RUNNING, started_at=7)
 
     assert told.play(Step("ListContainerStats")) == []
+
+
+def test_what_goes_on_between_the_list_and_the_status_does_so(told: Told) -> None:
+    told.container()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+    look = told.look()
+    earlier = replace(look, containers=(replace(look.containers[0], state=CREATED),))
+    start = Step("StartContainer", on="container-1", hanging="start")
+
+    assert judge(told.world, start, Answer("DEADLINE_EXCEEDED"), earlier) == []
+    status, answer = Step("ContainerStatus", on="container-1"), Answer(id="id of container-1")
+    assert aspects(judge(told.world, status, answer, earlier)) == ["CTA-26"]
