@@ -3,6 +3,7 @@ its CNI plugins, and the registry.
 """
 
 import contextlib
+import os
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +19,18 @@ from critests.images.registry_client import RegistryClient, repository_of
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.lifecycle.waiting import ConditionNotMet, eventually
 from critests.model.steps import REGISTRY
-from critests.node.wrappers.actions import Fail
+from critests.node.wrappers.actions import Delay, Fail
+from critests.node.wrappers.hanging import cut_off, sleeping
+from critests.node.wrappers.stand_in import Wrapper
 
 if TYPE_CHECKING:  # it is there already where a runtime was started
     from critests.node.throwaway import ThrowawayRuntime
 
 RECONNECT_SECONDS = 5.0
+LONGER_THAN_A_CALL = 120.0
+"""Seconds that something hangs if nobody lets it go on; behind the point comes the id of this process, by
+which its own are told from another's.
+"""
 IMAGES = {"image-1": ("one",), "image-2": ("first", "second")}
 """What steps pull and remove, with their tags."""
 CNI_CODE = 100
@@ -132,7 +139,23 @@ class Below:
         """Let an operation of its OCI runtime or of its CNI plugins, or the registry, fail for a while."""
         if operation == REGISTRY:
             return self.images.failing()
-        cni = operation.isupper()
-        wrapper = self.runtime.cni_wrapper if cni else self.runtime.oci_wrapper
+        code = CNI_CODE if operation.isupper() else 1
+        failure = Fail(code, f"{operation} fails for a moment")
+        return self._wrapper(operation).planned({operation: [failure]})
+
+    @contextlib.contextmanager
+    def hanging(self, operation: str) -> Iterator[None]:
+        """Let an operation of its OCI runtime or of its CNI plugins hang for a while; then it goes on, as if
+        it had only been slow.
+        """
+        hangs = Delay(LONGER_THAN_A_CALL + os.getpid() % 1_000_000 / 1e6)
+        try:
+            with self._wrapper(operation).planned({operation: [hangs]}):
+                yield
+        finally:
+            cut_off(sleeping(hangs))
+
+    def _wrapper(self, operation: str) -> "Wrapper":
+        wrapper = self.runtime.cni_wrapper if operation.isupper() else self.runtime.oci_wrapper
         assert wrapper is not None, "it was started with both"
-        return wrapper.planned({operation: [Fail(CNI_CODE if cni else 1, f"{operation} fails for a moment")]})
+        return wrapper

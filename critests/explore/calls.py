@@ -3,10 +3,10 @@
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import grpc
 
@@ -14,23 +14,23 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.client.failures import code_of
 from critests.exit_codes import CannotTest
+from critests.explore.daemon import Daemon
+from critests.explore.listening import Listening
 from critests.explore.looking import SEQUENCE_LABEL
+from critests.explore.processes import ENDS, READY_LINE, command_of, script_of, shell, signalling
+from critests.explore.sessions import attach_session, exec_session
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.model import Step, World
-from critests.model.containers import printed_by
 from critests.model.images import reference
 from critests.model.looks import ANNOTATION, COLOUR
 from critests.model.orders import ENDING
-from critests.model.sights import Answer, ContainerSeen, Look
+from critests.model.sights import NOT_TOLD, Answer, ContainerSeen, Look
 from critests.model.steps import (
     DAEMON_RESTARTS,
-    EXEC_CODE,
-    FAILED,
+    EVENTS,
     LAST_WORDS,
-    LINGER_SECONDS,
+    NO_EVENTS,
     PROCESS_ENDS,
-    TERMINATED,
-    TOLD,
     Process,
     colour_of,
 )
@@ -41,11 +41,12 @@ CALL_SECONDS, ENDING_SECONDS = 20.0, 8.0
 """Deadlines: of every call, and of one that ends something, since some runtimes take nearly all of it to end
 what ignores SIGTERM.
 """
+PATIENCE_SECONDS = 2.0
+"""Deadline of a call below which something hangs."""
 END_SECONDS = 10.0
 READY_SECONDS = 2.0
 POLL_SECONDS = 0.01
 DRAIN_SECONDS, SETTLE_SECONDS = 2.0, 1.0
-READY_LINE = b"ready"
 MOUNT: Final = cri.Mount(container_path="/mnt/hosts", host_path="/etc/hosts", readonly=True)
 """In every container, so that its status has one to tell of; every node has that file."""
 
@@ -60,26 +61,6 @@ ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
 """RPCs whose request is the id of a sandbox or of a container, and nothing else."""
 
 
-class Daemon(Protocol):
-    """What is below the calls, as far as steps disturb it."""
-
-    def restart(self) -> None:
-        """End the daemon with SIGKILL, start it again and wait until it is ready.
-
-        Raises:
-            CannotTest: it does not come back.
-        """
-
-    def failing(self, operation: str) -> contextlib.AbstractContextManager[None]:
-        """Let an operation below the runtime fail for a while."""
-
-    def pipes(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return how many pipes the processes have open that serve sandboxes, by their ids."""
-
-    def leases(self) -> frozenset[str]:
-        """Return the addresses that the network has given away."""
-
-
 @dataclass
 class Calls:
     """The calls of one sequence.
@@ -91,6 +72,7 @@ class Calls:
         handler: of every sandbox.
         daemon: what steps may disturb; None where they may not.
         world: what is known.
+        listening: the client that listens for events; None where none does.
     """
 
     connection: Connection
@@ -99,6 +81,7 @@ class Calls:
     handler: str
     daemon: Daemon | None
     world: World
+    listening: Listening | None = None
     _configs: dict[str, cri.PodSandboxConfig] = field(default_factory=dict)
     _logs: dict[str, Path] = field(default_factory=dict)
 
@@ -107,6 +90,8 @@ class Calls:
         disturbed: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if self.daemon and step.failing:
             disturbed = self.daemon.failing(step.failing)
+        elif self.daemon and step.hanging:
+            disturbed = self.daemon.hanging(step.hanging)
         with disturbed:
             try:
                 return self._answered(step)
@@ -152,6 +137,7 @@ class Calls:
 
     def clear(self) -> None:
         """Remove what the sequence made, as far as the runtime does it."""
+        self.leave_events(Step(NO_EVENTS))
         runtime = self.connection.runtime
         with contextlib.suppress(grpc.RpcError):
             listed = runtime.ListContainers(cri.ListContainersRequest()).containers
@@ -171,25 +157,33 @@ class Calls:
     def _own(self, listed: Any) -> Iterator[str]:  # noqa: ANN401 - entries of either list
         yield from (each.id for each in listed if each.labels.get(SEQUENCE_LABEL) == self.world.prefix)
 
-    def _quietly(self, call: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - any RPC and its message
-        with contextlib.suppress(grpc.RpcError):
+    def _quietly(self, call: Callable[..., Any], request: Any) -> bool:  # noqa: ANN401 - any RPC and its message
+        """Call, and return whether that succeeded."""
+        try:
             call(request, timeout=CALL_SECONDS * self.connection.deadlines.scale)
+        except grpc.RpcError:
+            return False
+        return True
 
     def _answered(self, step: Step) -> Answer:
         if step.rpc not in ABOUT_ONE:
             return HOW[step.rpc](self, step)
         message, name = ABOUT_ONE[step.rpc]
-        answer = self._call(step, message(**{name: self._id(step.on)}))
+        answer = self.call(step, message(**{name: self.id_of(step.on)}))
         return Answer(id=answer.status.id) if step.rpc.endswith("Status") else Answer()
 
-    def _call(self, step: Step, request: Any) -> Any:  # noqa: ANN401 - any RPC and its message
+    def call(self, step: Step, request: Any) -> Any:  # noqa: ANN401 - any RPC and its message
+        """Call the RPC of a step, with its deadline."""
         stub = self.connection.images if "Image" in step.rpc else self.connection.runtime
         seconds = ENDING_SECONDS if step.rpc in ENDING else CALL_SECONDS
+        if step.hanging:
+            seconds = PATIENCE_SECONDS
         return getattr(stub, step.rpc)(
             request, timeout=seconds * self.connection.deadlines.scale + step.timeout
         )
 
-    def _id(self, key: str) -> str:
+    def id_of(self, key: str) -> str:
+        """Return the runtime's id of an object of the sequence."""
         known = self.world.sandboxes.get(key) or self.world.containers.get(key)
         return known.id if known else NO_SUCH_ID if key else ""
 
@@ -206,44 +200,37 @@ class Calls:
             labels=self._labels(step.makes),
             annotations={ANNOTATION: step.makes},
         )
-        answer = self._call(step, cri.RunPodSandboxRequest(config=config, runtime_handler=self.handler))
+        answer = self.call(step, cri.RunPodSandboxRequest(config=config, runtime_handler=self.handler))
         self._configs[answer.pod_sandbox_id] = config
         return Answer(id=answer.pod_sandbox_id)
 
     def create_container(self, step: Step) -> Answer:
         """CreateContainer, of the base image or of one that steps pull and remove."""
-        sandbox_id = self._id(step.inside)
+        sandbox_id = self.id_of(step.inside)
         pod = self._configs.get(sandbox_id) or self.requests.sandbox(f"{self.world.prefix}no-pod")
         image = self.world.images.get(step.image)
         config = self.requests.container(
             self.base if image is None else ImageName(image.id or image.names[0], image.names[0]),
             step.name,
             attempt=step.attempt,
-            command=["/bin/sh", "-c", self._script(step)],
+            command=shell(script_of(step, self.mark_of(step.makes), self.world)),
             labels=self._labels(step.makes),
             annotations={ANNOTATION: step.makes},
             mounts=[MOUNT],
         )
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=pod)
-        answer = self._call(step, request)
+        answer = self.call(step, request)
         # before it can end
         self._logs[step.makes] = Path(pod.log_directory) / config.log_path
         return Answer(id=answer.container_id)
 
-    def _script(self, step: Step) -> str:
-        if Process(step.process).brief:
-            return _ending(0 if step.process == Process.SUCCEEDS else FAILED)
-        # the last words at once, so that all of the rest of the time is what it lingers for
-        before = f"sleep {LINGER_SECONDS}; " if step.process == Process.LINGERS else ""
-        ends = f"trap '{before}{_ending(TERMINATED)}' TERM; trap '{_ending(TOLD)}' USR1"
-        return f"{ends}; echo {READY_LINE.decode()}; : {self._mark(step.makes)}; sleep 100000 & wait"
-
-    def _mark(self, key: str) -> str:
+    def mark_of(self, key: str) -> str:
+        """Return what stands in the command line of a container's process and of no other."""
         return f"{self.requests.run.id}-{self.world.prefix}{key}"
 
     def start_container(self, step: Step) -> Answer:
         """StartContainer, and wait until its process is as far as later steps expect."""
-        self._call(step, cri.StartContainerRequest(container_id=self._id(step.on)))
+        self.call(step, cri.StartContainerRequest(container_id=self.id_of(step.on)))
         container = self.world.containers.get(step.on)
         if container is None or container.gone:
             return Answer()
@@ -265,65 +252,80 @@ class Calls:
 
     @staticmethod
     def _has_said(log: Path) -> bool:
-        return READY_LINE.decode() in _text(log)
+        return READY_LINE in _text(log)
 
     def stop_container(self, step: Step) -> Answer:
         """StopContainer, with its grace period."""
-        self._call(step, cri.StopContainerRequest(container_id=self._id(step.on), timeout=step.timeout))
+        self.call(step, cri.StopContainerRequest(container_id=self.id_of(step.on), timeout=step.timeout))
         return Answer()
 
     def list_sandboxes(self, step: Step) -> Answer:
         """ListPodSandbox with a filter."""
-        wanted = cri.PodSandboxFilter(id=self._id(step.on))
-        answer = self._call(step, cri.ListPodSandboxRequest(filter=_chosen(step, wanted)))
+        wanted = cri.PodSandboxFilter(id=self.id_of(step.on))
+        answer = self.call(step, cri.ListPodSandboxRequest(filter=_chosen(step, wanted)))
         return Answer(ids=tuple(item.id for item in answer.items))
 
     def list_containers(self, step: Step) -> Answer:
         """ListContainers with a filter."""
-        wanted = cri.ContainerFilter(id=self._id(step.on), pod_sandbox_id=self._id(step.inside))
-        answer = self._call(step, cri.ListContainersRequest(filter=_chosen(step, wanted)))
+        wanted = cri.ContainerFilter(id=self.id_of(step.on), pod_sandbox_id=self.id_of(step.inside))
+        answer = self.call(step, cri.ListContainersRequest(filter=_chosen(step, wanted)))
         return Answer(ids=tuple(item.id for item in answer.containers))
 
     def list_sandbox_stats(self, step: Step) -> Answer:
         """ListPodSandboxStats without a filter."""
-        self._call(step, cri.ListPodSandboxStatsRequest())
+        self.call(step, cri.ListPodSandboxStatsRequest())
         return Answer()
 
     def list_container_stats(self, step: Step) -> Answer:
         """ListContainerStats without a filter."""
-        self._call(step, cri.ListContainerStatsRequest())
+        self.call(step, cri.ListContainerStatsRequest())
         return Answer()
 
     def exec_sync(self, step: Step) -> Answer:
         """ExecSync of a command whose output and exit code are the container's own."""
-        script = f"echo {printed_by(self.world, step).strip()}; exit {EXEC_CODE}"
-        answer = self._call(step, self._exec_request(step, script))
+        answer = self.call(step, self._exec_request(step, command_of(step, self.world)))
         return Answer(exit_code=answer.exit_code, output=answer.stdout.decode(errors="backslashreplace"))
 
     def _exec_request(self, step: Step, script: str) -> cri.ExecSyncRequest:
         return cri.ExecSyncRequest(
-            container_id=self._id(step.on), cmd=["/bin/sh", "-c", script], timeout=int(END_SECONDS)
+            container_id=self.id_of(step.on), cmd=shell(script), timeout=int(END_SECONDS)
         )
+
+    def signal(self, step: Step, name: str) -> bool:
+        """Send a signal to a container's process, and return whether the command that does so succeeded."""
+        script = signalling(self.mark_of(step.on), name)
+        return self._quietly(self.connection.runtime.ExecSync, self._exec_request(step, script))
 
     def end_process(self, step: Step) -> Answer:
         """Let the process of a container end by itself, and wait until the runtime says so."""
         container = self.world.containers.get(step.on)
         if container is None:
             return Answer("NOT_MADE")  # by a step that was to make it, and failed this time
-        if not Process(container.process).brief:
-            mark = self._mark(step.on)
-            # the brackets keep the search from finding itself
-            search = f"grep -l ': {mark[:-1]}[{mark[-1]}]' /proc/[0-9]*/cmdline 2>/dev/null"
-            script = f"kill -USR1 $({search} | sed 's/[^0-9]//g')"
-            # what ends a container ends its commands too, so that this one may fail
-            self._quietly(self.connection.runtime.ExecSync, self._exec_request(step, script))
+        ends = Process(container.process).brief or self.signal(step, ENDS)
+        # what ends a container ends its commands too, so that this one may fail
+        if not ends and not self._until(READY_SECONDS, lambda: self._has_ended(container.id)):
+            return Answer(NOT_TOLD)
         if self._until(END_SECONDS, lambda: self._has_ended(container.id)):
             return Answer()
         return Answer("NOT_ENDED", details=f"not EXITED within {END_SECONDS:g} s")
 
-    def restart_daemon(self, step: Step) -> Answer:
-        """SIGKILL the daemon and start it again."""
+    def listen(self, step: Step) -> Answer:
+        """GetContainerEvents, beside all steps that follow."""
+        self.leave_events(step)
+        self.listening = Listening(self.connection)
+        return Answer()
+
+    def leave_events(self, step: Step) -> Answer:
+        """End the stream of events."""
         del step
+        if self.listening is not None:
+            self.listening.leave()
+        self.listening = None
+        return Answer()
+
+    def restart_daemon(self, step: Step) -> Answer:
+        """SIGKILL the daemon and start it again, which ends a stream of events."""
+        self.leave_events(step)
         try:
             if self.daemon is not None:
                 self.daemon.restart()
@@ -342,19 +344,19 @@ class Calls:
     def pull_image(self, step: Step) -> Answer:
         """PullImage, by one of its tags."""
         name = reference(self.world.images[step.on], step.by)
-        return Answer(id=self._call(step, pulling(name)).image_ref)
+        return Answer(id=self.call(step, pulling(name)).image_ref)
 
     def _spec(self, step: Step) -> cri.ImageSpec:
         return cri.ImageSpec(image=reference(self.world.images[step.on], step.by))
 
     def remove_image(self, step: Step) -> Answer:
         """RemoveImage, by a tag or by its id."""
-        self._call(step, cri.RemoveImageRequest(image=self._spec(step)))
+        self.call(step, cri.RemoveImageRequest(image=self._spec(step)))
         return Answer()
 
     def image_status(self, step: Step) -> Answer:
         """ImageStatus, by a tag or by its id."""
-        answer = self._call(step, cri.ImageStatusRequest(image=self._spec(step)))
+        answer = self.call(step, cri.ImageStatusRequest(image=self._spec(step)))
         return Answer(id=answer.image.id, found=answer.HasField("image"))
 
 
@@ -373,12 +375,12 @@ HOW: Final[dict[str, Callable[[Calls, Step], Answer]]] = {
     "ImageStatus": Calls.image_status,
     PROCESS_ENDS: Calls.end_process,
     DAEMON_RESTARTS: Calls.restart_daemon,
+    "Exec": exec_session,
+    "Attach": attach_session,
+    EVENTS: Calls.listen,
+    NO_EVENTS: Calls.leave_events,
 }
 """How each step is done that is more than a call with an id."""
-
-
-def _ending(code: int) -> str:
-    return f"echo {LAST_WORDS[code]}; exit {code}"
 
 
 def _text(log: Path) -> str:

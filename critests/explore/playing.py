@@ -13,10 +13,11 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.client.failures import code_of
-from critests.explore.calls import Calls, Daemon
+from critests.explore.calls import Calls
+from critests.explore.daemon import Daemon
 from critests.explore.looking import look_of, world_before
 from critests.lifecycle.requests import ImageName, RequestBuilder
-from critests.model import Beat, Breach, Step, World, judge
+from critests.model import Beat, Breach, Step, World, events, judge
 from critests.model.orders import Done, judge_together
 from critests.model.sights import Look
 from critests.model.steps import playable
@@ -135,6 +136,9 @@ class Played:
     def _look(self) -> Look:
         look = look_of(self.player.connection, self.world)
         logs = self.calls.logs_of(look.container_statuses)
+        if self.calls.listening is not None:
+            wanted = events.due(self.world, look, self.beats[-1])
+            look = replace(look, events=self.calls.listening.heard(look, wanted))
         daemon = self.player.daemon
         if daemon is None:
             return replace(look, logs=logs)

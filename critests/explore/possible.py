@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from critests.model.images import leads_there
-from critests.model.steps import DAEMON_RESTARTS, NOTHING, PROCESS_ENDS, REGISTRY, STATISTICS, Process, Step
+from critests.model.steps import (
+    DAEMON_RESTARTS,
+    EVENTS,
+    NO_EVENTS,
+    NOTHING,
+    PROCESS_ENDS,
+    REGISTRY,
+    STATISTICS,
+    Process,
+    Step,
+)
 from critests.model.world import (
     CREATED,
     EXITED,
@@ -38,9 +48,13 @@ USUAL = {
     "RemoveContainer": 6,
     PROCESS_ENDS: 9,
     "ExecSync": 5,
+    "Exec": 3,
+    "Attach": 4,
     "PullImage": 5,
     "RemoveImage": 4,
     DAEMON_RESTARTS: 1,
+    EVENTS: 6,
+    NO_EVENTS: 1,
 }
 """How often an RPC is taken, all its places together; 2 where it is not named. What leads on to other states
 is taken more often than what only looks, since a look at everything follows every step.
@@ -52,6 +66,7 @@ INTEREST = {
     "with none": 0.5,
     "running": 2.0,
     "failing": 0.3,
+    "hanging": 0.15,
     LINGERING: 4.0,
     "fresh name in ready": 4.0,
     "created in ready": 4.0,
@@ -71,6 +86,8 @@ ABOUT_A_CONTAINER = (
     "ContainerStatus",
     "ExecSync",
     "ReopenContainerLog",
+    "Exec",
+    "Attach",
 )
 """RPCs that take the id of a container."""
 OPERATIONS = {
@@ -83,7 +100,9 @@ OPERATIONS = {
     "RemovePodSandbox": ("delete", "DEL"),
     "PullImage": (REGISTRY,),
 }
-"""What can fail in the middle of an RPC: operations of the OCI runtime, of the CNI plugins, the registry."""
+"""What can fail or hang in the middle of an RPC: operations of the OCI runtime and of the CNI plugins, and
+the registry, which does not hang.
+"""
 
 
 def steps_by_place(
@@ -94,7 +113,7 @@ def steps_by_place(
     Args:
         world: as it is.
         played: the steps before.
-        disruptive: also a restart of the daemon, and steps in which what is below the runtime fails.
+        disruptive: also a restart of the daemon, and steps in which what is below the runtime fails or hangs.
     """
     found: dict[Place, list[Step]] = defaultdict(list)
     last = played[-IN_A_ROW:]
@@ -133,6 +152,7 @@ def _steps(world: World) -> Iterator[Step]:
     yield from _container_steps(world)
     yield from _image_steps(world)
     yield from (Step(rpc) for rpc in STATISTICS)
+    yield Step(EVENTS if world.stream is None else NO_EVENTS)
     for step in world.failed[-STALE:]:
         yield replace(step, makes=f"{step.makes.partition('-')[0]}-{world.makings + 1}")
 
@@ -143,6 +163,8 @@ def _disruptions(world: World) -> Iterator[Step]:
         known = world.state_of(step.on or step.inside) not in {"unknown", "gone"}
         for operation in OPERATIONS.get(step.rpc, ()) if known else ():
             yield replace(step, failing=operation)
+            if operation != REGISTRY:
+                yield replace(step, hanging=operation)
 
 
 def _sandbox_steps(world: World) -> Iterator[Step]:

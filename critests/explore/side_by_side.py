@@ -82,12 +82,12 @@ def next_beat(
     place = chance.choice(likely(list(choice), before))
     first = chance.choice(choice[place])
     steps, places = [first], [place]
-    if first.rpc not in CHANGING or first.failing or chance.random() > AT_ONCE:
+    if first.rpc not in CHANGING or first.disturbed or chance.random() > AT_ONCE:
         return (first,), places
-    # what fails below the runtime would do so for all of them
+    # what fails or hangs below the runtime would do so for all of them
     about = touches(world, first)
     related = {
-        place: [step for step in steps_there if _is_about(world, step, about) and not step.failing]
+        place: [step for step in steps_there if _is_about(world, step, about) and not step.disturbed]
         for place, steps_there in choice.items()
     }
     if not about:  # nothing that there is

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from critests.model.outcomes import fails, succeeds
-from critests.model.sights import DEADLINE_EXCEEDED, Answer
+from critests.model.sights import DEADLINE_EXCEEDED, NOT_TOLD, Answer
 from critests.model.steps import EXEC_CODE, NOTHING, Step, colour_of
 from critests.model.world import (
     CREATED,
@@ -44,6 +44,12 @@ def create(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             _add(world, step, answer)
         return
     image = world.images.get(step.image)
+    if (step.inside, step.name, step.attempt) in world.given_up:
+        # what was given up may still be made, and is the one that is asked for then
+        if answer.ok:
+            world.lost.discard(answer.id)
+            _add(world, step, answer)
+        return
     if image is not None and True not in image.present:
         yield from fails("CTR-05", "a container of an absent image", step, answer)
     elif READY not in sandbox.may_be:
@@ -247,6 +253,42 @@ def exec_sync(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             yield Breach("EXS-01/small", "the output of a command", step.rpc, wanted, answer.output)
 
 
+def exec_session(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """Exec, and the session at its URL: in a container that runs, and nowhere else."""
+    container = world.containers.get(step.on)
+    if container is None or container.gone:
+        state = "an unknown" if container is None else "a removed"
+        yield from fails("STR-06/error", f"a session in {state} container", step, answer)
+    elif container.may_be == {EXITED}:
+        yield from fails("EXE-15/exited", "a session in a container that has ended", step, answer)
+    elif container.may_be == {RUNNING}:
+        yield from succeeds("EXE-14", "a session", step, answer)
+        if answer.ok and answer.exit_code != EXEC_CODE:
+            yield Breach(
+                "EXE-04", "the exit code of a session", step.rpc, str(EXEC_CODE), str(answer.exit_code)
+            )
+        wanted = printed_by(world, step)
+        if answer.ok and answer.output != wanted:
+            yield Breach("EXE-01", "the output of a session", step.rpc, wanted, answer.output)
+
+
+def attach(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """Attach, and what the process is told to write then: of what runs; of what has ended, either way will
+    do.
+    """
+    container = world.containers.get(step.on)
+    if container is None or container.gone:
+        state = "an unknown" if container is None else "a removed"
+        yield from fails("STR-06/error", f"attaching to {state} container", step, answer)
+    elif container.may_be == {RUNNING} and answer.code != NOT_TOLD:
+        yield from succeeds("ATT-01", "what a process writes while a client is attached", step, answer)
+
+
+def said_by(world: World, key: str) -> str:
+    """Return what a process writes when it is told to while a client is attached: each its own words."""
+    return f"says {world.prefix}{key}"
+
+
 def reopen_log(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """ReopenContainerLog: of what runs; of what does not, either way will do."""
     container = world.containers.get(step.on)
@@ -268,6 +310,11 @@ def process_ends(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """A process ends by itself: its container becomes EXITED, whether its sandbox lives or not."""
     container = world.containers.get(step.on)
     if container is None or not container.may_be <= {RUNNING, EXITED}:
+        return
+    if answer.code == NOT_TOLD:
+        # a container whose stop has failed need not take commands; where it must, ExecSync shows it
+        container.may_be = frozenset({RUNNING, EXITED})
+        container.exit_codes = frozenset()
         return
     if not answer.ok:
         yield Breach("CTR-21", "the end of a process", step.rpc, EXITED, answer.details or answer.code)

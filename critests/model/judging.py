@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from critests.model import containers, images, looks, restarts, sandboxes
+from critests.model import containers, events, images, looks, restarts, sandboxes
 from critests.model.outcomes import SUCCESS, succeeds
 from critests.model.sights import Answer, Look
-from critests.model.steps import DAEMON_RESTARTS, PROCESS_ENDS, Step
+from critests.model.steps import DAEMON_RESTARTS, EVENTS, NO_EVENTS, PROCESS_ENDS, Step
 from critests.model.world import Breach, World
 
 Rule = Callable[[World, Step, Answer], Iterator[Breach]]
@@ -42,8 +42,12 @@ RULES: dict[str, Rule] = {
     "ListContainers": containers.listed,
     "ExecSync": containers.exec_sync,
     "ReopenContainerLog": containers.reopen_log,
+    "Exec": containers.exec_session,
+    "Attach": containers.attach,
     PROCESS_ENDS: containers.process_ends,
     DAEMON_RESTARTS: restarts.restarted,
+    EVENTS: events.listens,
+    NO_EVENTS: events.leaves,
     "PullImage": images.pull,
     "RemoveImage": images.remove,
     "ImageStatus": images.status,
@@ -70,11 +74,14 @@ def judge_answer(world: World, step: Step, answer: Answer) -> list[Breach]:
     """The first half of `judge`: what came back."""
     world.makings += bool(step.makes)
     found = list(RULES[step.rpc](world, step, answer))
-    if not step.failing:
+    if not step.disturbed:
         return found
+    events.disturb(world, step)
     # how a call fails whose OCI runtime fails, is its own business; what is true afterwards is not
     if step.makes and not answer.ok:
-        world.failed.append(replace(step, failing=""))
+        world.failed.append(replace(step, failing="", hanging=""))
+        if step.hanging:
+            world.given_up.add((step.inside, step.name, step.attempt))
     return [breach for breach in found if breach.expected != SUCCESS]
 
 
@@ -82,6 +89,6 @@ def judge_look(world: World, step: Step, look: Look) -> list[Breach]:
     """The second half of `judge`: what lists and statuses say."""
     return [
         breach
-        for every in (looks.sandboxes, looks.containers, looks.images, looks.handlers)
+        for every in (looks.sandboxes, looks.containers, looks.images, looks.handlers, events.heard)
         for breach in every(world, step, look)
     ]

@@ -46,9 +46,12 @@ def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
         if identity in known or identity in world.lost:
             continue
         world.lost.add(identity)
+        name, attempt = listed[identity].name.removeprefix(world.prefix), listed[identity].attempt
+        if ("", name, attempt) in world.given_up:
+            continue
         if listed[identity].state != READY:
             # a creation that failed may leave one, for a removal to clean up (SBX-10)
-            world.left.add((listed[identity].name.removeprefix(world.prefix), listed[identity].attempt))
+            world.left.add((name, attempt))
             yield from _in_time("SBA-03", step, listed[identity], look)
         else:
             yield Breach(
@@ -129,9 +132,12 @@ def _sandbox(
     yield from _made("SBA-03", "when a sandbox was made", step, sandbox, seen, look)
     status = look.sandbox_statuses.get(sandbox.id)
     if isinstance(status, str):
-        yield Breach("SBX-37", "the status of a sandbox that is listed", step.rpc, "a status", status)
+        # one that is being removed may be gone between the list and its status
+        if status != NOT_FOUND or GONE not in sandbox.may_be:
+            yield Breach("SBX-37", "the status of a sandbox that is listed", step.rpc, "a status", status)
     elif status is not None:
-        yield from _agree("SBA-23", step, seen, status)
+        if not _goes_on(sandbox, status.state):
+            yield from _agree("SBA-23", step, seen, status)
         if status.state == READY:
             yield from _addresses(step, sandbox, status)
 
@@ -174,6 +180,8 @@ def containers(world: World, step: Step, look: Look) -> Iterator[Breach]:
             )
         if identity not in known and identity not in world.lost:
             world.lost.add(identity)
+            if _was_given_up(world, listed[identity]):
+                continue
             yield Breach(
                 "CTR-11" if step.rpc == "CreateContainer" else "CTR-07/never-two",
                 "a container that nobody made",
@@ -184,6 +192,12 @@ def containers(world: World, step: Step, look: Look) -> Iterator[Breach]:
     for container in world.containers.values():
         if container.id not in world.lost:
             yield from _container(world, step, container, listed.get(container.id), look)
+
+
+def _was_given_up(world: World, seen: ContainerSeen) -> bool:
+    """Whether it is what a client has given up to make, or in a sandbox that is."""
+    inside = [each.key for each in world.sandboxes.values() if each.id == seen.sandbox_id]
+    return any((key, seen.name, seen.attempt) in world.given_up for key in inside)
 
 
 def _container(
@@ -219,18 +233,27 @@ def _container(
     yield from _made("CTA-04", "when a container was made", step, container, seen, look)
     status = look.container_statuses.get(container.id)
     if isinstance(status, str):
-        # one that is being removed may be gone between the list and its status
+        # likewise
         if status != NOT_FOUND or GONE not in container.may_be:
             yield Breach("CTA-01", "the status of a container that is listed", step.rpc, "a status", status)
     elif status is not None:
-        if status.state != EXITED or not ending:
+        if not _goes_on(container, status.state):
             yield from _agree("CTA-23/equal", step, seen, status)
-        else:
-            container.may_be = frozenset({EXITED})
         yield from _times(step, container, status)
         yield from _kept(step, container, status)
         if container.id in look.logs and container.has_run and status.state == EXITED:
             yield from _log(step, container, status, look.logs[container.id])
+
+
+def _goes_on(one: Sandbox | Container, told: str) -> bool:
+    """Whether something went on between the list and its status, as what ends by itself may, and what a call
+    that failed may still be at work on; note it then.
+    """
+    if len(one.may_be) == 1 or told not in one.may_be or told == GONE:
+        return False
+    before = one.may_be
+    one.may_be = still_possible(one, told, ending=told != EXITED)
+    return one.may_be != before
 
 
 def _log(step: Step, container: Container, status: ContainerSeen, lines: Sequence[str]) -> Iterator[Breach]:
@@ -266,8 +289,8 @@ def _aspect_of_container_state(world: World, step: Step, container: Container, s
         return "SBX-21" if inside is not None and inside.gone else "CTR-31/error"
     if state == GONE:
         return "SBX-35/end" if step.rpc == "StopPodSandbox" else "CTA-17"
-    if step.on not in {container.key, container.sandbox}:
-        return "CTR-34"
+    if step.on not in {container.key, container.sandbox} or step.rpc == "Attach":
+        return "ATT-06" if step.on == container.key else "CTR-34"
     known = [each for each in container.may_be if each in ORDER]
     if state in ORDER and ORDER.index(state) < min(map(ORDER.index, known)):
         if step.rpc == "StopPodSandbox":

@@ -108,7 +108,7 @@ def _may_fail(world: World, breach: Breach, one: Done, done: Sequence[Done]) -> 
     """Whether a breach is only that a call failed, or with which code, while another one was at work on the
     same object; or that a command was ended together with its container (EXS-22).
     """
-    ended = one.step.rpc == "ExecSync" and one.answer.ok and one.answer.exit_code != 0
+    ended = one.step.rpc in {"ExecSync", "Exec"} and one.answer.ok and one.answer.exit_code != 0
     if breach.expected not in {SUCCESS, NOT_FOUND} and not ended:
         return False
     beside = [

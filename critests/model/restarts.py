@@ -26,6 +26,7 @@ def restarted(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         yield Breach(
             "RST-02", "the daemon after SIGKILL", step.rpc, "one that is ready again", answer.details
         )
+    world.stream = None
     for sandbox in world.living_sandboxes():
         if sandbox.removal_failed:
             # what a removal has begun, a restart may bring to its end

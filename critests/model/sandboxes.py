@@ -28,6 +28,12 @@ def run(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         if answer.ok:
             _add(world, step, answer)
         return
+    if ("", step.name, step.attempt) in world.given_up:
+        # what was given up may still be made, and is the one that is asked for then
+        if answer.ok:
+            world.lost.discard(answer.id)
+            _add(world, step, answer)
+        return
     situation = world.situation(step)
     again = any((each.name, each.attempt) == (step.name, step.attempt) for each in world.failed)
     of_situation = {"freed name": "SBX-08", "next attempt of name": "SBX-06"}
@@ -64,7 +70,7 @@ def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     )
     sandbox.under_way = not answer.ok
     sandbox.stopped |= answer.ok
-    sandbox.stop_failed |= not answer.ok or step.failing == "DEL"
+    sandbox.stop_failed |= not answer.ok or "DEL" in {step.failing, step.hanging}
     if answer.ok:
         sandbox.may_be = frozenset({NOTREADY})
         for container in world.living_containers(step.on):
@@ -96,7 +102,7 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         yield from succeeds(aspect, "removing a sandbox", step, answer)
     sandbox.under_way = sandbox.removal_failed = not answer.ok
     sandbox.stopped |= answer.ok
-    sandbox.stop_failed |= not answer.ok or step.failing == "DEL"
+    sandbox.stop_failed |= not answer.ok or "DEL" in {step.failing, step.hanging}
     if answer.ok:
         sandbox.may_be = frozenset({GONE})
         for container in inside:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 OK = "OK"
 NOT_FOUND = "NOT_FOUND"
 DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
+NOT_TOLD = "NOT_TOLD"
+"""No code of gRPC: a process was to end by itself, and the command that tells it to was refused."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,21 @@ class ImageSeen:
 
 
 @dataclass(frozen=True)
+class Heard:
+    """An event of a sandbox or of a container.
+
+    Attributes:
+        kind: of `LIFE`.
+        created_at: as it says.
+        state: of the object itself, in the statuses that came with it; empty where it is not among them.
+    """
+
+    kind: str
+    created_at: int
+    state: str = ""
+
+
+@dataclass(frozen=True)
 class Look:
     """What lists without a filter and statuses say, after a step; of the run's own objects only.
 
@@ -98,6 +115,7 @@ class Look:
         pipes: how many are open in what serves a sandbox, by its id; of none where that is not seen.
         leases: addresses that the network has given away; None where that is not seen.
         handlers: names of the runtime handlers, in the order in which Status tells them.
+        events: what has come by id, in its order, since a client listens; None where none does any more.
         at: when it was taken, by the client's clock, in nanoseconds since 1970; 0 where that is not known.
     """
 
@@ -110,4 +128,5 @@ class Look:
     pipes: Mapping[str, int] = field(default_factory=dict)
     leases: frozenset[str] | None = None
     handlers: tuple[str, ...] = ()
+    events: Mapping[str, tuple[Heard, ...]] | None = None
     at: int = 0

@@ -43,6 +43,10 @@ PROCESS_ENDS = "ProcessEnds"
 """No RPC: a process ends by itself, and the client waits until it has."""
 DAEMON_RESTARTS = "DaemonRestarts"
 """No RPC either: the daemon gets SIGKILL and is started again, and the client waits until it is ready."""
+EVENTS = "GetContainerEvents"
+"""A client listens from now on: what it hears is looked at after every step."""
+NO_EVENTS = "EventsCancelled"
+"""No RPC: the client that listens leaves."""
 STATISTICS = ("ListPodSandboxStats", "ListContainerStats")
 """Lists that are about everything that there is, so that they may be asked for beside any other step."""
 REGISTRY = "registry"
@@ -68,6 +72,7 @@ class Step:
         by: how an image is named: `tag`, `other tag` or `id`.
         failing: what fails as long as the step lasts: an operation of the OCI runtime (`create`), of the CNI
             plugins (`ADD`), or the `REGISTRY`.
+        hanging: likewise, what hangs until the client has given up, and goes on then.
     """
 
     rpc: str
@@ -83,6 +88,7 @@ class Step:
     timeout: int = 0
     by: str = ""
     failing: str = ""
+    hanging: str = ""
 
     def __str__(self) -> str:
         said = ", ".join(
@@ -100,6 +106,11 @@ class Step:
             for field in fields(self)
             if (value := getattr(self, field.name)) != field.default
         }
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether something below the runtime does not work meanwhile."""
+        return bool(self.failing or self.hanging)
 
     @property
     def needs(self) -> set[str]:

@@ -168,6 +168,9 @@ class Container:
         """Its process ended because it wanted to."""
         if self.may_be == {RUNNING}:
             self.exit_codes = frozenset({TOLD})
+        elif RUNNING in self.may_be and self.exit_codes and not Process(self.process).brief:
+            # a stop that failed may have left it running
+            self.exit_codes |= {TOLD}
         if self.may_be <= {RUNNING, EXITED}:
             self.may_be = frozenset({EXITED})
 
@@ -196,6 +199,21 @@ class Image:
 
 
 @dataclass
+class Stream:
+    """What a client that listens for events knows.
+
+    Attributes:
+        live: an event has come, or was waited for: from now on none may be missing.
+        states: everything as it was looked at last, by id; None before the first look.
+        judged: how many events of each id were looked at.
+    """
+
+    live: bool = False
+    states: dict[str, str] | None = None
+    judged: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
 class World:
     """All that the client knows.
 
@@ -206,19 +224,27 @@ class World:
         makings: how many steps were to make something, so that each gives it a name of its own.
         failed: those that could not, since the OCI runtime failed: what they asked for can be asked for
             again.
+        given_up: sandbox, name and attempt of what a client has given up to make, since something hung: it
+            may come about all the same, at any time.
         left: names and attempts of sandboxes that such a step left behind, NOTREADY, for a removal to clean
             up.
+        stream: of events; None where nobody listens.
+        disturbed: ids of what was met by a step in which something failed below the runtime: which events
+            that has, is open.
     """
 
     prefix: str = ""
     makings: int = 0
     failed: list[Step] = field(default_factory=list)
+    given_up: set[tuple[str, str, int]] = field(default_factory=set)
     left: set[tuple[str, int]] = field(default_factory=set)
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
     containers: dict[str, Container] = field(default_factory=dict)
     images: dict[str, Image] = field(default_factory=dict)
     handlers: tuple[str, ...] = ()
     lost: set[str] = field(default_factory=set)
+    stream: Stream | None = None
+    disturbed: set[str] = field(default_factory=set)
 
     def living_sandboxes(self) -> list[Sandbox]:
         """Return those that were not removed."""
@@ -239,7 +265,9 @@ class World:
     def situation(self, step: Step) -> str:
         """Say in which state a step meets what it is about: with the RPC and the outcome, what is covered."""
         met = self._situation(step)
-        return f"{met}, {step.failing} failing" if step.failing else met
+        if step.disturbed:
+            return f"{met}, {step.failing} failing" if step.failing else f"{met}, {step.hanging} hanging"
+        return met
 
     def _situation(self, step: Step) -> str:
         if step.rpc == "RunPodSandbox":

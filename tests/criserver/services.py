@@ -67,6 +67,8 @@ class Services:
         self.images = Images(self.store, pullable)
         self.statistics = Statistics(self.store)
         self.streaming = StreamingServer()
+        self.attaches = False
+        """Whether there is a session at the URLs of Attach: of output alone, and without a terminal."""
         self.network_ready = True
         self.runtime_ready = True
         self.name = "criserver"
@@ -220,8 +222,10 @@ class Services:
         return cri.ExecResponse(url=self.streaming.offer_exec(request, container.process.environment))
 
     def _attach(self, request: cri.AttachRequest) -> cri.AttachResponse:
-        self.containers.running(request.container_id)
-        return cri.AttachResponse(url=self.streaming.offer_nothing("attach"))
+        container = self.containers.running(request.container_id)
+        if not self.attaches:
+            return cri.AttachResponse(url=self.streaming.offer_nothing("attach"))
+        return cri.AttachResponse(url=self.streaming.offer_attach(request, container.process))
 
     def _port_forward(self, request: cri.PortForwardRequest) -> cri.PortForwardResponse:
         self.sandboxes.get(request.pod_sandbox_id)

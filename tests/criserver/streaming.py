@@ -1,5 +1,5 @@
-"""Exec over WebSocket, subprotocols v5.channel.k8s.io and v4.channel.k8s.io: channels 0 stdin, 1 stdout,
-2 stderr, 3 status, and in the newer one 255 for the end of a channel.
+"""Exec, and the output of Attach, over WebSocket, subprotocols v5.channel.k8s.io and v4.channel.k8s.io:
+channels 0 stdin, 1 stdout, 2 stderr, 3 status, and in the newer one 255 for the end of a channel.
 """
 
 import base64
@@ -14,7 +14,7 @@ import socketserver
 import struct
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedIOBase
 from typing import IO
 
@@ -26,24 +26,32 @@ ACCEPT_KEY = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 STDIN, STDOUT, STDERR, STATUS = range(4)
 END = 255
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+LOOK_SECONDS = 0.05
+Serve = Callable[[socket.socket, BufferedIOBase], None]
+"""Serves one client to the end of its session."""
 
 
 class StreamingServer:
-    """Serves the URLs that Exec gives out; listens once the first is asked for. Attach and PortForward get
-    one at which there is nothing.
-    """
+    """Serves the URLs that Exec and Attach give out; listens once the first is asked for."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._server: _HttpServer | None = None
-        self.offers: dict[str, tuple[cri.ExecRequest, dict[str, str]]] = {}
+        self.offers: dict[str, Serve] = {}
 
     def offer_exec(self, request: cri.ExecRequest, environment: dict[str, str]) -> str:
         """Return a URL at which the command can be run once."""
+        return self._offer("exec", lambda client, reader: Session(client, reader, request, environment).run())
+
+    def offer_attach(self, request: cri.AttachRequest, process: processes.ContainerProcess) -> str:
+        """Return a URL at which the output of a container comes, once."""
+        return self._offer("attach", lambda client, reader: attach(client, reader, request, process))
+
+    def _offer(self, kind: str, offer: "Serve") -> str:
         token = secrets.token_urlsafe(8)
         with self._lock:
-            self.offers[token] = (request, environment)
-            return f"{self._listening()}/exec/{token}"
+            self.offers[token] = offer
+            return f"{self._listening()}/{kind}/{token}"
 
     def offer_port_forward(self) -> str:
         """Return a URL at which ports can be connected to through a tunnel; over anything else it answers
@@ -66,7 +74,7 @@ class StreamingServer:
             ).start()
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def take(self, token: str) -> tuple[cri.ExecRequest, dict[str, str]] | None:
+    def take(self, token: str) -> "Serve | None":
         """Return what a token stands for, once."""
         with self._lock:
             return self.offers.pop(token, None)
@@ -109,7 +117,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         self._switch(chosen)
         with contextlib.suppress(OSError):
-            Session(self.connection, self.rfile, *offer).run()
+            offer(self.connection, self.rfile)
 
     def do_POST(self) -> None:
         """Refuse SPDY."""
@@ -266,3 +274,36 @@ class Session:
                     process.stdin.close()
         if process.poll() is None:
             processes.kill_session(process, signal.SIGKILL)
+
+
+def attach(
+    connection: socket.socket,
+    reader: BufferedIOBase,
+    request: cri.AttachRequest,
+    process: processes.ContainerProcess,
+) -> None:
+    """Send what a container writes from now on, until it ends or the client leaves."""
+    frames, left = Frames(connection, reader), threading.Event()
+    channels = {"stdout": STDOUT if request.stdout else None, "stderr": STDERR if request.stderr else None}
+
+    def hand_on(stream: str, chunk: bytes) -> None:
+        channel = channels[stream]
+        if channel is not None:
+            with contextlib.suppress(OSError):
+                frames.send(BINARY, bytes([channel]) + chunk)
+
+    def read() -> None:
+        with contextlib.suppress(OSError):
+            for _ in frames.messages():
+                pass
+        left.set()
+
+    process.log.listeners.append(hand_on)
+    threading.Thread(target=read, daemon=True).start()
+    while not left.wait(LOOK_SECONDS) and not process.ended.is_set():
+        pass
+    process.log.listeners.remove(hand_on)
+    if process.ended.is_set():
+        frames.send(BINARY, bytes([STATUS]) + json.dumps({"metadata": {}, "status": "Success"}).encode())
+    frames.send(CLOSE, struct.pack(">H", 1000))
+    connection.shutdown(socket.SHUT_WR)

@@ -63,7 +63,9 @@ BUGS = {
 
 
 def our_own_server(*wrong: str) -> CriServer:
-    return CriServer(wrong=wrong, images=Pullable({BASE: ImageConfig(cmd=["sh"])}))
+    server = CriServer(wrong=wrong, images=Pullable({BASE: ImageConfig(cmd=["sh"])}))
+    server.services.attaches = True
+    return server
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 import contextlib
 import http.client
+import signal
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,7 +13,7 @@ import pytest
 from critests.explore.below import Below, SequenceImages
 from critests.images.registry import RegistryServer
 from critests.model.steps import REGISTRY
-from critests.node.wrappers.actions import Action
+from critests.node.wrappers.actions import Action, Delay
 
 
 class Plan:
@@ -60,11 +62,30 @@ def test_no_pull_succeeds_while_the_registry_fails(images: SequenceImages) -> No
 
 
 @pytest.mark.parametrize(("operation", "oci", "cni"), [("kill", ["kill"], []), ("ADD", [], ["ADD"])])
-def test_an_operation_fails_where_it_is_one(
+def test_an_operation_fails_or_hangs_where_it_is_one(
     images: SequenceImages, operation: str, oci: list[str], cni: list[str]
 ) -> None:
     runtime = SimpleNamespace(oci_wrapper=Plan(), cni_wrapper=Plan())
 
-    with Below(cast("Any", runtime), cast("Any", None), images).failing(operation):
-        assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == (oci, cni)
-    assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == ([], [])
+    below = Below(cast("Any", runtime), cast("Any", None), images)
+    for disturbed in (below.failing, below.hanging):
+        with disturbed(operation):
+            assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == (oci, cni)
+        assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == ([], [])
+
+
+def test_what_hangs_goes_on_afterwards(images: SequenceImages) -> None:
+    started = []
+
+    @contextlib.contextmanager
+    def planned(actions: Mapping[str, Sequence[Action]]) -> Iterator[None]:
+        (delay,) = actions["create"]
+        assert isinstance(delay, Delay)
+        started.append(subprocess.Popen(["sleep", f"{delay.seconds:.6f}"]))
+        yield
+
+    runtime = SimpleNamespace(oci_wrapper=SimpleNamespace(planned=planned))
+
+    with Below(cast("Any", runtime), cast("Any", None), images).hanging("create"):
+        assert started[0].poll() is None
+    assert started[0].wait(10) == -signal.SIGKILL

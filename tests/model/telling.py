@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from critests.model import Breach, Step, World, judge
 from critests.model.looks import ANNOTATION, COLOUR
-from critests.model.sights import Answer, ContainerSeen, ImageSeen, Look, SandboxSeen
+from critests.model.sights import Answer, ContainerSeen, Heard, ImageSeen, Look, SandboxSeen
 from critests.model.steps import Process, colour_of
 from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Image
 
@@ -29,6 +29,7 @@ class Told:
     pipes: dict[str, int] = field(default_factory=dict)
     leases: frozenset[str] | None = None
     handlers: tuple[str, ...] = ()
+    events: dict[str, tuple[Heard, ...]] | None = None
     at: int = 0
 
     def look(self) -> Look:
@@ -44,6 +45,7 @@ class Told:
             pipes=self.pipes,
             leases=self.leases,
             handlers=self.handlers,
+            events=None if self.events is None else dict(self.events),
             at=self.at,
         )
 

@@ -2,9 +2,12 @@
 is not.
 """
 
-from critests.model import Step
-from critests.model.sights import Answer, SandboxSeen
-from tests.model.telling import ERROR, NOTREADY, RUNNING, Told, aspects
+from dataclasses import replace
+
+from critests.model import Step, judge
+from critests.model.sights import NOT_TOLD, Answer, SandboxSeen
+from critests.model.steps import PROCESS_ENDS, TOLD
+from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 
 
 def test_a_start_that_fails_leaves_a_container_that_can_be_removed(told: Told) -> None:
@@ -88,3 +91,60 @@ def test_what_runs_is_left_alone(told: Told) -> None:
     told.play(Step("StartContainer", on="container-1", failing="start"), ERROR)
 
     assert told.world.containers["container-1"].may_be == {RUNNING}
+
+
+def test_what_a_stop_that_failed_has_left_running_may_end_by_itself(told: Told) -> None:
+    told.running()
+    assert told.play(Step("StopPodSandbox", on="sandbox-1", failing="kill"), ERROR) == []
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=TOLD)
+
+    assert told.play(Step(PROCESS_ENDS, on="container-1")) == []
+
+
+def test_what_takes_no_commands_after_a_stop_that_failed_need_not_end(told: Told) -> None:
+    told.running()
+    assert told.play(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
+
+    assert told.play(Step(PROCESS_ENDS, on="container-1"), Answer(NOT_TOLD)) == []
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+    assert told.play(Step("StopContainer", on="container-1")) == []
+
+
+def test_what_a_client_has_given_up_may_come_about(told: Told) -> None:
+    fails = Step("RunPodSandbox", makes="sandbox-2", name="other", hanging="ADD")
+    assert told.play(fails, Answer("DEADLINE_EXCEEDED")) == []
+    told.is_there("sandbox-2", "other")
+    assert told.play(Step("ListContainerStats")) == []
+
+    again = Step("RunPodSandbox", makes="sandbox-2", name="other")
+    assert told.play(again, ERROR) == []
+    assert told.play(again, Answer(id="id of sandbox-2")) == []
+    assert told.world.sandboxes["sandbox-2"].may_be == {READY}
+
+
+def test_so_may_a_container(told: Told) -> None:
+    step = Step("CreateContainer", makes="container-1", inside="sandbox-1", name="app", hanging="create")
+    told.container("container-2", name="app")
+    del told.world.containers["container-2"]
+
+    assert told.play(step, Answer("DEADLINE_EXCEEDED")) == []
+
+
+def test_a_start_that_hangs_may_happen_later(told: Told) -> None:
+    told.container()
+    assert told.play(Step("StartContainer", on="container-1", hanging="start"), ERROR) == []
+    told.becomes("container-1", RUNNING, started_at=7)
+
+    assert told.play(Step("ListContainerStats")) == []
+
+
+def test_what_goes_on_between_the_list_and_the_status_does_so(told: Told) -> None:
+    told.container()
+    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+    look = told.look()
+    earlier = replace(look, containers=(replace(look.containers[0], state=CREATED),))
+    start = Step("StartContainer", on="container-1", hanging="start")
+
+    assert judge(told.world, start, Answer("DEADLINE_EXCEEDED"), earlier) == []
+    status, answer = Step("ContainerStatus", on="container-1"), Answer(id="id of container-1")
+    assert aspects(judge(told.world, status, answer, earlier)) == ["CTA-26"]

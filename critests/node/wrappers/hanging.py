@@ -18,17 +18,20 @@ def held(wrapper: Wrapper) -> list[int]:
     each, which has the same output open.
     """
     ours = host_processes(str(wrapper.directory))
-    waiting = {int(stat[1]): pid for pid in _sleeping() if (stat := stat_of(pid)) and int(stat[1]) in ours}
+    waiting = {
+        int(stat[1]): pid for pid in sleeping(FOR_EVER) if (stat := stat_of(pid)) and int(stat[1]) in ours
+    }
     return [*waiting, *waiting.values()]
 
 
 def let_go(processes: Iterable[int]) -> None:
     """Let shells of what `held` has found go on, as if they had only been slow."""
-    cut_off({*processes} & {*_sleeping()})
+    cut_off({*processes} & {*sleeping(FOR_EVER)})
 
 
-def _sleeping() -> list[int]:
-    return list(host_processes(f"sleep {FOR_EVER.seconds:.6f}"))
+def sleeping(delay: Delay) -> list[int]:
+    """Return what waits in any wrapper for the time of a delay, also where the shell has gone."""
+    return list(host_processes(f"sleep {delay.seconds:.6f}"))
 
 
 def cut_off(processes: Iterable[int]) -> None:

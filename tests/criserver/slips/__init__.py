@@ -5,7 +5,7 @@ Each function with `@way` makes one, called as the function with dashes; what it
 own.
 """
 
-from tests.criserver.slips import containers, images, sandboxes, side_by_side
+from tests.criserver.slips import containers, images, sandboxes, side_by_side, streams
 from tests.criserver.slips.slip import SLIPS
 
-__all__ = ["SLIPS", "containers", "images", "sandboxes", "side_by_side"]
+__all__ = ["SLIPS", "containers", "images", "sandboxes", "side_by_side", "streams"]

@@ -1,0 +1,91 @@
+"""Steps that are more than a call: Exec and Attach, with the session at the URL that they give."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Final
+from typing import Protocol as Interface
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.client.streaming.errors import StreamError, UpgradeRefused
+from critests.client.streaming.sessions import RemoteCommand, open_remote_command
+from critests.client.streaming.streams import Protocol
+from critests.explore.processes import SPEAKS, command_of, shell
+from critests.model import Step, World
+from critests.model.containers import said_by
+from critests.model.sights import NOT_TOLD, Answer
+
+SESSION_SECONDS: Final = 5.0
+GOODBYE_SECONDS = 0.2
+FAILED = "SESSION_FAILED"
+"""No code of gRPC: the call gave a URL, and the session failed."""
+
+
+class Caller(Interface):
+    """What sessions need of the calls of a sequence."""
+
+    connection: Connection
+    world: World
+
+    def id_of(self, key: str) -> str:
+        """Return the runtime's id of an object."""
+
+    def call(self, step: Step, request: Any) -> Any:  # noqa: ANN401 - any RPC and its message
+        """Call the RPC of a step."""
+
+    def signal(self, step: Step, name: str) -> bool:
+        """Send a signal to a container's process, and return whether the command that does so succeeded."""
+
+
+def exec_session(calls: Caller, step: Step) -> Answer:
+    """Exec of a command whose output and exit code are the container's own."""
+    command = shell(command_of(step, calls.world))
+    request = cri.ExecRequest(container_id=calls.id_of(step.on), cmd=command, stdout=True, stderr=True)
+    try:
+        with _session(calls, step, request) as session:
+            finished = session.finish()
+    except StreamError as error:
+        return Answer(FAILED, details=str(error))
+    status = finished.status
+    if status is None or status.exit_code is None:
+        return Answer(FAILED, details=finished.failure)
+    return Answer(exit_code=status.exit_code, output=finished.stdout.decode(errors="backslashreplace"))
+
+
+def attach_session(calls: Caller, step: Step) -> Answer:
+    """Attach, tell the process to write a line, wait until that comes, and leave."""
+    request = cri.AttachRequest(container_id=calls.id_of(step.on), stdout=True, stderr=True)
+    wanted = said_by(calls.world, step.on)
+    try:
+        with _session(calls, step, request) as session:
+            if not calls.signal(step, SPEAKS):
+                return Answer(NOT_TOLD)
+            session.stdout_until(wanted.encode())
+    except StreamError as error:
+        return Answer(FAILED, details=str(error))
+    return Answer(output=wanted)
+
+
+@contextlib.contextmanager
+def _session(calls: Caller, step: Step, request: Any) -> Iterator[RemoteCommand]:  # noqa: ANN401 - of either RPC
+    seconds = SESSION_SECONDS * calls.connection.deadlines.scale
+
+    def opened(protocol: Protocol) -> RemoteCommand:
+        return open_remote_command(
+            calls.call(step, request).url,
+            stdin=False,
+            stdout=True,
+            stderr=True,
+            tty=False,
+            protocol=protocol,
+            deadline_seconds=seconds,
+        )
+
+    try:
+        session = opened(Protocol.WEBSOCKET)
+    except UpgradeRefused:  # a server has to speak one of the two
+        session = opened(Protocol.SPDY)
+    try:
+        yield session
+    finally:
+        session.close(GOODBYE_SECONDS)

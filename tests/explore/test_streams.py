@@ -1,0 +1,77 @@
+"""Sessions and events as steps, on our own server: right, and with a bug that a few steps show."""
+
+from pathlib import Path
+
+import pytest
+
+from critests.model import Step
+from critests.model.steps import EVENTS, NO_EVENTS, PROCESS_ENDS, Process, one_by_one
+from tests.explore.planted import our_own_server, player_on
+
+MADE = [
+    Step("RunPodSandbox", makes="sandbox-1", name="pod"),
+    Step(EVENTS),
+    *(
+        Step("CreateContainer", makes=key, inside="sandbox-1", name=name, process=Process.WAITS)
+        for key, name in (("container-2", "one"), ("container-3", "two"))
+    ),
+    Step("StartContainer", on="container-2"),
+    Step("StartContainer", on="container-3"),
+]
+SPOKEN_TO = [
+    *MADE,
+    Step("Attach", on="container-3"),
+    Step("ExecSync", on="container-3"),
+    Step("Exec", on="container-3"),
+    Step("ReopenContainerLog", on="container-3"),
+    Step("Attach", on="container-3"),
+    Step(PROCESS_ENDS, on="container-3"),
+    Step("Exec", on="container-3"),
+    Step("Attach", on="nothing"),
+]
+ENDED = [
+    *MADE,
+    Step("StopContainer", on="container-2", timeout=2),
+    Step("RemoveContainer", on="container-2"),
+    Step("StopPodSandbox", on="sandbox-1"),
+    Step("RemovePodSandbox", on="sandbox-1"),
+    Step("ListContainerStats"),
+    Step(NO_EVENTS),
+    Step("RunPodSandbox", makes="sandbox-4", name="other"),
+]
+
+
+def broken(logs: Path, steps: list[Step], *wrong: str) -> list[str]:
+    """Return the aspects that a sequence breaks on our own server."""
+    with player_on(our_own_server(*wrong), logs) as player:
+        return [breach.aspect for breach in player.breaches(one_by_one(steps))]
+
+
+@pytest.mark.parametrize("steps", [SPOKEN_TO, ENDED])
+def test_where_nothing_is_wrong_nothing_is_told(tmp_path: Path, steps: list[Step]) -> None:
+    assert broken(tmp_path, steps) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "aspect"),
+    [
+        ("no-session-after-a-reopened-log", "ATT-01"),
+        ("session-after-the-end", "EXE-15/exited"),
+        ("exit-code-of-a-session-lost", "EXE-04"),
+    ],
+)
+def test_a_session_that_is_wrong_is_told(tmp_path: Path, wrong: str, aspect: str) -> None:
+    assert broken(tmp_path, SPOKEN_TO, wrong) == [aspect]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "aspect"),
+    [
+        ("end-told-twice", "EVT-02/once"),
+        ("removal-untold", "EVT-02/sent"),
+        ("runs-in-the-event-of-its-end", "EVT-05"),
+        ("events-end-with-a-removal", "EVT-08"),
+    ],
+)
+def test_events_that_are_wrong_are_told(tmp_path: Path, wrong: str, aspect: str) -> None:
+    assert broken(tmp_path, ENDED, wrong) == [aspect]
