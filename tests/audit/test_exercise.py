@@ -211,6 +211,14 @@ def test_what_only_unsupported_tests_look_at_is_not_offered(
     assert Candidates(made, Matrix(tuple(entries))).not_offered(fault) == found
 
 
+def test_who_asks_whether_a_field_is_set_is_tried_though_unsupported_without_it() -> None:
+    fault = FAULTS["Status.response.features.mount_options:wrong"]
+    asks = made_test("asks", str(fault.reach), outcome="unsupported")
+    made = exercise(asks, made_test("other", str(fault.reach), outcome="unsupported"))
+    entry = Entry("a", (parse_fault("Status.response.features.mount_options: set true"),), "", ("asks",))
+    assert names(Candidates(made, Matrix((entry,))), fault) == ["asks"]
+
+
 def test_one_case_of_each_test_before_any_other() -> None:
     tests = [made_test("a[1]"), made_test("a[2]"), made_test("b"), made_test("a[3]")]
     assert [one.test for one in first(tests, 0)] == ["a[1]", "b", "a[2]", "a[3]"]
