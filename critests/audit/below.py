@@ -94,4 +94,8 @@ def _read_at(faults: Sequence[OciFault]) -> str:
     """Return the RPC that has the OCI runtime read what faults are in, where it succeeds."""
     if any(fault.change.of == "sandbox" for fault in faults):
         return "RunPodSandbox"
-    return "ExecSync" if all(fault.operation == "exec" for fault in faults) else "StartContainer"
+    operations = {fault.operation for fault in faults}
+    for operation in ("exec", "update"):
+        if operations == {operation}:
+            return _ACTS_IN[operation].rpc
+    return "StartContainer"

@@ -35,7 +35,7 @@ from critests.audit.sweep.parts import OtherParts, Part, read_results
 from critests.audit.sweep.recording import record, runtime_of
 from critests.audit.sweep.results import result_of
 from critests.audit.sweep.trial import Trials
-from critests.audit.sweep.untried import untried
+from critests.audit.sweep.untried import looks_there, untried
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.audits import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried
@@ -268,7 +268,7 @@ class Sweep:
             outcome = FaultOutcome.NOTICED
         elif unsupported := candidates.not_offered(fault):
             outcome = FaultOutcome.NOT_OFFERED
-            evidence = f"the tests that look there are unsupported here: {', '.join(unsupported[:3])}"
+            evidence = looks_there(unsupported)
         elif any(one.hits for one in tried):
             outcome = FaultOutcome.SURVIVED
         return result_of(

@@ -40,7 +40,12 @@ def test_faults_below_the_runtime_are_among_all() -> None:
     # a request that is refused never gets there
     assert {str(fault.reach) for fault in bundles if fault.id.endswith("-exec")} == {"ExecSync.response"}
     assert str(both.reach) == "StartContainer.response"
-    assert {fault.reach.rpc for fault in bundles} == {"RunPodSandbox", "StartContainer", "ExecSync"}
+    assert {fault.reach.rpc for fault in bundles} == {
+        "RunPodSandbox",
+        "StartContainer",
+        "ExecSync",
+        "UpdateContainerResources",
+    }
 
 
 def test_ids_and_texts_are_unique_and_every_text_is_a_fault() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from critests.audit.below import faults_below
 from critests.audit.derived import DerivedFault, Reach, derived_faults
 from critests.audit.language.faults import parse_fault
 from critests.audit.matrix import Entry, Matrix
@@ -209,6 +210,35 @@ def test_what_only_unsupported_tests_look_at_is_not_offered(
     if also:
         entries.append(Entry("b", (parse_fault(also),), "", ("passes",)))
     assert Candidates(made, Matrix(tuple(entries))).not_offered(fault) == found
+
+
+def test_who_notices_a_fault_alone_is_closer_than_who_notices_several_at_once() -> None:
+    fault = FAULTS["CreateContainer.request.config.mounts[].gidMappings:ignored"]
+    lost = [
+        f"CreateContainer.request.config.mounts[].{field}: clear" for field in ("uidMappings", "gidMappings")
+    ]
+    made = exercise(made_test("of_groups", outcome="unsupported"), made_test("of_both", str(fault.reach)))
+    entries = [Entry("a", tuple(map(parse_fault, lost)), "", ("of_both",))]
+    assert Candidates(made, Matrix(tuple(entries))).not_offered(fault) == []
+    entries.append(Entry("b", (parse_fault(lost[1]),), "", ("of_groups",)))
+    assert Candidates(made, Matrix(tuple(entries))).not_offered(fault) == ["of_groups"]
+
+
+def test_a_fault_below_is_not_offered_where_who_judges_what_it_breaks_is_unsupported() -> None:
+    fault = next(each for each in faults_below() if each.id == "oci-gid-mapping-is-another")
+    judges = made_test("judges", outcome="unsupported", judges="UNS-01")
+    gets_there = made_test("gets_there", str(fault.reach))
+    assert Candidates(exercise(judges, gets_there), Matrix(())).not_offered(fault) == ["judges"]
+    passes = made_test("passes", judges="UNS-08")
+    assert Candidates(exercise(judges, passes), Matrix(())).not_offered(fault) == []
+
+
+def test_who_asks_whether_a_field_is_set_is_tried_though_unsupported_without_it() -> None:
+    fault = FAULTS["Status.response.features.mount_options:wrong"]
+    asks = made_test("asks", str(fault.reach), outcome="unsupported")
+    made = exercise(asks, made_test("other", str(fault.reach), outcome="unsupported"))
+    entry = Entry("a", (parse_fault("Status.response.features.mount_options: set true"),), "", ("asks",))
+    assert names(Candidates(made, Matrix((entry,))), fault) == ["asks"]
 
 
 def test_one_case_of_each_test_before_any_other() -> None:

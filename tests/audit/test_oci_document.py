@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from critests import catalogue
-from critests.audit.below import OCI_FAULTS
+from critests.audit.below import OCI_FAULTS, faults_below
 from critests.audit.language import oci_document
 from critests.audit.language.faults import FaultError, OciFault, parse_fault
 from critests.audit.language.oci_document import OciChange
@@ -138,6 +138,18 @@ def test_faults_are_set_in_the_wrapper_and_counted(tmp_path: Path) -> None:
     assert faults.hits() == 1
     faults.set(())
     assert (create(), faults.hits()) == (0, 0)
+
+
+def test_faults_in_what_an_update_hands_over_concern_who_updates() -> None:
+    fault = parse_fault("update.cpu.quota: add 10000")
+    assert isinstance(fault, OciFault)
+    document: dict[str, Any] = {"cpu": {"quota": 50_000}}
+
+    assert (fault.operation, fault.change.apply(document)) == ("update", True)
+
+    assert document == {"cpu": {"quota": 60_000}}
+    reached = {fault.id: str(fault.reach) for fault in faults_below()}
+    assert reached["oci-update-cpu-quota-is-lost"] == "UpdateContainerResources.response"
 
 
 def test_the_derived_faults_break_what_the_catalogue_has() -> None:

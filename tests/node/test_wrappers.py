@@ -274,6 +274,28 @@ def test_the_process_of_an_exec_is_edited(oci: OciWrapper, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("arguments", "planned", "read", "edits"),
+    [
+        (("--resources", "-", "abc"), Edit("old", "new"), "new {}", 1),
+        (("--resources=-", "abc"), Edit("old", "new"), "new {}", 1),
+        (("-r", "-", "abc"), Edit("absent", "new"), "old {}", 0),
+        (("-r", "-", "abc"), Delay(0), "old {}", 0),
+    ],
+    ids=["two words", "one word", "nothing to edit", "no edit"],
+)
+def test_the_resources_of_an_update_are_edited_on_standard_input(
+    tmp_path: Path, shell: str, arguments: tuple[str, ...], planned: Action, read: str, edits: int
+) -> None:
+    oci = OciWrapper(tmp_path / "oci", executable(tmp_path / "runc", "#!/bin/sh\ncat\n"), shell=shell)
+    oci.plan({"update": [Record(), planned]})
+
+    assert call(oci.path, "update", *arguments, text="old {}").stdout.strip() == read
+
+    assert [one.edits for one in oci.take()] == [edits]
+    assert list((oci.directory / "edits").glob("input*")) == []
+
+
+@pytest.mark.parametrize(
     ("planned", "arguments", "sent", "edits"),
     [
         (Swallow(), ("kill", "abc", "9"), "", 1),

@@ -13,7 +13,8 @@ def chosen(faults: Iterable[DerivedFault], words: Iterable[str]) -> tuple[Derive
     Args:
         faults: in order.
         words: each a kind (`list`), an RPC (`StopContainer`), a requirement (`STP-02`), or an id or the
-            beginning of one up to a dot, a bracket or a colon (`ContainerStatus.response.status`).
+            beginning of one up to a dot, bracket, colon or dash (`ContainerStatus.response.status`,
+            `oci-update`).
 
     Raises:
         FaultError: a word means no fault; with near matches.
@@ -32,7 +33,7 @@ def _means(word: str, fault: DerivedFault) -> bool:
     return (
         word in {fault.kind, *fault.breaks}
         or rest == ""
-        or (rest != fault.id and rest.startswith((".", ":", "[")))
+        or (rest != fault.id and rest.startswith((".", ":", "[", "-")))
     )
 
 

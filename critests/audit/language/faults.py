@@ -15,11 +15,11 @@ A line is `TARGET: ACTION [ARGUMENT] [when CONDITION [and CONDITION …]]`. A ta
 `StopContainerRequest.timeout`, means the same), its message as a whole (`ListImages.response`), the log of
 containers (`log`), streaming sessions (`stream`, `Exec.stream`, `Attach.stream`, `PortForward.stream`), or
 what the OCI runtime of a throwaway runtime reads: the bundle of a container (`bundle.PATH`) or of a sandbox
-(`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`), or what the suite's own plugins of the Node
-Resource Interface hear or ask for at a moment (`plugin.MOMENT`, which can be swallowed, or a field,
-`plugin.MOMENT.PATH`; see `plugin_faults.py`). A command below the runtime, and what CNI plugins lose:
-`below.py`. `runtime: through COMMAND` lets every call go
-to what somebody else's command makes of the runtime; see `detour.py`.
+(`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`), the resources of an update (`update.PATH`), or
+what the suite's own plugins of the Node Resource Interface hear or ask for at a moment (`plugin.MOMENT`,
+which can be swallowed, or a field, `plugin.MOMENT.PATH`; see `plugin_faults.py`). A command below the
+runtime, and what CNI plugins lose: `below.py`. `runtime: through COMMAND` lets every call go to what somebody
+else's command makes of the runtime; see `detour.py`.
 Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`. OCI
 runtime: `oci_document.py`. `socket: world-writable` is about the file at which the runtime listens.
 
@@ -86,6 +86,7 @@ OCI_DOCUMENTS = {
     "bundle": ("create", "container"),
     "sandbox-bundle": ("create", "sandbox"),
     "exec": ("exec", ""),
+    "update": ("update", ""),
 }
 """What an OCI runtime reads: at which operation, and whose, as the document itself says."""
 _WHEN = re.compile(r'((?:[^"]|"(?:[^"\\]|\\.)*")*?)\s+when\s+(.*)', re.DOTALL)

@@ -33,18 +33,30 @@ class Candidates:
     def __init__(self, exercise: Exercise, matrix: Matrix) -> None:
         self._exercise = exercise
         self._notices: dict[str, set[_Target]] = defaultdict(set)
+        self._notices_alone: dict[str, set[_Target]] = defaultdict(set)
         for entry in matrix.entries:
             targets = {target for fault in entry.faults if (target := _target(fault)) is not None}
             for test in entry.turns_red:
                 self._notices[base_name(test)] |= targets
+                # of several at once nobody knows which it was that a test noticed
+                self._notices_alone[base_name(test)] |= targets if len(entry.faults) == 1 else set()
 
     def for_fault(self, fault: DerivedFault) -> list[Exercised]:
         """Return the tests that get where a fault acts and that pass without it, the likeliest first, of
-        equally likely ones the quickest.
+        equally likely ones the quickest. One that is unsupported without it is among them where it is known
+        to notice a fault in this very field: what it asks may be whether the field is set.
         """
         target = _target(fault.faults[0])
         return sorted(
-            (test for test in self._exercise.reaching(fault.reach) if test.outcome == "passed"),
+            (
+                test
+                for test in self._exercise.reaching(fault.reach)
+                if test.outcome == Outcome.PASSED.value
+                or (
+                    test.outcome == Outcome.UNSUPPORTED.value
+                    and target in self._notices.get(base_name(test.test), ())
+                )
+            ),
             key=lambda test: (self._likely(test, fault, target), test.seconds, test.test),
         )
 
@@ -59,12 +71,16 @@ class Candidates:
     def not_offered(self, fault: DerivedFault) -> list[str]:
         """Return the tests that look closest at what a fault changes, where each of them is unsupported
         without one: what they are about is not offered here. Closest is who is known to notice a fault in
-        this very field, or in what holds it. Of a test that fails or is blocked nobody knows whether it would
-        notice.
+        this very field, or in what holds it, and of these who notices it alone; of a fault below the runtime,
+        who judges what it breaks. Of a test that fails or is blocked nobody knows whether it would notice.
         """
-        depths = {test.test: self._depth(test, fault) for test in self._exercise.tests.values()}
-        deepest = max(depths.values(), default=0)
-        closest = [test for name, test in self._exercise.tests.items() if depths[name] == deepest > 0]
+        tests = self._exercise.tests.values()
+        if _target(fault.faults[0]) is None:
+            closest = [test for test in tests if _judges(test, fault)]
+        else:
+            nearness = {test.test: self._nearness(test, fault) for test in tests}
+            nearest = max(nearness.values(), default=(0, False))
+            closest = [test for test in tests if nearness[test.test] == nearest and nearest[0]]
         offered = any(test.outcome != Outcome.UNSUPPORTED.value for test in closest)
         return [] if offered else [test.test for test in closest]
 
@@ -85,10 +101,19 @@ class Candidates:
         chosen = nearest[:share] + first(far, 0)
         return chosen[:most] if most else chosen
 
-    def _depth(self, test: Exercised, fault: DerivedFault) -> int:
-        """Return how many steps of a fault's path are those of what a test is known to look at."""
-        target, known = _target(fault.faults[0]), self._notices.get(base_name(test.test), ())
-        return max((len(one[2]) for one in known if target is not None and _holds(one, target)), default=0)
+    def _nearness(self, test: Exercised, fault: DerivedFault) -> tuple[int, bool]:
+        """Return how many steps of a fault's path are those of what a test is known to look at, and whether
+        it notices a fault there without another one.
+        """
+        target, name = _target(fault.faults[0]), base_name(test.test)
+        return max(
+            (
+                (len(one[2]), one in self._notices_alone.get(name, ()))
+                for one in self._notices.get(name, ())
+                if target is not None and _holds(one, target)
+            ),
+            default=(0, False),
+        )
 
     def _likely(self, test: Exercised, fault: DerivedFault, target: _Target | None) -> int:
         known = self._notices.get(base_name(test.test), set())
@@ -96,7 +121,7 @@ class Candidates:
             return EXACTLY
         if target is not None and any(_near(target, other) for other in known):
             return NEAR
-        if test.judges.partition("/")[0] in fault.breaks or test.judges in fault.breaks:
+        if _judges(test, fault):
             return JUDGES
         if target is not None and any(_is_beside(target, other) for other in known):
             return BESIDE
@@ -104,6 +129,11 @@ class Candidates:
         if target is not None and target[1] != "call" and target[2][-1:] in names:
             return SAME_NAME
         return SAME_RPC if fault.reach.rpc in {rpc for rpc, _, _ in known} else GETS_THERE
+
+
+def _judges(test: Exercised, fault: DerivedFault) -> bool:
+    """Say whether a test judges a requirement that a fault breaks."""
+    return test.judges.partition("/")[0] in fault.breaks or test.judges in fault.breaks
 
 
 def _target(fault: object) -> _Target | None:

@@ -1,11 +1,18 @@
 """The faults that need not be tried, since it is known without that nobody can notice them."""
 
+from collections.abc import Sequence
+
 from critests.audit.derived.fault import DerivedFault
 from critests.audit.sweep.candidates import Candidates
 from critests.audit.sweep.equivalents import Equivalent, why_equivalent
 from critests.audit.sweep.exercise import Exercise
 from critests.audit.sweep.results import result_of
 from critests.record.audits import FaultOutcome, FaultResult
+
+
+def looks_there(unsupported: Sequence[str]) -> str:
+    """Return the evidence that what a fault changes is not offered."""
+    return f"the tests that look there are unsupported here: {', '.join(unsupported[:3])}"
 
 
 def untried(
@@ -30,6 +37,8 @@ def untried(
         return result_of(fault, FaultOutcome.NEVER_FILLED, evidence=why)
     if candidates.for_fault(fault):
         return None
+    if unsupported := candidates.not_offered(fault):
+        return result_of(fault, FaultOutcome.NOT_OFFERED, evidence=looks_there(unsupported))
     failing = candidates.failing(fault)
     why = (
         f"only tests get there that do not pass without a fault: {', '.join(failing[:3])}"

@@ -45,9 +45,18 @@ critests_operands() {
     critests_id=${1-} critests_operand=${2-}
 }
 
+# Keep what comes on standard input, as the resources of an update do, in a file for as long as it is edited: a process
+# to write it, and one to remove it.
+critests_keep_input() {
+    [ "$critests_edited" = - ] && [ -n "$critests_edits$critests_changes" ] || return 0
+    critests_edited=$critests_edit_files/input.$$ critests_input=yes
+    cat >"$critests_edited"
+}
+
 # Edit the bundle's config.json, or the file of the process or resources. A process to look and one to write, per edit;
 # for a change its own program.
 critests_before() {
+    critests_keep_input
     for critests_edit in $critests_edits; do
         if grep -qF -f "$critests_edit_files/$critests_edit.old" "$critests_edited" &&
             sed -i -f "$critests_edit_files/$critests_edit.sed" "$critests_edited"; then
@@ -57,6 +66,7 @@ critests_before() {
     for critests_change in $critests_changes; do
         [ -z "$critests_edited" ] || ! "$critests_change" "$critests_edited" || critests_made=$((critests_made + 1))
     done
+    [ -z "$critests_input" ] || { exec <"$critests_edited" && rm -f "$critests_edited"; }
 }
 
 critests_works_afterwards() {
@@ -88,7 +98,7 @@ critests_refuse() {
 }
 
 [ -s "$critests_plan" ] || exec "$critests_real" "$@"
-critests_log='' critests_log_format=text critests_edited=''
+critests_log='' critests_log_format=text critests_edited='' critests_input=''
 critests_global_options "$@"
 critests_read_plan
 critests_perform "$@"

@@ -1,4 +1,4 @@
-"""CPUs that tests bind containers to, and one that the machine cannot have."""
+"""CPUs that tests bind containers to, and a CPU and a memory node that the machine cannot have."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,8 @@ from critests.node.container_cgroup import numbers_in
 from critests.run.outcomes import blocked
 
 POSSIBLE = Path("/sys/devices/system/cpu/possible")
+POSSIBLE_NODES = Path("/sys/devices/system/node/possible")
+"""Missing where the kernel knows no nodes, and has all memory in node 0."""
 
 
 def another_cpu() -> int:
@@ -22,3 +24,9 @@ def another_cpu() -> int:
 def impossible_cpu() -> int:
     """Return the number of a CPU that this machine cannot have."""
     return max(numbers_in(POSSIBLE.read_text(encoding="ascii"))) + 1
+
+
+def impossible_node() -> int:
+    """Return the number of a memory node that this machine cannot have."""
+    possible = POSSIBLE_NODES.read_text(encoding="ascii") if POSSIBLE_NODES.exists() else "0"
+    return max(numbers_in(possible)) + 1

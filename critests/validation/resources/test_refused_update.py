@@ -8,7 +8,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
 from critests.run.marks import requirement, requires
-from critests.validation.resources.cpus import impossible_cpu
+from critests.validation.resources.cpus import impossible_cpu, impossible_node
 from critests.validation.resources.limits import MIB, Limited, Limits
 
 NO_SUCH_CONTAINER = "0" * 64
@@ -83,6 +83,21 @@ def test_an_update_with_one_invalid_item_is_refused(runtime: Runtime, limited: L
     told = status.resources.linux
     assert (told.cpu_quota, told.memory_limit_in_bytes) == (40_000, 64 * MIB)
     assert status.state == cri.CONTAINER_RUNNING
+
+
+@requirement("UPD-08/error")
+@requires(Capability.SAME_HOST)
+def test_an_update_to_a_memory_node_that_cannot_be_is_refused(runtime: Runtime, limited: Limited) -> None:
+    """An update that names a memory node which the machine cannot have MUST be refused, and the container
+    MUST run on.
+
+    Source: UpdateContainerResources, LinuxContainerResources.cpuset_mems.
+    """
+    update = limited.update(cpuset_mems=str(impossible_node()))
+
+    runtime.refusal(runtime.stub.UpdateContainerResources, update)
+
+    assert limited.container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("UPD-08/rollback")

@@ -206,18 +206,18 @@ def test_update_of_the_cpus_leaves_the_other_limits(runtime: Runtime, limits: Li
 @requirement("UPD-10")
 @requires(Capability.SAME_HOST)
 def test_update_of_the_cpus_moves_running_processes(runtime: Runtime, limits: Limits) -> None:
-    """A process that runs already MUST be bound to the CPUs that an update chooses.
+    """A process that runs already MUST be bound to the CPUs and memory nodes that an update chooses.
 
-    Source: UpdateContainerResources, LinuxContainerResources.cpuset_cpus.
+    Source: UpdateContainerResources, LinuxContainerResources.cpuset_cpus and cpuset_mems.
     """
     limits.need("cpuset")
     chosen = another_cpu()
     limited = limits.running()
 
-    runtime.stub.UpdateContainerResources(limited.update(cpuset_cpus=str(chosen)))
+    runtime.stub.UpdateContainerResources(limited.update(cpuset_cpus=str(chosen), cpuset_mems="0"))
 
     first = limited.container.process_status("first process")
-    assert first.fields["Cpus_allowed_list"] == str(chosen)
+    assert (first.fields["Cpus_allowed_list"], first.fields["Mems_allowed_list"]) == (str(chosen), "0")
 
 
 @requirement("UPD-11/unified")

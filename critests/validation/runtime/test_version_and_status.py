@@ -180,6 +180,18 @@ def test_info_of_the_verbose_status_is_json(runtime: Runtime) -> None:
     assert [key for key, text in answer.info.items() if not is_json(text)] == []
 
 
+@requirement("RT-13")
+def test_info_that_begins_as_json_is_whole(runtime: Runtime) -> None:
+    """A value in the info map of Status that begins as an object or a list of JSON SHOULD be JSON to its end.
+
+    Source: StatusResponse.info. Not stated by the CRI; tools print what they can read of it.
+    """
+    answer = runtime.stub.Status(cri.StatusRequest(verbose=True))
+
+    begun = {key: text for key, text in answer.info.items() if text.lstrip().startswith(("{", "["))}
+    assert [key for key, text in begun.items() if not is_json(text)] == []
+
+
 @requirement("RT-14/unique")
 @requires(Capability.RUNTIME_HANDLERS)
 def test_status_names_each_handler_once(runtime: Runtime) -> None:

@@ -1,5 +1,6 @@
 """SEC: the security context of a sandbox, in the process that a runtime may keep for it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +21,18 @@ USER, GROUP, OTHERS = 1000, 2000, [3100, 3200]
 FILTERED = 2
 """A process with a filter of system calls, as /proc tells it."""
 
+PROFILE = {
+    "defaultAction": "SCMP_ACT_ALLOW",
+    "syscalls": [{"names": ["personality"], "action": "SCMP_ACT_ERRNO"}],
+}
+
 pytestmark = requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.SAME_HOST)
+
+
+def profile_at(path: Path) -> cri.LinuxSandboxSecurityContext:
+    """Return the request for a profile of the node."""
+    profile = cri.SecurityProfile(profile_type=cri.SecurityProfile.Localhost, localhost_ref=str(path))
+    return cri.LinuxSandboxSecurityContext(seccomp=profile)
 
 
 @pytest.fixture
@@ -75,3 +87,33 @@ def test_the_process_of_a_sandbox_has_its_filter(process_of: ProcessOf) -> None:
     process = process_of(cri.LinuxSandboxSecurityContext(seccomp=RUNTIME_DEFAULT))
 
     assert process.seccomp_mode == FILTERED
+
+
+@requirement("SEC-16/filter")
+def test_the_process_of_a_sandbox_has_a_filter_of_the_node(process_of: ProcessOf, host_folder: Path) -> None:
+    """The process of a sandbox SHOULD have a filter of system calls where its security context names a
+    profile of the node.
+
+    Source: LinuxSandboxSecurityContext.seccomp, SecurityProfile.localhost_ref.
+    """
+    path = host_folder / "profile.json"
+    path.write_text(json.dumps(PROFILE), encoding="utf-8")
+
+    process = process_of(profile_at(path))
+
+    assert process.seccomp_mode == FILTERED
+
+
+@requirement("SEC-16/filter")
+def test_a_sandbox_with_a_filter_that_is_not_there_is_refused(
+    runtime: Runtime, sandboxes: Sandboxes, host_folder: Path
+) -> None:
+    """A sandbox whose process would have a profile of the node that is not there SHOULD be refused.
+
+    Source: SecurityProfile.localhost_ref. Not stated by the CRI; with another filter, or with none, the
+    process would have what nobody asked for.
+    """
+    config = sandboxes.config()
+    config.linux.security_context.MergeFrom(profile_at(host_folder / "missing.json"))
+
+    runtime.refusal(sandboxes.attempt, config)

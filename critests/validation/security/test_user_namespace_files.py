@@ -99,7 +99,7 @@ def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
     containers: Containers, shared: SharedContainers, host_folder: Path
 ) -> None:
     """What root of a user namespace writes through a mount that maps its ids MUST be root's on the host, and
-    what it gives to user 1000 MUST be user 1000's.
+    what it gives to user and group 1000 MUST be theirs.
 
     Source: Mount.uidMappings and gidMappings.
     """
@@ -114,11 +114,12 @@ def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
     containers.exited(
         in_sandbox=pod,
         mounts=[mount],
-        script="cd /mounted && touch by-root for-tester && chown 1000 for-tester",
+        script="cd /mounted && touch by-root for-tester && chown 1000:1000 for-tester",
     )
 
-    owners = {name: (host_folder / name).stat().st_uid for name in ("by-root", "for-tester")}
-    assert owners == {"by-root": 0, "for-tester": 1000}
+    seen = {name: (host_folder / name).stat() for name in ("by-root", "for-tester")}
+    owners = {name: (stat.st_uid, stat.st_gid) for name, stat in seen.items()}
+    assert owners == {"by-root": (0, 0), "for-tester": (1000, 1000)}
 
 
 @requirement("MNT-25")

@@ -1,0 +1,50 @@
+"""RT: what Status tells of the runtime as a whole is so, asked and tried in one test."""
+
+from pathlib import Path
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
+from critests.lifecycle.user_namespaces import FIRST_ID, with_user_namespace
+from critests.run.marks import requirement, requires
+from critests.run.outcomes import unsupported
+
+
+@requirement("RT-19")
+@requires(Capability.USER_NAMESPACES, Capability.SHARED_KERNEL)
+def test_user_namespaces_on_the_nodes_network_are_as_told(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """Where Status tells of user namespaces with the node's network, a pod with both MUST be made, and its
+    root MUST be the user that the mapping names.
+
+    Source: RuntimeFeatures.user_namespaces_host_network, RuntimeHandlerFeatures.user_namespaces.
+    """
+    if not runtime.stub.Status(cri.StatusRequest()).features.user_namespaces_host_network:
+        unsupported("user namespaces with host network: Status does not tell of them")
+    namespaces = with_user_namespace(network=cri.NODE)
+    pod = sandboxes.attempt(sandboxes.config(namespaces=namespaces))
+
+    container = containers.attempt(containers.config(namespaces=namespaces), in_sandbox=pod)
+
+    # first id inside, first id outside
+    assert container.output("cat", "/proc/self/uid_map").split()[:2] == ["0", str(FIRST_ID)]
+
+
+@requirement("RT-20")
+@requires(Capability.SAME_HOST)
+def test_options_of_mounts_are_as_told(runtime: Runtime, containers: Containers, host_folder: Path) -> None:
+    """Where Status tells of options of mounts, a mount MUST have those that were requested for it.
+
+    Source: RuntimeFeatures.mount_options, Mount.mount_options.
+    """
+    if not runtime.stub.Status(cri.StatusRequest()).features.mount_options:
+        unsupported("mount options: Status does not tell of them")
+    wanted = {"noexec", "nosuid", "nodev"}
+    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder), mount_options=sorted(wanted))
+
+    container = containers.attempt(containers.config(mounts=[mount]))
+
+    assert wanted - set(container.mounts()["/mounted"].options) == set()
