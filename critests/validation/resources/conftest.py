@@ -10,4 +10,5 @@ from critests.validation.resources.limits import Limits
 @pytest.fixture
 def limits(runtime: Runtime, containers: Containers) -> Limits:
     """Makes containers with limits that show what the kernel got."""
+    runtime.need_our_kernel()
     return Limits(runtime, containers)

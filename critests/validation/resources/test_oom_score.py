@@ -11,7 +11,13 @@ from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import HOST, VIEWS
 from critests.run.marks import requirement, requires
 
-ELSEWHERE = pytest.param(HOST, marks=requires(Capability.SAME_HOST, Capability.ROOT))
+ELSEWHERE = pytest.param(HOST, marks=requires(Capability.SHARED_KERNEL, Capability.ROOT))
+
+
+@pytest.fixture(autouse=True)
+def _our_kernel(runtime: Runtime) -> None:
+    """Whom a kernel of the sandbox's own would kill first says nothing of the node's."""
+    runtime.need_our_kernel()
 
 
 @requirement("RES-12/from-own-value")

@@ -16,8 +16,10 @@ from critests.validation.security.contexts import context, pod_context
 
 
 def daemon_capabilities(runtime: Runtime) -> set[str]:
-    """Return the daemon's own capabilities, all there are where its process cannot be seen."""
-    pid = runtime.context.daemon_pid
+    """Return the daemon's own capabilities; all there are where its process cannot be seen, or a kernel of
+    the sandbox's own gives them.
+    """
+    pid = None if runtime.own_kernel else runtime.context.daemon_pid
     return set(CAPABILITIES) & (process_capabilities(pid).permitted if pid else set(CAPABILITIES))
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from critests.fixtures.containers import Containers
+from critests.fixtures.runtime import Runtime
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import VIEWS
 from critests.lifecycle.requests import MASKED_PATHS
@@ -109,13 +110,15 @@ def test_paths_that_are_not_there_are_passed_over(containers: Containers) -> Non
 @pytest.mark.parametrize("attempt", ["write core_pattern", "write sysrq-trigger"])
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_settings_of_the_kernel_cannot_be_written(
-    shared: SharedContainers, seen_from: str, attempt: str
+    runtime: Runtime, shared: SharedContainers, seen_from: str, attempt: str
 ) -> None:
     """With the paths that the kubelet sends, /proc/sys and /proc/sysrq-trigger MUST NOT be writable, by root
     neither.
 
     Source: LinuxContainerSecurityContext.readonly_paths.
     """
+    runtime.need_our_kernel()
+
     process = shared.process(seen_from, questions=QUESTIONS)
 
     # not every kernel has sysrq-trigger

@@ -114,7 +114,7 @@ def test_what_a_container_writes_is_its_own(containers: Containers) -> None:
 
 
 @requirement("SEC-03")
-@requires(Capability.SAME_HOST, Capability.ROOT)
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_what_was_written_is_there_until_the_container_is_removed(
     runtime: Runtime, containers: Containers
 ) -> None:

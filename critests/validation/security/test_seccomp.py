@@ -25,7 +25,8 @@ from critests.validation.security.contexts import (
 from critests.validation.security.daemon import as_far_as_the_daemon_can
 from critests.validation.security.seccomp_profiles import OTHER_PERSONALITY, PROTOCOL_ERROR
 
-pytestmark = requires(Capability.SECCOMP, Capability.SAME_HOST)
+# what a sandbox with a kernel of its own may ask of the node's is no matter of profiles
+pytestmark = requires(Capability.SECCOMP, Capability.SAME_HOST, Capability.SHARED_KERNEL)
 FILTER = 2
 NEW_USER_NAMESPACE = 0x10000000
 SIGCHLD = 17

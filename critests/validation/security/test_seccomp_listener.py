@@ -47,7 +47,7 @@ def asking(containers: Containers, images: Images, profile: cri.SecurityProfile)
 
 
 @requirement("SCP-12")
-@requires(Capability.SECCOMP, Capability.SAME_HOST)
+@requires(Capability.SECCOMP, Capability.SAME_HOST, Capability.SHARED_KERNEL)
 def test_a_listener_of_a_profile_decides_over_system_calls(asking: Container) -> None:
     """A Localhost profile with a `listenerPath` MAY be refused; else who listens there MUST be asked about
     the system calls that the profile leaves to it, and its answer counts.
