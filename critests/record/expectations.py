@@ -38,7 +38,7 @@ class KnownFailure:
     Attributes:
         requirement: The requirement or the aspect that is broken, `STP-09` or `SBX-26/error`.
         test: Name of the test function, with `[param]` where only one case is known.
-        handlers: Patterns of the runtime handlers that it holds for.
+        handlers: Patterns of the runtime handlers that it holds for; an empty one is the default handler.
         versions: Ranges of versions that it holds for.
         proven: The part of them in which runs have shown it; all of them where the entry does not say.
         outcome: `failed` or `warned`.
@@ -196,7 +196,7 @@ def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None
     return KnownFailure(
         requirement=table.need("requirement", requirement),
         test=table.need("test", toml_file.text),
-        handlers=table.take("handlers", toml_file.texts, ("*",)),
+        handlers=table.take("handlers", _handlers, ("*",)),
         versions=versions,
         proven=table.take("proven", _ranges, versions),
         outcome=table.need("outcome", _outcome),
@@ -210,6 +210,15 @@ def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None
         words=table.take("words", toml_file.text, ""),
         explored=table.take("explored", toml_file.texts, ()),
     )
+
+
+def _handlers(value: object) -> tuple[str, ...]:
+    """Read patterns of handlers, of which an empty one is the default handler."""
+    if value == [""]:
+        return ("",)
+    if isinstance(value, list) and "" in value:
+        return ("", *toml_file.texts([each for each in value if each != ""]))
+    return toml_file.texts(value)
 
 
 def _ranges(value: object) -> VersionRanges:

@@ -43,6 +43,17 @@ def test_an_expected_warning_is_known(tmp_path: Path) -> None:
     assert test.reason == "answers NotFound"
 
 
+@pytest.mark.parametrize(
+    ("handler", "outcome"),
+    [("", Outcome.KNOWN), ("runc-1.3", Outcome.KNOWN), ("crun", Outcome.WARNED)],
+    ids=["the default one", "a pattern holds", "none does"],
+)
+def test_what_handlers_an_entry_is_about(tmp_path: Path, handler: str, outcome: Outcome) -> None:
+    entry = ENTRY.replace('["*"]', '["", "run*"]')
+
+    assert outcome_of(tmp_path, entry, result(Outcome.WARNED, handler=handler)).outcome is outcome
+
+
 ENDS = ENTRY.replace("STP-09", "GEN-17").replace('"test_stop"', '"*"').replace('"warned"', '"failed"')
 ENDS += """intermittent = true
 words = "stats.update"
@@ -226,6 +237,7 @@ def test_a_runtime_without_a_file_has_no_known_failures(tmp_path: Path) -> None:
         ('reason = "answers NotFound"', 'reason = ""', 8, "reason: must be a text"),
         ('link = "https://example.org/1"', "", 2, '"link"'),
         ('["*"]', '"*"', 5, "handlers: must be a list"),
+        ('["*"]', '["", 1]', 5, "handlers: must be a list"),
         ('"STP-09"', '"STP-09', 3, "not TOML"),
         ('owner = "runtime"', 'owner = "runtime"\nintermittent = "yes"', 11, "intermittent: must be"),
         ('owner = "runtime"', 'owner = "runtime"\nexplored = "STP-09: *"', 11, "explored: must be a list"),

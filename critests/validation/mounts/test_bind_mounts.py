@@ -201,12 +201,8 @@ def test_a_link_of_the_image_does_not_lead_to_the_host(
 
     Source: Mount.container_path, a path in the container.
     """
-    outside, mounted = host_folder / "outside", host_folder / "mounted"
-    for folder in (outside, mounted):
-        folder.mkdir()
-        (folder / "inside").write_text(f"{folder.name}\n")
-    link = FileChange(path="link", kind="symlink", target=str(outside))
-    image = registry.pull(registry.mint(changes={"files": [link]}))
+    outside, mounted = outside_and_mounted(host_folder)
+    image = registry.pull(registry.mint(changes={"files": [behind(outside), link_to(outside)]}))
 
     container = containers.running(
         image=image, mounts=[cri.Mount(container_path="/link", host_path=str(mounted))]
@@ -214,6 +210,47 @@ def test_a_link_of_the_image_does_not_lead_to_the_host(
 
     assert container.output("cat", "/link/inside") == "mounted"
     assert (outside / "inside").read_text() == "outside\n"
+
+
+@requirement("MNT-12")
+@requires(Capability.SAME_HOST)
+def test_a_link_that_leads_nowhere_in_the_image_does_not_lead_to_the_host(
+    containers: Containers, host_folder: Path, registry: Registry
+) -> None:
+    """Where a symbolic link at the container's path leads to nothing in the image, nothing MUST be mounted
+    where it would lead on the host, whether what is missing is made in the container or the mount is refused.
+
+    Source: Mount.container_path, a path in the container.
+    """
+    outside, mounted = outside_and_mounted(host_folder)
+    image = registry.pull(registry.mint(changes={"files": [link_to(outside)]}))
+    mount = cri.Mount(container_path="/link", host_path=str(mounted))
+
+    container = None
+    with may_be_refused():
+        container = containers.attempt(containers.config(image=image, mounts=[mount]))
+
+    assert (outside / "inside").read_text() == "outside\n"
+    assert container is None or container.output("cat", "/link/inside") == "mounted"
+
+
+def outside_and_mounted(host_folder: Path) -> tuple[Path, Path]:
+    """Make two directories of the host: one that no container may reach, and one for a mount."""
+    outside, mounted = host_folder / "outside", host_folder / "mounted"
+    for folder in (outside, mounted):
+        folder.mkdir()
+        (folder / "inside").write_text(f"{folder.name}\n")
+    return outside, mounted
+
+
+def link_to(outside: Path) -> FileChange:
+    """The link of the image that would lead there on the host."""
+    return FileChange(path="link", kind="symlink", target=str(outside))
+
+
+def behind(outside: Path) -> FileChange:
+    """What the image has itself where its link leads."""
+    return FileChange(path=f"{outside}/of-the-image".removeprefix("/"), content="image\n")
 
 
 @requirement("MNT-13/relative")

@@ -15,6 +15,13 @@ Call = tuple[Callable[..., Any], Any]
 """A method of a stub, and a request."""
 
 
+def without_a_pod_cidr() -> cri.UpdateRuntimeConfigRequest:
+    """Build what a kubelet sends that knows no range of pod addresses."""
+    return cri.UpdateRuntimeConfigRequest(
+        runtime_config=cri.RuntimeConfig(network_config=cri.NetworkConfig())
+    )
+
+
 def after_the_start(runtime: Runtime, container: Container, minted: MintedImage) -> Iterator[Call]:
     """Yield the calls around a container that runs, then those that end it and its pod. Each may be made
     several times.
@@ -29,7 +36,7 @@ def after_the_start(runtime: Runtime, container: Container, minted: MintedImage)
     yield stub.Status, cri.StatusRequest()
     if runtime.has(Capability.RUNTIME_CONFIG):
         yield stub.RuntimeConfig, cri.RuntimeConfigRequest()
-    yield stub.UpdateRuntimeConfig, cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig())
+    yield stub.UpdateRuntimeConfig, without_a_pod_cidr()
     for _, method, request in questions(runtime, container):
         yield method, request
     if runtime.has(Capability.POD_STATS):

@@ -17,6 +17,7 @@ from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
+from critests.validation.runtime.ordinary_calls import without_a_pod_cidr
 
 
 @requirement("RT-22")
@@ -72,7 +73,7 @@ def test_runtime_config_does_not_depend_on_its_update(runtime: Runtime) -> None:
     Source: RuntimeConfig.
     """
     before = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
-    runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig()))
+    runtime.stub.UpdateRuntimeConfig(without_a_pod_cidr())
 
     after = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
 
