@@ -60,13 +60,13 @@ USUAL = {
 is taken more often than what only looks, since a look at everything follows every step.
 """
 INTEREST = {
-    "unknown": 0.15,
+    "unknown": 0.05,
     "gone": 0.4,
     "no image": 0.3,
     "with none": 0.5,
-    "running": 2.0,
-    "failing": 0.3,
-    "hanging": 0.15,
+    "running": 3.0,
+    "failing": 0.2,
+    "hanging": 0.1,
     LINGERING: 4.0,
     "fresh name in ready": 4.0,
     "created in ready": 4.0,
