@@ -233,6 +233,16 @@ def test_a_fault_below_is_not_offered_where_who_judges_what_it_breaks_is_unsuppo
     assert Candidates(exercise(judges, passes), Matrix(())).not_offered(fault) == []
 
 
+def test_of_a_fault_below_who_judges_what_it_breaks_is_tried_whatever_is_refused() -> None:
+    fault = next(each for each in faults_below() if each.id == "oci-memory-nodes-are-lost")
+    made = exercise(
+        made_test("refused", "StartContainer", judges="RES-15"),
+        made_test("refused too", "StartContainer", judges="CTR-13"),
+        made_test("gets there", str(fault.reach)),
+    )
+    assert names(Candidates(made, Matrix(())), fault) == ["refused", "gets there"]
+
+
 def test_who_asks_whether_a_field_is_set_is_tried_though_unsupported_without_it() -> None:
     fault = FAULTS["Status.response.features.mount_options:wrong"]
     asks = made_test("asks", str(fault.reach), outcome="unsupported")
