@@ -57,7 +57,12 @@ class Candidates:
                     and target in self._notices.get(base_name(test.test), ())
                 )
             ),
-            key=lambda test: (self._likely(test, fault, target), test.seconds, test.test),
+            key=lambda test: (
+                self._likely(test, fault, target),
+                not _is_case_of(test, target, self._notices.get(base_name(test.test), set())),
+                test.seconds,
+                test.test,
+            ),
         )
 
     def _getting_there(self, fault: DerivedFault) -> Iterable[Exercised]:
@@ -71,8 +76,10 @@ class Candidates:
         return dict.fromkeys([*tests, *judging])
 
     def foreseen(self, test: Exercised, fault: DerivedFault) -> bool:
-        """Say whether something but the mere fact that a test gets there speaks for its noticing a fault."""
-        return self._likely(test, fault, _target(fault.faults[0])) < SAME_RPC
+        """Say whether a test is known to notice a fault in this very field, so that it is no wonder if it
+        fails.
+        """
+        return self._likely(test, fault, _target(fault.faults[0])) == EXACTLY
 
     def failing(self, fault: DerivedFault) -> list[str]:
         """Return the tests that get where a fault acts and do not pass without it either."""
