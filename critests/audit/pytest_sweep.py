@@ -8,7 +8,8 @@ stopped.
 
 A fault acts on the test's own calls, from its set-up to its clean-up; what is made for several tests is made
 honestly. A test has noticed where its own phase found a promise broken and the fault had changed something by
-then. Where nobody foresaw that it would, it is run once more without the fault: it has noticed if it passes.
+then. Where it is not known to notice a fault in this very field, it is run once more without the fault: it
+has noticed if it passes.
 """
 
 import json

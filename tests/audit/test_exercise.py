@@ -133,7 +133,8 @@ def test_the_likeliest_tests_come_first_then_the_quickest() -> None:
     )
     candidates = Candidates(made, matrix)
     assert names(candidates) == ["exactly[one]", "judges", "same_name", "same_rpc", "quick", "slow", "other"]
-    assert candidates.foreseen(made.tests["judges"], TIMEOUT)
+    assert candidates.foreseen(made.tests["exactly[one]"], TIMEOUT)
+    assert not candidates.foreseen(made.tests["judges"], TIMEOUT)
     assert not candidates.foreseen(made.tests["quick"], TIMEOUT)
     assert candidates.failing(TIMEOUT) == ["red"]
 
@@ -231,6 +232,25 @@ def test_a_fault_below_is_not_offered_where_who_judges_what_it_breaks_is_unsuppo
     assert Candidates(exercise(judges, gets_there), Matrix(())).not_offered(fault) == ["judges"]
     passes = made_test("passes", judges="UNS-08")
     assert Candidates(exercise(judges, passes), Matrix(())).not_offered(fault) == []
+
+
+def test_of_a_fault_below_who_judges_what_it_breaks_is_tried_whatever_is_refused() -> None:
+    fault = next(each for each in faults_below() if each.id == "oci-memory-nodes-are-lost")
+    made = exercise(
+        made_test("refused", "StartContainer", judges="RES-15"),
+        made_test("refused too", "StartContainer", judges="CTR-13"),
+        made_test("gets there", str(fault.reach)),
+    )
+    assert names(Candidates(made, Matrix(())), fault) == ["refused", "gets there"]
+
+
+def test_of_a_test_with_a_case_for_each_field_that_of_the_field_comes_first() -> None:
+    fault = FAULTS["ImageStatus.response.image.repo_digests:one-twice"]
+    place = str(fault.reach)
+    made = exercise(made_test("agree[repo_tags]", place), made_test("agree[repo_digests]", place, seconds=2))
+    lost = parse_fault("ImageStatus.response.image.repo_digests: drop-all")
+    near = Entry("a", (lost,), "", ("agree[repo_digests]",))
+    assert names(Candidates(made, Matrix((near,))), fault) == ["agree[repo_digests]", "agree[repo_tags]"]
 
 
 def test_who_asks_whether_a_field_is_set_is_tried_though_unsupported_without_it() -> None:

@@ -50,19 +50,36 @@ class Candidates:
         return sorted(
             (
                 test
-                for test in self._exercise.reaching(fault.reach)
+                for test in self._getting_there(fault)
                 if test.outcome == Outcome.PASSED.value
                 or (
                     test.outcome == Outcome.UNSUPPORTED.value
                     and target in self._notices.get(base_name(test.test), ())
                 )
             ),
-            key=lambda test: (self._likely(test, fault, target), test.seconds, test.test),
+            key=lambda test: (
+                self._likely(test, fault, target),
+                not _is_case_of(test, target, self._notices.get(base_name(test.test), set())),
+                test.seconds,
+                test.test,
+            ),
         )
 
+    def _getting_there(self, fault: DerivedFault) -> Iterable[Exercised]:
+        """Return the tests that get where a fault acts. Below the runtime who judges what it breaks is among
+        them, since it may be about what is refused there, and then no call succeeds.
+        """
+        tests = self._exercise.reaching(fault.reach)
+        if _target(fault.faults[0]) is not None or not fault.reach.rpc:
+            return tests
+        judging = (test for test in self._exercise.tests.values() if _judges(test, fault))
+        return dict.fromkeys([*tests, *judging])
+
     def foreseen(self, test: Exercised, fault: DerivedFault) -> bool:
-        """Say whether something but the mere fact that a test gets there speaks for its noticing a fault."""
-        return self._likely(test, fault, _target(fault.faults[0])) < SAME_RPC
+        """Say whether a test is known to notice a fault in this very field, so that it is no wonder if it
+        fails.
+        """
+        return self._likely(test, fault, _target(fault.faults[0])) == EXACTLY
 
     def failing(self, fault: DerivedFault) -> list[str]:
         """Return the tests that get where a fault acts and do not pass without it either."""

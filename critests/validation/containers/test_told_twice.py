@@ -101,7 +101,14 @@ def test_an_event_tells_of_mounts_and_limits_what_the_status_tells(
             cri.Mount(container_path="/second", host_path=str(host_folder)),
         ],
         resources=cri.LinuxContainerResources(
-            memory_limit_in_bytes=64 << 20, memory_swap_limit_in_bytes=64 << 20, cpu_shares=256
+            memory_limit_in_bytes=64 << 20,
+            memory_swap_limit_in_bytes=64 << 20,
+            cpu_shares=256,
+            cpu_period=100_000,
+            cpu_quota=50_000,
+            cpuset_cpus="0",
+            cpuset_mems="0",
+            oom_score_adj=789,
         ),
     )
 
