@@ -135,8 +135,8 @@ def test_no_tests_are_no_problem(tmp_path: Path) -> None:
             "no test can decide SEC-11, says its `untestable`",
         ),
         (
-            '@requirement("RT-20")\ndef test_a():\n    """A."""',
-            "RT-20 is judged by the tests of MNT-26, says its `judged_by`",
+            '@requirement("NET-39")\ndef test_a():\n    """A."""',
+            "NET-39 is judged by the tests of RST-18, says its `judged_by`",
         ),
     ],
     ids=[
