@@ -15,6 +15,7 @@ from critests.fixtures.shared_containers import WITH_PROGRAMS
 from critests.images.platforms import Architecture, machine_architecture
 from critests.images.system_calls import SYSTEM_CALLS
 from critests.lifecycle.containers import Container
+from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import system_call
@@ -55,6 +56,8 @@ done
 """Holds on to the program of the first process that runs another one than the shell, and once that process is
 gone opens it for writing. Nothing is written. A runtime that is linked dynamically finds a loader that waits.
 """
+JUDGES_THE_TIME_OUT = "EXS-08"
+"""A command that is not ended when its time is over keeps the program in use."""
 TRIES = 20
 """A runtime that is linked statically is told nothing to do, and is gone again soon."""
 
@@ -75,7 +78,12 @@ def seen_of_the_runtime(container: Container) -> list[str]:
             break
     else:
         unsupported("the container does not get to see the OCI runtime")
-    return container.wait_for_log(JUDGED)
+    try:
+        return container.wait_for_log(JUDGED)
+    except ConditionNotMet as error:
+        # it is judged when the process is gone, which may be the command that was given a second
+        error.judge = JUDGES_THE_TIME_OUT
+        raise
 
 
 @requirement("SEC-14")
