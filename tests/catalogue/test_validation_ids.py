@@ -135,8 +135,8 @@ def test_no_tests_are_no_problem(tmp_path: Path) -> None:
             "no test can decide SEC-11, says its `untestable`",
         ),
         (
-            '@requirement("RT-20")\ndef test_a():\n    """A."""',
-            "RT-20 is judged by the tests of MNT-26, says its `judged_by`",
+            '@requirement("RT-18")\ndef test_a():\n    """A."""',
+            "RT-18 is judged by the tests of USR-13, CTA-13, says its `judged_by`",
         ),
     ],
     ids=[
