@@ -25,6 +25,8 @@ AT_ONCE = 0.5
 """How many of the steps that change something are played beside others."""
 CHANGE = 0.75
 """How many of those others change something too."""
+STATED = 0.3
+"""How many of the rest ask for statistics, which meet what is half made or half gone."""
 GO_ON = 0.75
 """How many of those beside the stop of what lingers are calls that are to go on meanwhile."""
 OWN_NAME = 0.8
@@ -107,7 +109,9 @@ def _rpcs_beside(first: Place, chance: random.Random) -> Collection[str]:
     """Draw the RPCs among which the next one is; none where every one will do."""
     if LINGERING in first[1] and chance.random() < GO_ON:
         return DURING_A_STOP
-    return CHANGING if chance.random() < CHANGE else ()
+    if chance.random() < CHANGE:
+        return CHANGING
+    return STATISTICS if chance.random() < STATED else ()
 
 
 def _is_about(world: World, step: Step, objects: set[str]) -> bool:

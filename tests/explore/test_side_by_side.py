@@ -10,7 +10,7 @@ from critests.model.orders import touches
 from critests.model.steps import NOTHING, STATISTICS
 from tests.model.telling import Told
 
-ROUNDS = 400
+ROUNDS = 1000
 
 
 def told() -> Told:
