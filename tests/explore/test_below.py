@@ -12,8 +12,10 @@ import pytest
 
 from critests.explore.below import Below, SequenceImages
 from critests.images.registry import RegistryServer
+from critests.lifecycle.waiting import eventually
 from critests.model.steps import REGISTRY
 from critests.node.wrappers.actions import Action, Delay
+from critests.node.wrappers.hanging import sleeping
 
 
 class Plan:
@@ -82,6 +84,8 @@ def test_what_hangs_goes_on_afterwards(images: SequenceImages) -> None:
         (delay,) = actions["create"]
         assert isinstance(delay, Delay)
         started.append(subprocess.Popen(["sleep", f"{delay.seconds:.6f}"]))
+        # a program that has just begun has no command line yet
+        eventually("the command line of the sleep", lambda: sleeping(delay), 10)
         yield
 
     runtime = SimpleNamespace(oci_wrapper=SimpleNamespace(planned=planned))
