@@ -6,6 +6,7 @@ import dataclasses
 import signal
 import sys
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -225,6 +226,8 @@ class Leader:
             # from here on everything is clean-up, which a second Ctrl-C must not tear apart
             for number in STOP_SIGNALS:
                 signal.signal(number, say_that_it_goes_on)
+            # a file that was just being opened is closed by nobody but the collector of garbage
+            warnings.filterwarnings("ignore", category=pytest.PytestUnraisableExceptionWarning)
         if self.alone:
             sys.stderr.write(
                 f"critests: {'interrupted, cleaning up' if self.interrupted else excinfo.value}\n"

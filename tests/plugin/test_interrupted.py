@@ -41,3 +41,32 @@ def test_ctrl_c_below_a_wrapper_of_another_plugin_interrupts(kind: str, tmp_path
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
 
     assert ended.returncode == pytest.ExitCode.INTERRUPTED, ended.stdout + ended.stderr
+
+
+OPENING = """
+import gc
+
+
+def test_one():
+    gc.disable()
+    opened = open("/proc/self/stat")
+    opened.itself = opened
+    del opened
+    raise KeyboardInterrupt
+"""
+
+
+def test_ctrl_c_while_a_file_is_opened_interrupts(tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text(OPENING, encoding="utf-8")
+    command = [sys.executable, "-P", "-m", "pytest", "-c", str(SUITE / "validation/pytest.ini")]
+
+    ended = subprocess.run(
+        [*command, "-p", "critests.plugin", "test_one.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert ended.returncode == pytest.ExitCode.INTERRUPTED, ended.stdout + ended.stderr
