@@ -6,7 +6,7 @@ those of the machine are never touched.
 
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ from typing import Any
 VENDOR = "critests.example"
 VERSION = "0.5.0"
 """Of the format: the first in which a node may be called otherwise in the container."""
+
+MACHINE_FOLDERS = (Path("/etc/cdi"), Path("/var/run/cdi"))
+"""Where runtimes look unless they are configured otherwise."""
 
 Edits = Mapping[str, Any]
 """What a device changes of a container: `env`, `deviceNodes`, `mounts` and `hooks`, in the format's words."""
@@ -71,6 +74,45 @@ class CdiFolder:
         for path in self.written:
             path.unlink(missing_ok=True)
         self.written.clear()
+
+
+@dataclass(frozen=True)
+class DescribedGpu:
+    """A GPU of this machine, as the specification tells that its vendor's tool wrote.
+
+    Attributes:
+        text: of the specification.
+        name: of the device, `KIND=DEVICE`.
+        nodes: paths of the device nodes that a container with it has.
+        files: paths of what is mounted for it.
+    """
+
+    text: str
+    name: str
+    nodes: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+def gpu_of_the_machine(folders: Iterable[Path] = MACHINE_FOLDERS) -> DescribedGpu | None:
+    """Return the first GPU that the specifications of this machine describe; None where there is none."""
+    import yaml  # noqa: PLC0415 - few machines have one, and a run should begin soon
+
+    for path in (path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())):
+        if path.suffix not in {".json", ".yaml"}:
+            continue
+        text = path.read_text(encoding="utf-8")
+        document = yaml.safe_load(text)
+        devices = document.get("devices") if isinstance(document, dict) else None
+        if not devices or not str(document.get("kind", "")).endswith("/gpu"):
+            continue
+        edits = [devices[0].get("containerEdits") or {}, document.get("containerEdits") or {}]
+        return DescribedGpu(
+            json.dumps(document),
+            f"{document['kind']}={devices[0]['name']}",
+            tuple(each["path"] for one in edits for each in one.get("deviceNodes") or ()),
+            tuple(each["containerPath"] for one in edits for each in one.get("mounts") or ()),
+        )
+    return None
 
 
 def node(path: str, host_path: str, permissions: str = "rw") -> Edits:

@@ -64,3 +64,37 @@ def test_only_a_new_specification_is_waited_for(tmp_path: Path) -> None:
     folder.place("broken", "{")
 
     assert waited == [[f"{kind.replace('/', '-')}.json"]]
+
+
+def test_a_gpu_of_the_machine_is_what_its_vendor_has_described(tmp_path: Path) -> None:
+    (tmp_path / "broken.conf").write_text("no specification")
+    (tmp_path / "net.json").write_text('{"kind": "vendor.example/nic", "devices": [{"name": "one"}]}')
+    # as nvidia-ctk writes it
+    (tmp_path / "nvidia.yaml").write_text(
+        """cdiVersion: 0.5.0
+kind: nvidia.com/gpu
+containerEdits:
+  deviceNodes:
+  - path: /dev/nvidiactl
+  mounts:
+  - containerPath: /usr/bin/nvidia-smi
+    hostPath: /usr/bin/nvidia-smi
+    options: [ro, nosuid, nodev, bind]
+devices:
+- name: "0"
+  containerEdits:
+    deviceNodes:
+    - path: /dev/nvidia0
+"""
+    )
+
+    gpu = cdi.gpu_of_the_machine([tmp_path / "missing", tmp_path])
+
+    assert gpu is not None
+    assert (gpu.name, gpu.nodes) == ("nvidia.com/gpu=0", ("/dev/nvidia0", "/dev/nvidiactl"))
+    assert gpu.files == ("/usr/bin/nvidia-smi",)
+    assert json.loads(gpu.text)["kind"] == "nvidia.com/gpu"
+
+
+def test_a_machine_without_a_gpu_has_none(tmp_path: Path) -> None:
+    assert cdi.gpu_of_the_machine([tmp_path]) is None

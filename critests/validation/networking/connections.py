@@ -114,6 +114,22 @@ class Node:
             msg = f"no connection to port {port} of {address}: {error}"
             raise AssertionError(msg) from error
 
+    def association(self, port: int) -> socket.socket:
+        """Return an association of SCTP with a port of the node, whose calls do not wait for ever.
+
+        Raises:
+            AssertionError: nobody takes it.
+        """
+        client = socket.socket(type=socket.SOCK_STREAM, proto=socket.IPPROTO_SCTP)
+        client.settimeout(self.patience)
+        try:
+            client.connect((self.address, port))
+        except OSError as error:
+            client.close()
+            msg = f"no association with port {port} of {self.address}: {error}"
+            raise AssertionError(msg) from error
+        return client
+
     def datagram(self, receiver: socket.socket) -> tuple[bytes, tuple[str, int]]:
         """Return the next datagram and where it came from; where none comes, nothing, from nowhere."""
         receiver.settimeout(self.patience)
@@ -134,12 +150,13 @@ def echo(connection: socket.socket, words: bytes) -> bytes:
     return back
 
 
-def socket_beside(pid: int, kind: socket.SocketKind) -> socket.socket:
+def socket_beside(pid: int, kind: socket.SocketKind, protocol: int = 0) -> socket.socket:
     """Return a new IPv4 socket in the network namespace of a process, wherever the caller is.
 
     Args:
         pid: of the process, as this machine counts.
         kind: of the socket.
+        protocol: of the socket; 0 for the usual one of its kind.
 
     Raises:
         OSError: the namespace cannot be entered.
@@ -154,7 +171,7 @@ def socket_beside(pid: int, kind: socket.SocketKind) -> socket.socket:
             if libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
                 failed.append(OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno())))
                 return
-        made.append(socket.socket(socket.AF_INET, kind))
+        made.append(socket.socket(socket.AF_INET, kind, protocol))
 
     maker = threading.Thread(target=make)
     maker.start()

@@ -21,6 +21,7 @@ from critests.run.outcomes import blocked
 from critests.validation.networking.connections import Node, socket_beside, until_it_listens
 
 Greet = Callable[..., Container]
+ProcessOf = Callable[[Sandbox], int]
 UdpServer = Callable[[Sandbox, int], socket.socket]
 
 CONTAINER_PORT = 7200
@@ -44,23 +45,44 @@ def greet(containers: Containers) -> Greet:
 
 
 @pytest.fixture
-def udp_server(containers: Containers) -> UdpServer:
-    """Bind a port inside a sandbox, and return the socket: what answers there is the test itself."""
+def process_of(containers: Containers) -> ProcessOf:
+    """Start a process in a sandbox, and return its number on this machine: beside it a test can have sockets
+    of its own, where busybox has no server that would do.
+    """
 
-    def bind(sandbox: Sandbox, port: int) -> socket.socket:
-        # a socket of the test's own goes beside a process of the pod: what listens for datagrams in busybox
-        # does not answer them; the last command is there to be seen in the process table, and never runs
+    def start(sandbox: Sandbox) -> int:
+        # the last command is there to be seen in the process table, and never runs
         containers.running(
             script=f"echo begun; sleep 300; echo {sandbox.id}", in_sandbox=sandbox, wait_for_log="begun"
         )
-        beside = min(host_processes(f"echo {sandbox.id}"), default=0) or blocked(
+        return min(host_processes(f"echo {sandbox.id}"), default=0) or blocked(
             "the pod's processes cannot be seen from here; run the suite in the PID namespace of the machine"
         )
-        server = socket_beside(beside, socket.SOCK_DGRAM)
+
+    return start
+
+
+@pytest.fixture
+def udp_server(process_of: ProcessOf) -> UdpServer:
+    """Bind a port inside a sandbox, and return the socket: what answers there is the test itself."""
+
+    def bind(sandbox: Sandbox, port: int) -> socket.socket:
+        server = socket_beside(process_of(sandbox), socket.SOCK_DGRAM)
         server.bind(("", port))
         return server
 
     return bind
+
+
+@pytest.fixture
+def _sctp() -> None:
+    """Blocks what needs SCTP where the kernel does not have it."""
+    try:
+        socket.socket(type=socket.SOCK_STREAM, proto=socket.IPPROTO_SCTP).close()
+    except OSError as error:
+        blocked(
+            f"needs SCTP, which the kernel of this machine does not have ({error.strerror}); modprobe sctp"
+        )
 
 
 def tcp(host_port: int, host_ip: str = "", container_port: int = CONTAINER_PORT) -> cri.PortMapping:
@@ -118,6 +140,32 @@ def test_host_port_leads_to_the_pod_with_udp(sandboxes: Sandboxes, udp_server: U
         assert question == b"question"
         server.sendto(b"answer", sender)
         assert node.datagram(client)[0] == b"answer"
+
+
+@requires(Capability.ROOT)
+@requirement("NET-27/sctp")
+@pytest.mark.usefixtures("_sctp")
+def test_host_port_leads_to_the_pod_with_sctp(
+    sandboxes: Sandboxes, process_of: ProcessOf, node: Node
+) -> None:
+    """An association with a port that is mapped with SCTP SHOULD reach the pod.
+
+    Source: PortMapping.protocol.
+    """
+    port = node.free_port()
+    pod = sandboxes.ready(
+        port_mappings=[cri.PortMapping(protocol=cri.SCTP, container_port=CONTAINER_PORT, host_port=port)]
+    )
+
+    with socket_beside(process_of(pod), socket.SOCK_STREAM, socket.IPPROTO_SCTP) as server:
+        server.settimeout(node.patience)
+        server.bind(("", CONTAINER_PORT))
+        server.listen()
+        with node.association(port) as client:
+            taken, _ = server.accept()
+            with taken:
+                taken.sendall(b"welcome")
+            assert client.recv(4096) == b"welcome"
 
 
 @requirement("NET-28")

@@ -12,7 +12,7 @@ from critests.lifecycle.containers import Container
 from critests.node import cdi
 from critests.node.cdi import CdiFolder
 from critests.run.marks import disruptive, requirement, requires
-from critests.run.outcomes import unsupported
+from critests.run.outcomes import blocked, unsupported
 from critests.validation.resources.devices import attempts, spare_device
 
 pytestmark = requires(Capability.CDI)
@@ -236,6 +236,30 @@ def test_a_device_of_field_and_annotation_takes_effect_once(
     containers.running(naming(config, f"{kind}=one"))
 
     assert runs_of(host_folder / "ran") == 1
+
+
+@requirement("DEV-17")
+@requires(Capability.SAME_HOST)
+def test_a_gpu_of_the_machine_can_be_used(containers: Containers, cdi_folder: CdiFolder) -> None:
+    """A container that names a GPU of the machine MUST have its device nodes, to read and to write, and the
+    files of its driver.
+
+    Source: ContainerConfig.CDI_devices; the specification that the tool of the GPU's vendor writes.
+    """
+    gpu = cdi.gpu_of_the_machine()
+    if gpu is None:
+        blocked(
+            "needs a GPU that a CDI specification of this machine describes (nvidia-ctk cdi generate"
+            " --output=/etc/cdi/nvidia.yaml)"
+        )
+    cdi_folder.place(gpu.name.partition("=")[0], gpu.text)
+    cdi_folder.until_read()
+
+    container = containers.running(naming(containers.config(), gpu.name))
+
+    usable = "".join(f"test -c {path}; : <>{path}; " for path in gpu.nodes)
+    there = "".join(f"test -e {path}; " for path in gpu.files)
+    assert container.output("/bin/sh", "-ec", f"{usable}{there}echo all") == "all"
 
 
 @requirement("DEV-19")

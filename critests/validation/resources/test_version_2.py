@@ -5,10 +5,10 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
-from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.session import Observe
 from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.run.outcomes import blocked, unsupported
 from critests.validation.resources.limits import MIB, Limits
 
 
@@ -45,6 +45,29 @@ def test_a_size_of_pages_that_is_none_is_refused(limits: Limits, containers: Con
     config = containers.config(resources=cri.LinuxContainerResources(hugepage_limits=[limit]))
 
     assert limits.refused(config)
+
+
+@requirement("RES-18")
+def test_limits_of_huge_pages_are_tolerated_where_nothing_limits_them(
+    runtime: Runtime, containers: Containers
+) -> None:
+    """On a machine that cannot limit huge pages, a runtime that tolerates this MUST make and run a container
+    with such limits.
+
+    Source: LinuxContainerResources.hugepage_limits, which the kubelet sends for every size of pages.
+    """
+    if runtime.has(Capability.HUGE_PAGES):
+        unsupported("huge pages without a controller: this machine has the controller")
+    limit = cri.HugepageLimit(page_size="2MB", limit=0)
+    config = containers.config(resources=cri.LinuxContainerResources(hugepage_limits=[limit]))
+
+    container = None
+    with may_be_refused():
+        container = containers.attempt(config)
+    if container is None:
+        unsupported("huge pages without a controller: a container with limits of them is refused")
+
+    assert container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("RES-19")

@@ -1,5 +1,6 @@
 """SEC: the security context of a sandbox, in the process that a runtime may keep for it."""
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.process import ProcessStatus
+from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.security.contexts import RUNTIME_DEFAULT, pod_context
@@ -35,6 +37,15 @@ def profile_at(path: Path) -> cri.LinuxSandboxSecurityContext:
     return cri.LinuxSandboxSecurityContext(seccomp=profile)
 
 
+def runs_its_own_program(pid: int) -> bool:
+    """Whether a process runs a program of its own root, and not the OCI runtime that is to start it."""
+    program = Path(f"/proc/{pid}/exe")
+    try:
+        return program.samefile(Path(f"/proc/{pid}/root{program.readlink()}"))
+    except OSError:
+        return False
+
+
 @pytest.fixture
 def process_of(runtime: Runtime, sandboxes: Sandboxes) -> ProcessOf:
     """Make a sandbox with a security context, and return what the kernel shows of its process."""
@@ -46,6 +57,9 @@ def process_of(runtime: Runtime, sandboxes: Sandboxes) -> ProcessOf:
         pid = sandboxes.adopt(answer.pod_sandbox_id, config).verbose_value("pid")
         if not isinstance(pid, int) or pid <= 1:
             blocked("the verbose status names no process of the sandbox")
+        # some OCI runtimes return before the process has become the image's program, under its filter
+        with contextlib.suppress(ConditionNotMet):
+            runtime.eventually("the program of the sandbox", lambda: runs_its_own_program(pid), 5)
         return ProcessStatus.parse(Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
 
     return make

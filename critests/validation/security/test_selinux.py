@@ -130,6 +130,29 @@ def test_a_privileged_process_has_a_type_of_its_own(runtime: Runtime, shared: Sh
     assert type_of(process.label) != type_of(ordinary.label)
 
 
+@requirement("SEL-05/host-namespaces")
+@pytest.mark.parametrize(
+    "namespaces",
+    [cri.NamespaceOption(pid=cri.NODE), cri.NamespaceOption(pid=cri.CONTAINER, ipc=cri.NODE)],
+    ids=["pid", "ipc"],
+)
+def test_the_type_of_a_process_in_a_namespace_of_the_node(
+    shared: SharedContainers, observe: Observe, namespaces: cri.NamespaceOption
+) -> None:
+    """A process in the PID or IPC namespace of the node MAY have the type of any other, or one of its own.
+
+    Source: NamespaceOption.pid and ipc; the CRI does not say.
+    """
+    ordinary = shared.process(FIRST_PROCESS)
+    pod = shared.sandbox(namespaces=namespaces)
+
+    process = shared.process(FIRST_PROCESS, in_sandbox=pod, namespaces=namespaces)
+
+    own = type_of(process.label) != type_of(ordinary.label)
+    observe("a type of its own" if own else "the type of any other")
+    assert level_of(process.label), "a label has user, role, type and level"
+
+
 @requirement("SEL-06/given")
 def test_parts_of_a_label_that_are_given_are_used(shared: SharedContainers) -> None:
     """Where only a level is given, the process MUST have it.
