@@ -71,7 +71,7 @@ class RequirementRow:
     Attributes:
         id: Its id.
         statement: What it promises.
-        outcome: The verdict, or `untested`.
+        outcome: The verdict, or `untested`, also where its tests were left out of the run.
         aspects: Each aspect's short name, level, whether it is our judgement, verdict and observed form.
         tests: Number of its tests.
         since: Kubernetes minor that it is from.
@@ -246,7 +246,7 @@ def _row(entry: catalogue.Requirement, verdict: RequirementVerdict | None) -> Re
         )
         for aspect in entry.aspects
     ]
-    outcome = verdict.outcome.value if verdict else UNTESTED
+    outcome = UNTESTED if verdict is None or verdict.outcome is Outcome.DISABLED else verdict.outcome.value
     return RequirementRow(
         entry.id, entry.statement, outcome, aspects, len(verdict.tests) if verdict else 0, entry.since
     )

@@ -96,6 +96,17 @@ def test_every_requirement_and_capability_is_there(record: RunRecord, tmp_path: 
     assert {fact.name for fact in record.capabilities} <= texts
 
 
+def test_what_was_left_out_is_not_said_to_be_tested(record: RunRecord, tmp_path: Path) -> None:
+    judged = [each for each in record.requirements if each.outcome is not Outcome.DISABLED]
+    kept, *others = judged
+    left_out = [dataclasses.replace(each, outcome=Outcome.DISABLED) for each in others]
+    record = dataclasses.replace(record, requirements=[kept, *left_out])
+
+    text = " ".join(Page(validation_to_html(record, tmp_path)).texts)
+
+    assert re.search(r"Requirements\s+1 of \d+ tested in this run", text)
+
+
 def test_hostile_output_is_inert_and_bounded(record: RunRecord, tmp_path: Path) -> None:
     write_evidence(record, tmp_path, log_bytes=10 * 1024 * 1024)
     one = dataclasses.replace(
