@@ -1,8 +1,9 @@
 """Containers: what each RPC may answer in each state, and what is true after it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from critests.model.outcomes import fails, succeeds
+from critests.model.outcomes import absent, fails, succeeds
 from critests.model.sights import DEADLINE_EXCEEDED, NOT_TOLD, Answer
 from critests.model.steps import EXEC_CODE, NOTHING, Step, colour_of
 from critests.model.world import (
@@ -25,8 +26,7 @@ def create(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """
     sandbox = world.sandboxes.get(step.inside)
     if sandbox is None or sandbox.gone:
-        state = "an unknown" if sandbox is None else "a removed"
-        yield from fails("CTR-04", f"a container in {state} sandbox", step, answer)
+        yield from fails("CTR-04", f"a container in {absent(sandbox)} sandbox", step, answer)
         _add(world, step, answer)
         return
     beside = [each for each in world.containers.values() if each.sandbox == step.inside]
@@ -105,8 +105,9 @@ def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """StartContainer: once, and only in a sandbox that is READY."""
     container = world.containers.get(step.on)
     if container is None or container.gone:
-        state = "an unknown" if container is None else "a removed"
-        yield from fails("CTR-20/error", f"starting {state} container", step, answer, code="CTR-20/code")
+        yield from fails(
+            "CTR-20/error", f"starting {absent(container)} container", step, answer, code="CTR-20/code"
+        )
         return
     sandbox = world.sandboxes.get(container.sandbox)
     if CREATED not in container.may_be:
@@ -140,8 +141,7 @@ def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """StopContainer: may be repeated, changes nothing of what has ended, is no error for what is gone."""
     container = world.containers.get(step.on)
     if container is None or container.gone:
-        state = "an unknown" if container is None else "a removed"
-        yield from succeeds("STP-09", f"stopping {state} container", step, answer)
+        yield from succeeds("STP-09", f"stopping {absent(container)} container", step, answer)
         return
     if container.may_be == {EXITED}:
         yield from succeeds("STP-07", "stopping a container that has ended", step, answer)
@@ -160,8 +160,7 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """RemoveContainer: in whatever state; may be repeated."""
     container = world.containers.get(step.on)
     if container is None or container.gone:
-        state = "an unknown" if container is None else "a removed"
-        yield from succeeds("CTR-30", f"removing {state} container", step, answer)
+        yield from succeeds("CTR-30", f"removing {absent(container)} container", step, answer)
         return
     # what does not end at SIGTERM may use up the deadline of the first call: the process of a container that
     # was never started, and one that has not set its handler yet
@@ -234,42 +233,65 @@ def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             )
 
 
+@dataclass(frozen=True)
+class Command:
+    """Who judges a command that is run in a container, by the way in which it is run.
+
+    Attributes:
+        what: it is called.
+        absent: in what is not there, it fails.
+        code: and with NotFound; empty where no code is asked for.
+        ended: in what has ended, it fails.
+        answered: in what runs, it succeeds.
+        exit_code: the process's own.
+        output: all that it printed.
+    """
+
+    what: str
+    absent: str
+    code: str
+    ended: str
+    answered: str
+    exit_code: str
+    output: str
+
+
+EXEC_SYNC = Command(
+    "a command", "EXS-16/error", "EXS-16/code", "EXS-15/exited", "EXS-02", "EXS-02", "EXS-01/small"
+)
+EXEC = Command("a session", "STR-06/error", "", "EXE-15/exited", "EXE-14", "EXE-04", "EXE-01")
+
+
 def exec_sync(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """ExecSync: in a container that runs, and nowhere else."""
-    container = world.containers.get(step.on)
-    if container is None or container.gone:
-        state = "an unknown" if container is None else "a removed"
-        yield from fails("EXS-16/error", f"a command in {state} container", step, answer, code="EXS-16/code")
-    elif container.may_be == {EXITED}:
-        yield from fails("EXS-15/exited", "a command in a container that has ended", step, answer)
-    elif container.may_be == {RUNNING}:
-        yield from succeeds("EXS-02", "a command", step, answer)
-        if answer.ok and answer.exit_code != EXEC_CODE:
-            yield Breach(
-                "EXS-02", "the exit code of a command", step.rpc, str(EXEC_CODE), str(answer.exit_code)
-            )
-        wanted = printed_by(world, step)
-        if answer.ok and answer.output != wanted:
-            yield Breach("EXS-01/small", "the output of a command", step.rpc, wanted, answer.output)
+    return _command(world, step, answer, EXEC_SYNC)
 
 
 def exec_session(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """Exec, and the session at its URL: in a container that runs, and nowhere else."""
+    return _command(world, step, answer, EXEC)
+
+
+def _command(world: World, step: Step, answer: Answer, by: Command) -> Iterator[Breach]:
     container = world.containers.get(step.on)
     if container is None or container.gone:
-        state = "an unknown" if container is None else "a removed"
-        yield from fails("STR-06/error", f"a session in {state} container", step, answer)
+        where = f"{by.what} in {absent(container)} container"
+        yield from fails(by.absent, where, step, answer, code=by.code)
     elif container.may_be == {EXITED}:
-        yield from fails("EXE-15/exited", "a session in a container that has ended", step, answer)
+        yield from fails(by.ended, f"{by.what} in a container that has ended", step, answer)
     elif container.may_be == {RUNNING}:
-        yield from succeeds("EXE-14", "a session", step, answer)
+        yield from succeeds(by.answered, by.what, step, answer)
         if answer.ok and answer.exit_code != EXEC_CODE:
             yield Breach(
-                "EXE-04", "the exit code of a session", step.rpc, str(EXEC_CODE), str(answer.exit_code)
+                by.exit_code,
+                f"the exit code of {by.what}",
+                step.rpc,
+                str(EXEC_CODE),
+                str(answer.exit_code),
             )
         wanted = printed_by(world, step)
         if answer.ok and answer.output != wanted:
-            yield Breach("EXE-01", "the output of a session", step.rpc, wanted, answer.output)
+            yield Breach(by.output, f"the output of {by.what}", step.rpc, wanted, answer.output)
 
 
 def attach(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
@@ -278,8 +300,7 @@ def attach(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """
     container = world.containers.get(step.on)
     if container is None or container.gone:
-        state = "an unknown" if container is None else "a removed"
-        yield from fails("STR-06/error", f"attaching to {state} container", step, answer)
+        yield from fails("STR-06/error", f"attaching to {absent(container)} container", step, answer)
     elif container.may_be == {RUNNING} and answer.code != NOT_TOLD:
         yield from succeeds("ATT-01", "what a process writes while a client is attached", step, answer)
 
@@ -293,8 +314,7 @@ def reopen_log(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """ReopenContainerLog: of what runs; of what does not, either way will do."""
     container = world.containers.get(step.on)
     if container is None or container.gone:
-        state = "an unknown" if container is None else "a removed"
-        yield from fails("LOG-25/error", f"reopening the log of {state} container", step, answer)
+        yield from fails("LOG-25/error", f"reopening the log of {absent(container)} container", step, answer)
     elif container.may_be == {RUNNING}:
         yield from succeeds("LOG-21", "reopening the log of a container", step, answer)
 

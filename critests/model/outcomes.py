@@ -32,5 +32,10 @@ def fails(aspect: str, what: str, step: Step, answer: Answer, *, code: str = "")
         yield Breach(code, f"{what}: code", step.rpc, NOT_FOUND, _words(answer))
 
 
+def absent(found: object | None) -> str:
+    """Return how what is not there is called: it was never there, or it is gone."""
+    return "an unknown" if found is None else "a removed"
+
+
 def _words(answer: Answer) -> str:
     return f"{answer.code}: {answer.details[:300]}" if answer.details else answer.code

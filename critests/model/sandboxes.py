@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from critests.model.outcomes import fails, succeeds
+from critests.model.outcomes import absent, fails, succeeds
 from critests.model.sights import Answer
 from critests.model.steps import NOTHING, Step, colour_of
 from critests.model.world import GONE, NOTREADY, READY, Breach, Sandbox, World, twins
@@ -61,8 +61,7 @@ def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """StopPodSandbox: may be repeated, ends all of the sandbox's containers, is no error for what is gone."""
     sandbox = world.sandboxes.get(step.on)
     if sandbox is None or sandbox.gone:
-        state = "an unknown" if sandbox is None else "a removed"
-        yield from succeeds("SBX-16", f"stopping {state} sandbox", step, answer)
+        yield from succeeds("SBX-16", f"stopping {absent(sandbox)} sandbox", step, answer)
         return
     again = READY not in sandbox.may_be
     yield from succeeds(

@@ -53,25 +53,18 @@ def test_where_nothing_is_wrong_nothing_is_told(tmp_path: Path, steps: list[Step
 
 
 @pytest.mark.parametrize(
-    ("wrong", "aspect"),
+    ("wrong", "steps", "aspect"),
     [
-        ("no-session-after-a-reopened-log", "ATT-01"),
-        ("session-after-the-end", "EXE-15/exited"),
-        ("exit-code-of-a-session-lost", "EXE-04"),
+        ("no-session-after-a-reopened-log", SPOKEN_TO, "ATT-01"),
+        ("session-after-the-end", SPOKEN_TO, "EXE-15/exited"),
+        ("exit-code-of-a-session-lost", SPOKEN_TO, "EXE-04"),
+        ("end-told-twice", ENDED, "EVT-02/once"),
+        ("removal-untold", ENDED, "EVT-02/sent"),
+        ("runs-in-the-event-of-its-end", ENDED, "EVT-05"),
+        ("events-end-with-a-removal", ENDED, "EVT-08"),
     ],
 )
-def test_a_session_that_is_wrong_is_told(tmp_path: Path, wrong: str, aspect: str) -> None:
-    assert broken(tmp_path, SPOKEN_TO, wrong) == [aspect]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "aspect"),
-    [
-        ("end-told-twice", "EVT-02/once"),
-        ("removal-untold", "EVT-02/sent"),
-        ("runs-in-the-event-of-its-end", "EVT-05"),
-        ("events-end-with-a-removal", "EVT-08"),
-    ],
-)
-def test_events_that_are_wrong_are_told(tmp_path: Path, wrong: str, aspect: str) -> None:
-    assert broken(tmp_path, ENDED, wrong) == [aspect]
+def test_a_session_or_an_event_that_is_wrong_is_told(
+    tmp_path: Path, wrong: str, steps: list[Step], aspect: str
+) -> None:
+    assert broken(tmp_path, steps, wrong) == [aspect]
