@@ -1,18 +1,14 @@
 """CNC: many calls at the same time, about different objects and about the same one."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import grpc
-import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
-from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import disruptive, requirement, slow
 from critests.run.outcomes import setting_up
@@ -146,38 +142,6 @@ def test_lists_are_whole_while_containers_come_and_go(
             ] == []
             assert [each for each in pods if not (each.id and each.metadata.uid)] == []
         churn.result()
-
-
-@requirement("CNC-13")
-@pytest.mark.parametrize("race", ["StopContainer", "RemoveContainer", "ExecSync"])
-def test_calls_that_meet_the_end_of_a_process_are_answered(
-    runtime: Runtime, containers: Containers, race: str
-) -> None:
-    """A stop MUST succeed at the very moment at which the process ends by itself, and a removal or a command
-    MUST succeed or be refused.
-
-    Source: StopContainer, RemoveContainer, ExecSync.
-    """
-    instant = [containers.created(command=["/bin/true"]) for _ in range(AT_ONCE)]
-    race_with: Callable[[Container], Any] = {
-        "StopContainer": lambda container: runtime.stub.StopContainer.future(
-            cri.StopContainerRequest(container_id=container.id, timeout=30)
-        ),
-        "RemoveContainer": lambda container: runtime.stub.RemoveContainer.future(
-            cri.RemoveContainerRequest(container_id=container.id)
-        ),
-        "ExecSync": lambda container: runtime.stub.ExecSync.future(container.exec_request("true")),
-    }[race]
-
-    calls = []
-    for container in instant:
-        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
-        calls.append(race_with(container))
-
-    succeeded = settled(calls)
-    assert race != "StopContainer" or len(succeeded) == AT_ONCE
-    for container in instant:
-        assert race == "RemoveContainer" or container.exited().exit_code in {0, 137, 143}
 
 
 @requirement("CNC-17")
