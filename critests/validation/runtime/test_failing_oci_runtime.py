@@ -15,7 +15,7 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.wrappers.actions import Fail
 from critests.run.marks import disruptive, requirement, slow
-from critests.validation.runtime.calls import questions
+from critests.validation.runtime.calls import questions, settled
 
 BROKEN = [Fail(1, "the runtime has broken down")]
 FAILURES = 20
@@ -208,3 +208,28 @@ def test_a_container_is_used_while_its_neighbour_is_made(steps: FailingSteps, po
                 late += [name] * (code is grpc.StatusCode.DEADLINE_EXCEEDED)
 
     assert late == []
+
+
+@requirement("CNC-16/elsewhere")
+@disruptive
+def test_a_container_is_removed_while_statistics_wait_for_another(steps: FailingSteps, pod: Sandbox) -> None:
+    """A container of another pod MUST be removed in time while the OCI runtime hangs over the start of a
+    container, and a list of statistics of all is under way.
+
+    Source: RemoveContainer, StartContainer, ListContainerStats. Not stated by the CRI; the kubelet asks for
+    statistics all the time, and one container would hold up the whole node.
+    """
+    runtime = steps.runtime
+    elsewhere = runtime.container()
+    starting = runtime.containers.created(in_sandbox=pod)
+    removal = cri.RemoveContainerRequest(container_id=elsewhere.id)
+
+    with steps.hanging(steps.oci, "start"):
+        start = runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=starting.id))
+        steps.until_held(steps.oci)
+        statistics = runtime.stub.ListContainerStats.future(cri.ListContainerStatsRequest())
+        runtime.stub.RemoveContainer(removal, timeout=PATIENCE_SECONDS * runtime.scale)
+        assert not start.done()
+
+    settled([statistics, start])
+    assert elsewhere.entries() == []
