@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,7 +34,7 @@ STEADY_SECONDS = 4 * PATIENCE_SECONDS
 USERNAME, PASSWORD = "critests-node", "critests: of the node"
 PROTECTED = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
 REST_SECONDS = 15.0
-PULLS, PULL_SECONDS = 30, 10.0
+PULLS, AT_ONCE, PULL_SECONDS = 40, 8, 20.0
 """Whether a time-out of 0 comes before it is taken back is left to chance each time."""
 RESTING = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=REST_SECONDS)
 FOR_ALL_OF_IT = Fault(kind=FaultKind.UNAVAILABLE)
@@ -183,13 +184,18 @@ def test_no_pull_is_given_up_without_a_time_out(patient_runtime: OwnRuntime, reg
 
     Source: not stated by the CRI; in the configurations of runtimes 0 is no time-out.
     """
-    for _ in range(PULLS):
-        minted = registry.mint()
+    all_of_them = [registry.mint() for _ in range(PULLS)]
+
+    def pull(image: MintedImage) -> None:
         patient_runtime.images.PullImage(
-            pulling(minted.reference), timeout=PULL_SECONDS * patient_runtime.scale
+            pulling(image.reference), timeout=PULL_SECONDS * patient_runtime.scale
         )
 
-        assert holds(patient_runtime, minted)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        pulls = [pool.submit(pull, image) for image in all_of_them]
+    for ended in pulls:
+        ended.result()
+    assert [image.reference for image in all_of_them if not holds(patient_runtime, image)] == []
 
 
 @slow

@@ -23,6 +23,7 @@ BROKEN = [Fail(1, "the runtime has broken down")]
 FAILURES = 20
 """So many failed starts, each of which leaves less than one open file."""
 PATIENCE_SECONDS = 5.0
+STOPS, GIVEN_UP_SECONDS = 12, 0.5
 
 
 @pytest.fixture
@@ -202,6 +203,33 @@ def test_stop_whose_kill_failed_is_told_and_can_be_repeated(steps: FailingSteps,
         answered = True
 
     assert not answered or container.state() == cri.CONTAINER_EXITED
+    runtime.until_answered(
+        "StopContainer once more", lambda: stub.StopContainer(stop, timeout=runtime.one_try)
+    )
+    assert container.state() == cri.CONTAINER_EXITED
+
+
+@requirement("STP-22")
+@slow
+@disruptive
+def test_stops_that_are_given_up_do_not_add_up(steps: FailingSteps, pod: Sandbox) -> None:
+    """Where the OCI runtime fails to kill, a dozen StopContainer that their clients give up SHOULD leave the
+    container listed and its status answered, and one SHOULD end it when the OCI runtime works again.
+
+    Source: StopContainer. Not stated by the CRI; the kubelet calls until a process that cannot be killed for
+    a while has ended.
+    """
+    runtime, stub = steps.runtime, steps.runtime.stub
+    container = runtime.container(pod)
+    stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
+
+    with steps.oci.planned({"kill": BROKEN}):
+        for _ in range(STOPS):
+            with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+                stub.StopContainer(stop, timeout=GIVEN_UP_SECONDS)
+        assert len(container.entries()) == 1
+        assert container.status().id == container.id
+
     runtime.until_answered(
         "StopContainer once more", lambda: stub.StopContainer(stop, timeout=runtime.one_try)
     )
