@@ -17,8 +17,10 @@ from critests.node.kinds.settings import (
     DaemonSettings,
 )
 from critests.node.kinds.told import (
+    IMAGE_FOLDER,
     CniTemplate,
     DeviceOwnership,
+    ImageFolder,
     Mirror,
     NoHostDevices,
     NotToBeTold,
@@ -114,6 +116,9 @@ def _tell(tables: dict[str, dict[str, _Value]], traces: Traces, settings: Daemon
                 tables[handler]["privileged_without_host_devices"] = True
             case PullProgress(seconds) if settings.version >= PULL_PROGRESS_SINCE:
                 tables[_plugin(images)]["image_pull_progress_timeout"] = f"{seconds}s"
+            case ImageFolder():
+                snapshotter = f"io.containerd.snapshotter.v1.{_snapshotter(settings)}"
+                tables[_plugin(snapshotter)] = {"root_path": str(traces.root / IMAGE_FOLDER)}
             case StreamingTls(certificate, key):
                 tables[_plugin(_CRI)]["enable_tls_streaming"] = True
                 tables[_plugin(_CRI, "x509_key_pair_streaming")] = {
@@ -172,7 +177,7 @@ def _cri_tables_2(traces: Traces, settings: DaemonSettings) -> dict[str, dict[st
         _plugin(_CRI, "registry"): {"config_path": str(traces.state / "certs.d")},
         _plugin(_CRI, "containerd"): {
             "default_runtime_name": next(iter(settings.handlers)),
-            "snapshotter": "overlayfs" if settings.overlays else "native",
+            "snapshotter": _snapshotter(settings),
         },
         **_handlers(traces, settings, _CRI),
     }
@@ -185,7 +190,7 @@ def _cri_tables_3(traces: Traces, settings: DaemonSettings) -> dict[str, dict[st
     else:
         cni["bin_dir"] = str(settings.cni_plugins)
     return {
-        _plugin(_IMAGES): {"snapshotter": "overlayfs" if settings.overlays else "native"},
+        _plugin(_IMAGES): {"snapshotter": _snapshotter(settings)},
         _plugin(_IMAGES, "pinned_images"): {"sandbox": settings.pause_image},
         _plugin(_IMAGES, "registry"): {"config_path": str(traces.state / "certs.d")},
         _plugin("io.containerd.transfer.v1.local"): {"config_path": str(traces.state / "certs.d")},
@@ -195,6 +200,10 @@ def _cri_tables_3(traces: Traces, settings: DaemonSettings) -> dict[str, dict[st
         **_handlers(traces, settings, _RUNTIME),
         _plugin(_CRI): _streaming(),
     }
+
+
+def _snapshotter(settings: DaemonSettings) -> str:
+    return "overlayfs" if settings.overlays else "native"
 
 
 def _streaming() -> dict[str, _Value]:

@@ -14,13 +14,18 @@ from critests.node.kinds.settings import (
     DaemonSettings,
 )
 from critests.node.kinds.told import (
+    IMAGE_FOLDER,
     Credentials,
+    DefaultSysctl,
     DeviceOwnership,
+    ImageFolder,
     LogCap,
+    MetricsOfCpu,
     Mirror,
     NoEvents,
     NoHostDevices,
     NotToBeTold,
+    PinnedImages,
     Plugins,
     ProfilesFromRegistries,
     PullProgress,
@@ -188,7 +193,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
 def _tell(tables: dict[str, dict[str, _Value]], traces: Traces, settings: DaemonSettings) -> None:
     """Add what is unusual."""
     for told in settings.told:
-        for said in (_of_handlers, _of_images, _of_runtime):
+        for said in (_of_handlers, _of_images, _of_pods, _of_runtime):
             found = said(told, traces, settings)
             if found is not None:
                 table, values = found
@@ -214,14 +219,25 @@ def _of_handlers(told: Told, _: Traces, settings: DaemonSettings) -> _Said:
 
 def _of_images(told: Told, traces: Traces, settings: DaemonSettings) -> _Said:
     match told:
-        case SplitStorage() if settings.version >= SPLIT_STORAGE_SINCE:
-            return "crio", {"imagestore": str(traces.root / "images")}
+        case SplitStorage() | ImageFolder() if settings.version >= SPLIT_STORAGE_SINCE:
+            return "crio", {"imagestore": str(traces.root / IMAGE_FOLDER)}
+        case PinnedImages(prefix):
+            return "crio.image", {"pinned_images": [f"{prefix}*"]}
         case PullProgress(seconds):
             return "crio.image", {"pull_progress_timeout": f"{seconds}s"}
         case Credentials(file):
             return "crio.image", {"global_auth_file": str(file)}
         case Mirror():
             return "crio.image", {}  # the file of the registries has it
+    return None
+
+
+def _of_pods(told: Told, _: Traces, __: DaemonSettings) -> _Said:
+    match told:
+        case DefaultSysctl(name, value):
+            return "crio.runtime", {"default_sysctls": [f"{name}={value}"]}
+        case MetricsOfCpu():
+            return "crio.stats", {"included_pod_metrics": ["cpu"]}
     return None
 
 

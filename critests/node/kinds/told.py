@@ -9,6 +9,9 @@ from typing import TypeAlias
 
 from critests.exit_codes import CannotTest
 
+IMAGE_FOLDER = "images"
+"""The name of the directory of images below the runtime's, where one is told."""
+
 
 class NotToBeTold(CannotTest):
     """This kind of runtime, or this version, has no configuration for something."""
@@ -55,7 +58,7 @@ class PullProgress:
     """A pull of which nothing arrives is given up.
 
     Attributes:
-        seconds: after which.
+        seconds: after which; 0 is never.
     """
 
     seconds: int
@@ -131,6 +134,46 @@ class SplitStorage:
     meaning = "images are stored apart from containers"
 
 
+@dataclass(frozen=True)
+class ImageFolder:
+    """Images are stored in a directory of their own, which lies below the runtime's: `IMAGE_FOLDER`."""
+
+    meaning = "images are stored in a directory that is named"
+
+
+@dataclass(frozen=True)
+class PinnedImages:
+    """Images whose name begins in some way are pinned.
+
+    Attributes:
+        prefix: of the whole name.
+    """
+
+    prefix: str
+    meaning = "images are pinned by their names"
+
+
+@dataclass(frozen=True)
+class MetricsOfCpu:
+    """Of the kinds of metrics of pods, those of the CPU are collected, and no other."""
+
+    meaning = "metrics of pods are those of the CPU alone"
+
+
+@dataclass(frozen=True)
+class DefaultSysctl:
+    """Every pod gets a sysctl of which its configuration says nothing.
+
+    Attributes:
+        name: of the sysctl.
+        value: of the sysctl.
+    """
+
+    name: str
+    value: str
+    meaning = "pods get sysctls that they do not ask for"
+
+
 Told: TypeAlias = (
     DeviceOwnership
     | NoHostDevices
@@ -144,4 +187,8 @@ Told: TypeAlias = (
     | Credentials
     | ProfilesFromRegistries
     | SplitStorage
+    | ImageFolder
+    | PinnedImages
+    | MetricsOfCpu
+    | DefaultSysctl
 )

@@ -169,7 +169,20 @@ def test_hosts_made_by_the_runtime(running_container: Container, observe: Observ
     assert not answer.stdout or b"localhost" in answer.stdout
 
 
-@requirement("GEN-15")
+@requirement("GEN-15/taken")
+def test_environment_that_is_no_text_fails_no_container(containers: Containers) -> None:
+    """A value of an environment variable that is no valid UTF-8 SHOULD NOT keep a container from running.
+
+    Source: KeyValue.value, which is bytes; the kubelet passes on what a Secret holds.
+    """
+    envs = [cri.KeyValue(key="RAW", value=b"\xff\xfe")]
+
+    container = containers.attempt(containers.config(envs=envs))
+
+    assert container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("GEN-15/kept")
 def test_environment_that_is_no_text(containers: Containers, observe: Observe) -> None:
     """A value of an environment variable that is no valid UTF-8 MAY be refused or changed; what stands beside
     it MUST come through.

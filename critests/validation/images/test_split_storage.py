@@ -1,4 +1,4 @@
-"""IMF: images that are stored elsewhere than what containers write."""
+"""IMF: images that are stored where the configuration says, apart from what containers write or not."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
-from critests.node.kinds.told import SplitStorage
+from critests.node.kinds.told import IMAGE_FOLDER, ImageFolder, SplitStorage
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up
@@ -44,6 +44,13 @@ def split_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[
         yield own
 
 
+@pytest.fixture
+def runtime_with_a_folder(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime that is told in which directory to store images."""
+    with shaped(request, runtime, Shape(told=(ImageFolder(),))) as own:
+        yield own
+
+
 def growth(runtime: OwnRuntime, filesystems: FirstOf) -> Growth:
     """Let a container write, and return what more the first of some file systems tells then."""
 
@@ -67,6 +74,23 @@ def growth(runtime: OwnRuntime, filesystems: FirstOf) -> Growth:
     return Growth(
         after.used_bytes.value - before.used_bytes.value, after.inodes_used.value - before.inodes_used.value
     )
+
+
+@requirement("IMF-09")
+@disruptive
+def test_images_are_where_they_are_configured_to_be(runtime_with_a_folder: OwnRuntime) -> None:
+    """Where the configuration says in which directory images are stored, ImageFsInfo MUST name that one, or
+    one below it.
+
+    Source: FilesystemIdentifier.mountpoint; the kubelet removes images by how full that place is.
+    """
+    folder = runtime_with_a_folder.daemon.root / IMAGE_FOLDER
+
+    answer = runtime_with_a_folder.images.ImageFsInfo(cri.ImageFsInfoRequest())
+
+    named = [Path(filesystem.fs_id.mountpoint) for filesystem in answer.image_filesystems]
+    assert named != []
+    assert [place for place in named if not place.is_relative_to(folder)] == []
 
 
 @requirement("IMF-05/split")

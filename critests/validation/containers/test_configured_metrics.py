@@ -1,0 +1,52 @@
+"""MET: metrics of which the configuration says which are collected."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
+from critests.fixtures.own_runtime import OwnRuntime, shaped
+from critests.fixtures.runtime import Runtime
+from critests.node.kinds.told import MetricsOfCpu
+from critests.run.context import Shape
+from critests.run.marks import disruptive, requirement, requires
+
+METRIC_SECONDS = 30.0
+"""Runtimes may measure every ten seconds or so."""
+
+
+@pytest.fixture
+def runtime_with_few_metrics(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime that is told to collect the metrics of the CPU alone."""
+    with shaped(request, runtime, Shape(told=(MetricsOfCpu(),))) as own:
+        yield own
+
+
+def names_of_metrics(runtime: Runtime) -> set[str]:
+    """Return the names of all metrics of pods and containers."""
+    pods = runtime.stub.ListPodSandboxMetrics(cri.ListPodSandboxMetricsRequest()).pod_metrics
+    own = {metric.name for pod in pods for metric in pod.metrics}
+    return own | {
+        each.name for pod in pods for container in pod.container_metrics for each in container.metrics
+    }
+
+
+@requirement("MET-12")
+@requires(Capability.METRICS)
+@disruptive
+def test_no_metric_is_described_that_is_not_collected(runtime_with_few_metrics: OwnRuntime) -> None:
+    """Where the configuration has only the metrics of the CPU collected, each that is described SHOULD come
+    for a container that runs.
+
+    Source: ListMetricDescriptors, which tells what ListPodSandboxMetrics will return.
+    """
+    runtime_with_few_metrics.container()
+    answer = runtime_with_few_metrics.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
+    described = {descriptor.name for descriptor in answer.descriptors}
+
+    collected = runtime_with_few_metrics.eventually(
+        "metrics", lambda: names_of_metrics(runtime_with_few_metrics), METRIC_SECONDS
+    )
+
+    assert described - collected == set()

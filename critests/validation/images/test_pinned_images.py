@@ -1,0 +1,50 @@
+"""IMS: images that a runtime is told to pin, by their names."""
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from critests.api import api_pb2 as cri
+from critests.fixtures.images import Registry
+from critests.fixtures.own_runtime import OwnRuntime, shaped
+from critests.fixtures.runtime import Runtime
+from critests.lifecycle.requests import pulling
+from critests.node.kinds.told import PinnedImages
+from critests.run.context import Shape
+from critests.run.marks import disruptive, requirement
+
+ORDINARY, PINNED = "ordinary", "pinned"
+
+
+@pytest.fixture
+def pinning_runtime(
+    request: pytest.FixtureRequest, runtime: Runtime, registry: Registry
+) -> Iterator[OwnRuntime]:
+    """A runtime that is told to pin what lies in one of the test's repositories."""
+    pinned = PinnedImages(f"{registry.client.address}/{registry.prefix}/{PINNED}")
+    with shaped(request, runtime, Shape(told=(pinned,))) as own:
+        yield own
+
+
+@requirement("IMS-08/named")
+@disruptive
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["pinned last", "pinned first"])
+def test_an_image_is_pinned_by_any_of_its_names(
+    pinning_runtime: OwnRuntime, registry: Registry, order: tuple[int, int]
+) -> None:
+    """An image that has several names, one of which is configured to be pinned, MUST be pinned, whichever it
+    got first.
+
+    Source: Image.pinned; which images are pinned is the configuration's, the kubelet removes all others.
+    """
+    salt = secrets.token_hex(8)
+    both = [registry.mint(repository=name, salt=salt) for name in (ORDINARY, PINNED)]
+    for number in order:
+        pinning_runtime.images.PullImage(pulling(both[number].reference))
+
+    listed = pinning_runtime.images.ListImages(cri.ListImagesRequest()).images
+
+    [image] = [each for each in listed if both[0].reference in each.repo_tags]
+    assert both[1].reference in image.repo_tags
+    assert image.pinned
