@@ -318,4 +318,7 @@ class Sweep:
                 for side, one in sides.items()
             },
             faults=self._in_order(),
+            passed=sorted(
+                test.test for test in self._exercise.tests.values() if test.outcome == Outcome.PASSED.value
+            ),
         )
