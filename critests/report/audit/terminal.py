@@ -75,8 +75,8 @@ def _print_never_red(record: AuditRecord, out: Console) -> None:
     print_more(len(never.met) - NAMED, out)
     red = never.of - len(never.met) - len(never.spared)
     out.print(
-        f"{plural(never.of, 'test')} passed without a fault: {red} turned red by one, {len(never.met)} by none"
-        f" that changed something in them, and {len(never.spared)} met none that did",
+        f"{plural(never.of, 'test')} passed without a fault: {red} turned red by one, {len(never.met)} by"
+        f" none that changed something in them, and {len(never.spared)} met none that did",
         soft_wrap=True,
     )
 

@@ -94,7 +94,7 @@ def test_tests_that_no_fault_turned_red_are_named() -> None:
         "4 tests passed without a fault: 1 turned red by one, 1 by none that changed something in them, and"
         " 2 met none that did" in text
     )
-    assert "2</span> <span class=\"text\">more met no fault" in audit_to_html(AUDIT)
+    assert '2</span> <span class="text">more met no fault' in audit_to_html(AUDIT)
 
 
 def test_an_older_record_says_nothing_of_tests_that_stayed_green() -> None:
