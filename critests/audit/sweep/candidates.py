@@ -138,7 +138,9 @@ class Candidates:
         known = self._notices.get(base_name(test.test), set())
         if target in known or _is_case_of(test, target, known):
             return EXACTLY
-        if target is not None and any(_near(target, other) for other in known):
+        of_a_log = isinstance(fault.faults[0], LogFault)
+        # each fault of a log says what it is about, and all tests of logs look at logs
+        if not of_a_log and target is not None and any(_near(target, other) for other in known):
             return NEAR
         if _judges(test, fault):
             return JUDGES
