@@ -8,8 +8,8 @@ stopped.
 
 A fault acts on the test's own calls, from its set-up to its clean-up; what is made for several tests is made
 honestly. A test has noticed where its own phase found a promise broken and the fault had changed something by
-then. Where it is not known to notice a fault in this very field, it is run once more without the fault: it
-has noticed if it passes.
+then, or where its set-up did so with the very step that the test is about. Where it is not known to notice a
+fault in this very field, it is run once more without the fault: it has noticed if it passes.
 """
 
 import json
@@ -253,11 +253,11 @@ class Sweep:
         for test in tests:
             item = self._items[test.test]
             ended = self._trials.run(item, fault.faults, context)
-            failed = ended.outcome == Outcome.FAILED.value and ended.hits > 0
+            red = ended.red and ended.hits > 0
             tried.append(Tried(test.test, ended.outcome, ended.hits, ended.reason[:300]))
-            if failed and candidates.foreseen(test, fault):
+            if red and candidates.foreseen(test, fault):
                 noticed = test.test
-            elif failed:
+            elif red:
                 # it may have failed by what an earlier fault left behind
                 take_down_what_is_shared(item)
                 if self._trials.run(item, (), context).outcome == Outcome.PASSED.value:
@@ -318,4 +318,7 @@ class Sweep:
                 for side, one in sides.items()
             },
             faults=self._in_order(),
+            passed=sorted(
+                test.test for test in self._exercise.tests.values() if test.outcome == Outcome.PASSED.value
+            ),
         )

@@ -168,6 +168,7 @@ class AuditRecord:
         tries: how many tests were tried for a fault at most; 0 for all.
         coverage: by side, `request` and `response`.
         faults: what became of each.
+        passed: names of the tests that pass without a fault.
     """
 
     schema: str = SCHEMA
@@ -182,6 +183,7 @@ class AuditRecord:
     tries: int = 0
     coverage: dict[str, Coverage] = field(default_factory=dict)
     faults: list[FaultResult] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
 
     @property
     def survivors(self) -> list[FaultResult]:

@@ -244,6 +244,25 @@ def test_of_a_fault_below_who_judges_what_it_breaks_is_tried_whatever_is_refused
     assert names(Candidates(made, Matrix(())), fault) == ["refused", "gets there"]
 
 
+def test_a_fault_in_an_exec_is_tried_on_the_case_of_an_exec() -> None:
+    faults = {fault.id: fault for fault in faults_below()}
+    views = [
+        made_test(f"test_a[{view}]", "StartContainer", judges="USR-01", seconds=seconds)
+        for view, seconds in (("first process", 1), ("exec", 2), ("streaming exec", 3))
+    ]
+    candidates = Candidates(exercise(*views), Matrix(()))
+    first_view = {
+        part: candidates.likely(faults[f"oci-user-is-another-{part}"], 1)[0].test
+        for part in ("first", "exec", "both")
+    }
+
+    assert first_view == {
+        "first": "test_a[first process]",
+        "exec": "test_a[exec]",
+        "both": "test_a[first process]",
+    }
+
+
 def test_of_a_test_with_a_case_for_each_field_that_of_the_field_comes_first() -> None:
     fault = FAULTS["ImageStatus.response.image.repo_digests:one-twice"]
     place = str(fault.reach)

@@ -125,6 +125,39 @@ def test_every_outcome_and_that_it_goes_on_where_it_stopped(tmp_path: Path, endp
     assert status == 1
 
 
+def test_a_set_up_that_is_refused_is_held_against_the_step_that_the_test_is_about(
+    tmp_path: Path, endpoint: str
+) -> None:
+    suite = """
+import pytest
+from critests.api import api_pb2 as cri
+from critests.run.marks import requirement
+from critests.run.outcomes import setting_up
+
+
+@pytest.fixture
+def version(runtime):
+    with setting_up():
+        return runtime.stub.Version(cri.VersionRequest()).version
+
+
+@requirement("{0}")
+def test_that_needs_it(version):
+    assert version
+"""
+    refused = ["--cri-sweep-faults=Version:unimplemented", "--cri-sweep-faults=Version:hangs"]
+    outcomes = {}
+    for judged in ("RT-30", "RT-06"):
+        folder = tmp_path / judged
+        folder.mkdir()
+        _, output, report = sweep(folder, endpoint, *refused, suite=suite.replace("{0}", judged))
+        outcomes[judged] = {fault["fault"]: fault["outcome"] for fault in report["faults"]}, output
+
+    # Version is what RT-30 is about; a hang is nobody's but the call's
+    assert outcomes["RT-30"][0] == {"Version:unimplemented": "noticed", "Version:hangs": "noticed"}
+    assert outcomes["RT-06"][0] == {"Version:unimplemented": "survived", "Version:hangs": "noticed"}
+
+
 def test_several_processes_find_what_one_finds(tmp_path: Path, endpoint: str) -> None:
     wanted = "--cri-sweep-faults=Version"
     status, output, report = sweep(tmp_path, endpoint, wanted, "--cri-sweep-workers=2")

@@ -53,7 +53,11 @@ def list_faults(rpc: Rpc) -> Iterator[DerivedFault]:
         says = {"lagging": "answers as it did before", "frozen": "answers as it did at first"}
         for action, words in says.items():
             yield DerivedFault(
-                f"{rpc.name}:{action}", "list", f"{rpc.name}: {action}", words, Reach(rpc.name)
+                f"{rpc.name}:{action}",
+                "list",
+                f"{rpc.name}: {action}",
+                words,
+                Reach(rpc.name, "repeated"),
             )
     for name, action, says_it in (
         ("one-twice", "duplicate-first", "lists the first twice"),

@@ -121,6 +121,7 @@ class Session:
                 self._before_reset(frame.data)
                 yield frame
             case "hold" | "status-first" if not (self._action == "hold" and self._argument):
+                self._hit()
                 self._held.append(frame)
             case "hold":
                 self._hit()
@@ -180,12 +181,8 @@ class Session:
     def _status(self, frame: Frame) -> Iterator[Frame]:
         held, self._held = self._held, []
         if self._action == "status-first":
-            if held:
-                self._hit()
             yield from (frame, *held)
             return
-        if held:
-            self._hit()
         yield from held
         wanted = {
             "status": self._argument.encode(),

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from critests.audit.derived.fault import DerivedFault
-from critests.audit.language.faults import Fault, LogFault, StreamFault
+from critests.audit.language.faults import Fault, LogFault, OciFault, StreamFault
 from critests.audit.matrix import Matrix, base_name
 from critests.audit.sweep.exercise import Exercise, Exercised
 from critests.catalogue.words import Outcome
+from critests.lifecycle.process import EXEC, FIRST_PROCESS, HOST
 
 EXACTLY, NEAR, JUDGES, BESIDE, SAME_NAME, SAME_RPC, GETS_THERE = range(7)
 """How likely a test is to notice, the likeliest first: it notices a fault in this very field, one in a field
@@ -60,6 +61,7 @@ class Candidates:
             key=lambda test: (
                 self._likely(test, fault, target),
                 not _is_case_of(test, target, self._notices.get(base_name(test.test), set())),
+                _is_of_another_process(test, fault),
                 test.seconds,
                 test.test,
             ),
@@ -136,7 +138,9 @@ class Candidates:
         known = self._notices.get(base_name(test.test), set())
         if target in known or _is_case_of(test, target, known):
             return EXACTLY
-        if target is not None and any(_near(target, other) for other in known):
+        of_a_log = isinstance(fault.faults[0], LogFault)
+        # each fault of a log says what it is about, and all tests of logs look at logs
+        if not of_a_log and target is not None and any(_near(target, other) for other in known):
             return NEAR
         if _judges(test, fault):
             return JUDGES
@@ -172,6 +176,16 @@ def _is_case_of(test: Exercised, target: _Target | None, known: set[_Target]) ->
         return False
     case = test.test.removeprefix(base_name(test.test)).strip("[]")
     return case == target[2][-1] and target[:2] in {other[:2] for other in known}
+
+
+def _is_of_another_process(test: Exercised, fault: DerivedFault) -> bool:
+    """Say whether this is the case of a test that looks at a container's first process, while a fault is in
+    what is told of an exec alone, or the other way round.
+    """
+    operations = {each.operation for each in fault.faults if isinstance(each, OciFault)}
+    if operations == {"exec"}:
+        return test.test.endswith((f"{FIRST_PROCESS}]", f"{HOST}]"))
+    return operations == {"create"} and test.test.endswith(f"{EXEC}]")
 
 
 def _near(one: _Target, other: _Target) -> bool:

@@ -10,12 +10,15 @@ from critests.audit.between import Between, take_down_what_is_shared
 from critests.audit.cases import MARK, case_of
 from critests.audit.language.faults import AnyFault, CommandFault, Fault, NetworkFault, OciFault
 from critests.audit.proxy.watch import Watch
+from critests.catalogue.rpcs import rpc_of
 from critests.catalogue.words import Outcome
 from critests.client.deadlines import Deadlines
 from critests.client.recording import READING
 from critests.exit_codes import ExitCode
 from critests.node.throwaway import RuntimeStartFailed
+from critests.run.classification import RawOutcome
 from critests.run.context import RunContext
+from critests.run.items import judged_by
 from critests.run.session import PROGRESS, SESSION
 
 HANG_SECONDS = 5.0
@@ -37,13 +40,25 @@ HARMLESS = frozenset(
 
 @dataclass(frozen=True)
 class Ended:
-    """How a case ended: the outcome as the suite names it, why, what the fault changed, and the seconds."""
+    """How a case ended.
+
+    Attributes:
+        outcome: as the suite names it.
+        reason: why.
+        hits: how often the fault has changed something.
+        seconds: it took.
+        places: where it got.
+        red: whether a whole run would be red by it. That is so of a test that fails, and of one whose set-up
+            hangs, or fails in the step that the test itself is about: this is held against its requirement,
+            whatever other tests say (`judge_set_ups`).
+    """
 
     outcome: str
     reason: str
     hits: int
     seconds: float
     places: frozenset[str]
+    red: bool = False
 
 
 class Trials:
@@ -85,11 +100,11 @@ class Trials:
             context.hangs.deadlines = usual
             context.hangs.forget()
         seconds = time.monotonic() - begun
-        outcome, reason = _outcome(case)
+        outcome, reason, red = _outcome(case)
         if self._hits and (in_sandboxes or any(_may_spoil(fault) for fault in faults)):
             take_down_what_is_shared(item)
         self._revive(context)
-        return Ended(outcome, reason, self._hits, seconds, self._places)
+        return Ended(outcome, reason, self._hits, seconds, self._places, red)
 
     def _revive(self, context: RunContext) -> None:
         """Start a throwaway runtime again that a fault has ended."""
@@ -134,16 +149,26 @@ class Trials:
         return "", "", ""
 
 
-def _outcome(case: pytest.Function) -> tuple[str, str]:
-    """Return how a case ended, as the suite names it, and why."""
+def _outcome(case: pytest.Function) -> tuple[str, str, bool]:
+    """Return how a case ended, as the suite names it, why, and whether a whole run would be red by it."""
     progress = case.stash.get(PROGRESS, None)
     if progress is None:
-        return Outcome.ERROR.value, "it did not run"
+        return Outcome.ERROR.value, "it did not run", False
     for when in ("setup", "call"):
         phase = progress.phases.get(when)
         if phase is not None and phase.raw is not None:
-            return phase.raw.outcome.value, phase.raw.reason
-    return Outcome.PASSED.value, ""
+            raw = phase.raw
+            return raw.outcome.value, raw.reason, _is_red(raw, judged_by(case).name)
+    return Outcome.PASSED.value, "", False
+
+
+def _is_red(raw: RawOutcome, judges: str) -> bool:
+    if raw.outcome is not Outcome.BLOCKED:
+        return raw.outcome is Outcome.FAILED
+    rpc = rpc_of(raw.setup_rpc)
+    blocked_by = raw.blocked_by or (rpc.judge if rpc is not None else "")
+    of_its_own = blocked_by.partition("/")[0] == judges.partition("/")[0]
+    return bool(blocked_by) and (raw.hung or of_its_own)
 
 
 def _lets_hang(fault: AnyFault) -> bool:

@@ -7,12 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from critests.record.audits import AuditRecord, FaultOutcome
-from critests.report.audit.views import headline, look_of, part, score_rows, with_outcome
+from critests.report.audit.views import headline, look_of, never_red, part, score_rows, with_outcome
 from critests.report.terminal.console import print_more
 from critests.report.wording.texts import one_line, plural
 
 SHOWN: Final = 40
 """Faults of one outcome that the summary names; the page and the record have all."""
+NAMED: Final = 10
+"""Tests that the summary names of those that no fault turned red."""
 TESTS: Final = 4
 """Tests that are named beside a survivor."""
 
@@ -30,6 +32,7 @@ def print_audit(record: AuditRecord, out: Console, *places: str) -> None:
     _print_not_reached(record, out)
     for by, title in (("kind", "kind"), ("area", "area"), ("rpc", "RPC")):
         _print_scores(record, by, title, out)
+    _print_never_red(record, out)
     tried = [result for result in record.faults if result.tried]
     if tried:
         seconds = sum(result.seconds for result in tried) / len(tried)
@@ -59,6 +62,23 @@ def _print_not_reached(record: AuditRecord, out: Console) -> None:
         why = result.evidence or "it changed nothing in the tests that were tried"
         out.print(Text.assemble(("not reached ", "blue"), f"{result.fault}: {why}"), soft_wrap=True)
     print_more(len(results) - SHOWN, out)
+
+
+def _print_never_red(record: AuditRecord, out: Console) -> None:
+    never = never_red(record)
+    if not never.of:
+        return
+    out.print()
+    for row in never.met[:NAMED]:
+        faults = plural(len(row.missed), "fault")
+        out.print(Text.assemble(("never red ", "yellow"), f"{row.name}, under {faults}"), soft_wrap=True)
+    print_more(len(never.met) - NAMED, out)
+    red = never.of - len(never.met) - len(never.spared)
+    out.print(
+        f"{plural(never.of, 'test')} passed without a fault: {red} turned red by one, {len(never.met)} by"
+        f" none that changed something in them, and {len(never.spared)} met none that did",
+        soft_wrap=True,
+    )
 
 
 def _print_scores(record: AuditRecord, by: str, title: str, out: Console) -> None:

@@ -74,6 +74,21 @@ class TestRow:
     missed: list[str]
 
 
+@dataclass(frozen=True)
+class NeverRed:
+    """The tests that pass without a fault and that no fault turned red.
+
+    Attributes:
+        met: those during which a fault changed something, most of such faults first.
+        spared: names of the others, whose turn never came.
+        of: how many tests pass without a fault.
+    """
+
+    met: list[TestRow]
+    spared: list[str]
+    of: int
+
+
 def percent(part: float | None) -> str:
     """Return a part in words; `-` where there is none."""
     return "-" if part is None else f"{100 * part:.0f} %"
@@ -131,6 +146,19 @@ def rows_of_tests(record: AuditRecord) -> list[TestRow]:
             elif one.hits:
                 row.missed.append(result.fault)
     return sorted(rows.values(), key=lambda row: (-len(row.noticed), -len(row.missed), row.name))
+
+
+def never_red(record: AuditRecord) -> NeverRed:
+    """Return the tests that pass without a fault and that no fault turned red."""
+    rows = {row.name: row for row in rows_of_tests(record)}
+    green = [name for name in record.passed if not (name in rows and rows[name].noticed)]
+    met = [rows[name] for name in green if name in rows and rows[name].missed]
+    seen = {row.name for row in met}
+    return NeverRed(
+        sorted(met, key=lambda row: (-len(row.missed), row.name)),
+        [name for name in green if name not in seen],
+        len(record.passed),
+    )
 
 
 def headline(record: AuditRecord) -> str:

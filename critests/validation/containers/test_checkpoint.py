@@ -57,7 +57,7 @@ def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: Counter) -> No
 
     Source: CheckpointContainerRequest.timeout.
     """
-    request = counter.request(timeout=2)
+    request = counter.request(timeout=1)
 
     def attempt(request: cri.CheckpointContainerRequest, timeout: float | None) -> None:
         with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
@@ -65,7 +65,7 @@ def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: Counter) -> No
 
     call = runtime.timed(attempt, request)
 
-    assert call.seconds < 2 + 5 * runtime.scale
+    assert call.seconds < 1 + 5 * runtime.scale
 
 
 @requirement("CKP-02/timeout")

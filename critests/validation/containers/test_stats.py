@@ -352,6 +352,8 @@ def test_list_of_stats_has_every_running_container_once(runtime: Runtime, contai
 
     Source: ListContainerStatsRequest.filter.
     """
+    # what is made after an answer is in the next one
+    runtime.stub.ListContainerStats(cri.ListContainerStatsRequest())
     made = sorted(containers.running().id for _ in range(3))
     containers.in_state(cri.CONTAINER_EXITED)
 

@@ -1,16 +1,21 @@
 """GEN: what holds for every call of a pod's ordinary life."""
 
+import contextlib
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
+from critests.fixtures.events import CREATED, SIGN_SECONDS, Events
 from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.sandboxes import Sandbox
-from critests.run.marks import requirement
+from critests.lifecycle.waiting import ConditionNotMet
+from critests.run.marks import requirement, requires
 from critests.validation.runtime.ordinary_calls import after_the_start
 
 PATIENCE_SECONDS = 5.0
@@ -72,3 +77,28 @@ def test_no_ordinary_call_takes_long(
 def _late(took: Mapping[str, list[float]], runtime: Runtime) -> dict[str, list[float]]:
     """Return the RPCs of which no call was quick, with the seconds."""
     return {rpc: each for rpc, each in took.items() if min(each) > PATIENCE_SECONDS * runtime.scale}
+
+
+@requirement("GEN-19")
+@requires(Capability.EVENTS)
+def test_a_client_of_events_hears_soon_of_what_happens(
+    runtime: Runtime, events: Events, containers: Containers
+) -> None:
+    """A client of GetContainerEvents SHOULD be told within seconds after its call of a container that is made
+    from then on.
+
+    Not stated by the CRI; what comes first may be too early for a stream that has just begun. The quicker one
+    of two clients counts, on a machine that may be busy.
+    """
+    assert _hears(runtime, events, containers) or _hears(runtime, events, containers)
+
+
+def _hears(runtime: Runtime, events: Events, containers: Containers) -> bool:
+    """Say whether a new client hears of one of the containers that are made in its first seconds."""
+    begun = time.perf_counter()
+    listener = events.connect()
+    while time.perf_counter() - begun < (PATIENCE_SECONDS - SIGN_SECONDS) * runtime.scale:
+        sign = containers.created()
+        with contextlib.suppress(ConditionNotMet):
+            return bool(listener.first(sign.id, CREATED, SIGN_SECONDS))
+    return False

@@ -7,9 +7,39 @@ from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
+from critests.images.rootfs import GROUPS
+from critests.lifecycle.process import FIRST_PROCESS
 from critests.lifecycle.user_namespaces import FIRST_ID, with_user_namespace
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
+
+OF_TESTER = {gid for _, gid, members in GROUPS if "tester" in members}
+"""The groups that the images' /etc/group gives to the user 1000."""
+
+
+@requirement("RT-18")
+def test_the_policy_of_supplementary_groups_is_as_told(runtime: Runtime, containers: Containers) -> None:
+    """Status MUST tell of supplemental_groups_policy where the policy Strict leaves out the image's groups,
+    Merge does not, and ContainerStatus has the user; and nowhere else.
+
+    Source: RuntimeFeatures.supplemental_groups_policy.
+    """
+    told = runtime.stub.Status(cri.StatusRequest()).features.supplemental_groups_policy
+    groups, users = {}, []
+    for policy in (cri.Merge, cri.Strict):
+        identity = cri.LinuxContainerSecurityContext(
+            run_as_user=cri.Int64Value(value=1000),
+            supplemental_groups=[3000],
+            supplemental_groups_policy=policy,
+        )
+        container = containers.attempt(containers.config(security_context=identity))
+        groups[policy] = container.process_status(FIRST_PROCESS).groups & {*OF_TESTER, 3000}
+        users.append(container.status().user.HasField("linux"))
+
+    works = groups == {cri.Merge: OF_TESTER | {3000}, cri.Strict: {3000}} and all(users)
+    if not (told or works):
+        unsupported("the policy of supplementary groups: it is not told of, and not kept")
+    assert told == works, f"groups {groups}, the user in the status {users}"
 
 
 @requirement("RT-19")

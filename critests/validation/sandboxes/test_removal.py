@@ -50,9 +50,11 @@ def test_remove_pod_sandbox_takes_it_off_every_list(
     containers.exited(in_sandbox=own_sandbox)
     containers.created(in_sandbox=own_sandbox)
     own_sandbox.stop()
+    before = listed(own_sandbox)
 
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
+    assert sorted(before) == sorted([own_sandbox.id, *own_sandbox.container_ids])
     assert listed(own_sandbox) == []
 
 

@@ -177,10 +177,12 @@ def test_list_of_sandbox_stats_filters_by_all_labels_together(runtime: Runtime, 
     Source: PodSandboxStatsFilter.label_selector.
     """
     wanted = {"mark": secrets.token_hex(8), "colour": "green"}
+    before = selected(runtime, label_selector=wanted)
     sandbox = sandboxes.ready(labels=wanted)
     for other in ({"colour": "red"}, {"mark": secrets.token_hex(8)}):
         sandboxes.ready(labels=wanted | other)
 
+    assert before == []
     assert selected(runtime, label_selector=wanted) == [sandbox.id]
 
 

@@ -21,13 +21,17 @@ from critests.run.outcomes import blocked, unsupported
 
 @requirement("SBX-12")
 def test_stop_pod_sandbox_ends_the_sandbox(runtime: Runtime, own_sandbox: Sandbox) -> None:
-    """StopPodSandbox MUST make the sandbox not ready.
+    """StopPodSandbox MUST make the sandbox not ready, in its status and in the list.
 
-    Source: StopPodSandbox.
+    Source: StopPodSandbox, PodSandbox.state.
     """
+    before = [entry.state for entry in own_sandbox.entries()]
+
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
     assert own_sandbox.state() == cri.SANDBOX_NOTREADY
+    assert before == [cri.SANDBOX_READY]
+    assert [entry.state for entry in own_sandbox.entries()] == [cri.SANDBOX_NOTREADY]
 
 
 @requirement("SBX-12")

@@ -21,6 +21,8 @@ from critests.run.marks import requirement
 TICKING = "while :; do echo tick; echo tock >&2; usleep 50000; done"
 """Output that goes on: what was printed before a client was there need not be shown to it."""
 ANSWERING = 'while read line; do echo "got $line"; done'
+UNTIL_TOLD = f"{TICKING} & read go; kill $!; wait; echo ready; "
+"""Shows a client that its attachment stands before it sends what must come back."""
 LAST_WORDS = f"{TICKING} & read go; kill $!; echo last words"
 LINES = 6000
 FLOOD = (
@@ -28,10 +30,12 @@ FLOOD = (
     f" i=0; while [ $i -lt {LINES} ]; do i=$((i+1)); echo $i $line; done; echo done; {FOREVER}"
 )
 """Prints 24 MB once it is told to: more than pipes and sockets hold where nobody reads."""
+NUMBERED = b"".join(b"%07d\n" % number for number in range(100_000))
 STALLED_SECONDS = 1.0
 PROMPT_SECONDS = 5.0
 
 Shown = Callable[[cri.AttachRequest], str]
+Attached = Callable[[str], RemoteCommand]
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,27 @@ def shown(runtime: Runtime, streams: Streams) -> Shown:
     return attach
 
 
+@pytest.fixture
+def attached(runtime: Runtime, containers: Containers, streams: Streams) -> Attached:
+    """Attach to a container with such a script, and return when it is ready and the output comes."""
+
+    def attach(script: str) -> RemoteCommand:
+        container = containers.running(script=script, stdin=True)
+        request = cri.AttachRequest(container_id=container.id, stdin=True, stdout=True)
+        session = streams.open(runtime.stub.Attach, request)
+        session.stdout_until(b"tick\n")
+        session.write(b"go\n")
+        session.stdout_until(b"ready\n")
+        return session
+
+    return attach
+
+
+def after_ready(session: RemoteCommand) -> bytes:
+    """Return what has come since the process said that it is ready."""
+    return session.received().stdout.partition(b"ready\n")[2]
+
+
 @requirement("ATT-01")
 def test_attach_shows_output_and_errors(runtime: Runtime, containers: Containers, streams: Streams) -> None:
     """What the process prints after a client has attached MUST come, stdout and stderr on streams of their
@@ -118,20 +143,33 @@ def test_attach_shows_output_and_errors(runtime: Runtime, containers: Containers
 
 
 @requirement("ATT-02")
-def test_attach_hands_over_input(runtime: Runtime, containers: Containers, streams: Streams) -> None:
-    """What a client writes MUST reach the process of a container that was made with stdin.
+def test_attach_hands_over_input(attached: Attached) -> None:
+    """What a client writes MUST reach the process of a container that was made with stdin, and what that
+    answers MUST come, once.
 
-    Source: AttachRequest.stdin, ContainerConfig.stdin.
+    Source: AttachRequest.stdin and stdout, ContainerConfig.stdin.
     """
-    container = containers.running(script=ANSWERING, stdin=True)
-    session = streams.open(
-        runtime.stub.Attach,
-        cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True),
-    )
+    session = attached(f"{UNTIL_TOLD}{ANSWERING}")
 
     session.write(b"the line\n")
+    session.write(b"another\n")
 
-    container.wait_for_log("got the line")
+    session.stdout_until(b"got another\n")
+    assert after_ready(session) == b"got the line\ngot another\n"
+
+
+@requirement("ATT-02")
+def test_attach_carries_much_both_ways(attached: Attached) -> None:
+    """However much a client writes, and the process prints, all of it MUST arrive as it was sent.
+
+    Source: AttachRequest.stdin and stdout, ContainerConfig.stdin.
+    """
+    session = attached(f"{UNTIL_TOLD}cat")
+
+    session.write(NUMBERED)
+
+    session.stdout_until(lambda seen: len(seen) >= len(NUMBERED))
+    assert after_ready(session) == NUMBERED
 
 
 @requirement("ATT-03")

@@ -7,7 +7,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.client.streaming.errors import UpgradeRefused
 from critests.client.streaming.port_forward import PortForward
-from critests.client.streaming.streams import Protocol
+from critests.client.streaming.streams import EndedBy, Protocol
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement
@@ -17,6 +17,7 @@ from critests.validation.streaming.serving import Serve
 Forward = Callable[..., PortForward]
 
 UNUSED = 7998
+NUMBERED = b"".join(b"%07d\n" % number for number in range(100_000))
 
 
 @pytest.fixture
@@ -52,14 +53,30 @@ def test_port_forward_over_websocket_carries_bytes_to_each_port(serve: Serve, fo
     assert answers == [b"this is 7021\n", b"this is 7022\n"]
 
 
+@requirement("PFW-12")
+def test_port_forward_over_websocket_carries_much_both_ways(serve: Serve, forward: Forward) -> None:
+    """Over WebSocket, however much a client writes, and the server answers, all of it MUST arrive as it was
+    sent.
+
+    Source: PortForward; the sub-protocol v4.channel.k8s.io.
+    """
+    serve(7023)
+    connection = forward(7023).connect(7023)
+
+    connection.write(NUMBERED)
+
+    assert connection.read_until(lambda seen: len(seen) >= len(NUMBERED)) == NUMBERED
+
+
 @requirement("PFW-16")
 def test_port_forward_over_websocket_says_that_nobody_listens(forward: Forward) -> None:
     """Over WebSocket, where nobody listens at a port, both its channels MUST begin with the port, and the one
-    for errors say what is wrong.
+    for errors say what is wrong, before a close frame ends the session.
 
-    Source: PortForward; the sub-protocol v4.channel.k8s.io.
+    Source: PortForward; the sub-protocol v4.channel.k8s.io; RFC 6455, 7.1.1.
     """
     connection = forward(UNUSED).connect(UNUSED)
 
     assert connection.read_error_until(lambda seen: len(seen) > 0)
-    assert connection.finish().data == b""
+    finished = connection.finish()
+    assert (finished.data, finished.ended_by) == (b"", EndedBy.CLOSE_FRAME)

@@ -173,14 +173,20 @@ def test_session_without_any_stream_is_refused(
 
 
 @requirement("STR-04/code")
-def test_code_for_a_session_without_any_stream(runtime: Runtime, running_container: Container) -> None:
-    """Exec without any stream SHOULD fail with InvalidArgument.
+@pytest.mark.parametrize("rpc", ["Exec", "Attach"])
+def test_code_for_a_session_without_any_stream(
+    runtime: Runtime, running_container: Container, rpc: str
+) -> None:
+    """Exec and Attach without any stream SHOULD fail with InvalidArgument.
 
-    Source: ExecRequest, the gRPC status codes.
+    Source: ExecRequest, AttachRequest, the gRPC status codes.
     """
-    code = runtime.refusal(
-        runtime.stub.Exec, cri.ExecRequest(container_id=running_container.id, cmd=["true"])
-    )
+    requests = {
+        "Exec": cri.ExecRequest(container_id=running_container.id, cmd=["true"]),
+        "Attach": cri.AttachRequest(container_id=running_container.id),
+    }
+
+    code = runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
 
     assert code is grpc.StatusCode.INVALID_ARGUMENT
 
@@ -206,16 +212,23 @@ def test_terminal_with_a_stream_for_errors_is_refused(
 
 
 @requirement("STR-05/code")
-def test_code_for_a_terminal_with_a_stream_for_errors(runtime: Runtime, running_container: Container) -> None:
-    """Exec with a terminal and stderr SHOULD fail with InvalidArgument.
+@pytest.mark.parametrize("rpc", ["Exec", "Attach"])
+def test_code_for_a_terminal_with_a_stream_for_errors(
+    runtime: Runtime, running_container: Container, rpc: str
+) -> None:
+    """Exec and Attach with a terminal and stderr SHOULD fail with InvalidArgument.
 
-    Source: ExecRequest.stderr, the gRPC status codes.
+    Source: ExecRequest.stderr, AttachRequest.stderr, the gRPC status codes.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["true"], tty=True, stdout=True, stderr=True
-    )
+    this = running_container.id
+    requests = {
+        "Exec": cri.ExecRequest(container_id=this, cmd=["true"], tty=True, stdout=True, stderr=True),
+        "Attach": cri.AttachRequest(container_id=this, tty=True, stdout=True, stderr=True),
+    }
 
-    assert runtime.refusal(runtime.stub.Exec, request) is grpc.StatusCode.INVALID_ARGUMENT
+    code = runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
+
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
 
 
 @requirement("STR-06/error")

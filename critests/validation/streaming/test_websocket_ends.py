@@ -1,4 +1,4 @@
-"""STR: the end of one direction of a session over WebSocket, which v5.channel.k8s.io has a word for."""
+"""STR: how a session over WebSocket ends, and one direction of it (v5.channel.k8s.io)."""
 
 import pytest
 
@@ -6,7 +6,8 @@ from critests.api import api_pb2 as cri
 from critests.client.streaming.errors import UpgradeRefused
 from critests.client.streaming.session import V4
 from critests.client.streaming.sessions import RemoteCommand
-from critests.client.streaming.streams import Protocol
+from critests.client.streaming.streams import EndedBy, Protocol
+from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
@@ -14,6 +15,8 @@ from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
 
 V5 = "v5.channel.k8s.io"
+NORMAL_CLOSURE = 1000
+"""The code of a close frame that says that all is said."""
 
 
 @pytest.fixture
@@ -46,3 +49,27 @@ def test_the_end_of_input_is_told_over_websocket(session: RemoteCommand) -> None
 
     assert finished.stdout == b"one\nthe input has ended\n"
     assert finished.failure == ""
+
+
+@requirement("STR-22")
+@pytest.mark.parametrize("rpc", ["Exec", "Attach"])
+def test_a_session_that_is_over_ends_with_a_close_frame(
+    runtime: Runtime, containers: Containers, streams: Streams, rpc: str
+) -> None:
+    """When the process has ended, the server SHOULD end a session over WebSocket with a close frame that says
+    so.
+
+    Source: RFC 6455, 7.1.1 and 7.4.1; ExecResponse.url and AttachResponse.url. Clients take a connection that
+    merely ends for one that broke.
+    """
+    container = containers.running(script="read go", stdin=True)
+    requests: dict[str, cri.ExecRequest | cri.AttachRequest] = {
+        "Exec": cri.ExecRequest(container_id=container.id, cmd=["head", "-n", "1"], stdin=True, stdout=True),
+        "Attach": cri.AttachRequest(container_id=container.id, stdin=True, stdout=True),
+    }
+    session = streams.open(getattr(runtime.stub, rpc), requests[rpc], protocol=Protocol.WEBSOCKET)
+
+    session.write(b"go\n")
+
+    finished = session.finish()
+    assert (finished.ended_by, finished.close_code) == (EndedBy.CLOSE_FRAME, NORMAL_CLOSURE)

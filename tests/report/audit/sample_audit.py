@@ -60,4 +60,5 @@ AUDIT = AuditRecord(
         "response": Coverage(fields=1451, seen=348),
     },
     faults=[NOTICED, SURVIVED, LOST, FILLED, ABSENT, SAME],
+    passed=["test_a", "test_b[<script>]", "test_c", "test_d"],
 )

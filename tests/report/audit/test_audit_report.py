@@ -9,7 +9,7 @@ from pathlib import Path
 from critests.record.audits import AuditRecord
 from critests.report.audit.page import audit_to_html
 from critests.report.audit.terminal import print_audit
-from critests.report.audit.views import headline, part, rows_of_tests, sentence_of
+from critests.report.audit.views import headline, never_red, part, rows_of_tests, sentence_of
 from critests.report.exports import export_audit
 from critests.report.terminal.console import new_console
 from tests.report.audit.sample_audit import AUDIT, NOTICED, SURVIVED
@@ -81,6 +81,26 @@ def test_what_each_test_was_tried_on() -> None:
         ("test_b[<script>]", [], ["Version.response.version:wrong"]),
         ("test_c", [], []),
     ]
+
+
+def test_tests_that_no_fault_turned_red_are_named() -> None:
+    never = never_red(AUDIT)
+
+    assert [row.name for row in never.met] == ["test_b[<script>]"]
+    assert never.spared == ["test_c", "test_d"]
+    text = printed(AUDIT)
+    assert "never red test_b[<script>], under 1 fault" in text
+    assert (
+        "4 tests passed without a fault: 1 turned red by one, 1 by none that changed something in them, and"
+        " 2 met none that did" in text
+    )
+    assert '2</span> <span class="text">more met no fault' in audit_to_html(AUDIT)
+
+
+def test_an_older_record_says_nothing_of_tests_that_stayed_green() -> None:
+    older = dataclasses.replace(AUDIT, passed=[])
+    assert "never red" not in printed(older)
+    assert 'id="never-red"' not in audit_to_html(older)
 
 
 def test_a_whole_audit_needs_no_excuse() -> None:
