@@ -12,6 +12,7 @@ from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import setting_up
+from critests.validation.resources.cpus import usable_cpu
 
 LOST_IN_WEIGHTS = 0.1
 """Part of CPU shares that a runtime may lose which reads them back from cgroup v2: there they are a weight,
@@ -159,7 +160,7 @@ def test_status_tells_what_else_was_requested_of_resources(containers: Container
     asked = cri.LinuxContainerResources(
         memory_limit_in_bytes=64 << 20,
         memory_swap_limit_in_bytes=64 << 20,
-        cpuset_cpus="0",
+        cpuset_cpus=str(usable_cpu()),
         cpuset_mems="0",
         oom_score_adj=789,
     )

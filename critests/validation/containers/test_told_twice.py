@@ -10,6 +10,7 @@ from critests.fixtures.runtime import Runtime
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.validation.containers.agreement import contradictions, differences
+from critests.validation.resources.cpus import usable_cpu
 
 
 @requirement("STA-32")
@@ -106,7 +107,7 @@ def test_an_event_tells_of_mounts_and_limits_what_the_status_tells(
             cpu_shares=256,
             cpu_period=100_000,
             cpu_quota=50_000,
-            cpuset_cpus="0",
+            cpuset_cpus=str(usable_cpu()),
             cpuset_mems="0",
             oom_score_adj=789,
         ),

@@ -11,6 +11,11 @@ POSSIBLE_NODES = Path("/sys/devices/system/node/possible")
 """Missing where the kernel knows no nodes, and has all memory in node 0."""
 
 
+def usable_cpu() -> int:
+    """Return a CPU that containers may be bound to: the first need not be one."""
+    return min(os.sched_getaffinity(0))
+
+
 def another_cpu() -> int:
     """Return a CPU that a container would not be bound to by itself; ends the test as blocked where there is
     only one.
