@@ -37,10 +37,12 @@ def test_what_the_host_has_is_found_where_it_is_mounted(
     (host_folder / "folder/inside").write_text("in the folder\n")
     (host_folder / "file").write_text("in the file\n")
 
-    container = containers.exited(
+    config = containers.config(
         mounts=[cri.Mount(container_path="/made/for/it", host_path=str(host_folder / name))],
         script="cd /made/for/it && cat inside || cat /made/for/it",
     )
+    container = containers.attempt(config)
+    container.exited()
 
     assert container.log_lines("stdout") == [f"in the {name}"]
 

@@ -67,9 +67,9 @@ def test_a_session_that_is_over_ends_with_a_close_frame(
         "Exec": cri.ExecRequest(container_id=container.id, cmd=["head", "-n", "1"], stdin=True, stdout=True),
         "Attach": cri.AttachRequest(container_id=container.id, stdin=True, stdout=True),
     }
-    session = streams.open(getattr(runtime.stub, rpc), requests[rpc], protocol=Protocol.WEBSOCKET)
+    opened = streams.open(getattr(runtime.stub, rpc), requests[rpc], protocol=Protocol.WEBSOCKET)
 
-    session.write(b"go\n")
+    opened.write(b"go\n")
 
-    finished = session.finish()
+    finished = opened.finish()
     assert (finished.ended_by, finished.close_code) == (EndedBy.CLOSE_FRAME, NORMAL_CLOSURE)
