@@ -42,6 +42,29 @@ def test_the_policy_of_supplementary_groups_is_as_told(runtime: Runtime, contain
     assert told == works, f"groups {groups}, the user in the status {users}"
 
 
+@requirement("RT-17")
+@requires(Capability.SHARED_KERNEL)
+def test_user_namespaces_of_a_handler_are_as_told(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """Where Status tells of user namespaces for a handler, a pod with one MUST be made by it, and its root
+    MUST be the user that the mapping names.
+
+    Source: RuntimeHandlerFeatures.user_namespaces.
+    """
+    handlers = runtime.stub.Status(cri.StatusRequest()).runtime_handlers
+    pod = sandboxes.config(namespaces=with_user_namespace())
+    name = sandboxes.creation(pod).runtime_handler
+    if not any(handler.features.user_namespaces for handler in handlers if handler.name == name):
+        unsupported("user namespaces: Status does not tell of them for the handler")
+
+    config = containers.config(namespaces=with_user_namespace())
+    container = containers.attempt(config, in_sandbox=sandboxes.attempt(pod))
+
+    # first id inside, first id outside
+    assert container.output("cat", "/proc/self/uid_map").split()[:2] == ["0", str(FIRST_ID)]
+
+
 @requirement("RT-19")
 @requires(Capability.USER_NAMESPACES, Capability.SHARED_KERNEL)
 def test_user_namespaces_on_the_nodes_network_are_as_told(
