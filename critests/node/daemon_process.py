@@ -28,6 +28,11 @@ class DaemonProcess:
         """Return its process id; None while it does not run."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
+    @property
+    def exit_code(self) -> int | None:
+        """Return how it has ended, a signal as its negative number; None while it runs, or never did."""
+        return self._process.poll() if self._process is not None else None
+
     def start(self) -> None:
         """Start it, in a session of its own so that Ctrl-C does not reach it.
 

@@ -114,6 +114,11 @@ class ThrowawayRuntime:
         return pid
 
     @property
+    def exit_code(self) -> int | None:
+        """Return how the daemon has ended, a signal as its negative number; None while it runs."""
+        return self._daemon_process.exit_code
+
+    @property
     def companions(self) -> tuple[Path, ...]:
         """Return the sockets of the daemons that it does its work with; each stays the same over restarts."""
         return tuple(process.command.socket for process in self._processes[:-1])

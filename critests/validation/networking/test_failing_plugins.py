@@ -50,6 +50,25 @@ def refused(
     return refusal
 
 
+def pins_of(steps: FailingSteps, pod: Sandbox) -> list[Path]:
+    """Return the files that hold the network namespace of a pod; end the test as unsupported where there are
+    none.
+    """
+    namespace = steps.runtime.container(pod).output("readlink", "/proc/self/ns/net")
+    pins = [Path(point) for root, point, _ in mount_table() if root == namespace]
+    if not pins:
+        unsupported(f"the runtime keeps no file for a pod's network namespace: no mount of {namespace}")
+    return pins
+
+
+def unpin(pins: Sequence[Path]) -> None:
+    """Take the files away that hold a namespace."""
+    for pin in pins:
+        # lazily: a mount that is in use would not go otherwise
+        subprocess.run(["umount", "--lazy", pin], check=True)
+        pin.unlink(missing_ok=True)
+
+
 def until_given_back(steps: FailingSteps, leases: set[str]) -> None:
     """Wait until no other addresses are given away than before."""
     steps.runtime.eventually(
@@ -347,15 +366,31 @@ def test_address_is_given_back_without_the_network_namespace(steps: FailingSteps
     Source: StopPodSandbox, which reclaims what the sandbox has of the network.
     """
     address = pod.status().network.ip
-    namespace = steps.runtime.container(pod).output("readlink", "/proc/self/ns/net")
-    pins = [Path(point) for root, point, _ in mount_table() if root == namespace]
-    if not pins:
-        unsupported(f"the runtime keeps no file for a pod's network namespace: no mount of {namespace}")
-    for pin in pins:
-        # lazily: a mount that is in use would not go otherwise
-        subprocess.run(["umount", "--lazy", pin], check=True)
-        pin.unlink(missing_ok=True)
+    pins = pins_of(steps, pod)
 
+    unpin(pins)
+    steps.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+
+    assert address not in steps.runtime.daemon.leases
+
+
+@requirement("NET-40")
+@requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL, Capability.ROOT)
+@disruptive
+def test_address_is_given_back_after_the_network_namespace_went_with_the_daemon(
+    steps: FailingSteps, pod: Sandbox
+) -> None:
+    """Where the file that held a pod's network namespace went while there was no daemon, the first
+    StopPodSandbox afterwards MUST succeed, and give back the address of the pod.
+
+    Source: StopPodSandbox, which reclaims what the sandbox has of the network, and is no error for what is
+    gone already.
+    """
+    address = pod.status().network.ip
+    pins = pins_of(steps, pod)
+
+    with steps.runtime.down():
+        unpin(pins)
     steps.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
 
     assert address not in steps.runtime.daemon.leases
