@@ -145,9 +145,7 @@ class Candidates:
             return NEAR
         if _judges(test, fault):
             return JUDGES
-        if near:
-            return BESIDE
-        if target is not None and any(_is_beside(target, other) for other in known):
+        if near or (target is not None and any(_is_beside(target, other) for other in known)):
             return BESIDE
         names = {path[-1:] for _, side, path in known if side != "call"}
         if target is not None and target[1] != "call" and target[2][-1:] in names:
