@@ -138,13 +138,14 @@ class Candidates:
         known = self._notices.get(base_name(test.test), set())
         if target in known or _is_case_of(test, target, known):
             return EXACTLY
-        of_a_log = isinstance(fault.faults[0], LogFault)
+        near = target is not None and any(_near(target, other) for other in known)
         # each fault of a log says what it is about, and all tests of logs look at logs
-        if not of_a_log and target is not None and any(_near(target, other) for other in known):
+        of_a_log = isinstance(fault.faults[0], LogFault)
+        if near and not of_a_log:
             return NEAR
         if _judges(test, fault):
             return JUDGES
-        if target is not None and any(_is_beside(target, other) for other in known):
+        if near or (target is not None and any(_is_beside(target, other) for other in known)):
             return BESIDE
         names = {path[-1:] for _, side, path in known if side != "call"}
         if target is not None and target[1] != "call" and target[2][-1:] in names:
