@@ -174,6 +174,7 @@ class ContainerProcess:
         self.finished_at = 0
         self.exit_code = 0
         self.ended = threading.Event()
+        self._end_told = threading.Event()
 
     def start(self, when_ended: Callable[[], None]) -> None:
         """Start it.
@@ -195,6 +196,7 @@ class ContainerProcess:
             self.exit_code = 128
             self.finished_at = time.time_ns()
             self.ended.set()
+            self._end_told.set()
             raise
         self.started_at = time.time_ns()
         copiers = [threading.Thread(target=self.log.copy, args=(self.process.stdout, "stdout"), daemon=True)]
@@ -225,15 +227,18 @@ class ContainerProcess:
         self.finished_at = time.time_ns()
         self.ended.set()
         when_ended()
+        self._end_told.set()
 
     def stop(self, number: int, grace: float) -> None:
-        """Send the stop signal, wait for the grace period (s), then kill; return when it is over."""
-        if not self.process or self.ended.is_set():
+        """Send the stop signal, wait for the grace period (s), then kill; return when it is over, and whoever
+        listens has been told.
+        """
+        if not self.process:
             return
-        if grace > 0:
+        if grace > 0 and not self.ended.is_set():
             with contextlib.suppress(ProcessLookupError):
                 self.process.send_signal(number)
-            if self.ended.wait(min(grace, threading.TIMEOUT_MAX)):
-                return
-        kill_session(self.process)
-        self.ended.wait(10)
+            self.ended.wait(min(grace, threading.TIMEOUT_MAX))
+        if not self.ended.is_set():
+            kill_session(self.process)
+        self._end_told.wait(10)
