@@ -139,12 +139,20 @@ def test_the_end_of_a_daemon_that_a_test_has_for_itself_is_its_failure(tmp_path:
 # nothing is made beside the kill: what a daemon was making when it was killed may be in its successor's way
 KILLS = """
 import contextlib
+import fcntl
 import os
 
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
+
+
+@pytest.fixture(autouse=True)
+def alone():
+    with open(__file__) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.mark.parametrize("number", range(3))
