@@ -51,11 +51,10 @@ def process_of(containers: Containers) -> ProcessOf:
     """
 
     def start(sandbox: Sandbox) -> int:
-        # the last command is there to be seen in the process table, and never runs
-        containers.running(
-            script=f"echo begun; sleep 300; echo {sandbox.id}", in_sandbox=sandbox, wait_for_log="begun"
-        )
-        return min(host_processes(f"echo {sandbox.id}"), default=0) or blocked(
+        # a command that does nothing, but is to be seen in the process table
+        nothing = f": {sandbox.id}"
+        containers.running(first=nothing, on_term="exit 0", in_sandbox=sandbox)
+        return min(host_processes(nothing), default=0) or blocked(
             "the pod's processes cannot be seen from here; run the suite in the PID namespace of the machine"
         )
 
