@@ -24,13 +24,13 @@ help: ## this text
 	echo "More:  make demo ARGS='--select SBX -n 2'    make test ENVS=unit ARGS='-k labels'    make demo VENV=.venv-demo RESULTS=/tmp/results"
 
 .PHONY: demo
-demo: ## test a private containerd, from nothing; results are left in RESULTS (default: results)
+demo: ## a first minute: what matters most, on a private containerd, from nothing; ARGS="-n 2" for all of it, RESULTS for the folder
 	tools/require-root.sh "make demo" "starts a containerd of its own, with its own network"
 	tools/install-packages.sh python runtime
 	tools/python-env.sh $(VENV) requirements/run.lock --project
 	critests=$(VENV)/bin/critests # in an environment of somebody's own it need not be installed
 	[ -x $$critests ] || critests="$(VENV)/bin/python -m critests.cli"
-	$$critests run --node containerd --results "$(RESULTS)" $(ARGS) || { code=$$?; echo "critests run ended with $$code"; exit $$code; }
+	$$critests run --node containerd --results "$(RESULTS)" $(or $(ARGS),--profile smoke -n 2) || { code=$$?; echo "critests run ended with $$code"; exit $$code; }
 
 .PHONY: test
 test: ## everything that must hold before a change is merged; ENVS=unit,types for some of its jobs
