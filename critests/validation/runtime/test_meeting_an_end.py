@@ -37,17 +37,22 @@ def at_each_end(containers: Containers, meet: Callable[[Container, int], Seen]) 
     return seen
 
 
+def refusal_of(call: Callable[..., object], request: object) -> grpc.StatusCode | None:
+    """Make a call, and return how it was refused; nothing where it succeeded."""
+    try:
+        call(request)
+    except grpc.RpcError as error:
+        return refused_with(error)
+    return None
+
+
 def refusal_of_a_stop(container: Container, reads: int) -> grpc.StatusCode | None:
     """Start a container, stop it after some reads, and return how the stop was refused."""
     stub = container.connection.runtime
     stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     for _ in range(reads):
         container.status()
-    try:
-        stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=30))
-    except grpc.RpcError as error:
-        return refused_with(error)
-    return None
+    return refusal_of(stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=30))
 
 
 @requirement("CNC-13/stop")
@@ -90,11 +95,7 @@ def test_what_was_stopped_while_it_ended_can_be_removed(runtime: Runtime, contai
     def refusal(container: Container, reads: int) -> grpc.StatusCode | None:
         if refusal_of_a_stop(container, reads):
             return None
-        try:
-            runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
-        except grpc.RpcError as error:
-            return refused_with(error)
-        return None
+        return refusal_of(runtime.stub.RemoveContainer, cri.RemoveContainerRequest(container_id=container.id))
 
     refusals = at_each_end(containers, refusal)
 

@@ -17,6 +17,7 @@ from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement
+from critests.validation.streaming.numbered import NUMBERED
 
 TICKING = "while :; do echo tick; echo tock >&2; usleep 50000; done"
 """Output that goes on: what was printed before a client was there need not be shown to it."""
@@ -30,7 +31,6 @@ FLOOD = (
     f" i=0; while [ $i -lt {LINES} ]; do i=$((i+1)); echo $i $line; done; echo done; {FOREVER}"
 )
 """Prints 24 MB once it is told to: more than pipes and sockets hold where nobody reads."""
-NUMBERED = b"".join(b"%07d\n" % number for number in range(100_000))
 STALLED_SECONDS = 1.0
 PROMPT_SECONDS = 5.0
 

@@ -12,12 +12,12 @@ from critests.fixtures.streaming import Streams
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
+from critests.validation.streaming.numbered import NUMBERED
 from critests.validation.streaming.serving import Serve
 
 Forward = Callable[..., PortForward]
 
 UNUSED = 7998
-NUMBERED = b"".join(b"%07d\n" % number for number in range(100_000))
 
 
 @pytest.fixture
