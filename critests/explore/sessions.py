@@ -12,8 +12,9 @@ from critests.client.streaming.sessions import RemoteCommand, open_remote_comman
 from critests.client.streaming.streams import Protocol
 from critests.explore.processes import SPEAKS, command_of, shell
 from critests.model import Step, World
-from critests.model.containers import said_by
+from critests.model.containers import printed_by, said_by
 from critests.model.sights import NOT_TOLD, Answer
+from critests.model.steps import TERMINAL
 
 SESSION_SECONDS: Final = 5.0
 GOODBYE_SECONDS = 0.2
@@ -38,18 +39,33 @@ class Caller(Interface):
 
 
 def exec_session(calls: Caller, step: Step) -> Answer:
-    """Exec of a command whose output and exit code are the container's own."""
-    command = shell(command_of(step, calls.world))
-    request = cri.ExecRequest(container_id=calls.id_of(step.on), cmd=command, stdout=True, stderr=True)
+    """Exec of a command whose output and exit code are the container's own: with input, where it is told what
+    to print, or with a terminal, on which it has printed before it ends.
+    """
+    printed = printed_by(calls.world, step)
+    request = cri.ExecRequest(
+        container_id=calls.id_of(step.on),
+        cmd=shell(command_of(step, calls.world)),
+        stdin=bool(step.by),
+        stdout=True,
+        stderr=step.by != TERMINAL,  # a terminal has one output
+        tty=step.by == TERMINAL,
+    )
     try:
         with _session(calls, step, request) as session:
+            if step.by == TERMINAL:
+                session.stdout_until(printed.strip().encode())
+            if step.by:
+                session.write(printed.encode())
             finished = session.finish()
     except StreamError as error:
         return Answer(FAILED, details=str(error))
     status = finished.status
     if status is None or status.exit_code is None:
         return Answer(FAILED, details=finished.failure)
-    return Answer(exit_code=status.exit_code, output=finished.stdout.decode(errors="backslashreplace"))
+    # what came on a terminal was waited for; how its lines end, and what it echoes, is no matter of states
+    shown = printed if step.by == TERMINAL else finished.stdout.decode(errors="backslashreplace")
+    return Answer(exit_code=status.exit_code, output=shown)
 
 
 def attach_session(calls: Caller, step: Step) -> Answer:
@@ -73,10 +89,10 @@ def _session(calls: Caller, step: Step, request: Any) -> Iterator[RemoteCommand]
     def opened(protocol: Protocol) -> RemoteCommand:
         return open_remote_command(
             calls.call(step, request).url,
-            stdin=False,
-            stdout=True,
-            stderr=True,
-            tty=False,
+            stdin=request.stdin,
+            stdout=request.stdout,
+            stderr=request.stderr,
+            tty=request.tty,
             protocol=protocol,
             deadline_seconds=seconds,
         )
