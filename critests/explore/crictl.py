@@ -76,6 +76,7 @@ def _container(step: Step) -> list[str]:
         "command": command,
         "labels": {COLOUR: colour_of(step.makes)},
         "log_path": f"{step.name}.log",
+        "stdin": step.process == Process.LISTENS,
     }
     file, pod = f'"$folder/{step.makes}.json"', f'"$folder/{step.inside}.json"'
     return [

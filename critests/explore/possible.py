@@ -200,10 +200,16 @@ def _container_steps(world: World) -> Iterator[Step]:
             yield Step(rpc, on=each.key)
         yield Step("StopContainer", on=each.key, timeout=2)
         yield from (Step("Exec", on=each.key, by=by) for by in (INPUT, TERMINAL))
+        if each.process == Process.LISTENS:
+            yield Step("Attach", on=each.key, by=INPUT)
         if each.may_be <= {RUNNING, EXITED} and RUNNING in each.may_be:
             yield Step(PROCESS_ENDS, on=each.key)
     for rpc in ABOUT_A_CONTAINER:
         yield Step(rpc, on=NOTHING)
+    yield from _container_lists(world, named)
+
+
+def _container_lists(world: World, named: list[Container]) -> Iterator[Step]:
     for on in (*(each.key for each in named), NOTHING):
         yield Step("ListContainers", on=on)
         yield Step("ListContainers", on=on, state=RUNNING)

@@ -39,7 +39,12 @@ def script_of(step: Step, mark: str, world: World) -> str:
     )
     # a signal ends the wait; what is waited for it ends only as long as that is a fork of the shell still
     waits = "while :; do if ! kill -0 $! 2>/dev/null; then sleep 100000 & fi; wait $!; done"
-    return f"{handlers}; echo {READY_LINE}; : {mark}; {waits}"
+    # what is to end the container, or to make it speak, comes to whatever has the mark
+    # what runs in the background has no input but what is handed to it under another number
+    repeats = f"trap '' TERM {ENDS} {SPEAKS}; while read -r said; do echo \"$said\"; done"
+    hears = f"exec 3<&0; ({repeats}) <&3 & "
+    listens = hears if step.process == Process.LISTENS else ""
+    return f"{handlers}; echo {READY_LINE}; : {mark}; {listens}{waits}"
 
 
 def signalling(mark: str, signal: str) -> str:

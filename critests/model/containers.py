@@ -301,14 +301,16 @@ def _command(world: World, step: Step, answer: Answer, by: Command) -> Iterator[
 
 
 def attach(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
-    """Attach, and what the process is told to write then: of what runs; of what has ended, either way will
-    do.
+    """Attach, and what the process is told to write then, by the input of the session or from outside: of
+    what runs; of what has ended, either way will do.
     """
     container = world.containers.get(step.on)
     if container is None or container.gone:
         yield from fails("STR-06/error", f"attaching to {absent(container)} container", step, answer)
     elif container.may_be == {RUNNING} and answer.code != NOT_TOLD:
-        yield from succeeds("ATT-01", "what a process writes while a client is attached", step, answer)
+        aspect, how = ("ATT-02", " and tells it what") if step.by == INPUT else ("ATT-01", "")
+        what = f"what a process writes while a client is attached{how}"
+        yield from succeeds(aspect, what, step, answer)
 
 
 def said_by(world: World, key: str) -> str:

@@ -22,6 +22,8 @@ class Process(StrEnum):
     """Ends at once with 0."""
     LINGERS = "lingers"
     """Like `WAITS`, but after SIGTERM it takes `LINGER_SECONDS` to end, and its container runs until then."""
+    LISTENS = "listens"
+    """Like `WAITS`, and writes every line that it gets as input."""
     FAILS = "fails"
     """Ends at once with `FAILED`."""
 
@@ -39,7 +41,7 @@ LAST_WORDS = {code: f"ends with {code}" for code in (0, FAILED, TERMINATED, TOLD
 EXEC_CODE = 42
 """What the command of an ExecSync ends with."""
 INPUT, TERMINAL = "input", "terminal"
-"""Sessions of Exec in which the command is told what to print, and which have a terminal."""
+"""Sessions in which the process is told by input what to print, and those of Exec that have a terminal."""
 
 PROCESS_ENDS = "ProcessEnds"
 """No RPC: a process ends by itself, and the client waits until it has."""

@@ -54,6 +54,7 @@ def test_what_is_written_while_a_client_is_attached_comes(told: Told) -> None:
 
     assert told.play(ATTACH) == []
     assert aspects(told.play(ATTACH, Answer("SESSION_FAILED"))) == ["ATT-01"]
+    assert aspects(told.play(replace(ATTACH, by=INPUT), Answer("SESSION_FAILED"))) == ["ATT-02"]
     # nothing was written
     assert told.play(ATTACH, Answer(NOT_TOLD)) == []
 

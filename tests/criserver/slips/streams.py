@@ -185,3 +185,15 @@ def no_terminal_beside_a_neighbour() -> Act:
             call.request.stdout = False
 
     return before(change)
+
+
+@way("only the first client that attaches has input")
+def input_after_the_first_client_lost() -> Act:
+    used: set[str] = set()
+
+    def change(call: Call) -> None:
+        if call.rpc == "Attach":
+            call.request.stdin = call.request.stdin and identity(call) not in used
+            used.add(identity(call))
+
+    return before(change)
