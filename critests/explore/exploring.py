@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 import grpc
 
 from critests.client.failures import code_of
-from critests.client.recording import Call
 from critests.explore import machine, side_by_side
 from critests.explore.findings import Finding
-from critests.explore.playing import DAEMON_ENDED, Player
+from critests.explore.playing import DAEMON_ENDED, Evidence, Player
 from critests.explore.resuming import Earlier
 from critests.explore.shortening import shortest
 from critests.explore.watching import Found, Over, Watch
@@ -167,23 +166,21 @@ class Exploration:
             return any(self._breaks(breach, shorter) for _ in range(looks))
 
         shorter = shortest(beats, breaks) if came else beats
-        finding = self._tried(breach, shorter, found.calls)
+        finding = self._tried(breach, shorter, found.evidence)
         self._kinds.add(breach.kind)
         explored.findings.append(finding)
         self.say(f"{finding}\n  came again in {finding.again} of {finding.tries} tries")
         return 0 < self.most_findings <= len(explored.findings)
 
-    def _tried(self, breach: Breach, beats: Sequence[Beat], calls: tuple[Call, ...]) -> Finding:
-        """Play a sequence again and again; what never comes again keeps the calls with which it came."""
-        recorder = self.player.connection.recorder
+    def _tried(self, breach: Breach, beats: Sequence[Beat], evidence: Evidence) -> Finding:
+        """Play a sequence again and again; what never comes again keeps the evidence of when it came."""
         tries = again = 0
         while tries < TRIES and self._may_play:
-            position = recorder.position
             tries += 1
             if self._breaks(breach, beats):
                 again += 1
-                calls = tuple(recorder.since(position))
-        return Finding(breach, tuple(beats), tries, again, calls)
+                evidence = self.player.evidence()
+        return Finding(breach, tuple(beats), tries, again, evidence)
 
     def _note_the_end(self, error: grpc.RpcError, beats: Sequence[Beat]) -> None:
         """Note that the daemon has ended, with the sequence that was to be played next, and bring it back.
@@ -194,7 +191,7 @@ class Exploration:
         if self.player.daemon_lives():
             raise error
         breach = Breach("GEN-17", DAEMON_ENDED, "between sequences", "a daemon that lives", code_of(error)[0])
-        self._came_upon = self._came_upon or Finding(breach, tuple(beats), 0, 0, ())
+        self._came_upon = self._came_upon or Finding(breach, tuple(beats), 0, 0, self.player.evidence())
         self.player.bring_back()
 
     @property
@@ -204,8 +201,6 @@ class Exploration:
     def _breaks(self, breach: Breach, beats: Sequence[Beat]) -> bool:
         if not self._may_play:
             return False
-        recorder = self.player.connection.recorder
-        position = recorder.position
         try:
             found = self.player.breaches(beats, self._muted)
         except grpc.RpcError as error:
@@ -213,5 +208,5 @@ class Exploration:
             return False
         for each in found:
             if each.what == DAEMON_ENDED and each.kind != breach.kind:
-                self._came_upon = Finding(each, tuple(beats), 0, 0, tuple(recorder.since(position)))
+                self._came_upon = Finding(each, tuple(beats), 0, 0, self.player.evidence())
         return any(each.kind == breach.kind for each in found)

@@ -8,6 +8,7 @@ from critests.explore.below import Below, SequenceImages, started_again
 from critests.explore.playing import Player
 from critests.model import Beat, Breach, Step
 from critests.run.context import RunContext
+from critests.run.evidence import RuntimeLog
 from critests.run.pulled_images import TestImages
 
 
@@ -31,6 +32,7 @@ def player_on(context: RunContext, connection: Connection) -> Player:
         context.settings.handlers[0],
         Below(runtime, connection, images) if runtime and runtime.oci_wrapper else None,
         partial(started_again, owned, connection) if owned else None,
+        RuntimeLog(context.runtime_log),
     )
 
 
