@@ -30,6 +30,10 @@ sequences before it left behind, is no reason to leave out a step.
 PROGRESS_SECONDS = 60.0
 SHORTEN_SECONDS = 120.0
 """For leaving out single steps, of each finding; times the scale of the deadlines."""
+LOOK_SECONDS, TRY_SECONDS = 40.0, 120.0
+"""Likewise, in which it is begun to play a sequence again before that, and after it: steps that hang make a
+sequence long, and once is enough then.
+"""
 
 
 @dataclass
@@ -151,10 +155,11 @@ class Exploration:
         """Shorten and try again what was found; return whether nothing more can be found."""
         breach, beats = found.breach, found.beats
         self.say(f"{breach}\n  after {len(beats)} steps; shortening")
-        until = time.monotonic() + SHORTEN_SECONDS * self.player.connection.deadlines.scale
+        until = self._in(SHORTEN_SECONDS)
+        enough = self._in(LOOK_SECONDS)
         looks = LOOKS_AT_ONCE if any(len(beat) > 1 for beat in beats) else LOOKS
         came = looked = 0
-        while looked < looks and self._may_play and time.monotonic() < until:
+        while looked < looks and self._may_play and (not looked or time.monotonic() < enough):
             looked += 1
             came += self._breaks(breach, beats)
 
@@ -172,10 +177,14 @@ class Exploration:
         self.say(f"{finding}\n  came again in {finding.again} of {finding.tries} tries")
         return 0 < self.most_findings <= len(explored.findings)
 
+    def _in(self, seconds: float) -> float:
+        return time.monotonic() + seconds * self.player.connection.deadlines.scale
+
     def _tried(self, breach: Breach, beats: Sequence[Beat], evidence: Evidence) -> Finding:
         """Play a sequence again and again; what never comes again keeps the evidence of when it came."""
         tries = again = 0
-        while tries < TRIES and self._may_play:
+        enough = self._in(TRY_SECONDS)
+        while tries < TRIES and self._may_play and (not tries or time.monotonic() < enough):
             tries += 1
             if self._breaks(breach, beats):
                 again += 1
