@@ -159,7 +159,10 @@ class Exploration:
         enough = self._in(LOOK_SECONDS)
         looks = LOOKS_AT_ONCE if any(len(beat) > 1 for beat in beats) else LOOKS
         came = looked = 0
-        while looked < looks and self._may_play and (not looked or time.monotonic() < enough):
+        # what has not come again so far may be chance, and is given as many tries as anything else
+        while looked < (looks if came else max(looks, TRIES)) and self._may_play:
+            if looked and time.monotonic() > enough:
+                break
             looked += 1
             came += self._breaks(breach, beats)
 
@@ -170,8 +173,10 @@ class Exploration:
                 return all(self._breaks(breach, shorter) for _ in range(SURE))
             return any(self._breaks(breach, shorter) for _ in range(looks))
 
-        shorter = shortest(beats, breaks) if came else beats
-        finding = self._tried(breach, shorter, found.evidence)
+        if came:
+            finding = self._tried(breach, shortest(beats, breaks), found.evidence)
+        else:
+            finding = Finding(breach, tuple(beats), looked, 0, found.evidence)
         self._kinds.add(breach.kind)
         explored.findings.append(finding)
         self.say(f"{finding}\n  came again in {finding.again} of {finding.tries} tries")
