@@ -181,6 +181,28 @@ def test_another_case_of_a_test_that_looks_there_comes_before_tests_that_only_ge
     assert [one.test for one in candidates.likely(fault, 2)] == ["near[1]", "other"]
 
 
+def test_the_case_that_is_said_to_notice_comes_first_and_others_of_it_before_who_looks_near() -> None:
+    fault = FAULTS["CreateContainer.request.config.linux.security_context.masked_paths:one-ignored"]
+    cases = [
+        made_test(f"exactly[{name}]", str(fault.reach), seconds=2) for name in ("directory", "file", "link")
+    ]
+    made = exercise(*cases, made_test("near", str(fault.reach)), made_test("other", str(fault.reach)))
+    field = "CreateContainer.request.config.linux.security_context"
+    matrix = Matrix(
+        (
+            Entry("a", (parse_fault(f"{field}.masked_paths: clear"),), "", ("exactly[file]",)),
+            Entry("b", (parse_fault(f"{field}: clear"),), "", ("near",)),
+        )
+    )
+    candidates = Candidates(made, matrix)
+    assert [one.test for one in candidates.likely(fault, 4)] == [
+        "exactly[file]",
+        "exactly[directory]",
+        "near",
+        "other",
+    ]
+
+
 def test_tests_that_only_get_there_leave_no_place_empty() -> None:
     fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
     place = str(fault.reach)
