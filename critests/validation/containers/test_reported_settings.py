@@ -148,6 +148,24 @@ def test_status_tells_the_limits_that_were_requested(runtime: Runtime, container
     assert reported.memory_limit_in_bytes == 64 << 20
 
 
+@requirement("CTA-11")
+def test_status_tells_no_more_limits_of_huge_pages_than_were_requested(containers: Containers) -> None:
+    """Of the limits of huge pages ContainerStatus MUST NOT tell more than the container was created with, nor
+    any without a size.
+
+    Source: ContainerStatus.resources, HugepageLimit.page_size; the kubelet asks for a limit of every size
+    that the kernel has.
+    """
+    asked = cri.LinuxContainerResources(hugepage_limits=[cri.HugepageLimit(page_size="2MB", limit=0)])
+    # it is never started: not every machine limits huge pages
+    container = containers.created(resources=asked)
+
+    told = container.status().resources.linux.hugepage_limits
+
+    assert len(told) <= 1
+    assert [limit for limit in told if not limit.page_size] == []
+
+
 @requirement("CTA-32")
 @requires(Capability.SWAP_ACCOUNTING)
 def test_status_tells_what_else_was_requested_of_resources(containers: Containers) -> None:
