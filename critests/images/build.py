@@ -134,6 +134,9 @@ class Builder:
         if spec.hollow_bytes:
             hollow = [Entry("layers/hollow", bytes(spec.hollow_bytes))]
             made.append(oci.pack_layer(hollow, spec.compression, spec.dialect))
+        if spec.sparse_map_bytes:
+            mapped = [oci.sparse("layers/sparse", spec.sparse_map_bytes)]
+            made.append(oci.pack_layer(mapped, spec.compression, spec.dialect))
         if salt:
             made.append(
                 oci.pack_layer(

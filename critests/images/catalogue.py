@@ -62,6 +62,7 @@ class Changes(TypedDict, total=False):
     filler_bytes: int
     filler_layers: int
     hollow_bytes: int
+    sparse_map_bytes: int
     dialect: str
     compression: str
     wrong_diff_id: bool
@@ -101,6 +102,8 @@ class ImageSpec:
     """
     hollow_bytes: int = 0
     """Of a file of zeros in a layer of its own, which takes a thousandth of that until it is unpacked."""
+    sparse_map_bytes: int = 0
+    """Of the map of holes of an empty file, in a layer of its own, which takes a thousandth of that."""
     dialect: Dialect = Dialect.OCI
     compression: Compression = Compression.GZIP
     """Of the layers above the base."""

@@ -155,6 +155,8 @@ class Entry:
     """Major and minor number."""
     xattrs: tuple[tuple[str, str], ...] = ()
     """Extended attributes by full name, such as `user.note`."""
+    records: tuple[tuple[str, str], ...] = ()
+    """Further PAX records of its header."""
 
 
 def directory(path: str, mode: int = 0o755, *, uid: int = 0, gid: int = 0) -> Entry:
@@ -176,6 +178,21 @@ def whiteout(path: str) -> Entry:
 def opaque(path: str) -> Entry:
     """Return the mark that hides what the layers below have in a directory."""
     return Entry(f"{path}/.wh..wh..opq")
+
+
+def sparse(path: str, map_bytes: int) -> Entry:
+    """Return an empty file whose map of what is no hole, in the PAX form 1.0 of GNU tar, is so long: each of
+    its entries says that nothing is at the beginning.
+    """
+    entries = map_bytes // len(b"0\n0\n")
+    written = f"{entries}\n".encode() + entries * b"0\n0\n"
+    records = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": path}
+    return Entry(
+        path,
+        # the map ends with its block
+        written + bytes(-len(written) % tarfile.BLOCKSIZE),
+        records=(*records.items(), ("GNU.sparse.realsize", "0")),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +282,8 @@ def _member(entry: Entry) -> tarfile.TarInfo:
     member.uid, member.gid = entry.uid, entry.gid
     member.linkname = entry.target
     member.devmajor, member.devminor = entry.device
-    member.pax_headers = {f"SCHILY.xattr.{name}": value for name, value in entry.xattrs}
+    attributes = {f"SCHILY.xattr.{name}": value for name, value in entry.xattrs}
+    member.pax_headers = attributes | dict(entry.records)
     return member
 
 

@@ -7,11 +7,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires
-from critests.run.outcomes import setting_up
+from critests.run.outcomes import setting_up, unsupported
 from critests.validation.resources.cpus import usable_cpu
 
 LOST_IN_WEIGHTS = 0.1
@@ -146,6 +146,27 @@ def test_status_tells_the_limits_that_were_requested(runtime: Runtime, container
     assert (reported.cpu_period, reported.cpu_quota) == (100_000, 50_000)
     assert reported.cpu_shares == told_of(256, runtime)
     assert reported.memory_limit_in_bytes == 64 << 20
+
+
+@requirement("CTA-11")
+def test_status_tells_no_more_limits_of_huge_pages_than_were_requested(containers: Containers) -> None:
+    """Of the limits of huge pages ContainerStatus MUST NOT tell more than the container was created with, nor
+    any without a size.
+
+    Source: ContainerStatus.resources, HugepageLimit.page_size; the kubelet asks for a limit of every size
+    that the kernel has.
+    """
+    asked = cri.LinuxContainerResources(hugepage_limits=[cri.HugepageLimit(page_size="2MB", limit=0)])
+    container = None
+    with may_be_refused():
+        container = containers.attempt(containers.config(resources=asked))
+    if container is None:
+        unsupported("limits of huge pages: a container with one is refused here")
+
+    told = container.status().resources.linux.hugepage_limits
+
+    assert len(told) <= 1
+    assert [limit for limit in told if not limit.page_size] == []
 
 
 @requirement("CTA-32")

@@ -16,10 +16,16 @@ from critests.lifecycle.sandboxes import Sandbox
 from critests.node.container_cgroup import folders_of_process
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
-from critests.validation.resources.limits import MIB, Limits
+from critests.validation.resources.limits import MIB, Limited, Limits
 
 FORKS = "for i in $(seq 60); do sleep 30 > /dev/null 2>&1 & done; echo started"
 """Starts 60 processes that do not hold its output; the shell gives up at the first that it cannot start."""
+POD_MEMORY = (
+    ("memory.limit_in_bytes", str(64 * MIB)),
+    ("memory.memsw.limit_in_bytes", str(64 * MIB)),
+    ("memory.max", str(64 * MIB)),
+    ("memory.swap.max", "0"),
+)
 OTHER_DRIVER = {
     CgroupDriver.CGROUPFS: CgroupDriver.SYSTEMD,
     CgroupDriver.SYSTEMD: CgroupDriver.CGROUPFS,
@@ -32,6 +38,15 @@ def parent_of(sandbox: Sandbox) -> str:
     if not parent:
         blocked("the cgroup driver of the runtime could not be found out, so that pods name no cgroup")
     return parent
+
+
+def limit_memory_of_the_pod(limited: Limited) -> None:
+    """Set the limit of a container's pod to 64 MiB, none of them in swap."""
+    for pod in pod_folders(limited.pid(), Path(parent_of(limited.container.sandbox)).name):
+        # of version 1 the sum with swap may not be lower than the memory; of version 2 swap counts apart
+        for file, most in POD_MEMORY:
+            if (pod / file).exists():
+                (pod / file).write_text(most, encoding="ascii")
 
 
 @requirement("RES-22")
@@ -56,6 +71,33 @@ def test_a_limit_of_processes_of_the_pod_holds(
 
     assert b"started" not in answer.stdout
     assert limited.container.state() == cri.CONTAINER_RUNNING
+
+
+@requirement("CTR-24")
+@requires(Capability.SAME_HOST, Capability.SHARED_KERNEL, Capability.ROOT)
+def test_a_container_killed_for_the_memory_of_its_pod_says_so(
+    runtime: Runtime, limits: Limits, own_sandbox: Sandbox
+) -> None:
+    """A container without a limit of its own, whose first process the kernel kills for the memory of its pod,
+    MUST be reported with the reason OOMKilled and the code 137.
+
+    Source: ContainerStatus.reason, whose text for this case the CRI fixes;
+    LinuxPodSandboxConfig.cgroup_parent, to which the limit is written as by the kubelet.
+    """
+    limits.need("memory")
+    limited = limits.running(
+        script="until [ -e /go ]; do sleep 0.1; done; exec dd if=/dev/zero of=/dev/null bs=200M",
+        in_sandbox=own_sandbox,
+    )
+    limit_memory_of_the_pod(limited)
+
+    limited.container.output("touch", "/go")
+
+    assert limited.container.exited().exit_code == 137
+    # the kernel's word of the kill may reach the daemon after the end of the process
+    runtime.eventually(
+        "the reason OOMKilled", limited.container.status, 10, lambda status: status.reason == "OOMKilled"
+    )
 
 
 @requirement("RES-23")

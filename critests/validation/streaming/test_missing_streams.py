@@ -14,17 +14,21 @@ from critests.client.streaming.sessions import RemoteCommand
 from critests.client.streaming.spdy_transport import open_spdy
 from critests.client.streaming.streams import Stream
 from critests.client.streaming.wire import connect
+from critests.fixtures.containers import yielding
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
-from critests.run.marks import requirement, slow
+from critests.run.marks import disruptive, requirement, slow
 
 Incomplete = Callable[[], RemoteCommand]
 
 STREAM_SECONDS = 30
 """How long the servers of the kubelet's library wait for streams."""
 RAN = "/ran-here"
+PORT = 7020
+HALVES = 20
 
 
 @pytest.fixture
@@ -89,3 +93,40 @@ def test_form_of_the_end_of_a_session_without_all_its_streams(
 
     observe("is closed" if ended else "stays open")
     assert running_container.state() == cri.CONTAINER_RUNNING
+
+
+@slow
+@requirement("PFW-18")
+@disruptive
+def test_halves_of_connections_harm_no_others(own_runtime: OwnRuntime) -> None:
+    """While a server waits in vain for the second streams of some connections, and gives them up, other
+    connections of the session SHOULD be opened and work, and the daemon SHOULD live.
+
+    Source: PortForward; the headers requestID and streamType of the sub-protocol portforward.k8s.io. Not
+    stated by the CRI; clients lose streams where a line breaks.
+    """
+    pod = own_runtime.sandbox()
+    server = own_runtime.container(pod, command=yielding("nc", "-ll", "-p", str(PORT), "-e", "cat"))
+    own_runtime.eventually(
+        f"a listener at port {PORT}",
+        lambda: server.output("netstat", "-ltn"),
+        holds=lambda seen: f":{PORT} " in seen,
+    )
+    streams = Streams(own_runtime)
+    session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[PORT]))
+    for number in range(HALVES):
+        # the error stream says that it belongs to another connection
+        session.connect(
+            PORT, data_headers={"streamtype": "data", "port": str(PORT), "requestid": f"half-{number}"}
+        )
+
+    # servers give them up all at once
+    until = time.monotonic() + (STREAM_SECONDS + 2) * own_runtime.scale
+    while time.monotonic() < until:
+        connection = session.connect(PORT)
+        connection.write(b"whole\n")
+        assert connection.read_until(b"\n") == b"whole\n"
+        connection.close()
+
+    streams.close()
+    assert not own_runtime.damage()

@@ -2,11 +2,13 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.client.streaming.errors import SessionEnded
 from critests.client.streaming.sessions import RemoteCommand
 from critests.client.streaming.streams import Protocol
@@ -14,9 +16,19 @@ from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import refused_with
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
-from critests.run.marks import disruptive, requirement, slow
+from critests.lifecycle.sandboxes import Sandbox
+from critests.run.marks import disruptive, requirement, requires, slow
+from critests.run.outcomes import blocked
 
 Catting = Callable[[Container], RemoteCommand]
+
+NOBODY_LISTENS = 7099
+FAILURES = 20
+PIECE = bytes(512)
+PIECES = 100
+"""Of what nobody reads, in frames of their own: more than a server keeps, and no more than a client may send
+before the server takes any.
+"""
 
 
 @pytest.fixture
@@ -100,3 +112,60 @@ def test_urls_that_nobody_uses_do_not_pile_up(own_runtime: OwnRuntime) -> None:
 
     assert refused is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert not own_runtime.damage()
+
+
+@pytest.fixture
+def open_sockets(own_runtime: OwnRuntime) -> Callable[[], int]:
+    """Count the sockets that the daemon has open."""
+    daemon = own_runtime.context.daemon_pid
+    if daemon is None:
+        blocked("the daemon's process cannot be seen from here")
+
+    def count() -> int:
+        found = 0
+        for file in Path(f"/proc/{daemon}/fd").iterdir():
+            # what is closed meanwhile is open no more
+            with contextlib.suppress(FileNotFoundError):
+                found += str(file.readlink()).startswith("socket:")
+        return found
+
+    return count
+
+
+def forward_in_vain(runtime: OwnRuntime, pod: Sandbox) -> None:
+    """Send much to a port of a pod where nobody listens, and leave."""
+    streams = Streams(runtime)
+    request = cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[NOBODY_LISTENS])
+    connection = streams.forward(request).connect(NOBODY_LISTENS)
+    with contextlib.suppress(SessionEnded):
+        for _ in range(PIECES):
+            connection.write(PIECE)
+        connection.read_error_until(lambda seen: len(seen) > 0)
+    streams.close()
+
+
+@requirement("STR-23")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+@disruptive
+def test_failing_port_forwards_leave_no_connection_open(
+    own_runtime: OwnRuntime, open_sockets: Callable[[], int]
+) -> None:
+    """After sessions of PortForward to a port where nobody listens, whose clients have sent much and are
+    gone, the daemon SHOULD have closed their connections.
+
+    Source: PortForwardResponse.url. Not stated by the CRI; a client that tries again and again would bring
+    the daemon to its limit of open files.
+    """
+    pod = own_runtime.sandbox()
+
+    # what is opened once for all
+    forward_in_vain(own_runtime, pod)
+    before = open_sockets()
+    for _ in range(FAILURES):
+        forward_in_vain(own_runtime, pod)
+
+    own_runtime.eventually(
+        f"fewer than {FAILURES} more sockets to be open than the {before} before {FAILURES} failures",
+        open_sockets,
+        holds=lambda now: now < before + FAILURES,
+    )
