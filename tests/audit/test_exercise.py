@@ -266,6 +266,18 @@ def test_of_a_fault_below_who_judges_what_it_breaks_is_tried_whatever_is_refused
     assert names(Candidates(made, Matrix(())), fault) == ["refused", "gets there"]
 
 
+def test_who_judges_what_a_fault_breaks_first_of_all_comes_first() -> None:
+    fault = next(each for each in faults_below() if each.id == "oci-hostname-of-the-pod-is-lost")
+    first_broken, last_broken = fault.breaks[0], fault.breaks[-1]
+    made = exercise(
+        made_test("quick", str(fault.reach), judges=last_broken),
+        made_test("slow", str(fault.reach), judges=f"{first_broken}/kernel", seconds=2),
+    )
+    candidates = Candidates(made, Matrix(()))
+    assert names(candidates, fault) == ["slow", "quick"]
+    assert [one.test for one in candidates.judging(fault, last_broken, 2)] == ["quick"]
+
+
 def test_a_fault_in_an_exec_is_tried_on_the_case_of_an_exec() -> None:
     faults = {fault.id: fault for fault in faults_below()}
     views = [

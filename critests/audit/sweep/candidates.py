@@ -65,6 +65,7 @@ class Candidates:
                 self._likely(test, fault, target),
                 not _is_case_of(test, target, self._notices.get(base_name(test.test), set())),
                 self._is_another_case(test, target),
+                _place_of_what_it_judges(test, fault),
                 _is_of_another_process(test, fault),
                 test.seconds,
                 test.test,
@@ -80,6 +81,13 @@ class Candidates:
             return tests
         judging = (test for test in self._exercise.tests.values() if _judges(test, fault))
         return dict.fromkeys([*tests, *judging])
+
+    def judging(self, fault: DerivedFault, requirement: str, most: int) -> list[Exercised]:
+        """Return the tests to be tried that judge a requirement, the likeliest first: who has found the step
+        broken that it needs says so of the requirement of that step, and in a whole run its own tests decide.
+        """
+        tests = (test for test in self.for_fault(fault) if test.judges.partition("/")[0] == requirement)
+        return first(tests, most)
 
     def foreseen(self, test: Exercised, fault: DerivedFault) -> bool:
         """Say whether a test is known to notice a fault in this very field, so that it is no wonder if it
@@ -168,6 +176,16 @@ class Candidates:
 def _judges(test: Exercised, fault: DerivedFault) -> bool:
     """Say whether a test judges a requirement that a fault breaks."""
     return test.judges.partition("/")[0] in fault.breaks or test.judges in fault.breaks
+
+
+def _place_of_what_it_judges(test: Exercised, fault: DerivedFault) -> int:
+    """Return the place of the requirement that a test judges among those that a fault breaks: the one that it
+    breaks first of all is named first.
+    """
+    names = (test.judges, test.judges.partition("/")[0])
+    return min(
+        (fault.breaks.index(name) for name in names if name in fault.breaks), default=len(fault.breaks)
+    )
 
 
 def _target(fault: object) -> _Target | None:
