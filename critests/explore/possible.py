@@ -52,6 +52,7 @@ USUAL = {
     "ExecSync": 5,
     "Exec": 3,
     "Attach": 4,
+    "ReopenContainerLog": 4,
     "PullImage": 5,
     "RemoveImage": 4,
     DAEMON_RESTARTS: 1,

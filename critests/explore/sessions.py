@@ -111,10 +111,15 @@ def _session(calls: Caller, step: Step, request: Any) -> Iterator[RemoteCommand]
             deadline_seconds=seconds,
         )
 
+    # a server has to speak one of the two; over WebSocket there is a channel for input whether a client has
+    # any or not, and to some servers its end is that of the session
+    first, second = Protocol.WEBSOCKET, Protocol.SPDY
+    if step.rpc == "Attach":
+        first, second = second, first
     try:
-        session = opened(Protocol.WEBSOCKET)
-    except UpgradeRefused:  # a server has to speak one of the two
-        session = opened(Protocol.SPDY)
+        session = opened(first)
+    except UpgradeRefused:
+        session = opened(second)
     try:
         yield session
     finally:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from critests.model.outcomes import absent, fails, succeeds
 from critests.model.sights import DEADLINE_EXCEEDED, NOT_TOLD, Answer
-from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL, Step, colour_of
+from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL, Process, Step, colour_of
 from critests.model.world import (
     CREATED,
     EXITED,
@@ -308,8 +308,11 @@ def attach(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     if container is None or container.gone:
         yield from fails("STR-06/error", f"attaching to {absent(container)} container", step, answer)
     elif container.may_be == {RUNNING} and answer.code != NOT_TOLD:
-        aspect, how = ("ATT-02", " and tells it what") if step.by == INPUT else ("ATT-01", "")
-        what = f"what a process writes while a client is attached{how}"
+        aspect, what = "ATT-01", "what a process writes while a client is attached"
+        if step.by == INPUT:
+            aspect, what = "ATT-02", f"{what} and tells it what"
+        elif container.process == Process.LISTENS:
+            what += " that has no input for it"
         yield from succeeds(aspect, what, step, answer)
 
 

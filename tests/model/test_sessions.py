@@ -6,7 +6,7 @@ import pytest
 
 from critests.model import Step
 from critests.model.sights import NOT_TOLD, Answer
-from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL
+from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL, Process
 from tests.model.telling import ERROR, EXITED, RUNNING, Told, aspects
 
 EXEC, ATTACH = Step("Exec", on="container-1"), Step("Attach", on="container-1")
@@ -54,6 +54,9 @@ def test_what_is_written_while_a_client_is_attached_comes(told: Told) -> None:
 
     assert told.play(ATTACH) == []
     assert aspects(told.play(ATTACH, Answer("SESSION_FAILED"))) == ["ATT-01"]
+    told.world.containers["container-1"].process = Process.LISTENS
+    (breach,) = told.play(ATTACH, Answer("SESSION_FAILED"))
+    assert breach.what.endswith("that has no input for it")
     assert aspects(told.play(replace(ATTACH, by=INPUT), Answer("SESSION_FAILED"))) == ["ATT-02"]
     # nothing was written
     assert told.play(ATTACH, Answer(NOT_TOLD)) == []
