@@ -53,6 +53,16 @@ def test_a_ready_sandbox_keeps_its_addresses(told: Told) -> None:
     assert told.play(RESTART) == []
 
 
+def test_after_a_stop_that_came_half_way_its_addresses_may_be_gone(told: Told) -> None:
+    ready = told.sandboxes["sandbox-1"]
+    told.sandboxes["sandbox-1"] = replace(ready, addresses=("10.0.0.2",))
+    stop = Step("StopPodSandbox", on="sandbox-1", failing="kill")
+    assert told.play(stop, Answer("UNKNOWN")) == []
+    told.sandboxes["sandbox-1"] = ready
+
+    assert told.play(RESTART) == []
+
+
 @pytest.mark.parametrize("name", ["mounts", "image_ref"])
 def test_a_container_keeps_what_its_status_tells(told: Told, name: str) -> None:
     told.running()
