@@ -45,6 +45,8 @@ from critests.run.context import RunContext
 from critests.run.items import is_ours
 from critests.run.session import SESSION, Audited
 
+ASKED_OF_A_STEP = 2
+"""Tests of a step's own requirement that are tried next where the set-up of another test fails at it."""
 WAIT_SECONDS = 0.2
 """Between two looks at what the other processes have found."""
 
@@ -246,11 +248,14 @@ class Sweep:
         """Try a fault on one test after the other, until one notices."""
         fitting = candidates.for_fault(fault)
         # of what somebody else broke nobody knows where it is
-        tests = candidates.likely(fault, self._config.getoption("cri_sweep_tries") if fault.reach.rpc else 0)
+        most = self._config.getoption("cri_sweep_tries") if fault.reach.rpc else 0
+        left = candidates.likely(fault, most)
         begun = time.monotonic()
         tried: list[Tried] = []
+        asked: set[str] = set()
         noticed = ""
-        for test in tests:
+        while left and not noticed and not (most and len(tried) >= most):
+            test = left.pop(0)
             item = self._items[test.test]
             ended = self._trials.run(item, fault.faults, context)
             red = ended.red and ended.hits > 0
@@ -262,8 +267,14 @@ class Sweep:
                 take_down_what_is_shared(item)
                 if self._trials.run(item, (), context).outcome == Outcome.PASSED.value:
                     noticed = test.test
-            if noticed:
-                break
+            elif ended.hits and ended.blocked_by and ended.blocked_by not in asked:
+                asked.add(ended.blocked_by)
+                judges = candidates.judging(fault, ended.blocked_by, ASKED_OF_A_STEP)
+                before = {one.test for one in tried}
+                left = [
+                    *(one for one in judges if one.test not in before),
+                    *(one for one in left if one not in judges),
+                ]
         outcome, evidence = FaultOutcome.NOT_REACHED, ""
         if noticed:
             outcome = FaultOutcome.NOTICED

@@ -6,6 +6,7 @@ from typing import Any, Final
 import click
 
 from critests.benchmark.profiles import PROFILES
+from critests.cli.outputs import output_option
 from critests.cli.refusals import NotPossible, NotWritten
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.cli.shares import share
@@ -33,7 +34,6 @@ HELP: Final = {
     "--budget": "live: seconds of sampling of both sides together",
     "--runtime-handler": "live: the handler of both sides",
 }
-FILE: Final = click.Path(dir_okay=False, path_type=Path)
 EPILOG = """\b
 A and B are each
   unix:///run/containerd/containerd.sock   an endpoint, or tcp://host:port
@@ -66,9 +66,9 @@ Exit codes: 0 compared, whatever it says (critests gate decides), 4 wrong usage,
 @click.option(
     "--unlike-machines", is_flag=True, help="compare the speed of earlier runs although their machines differ"
 )
-@click.option("--json", "json_file", type=FILE, metavar="FILE", help="write the comparison as JSON")
-@click.option("--markdown", "markdown_file", type=FILE, metavar="FILE", help="write it as Markdown")
-@click.option("--html", "html_file", type=FILE, metavar="FILE", help="write it as one page")
+@output_option("--json", "json_file", "write the comparison as JSON")
+@output_option("--markdown", "markdown_file", "write it as Markdown")
+@output_option("--html", "html_file", "write it as one page")
 @click.option(
     "--only", type=click.Choice(("speed", "conformance")), help="live: compare only this (default: both)"
 )

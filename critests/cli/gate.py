@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from critests import catalogue
+from critests.cli.outputs import output_option
 from critests.cli.refusals import NotPossible, NotWritten
 from critests.cli.shares import share
 from critests.cli.stored_runs import EarlierRun, StoredRun
@@ -24,7 +25,6 @@ from critests.report.gates.policy_file import read_policy
 from critests.toml_file import TomlMalformed
 
 RUN: Final = StoredRun()
-FILE: Final = click.Path(dir_okay=False, path_type=Path)
 EPILOG = """\b
 Examples:
   critests gate latest
@@ -65,8 +65,8 @@ Exit codes: 0 passes, 1 fails, 4 wrong usage or policy, 5 could not be judged"""
 )
 @click.option("--max-blocked", type=click.IntRange(min=0), metavar="N", help="how many tests may be blocked")
 @click.option("--unlike-machines", is_flag=True, help="compare speed although the machines differ")
-@click.option("--json", "json_file", type=FILE, metavar="FILE", help="write the decision as JSON")
-@click.option("--junit", "junit_file", type=FILE, metavar="FILE", help="write the decision as JUnit XML")
+@output_option("--json", "json_file", "write the decision as JSON")
+@output_option("--junit", "junit_file", "write the decision as JUnit XML")
 def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Decide whether RUN may pass: conformance and speed, one exit code, and ten lines that explain it.
 

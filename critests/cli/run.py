@@ -7,7 +7,6 @@ import click
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import CannotTest
-from critests.run.options import STANDARD_OUTPUT
 from critests.run.profiles import MACHINE, PROFILES, table
 from critests.run.settings import Settings
 
@@ -54,9 +53,6 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
     workers, list_only = values["workers"], values["list_only"]
     if workers is not None and workers != "auto" and not workers.isdigit():
         msg = f"-n {workers}: expected a number of processes, or auto"
-        raise click.UsageError(msg)
-    if settings.json == STANDARD_OUTPUT and not list_only:
-        msg = "--json -: only a list goes to standard output (--list); name the file of the record"
         raise click.UsageError(msg)
     arguments: list[str] = []
     if not (values["pytest_args"] or values["expression"]) and settings.collects_each_once:

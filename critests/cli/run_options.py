@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from critests.run.options import OPTIONS, Option
+from critests.exit_codes import UsageError
+from critests.run.options import OPTIONS, STANDARD_OUTPUT, Option
 from critests.run.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,7 +65,12 @@ def settings_from(values: dict[str, Any]) -> Settings:
     Raises:
         UsageError: a value makes no sense.
     """
-    return Settings.read(values.get)
+    settings = Settings.read(values.get)
+    for name, file in (("--json", settings.json), ("--html", settings.html), ("--junit", settings.junit)):
+        if file == STANDARD_OUTPUT and not (name == "--json" and values.get("list_only")):
+            msg = f"{name} -: only a list goes to standard output (--list --json -); name a file"
+            raise UsageError(msg)
+    return settings
 
 
 class Sectioned(click.Command):

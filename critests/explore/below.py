@@ -14,7 +14,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection
-from critests.images.faults import Fault, FaultKind
+from critests.images.faults import Fault, FaultKind, Scope
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.lifecycle.waiting import ConditionNotMet, eventually
@@ -73,17 +73,41 @@ class SequenceImages:
             made[key] = tuple(f"{self.registry.address}/{image.repository}:{tag}" for tag in tags)
         return made
 
-    @contextlib.contextmanager
-    def failing(self) -> Iterator[None]:
+    def failing(self) -> contextlib.AbstractContextManager[None]:
         """Let no pull of them succeed for a while."""
+        return self._faulty(Fault(kind=FaultKind.SERVER_ERROR))
+
+    def hanging(self) -> contextlib.AbstractContextManager[None]:
+        """Let every pull of them hang in the middle for a while; then it goes on."""
+        return self._faulty(Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=LONGER_THAN_A_CALL))
+
+    @contextlib.contextmanager
+    def _faulty(self, fault: Fault) -> Iterator[None]:
         assert self.registry is not None, "without one no step pulls"
         for repository in self._repositories:
-            self.registry.fault(repository, Fault(kind=FaultKind.SERVER_ERROR))
+            self.registry.fault(repository, fault)
         try:
             yield
         finally:
             for repository in self._repositories:
                 self.registry.clear_faults(repository)
+
+
+def started_again(runtime: "ThrowawayRuntime", connection: Connection) -> None:
+    """Start a daemon again that has ended, and wait until it answers.
+
+    Raises:
+        RuntimeStartFailed: it does not come back.
+    """
+    runtime.start_again()
+
+    def answers() -> bool:
+        with contextlib.suppress(grpc.RpcError):
+            return bool(connection.runtime.Version(cri.VersionRequest()))
+        return False
+
+    with contextlib.suppress(ConditionNotMet):  # then whatever is asked next says so
+        eventually("Version after a restart", answers, RECONNECT_SECONDS * connection.deadlines.scale)
 
 
 @dataclass(frozen=True)
@@ -107,16 +131,7 @@ class Below:
             RuntimeStartFailed: it does not come back.
         """
         self.runtime.kill()
-        self.runtime.start_again()
-
-        def answers() -> bool:
-            with contextlib.suppress(grpc.RpcError):
-                return bool(self.connection.runtime.Version(cri.VersionRequest()))
-            return False
-
-        with contextlib.suppress(ConditionNotMet):  # then the look after the step says so
-            seconds = RECONNECT_SECONDS * self.connection.deadlines.scale
-            eventually("Version after a restart", answers, seconds)
+        started_again(self.runtime, self.connection)
 
     def pipes(self, ids: Sequence[str]) -> dict[str, int]:
         """Return how many pipes are open in the processes of the runtime that have the id of a sandbox among
@@ -143,11 +158,14 @@ class Below:
         failure = Fail(code, f"{operation} fails for a moment")
         return self._wrapper(operation).planned({operation: [failure]})
 
-    @contextlib.contextmanager
-    def hanging(self, operation: str) -> Iterator[None]:
-        """Let an operation of its OCI runtime or of its CNI plugins hang for a while; then it goes on, as if
-        it had only been slow.
+    def hanging(self, operation: str) -> contextlib.AbstractContextManager[None]:
+        """Let an operation of its OCI runtime or of its CNI plugins, or the registry, hang for a while; then
+        it goes on, as if it had only been slow.
         """
+        return self.images.hanging() if operation == REGISTRY else self._hanging(operation)
+
+    @contextlib.contextmanager
+    def _hanging(self, operation: str) -> Iterator[None]:
         hangs = Delay(LONGER_THAN_A_CALL + os.getpid() % 1_000_000 / 1e6)
         try:
             with self._wrapper(operation).planned({operation: [hangs]}):

@@ -113,9 +113,13 @@ class Calls:
 
     def _lines(self, log: Path, exit_code: int) -> tuple[str, ...]:
         last = LAST_WORDS.get(exit_code, "")
-        self._until(DRAIN_SECONDS, lambda: last in _text(log))
-        # without time, stream and tag
-        return tuple(line.split(" ", 3)[-1] for line in _text(log).splitlines())
+        self.until(DRAIN_SECONDS, lambda: last in _text(log))
+        return _said(log)
+
+    def lines_in_log(self, step: Step, words: str) -> int:
+        """Return how many lines of a container's log are these words."""
+        log = self._logs.get(step.on)
+        return 0 if log is None else _said(log).count(words)
 
     def pipes_of(self, look: Look) -> dict[str, int]:
         """Return how many pipes what serves each sandbox has open; what closes them may take a moment."""
@@ -217,6 +221,7 @@ class Calls:
             labels=self._labels(step.makes),
             annotations={ANNOTATION: step.makes},
             mounts=[MOUNT],
+            stdin=step.process == Process.LISTENS,
         )
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=pod)
         answer = self.call(step, request)
@@ -236,10 +241,10 @@ class Calls:
             return Answer()
         if not Process(container.process).brief:
             # until its handlers stand, a signal means something else
-            self._until(READY_SECONDS, lambda: self._has_said(self._logs[step.on]))
+            self.until(READY_SECONDS, lambda: self._has_said(self._logs[step.on]))
         else:
             # what overtakes the end of a process comes out otherwise each time
-            self._until(READY_SECONDS, lambda: self._has_ended(container.id))
+            self.until(READY_SECONDS, lambda: self._has_ended(container.id))
         return Answer()
 
     def _has_ended(self, container_id: str) -> bool:
@@ -303,9 +308,9 @@ class Calls:
             return Answer("NOT_MADE")  # by a step that was to make it, and failed this time
         ends = Process(container.process).brief or self.signal(step, ENDS)
         # what ends a container ends its commands too, so that this one may fail
-        if not ends and not self._until(READY_SECONDS, lambda: self._has_ended(container.id)):
+        if not ends and not self.until(READY_SECONDS, lambda: self._has_ended(container.id)):
             return Answer(NOT_TOLD)
-        if self._until(END_SECONDS, lambda: self._has_ended(container.id)):
+        if self.until(END_SECONDS, lambda: self._has_ended(container.id)):
             return Answer()
         return Answer("NOT_ENDED", details=f"not EXITED within {END_SECONDS:g} s")
 
@@ -333,7 +338,8 @@ class Calls:
             return Answer("NOT_BACK", details=str(error))
         return Answer()
 
-    def _until(self, seconds: float, holds: Callable[[], bool]) -> bool:
+    def until(self, seconds: float, holds: Callable[[], bool]) -> bool:
+        """Wait until something holds, and return whether it does."""
         deadline = time.monotonic() + seconds * self.connection.deadlines.scale
         while not holds():
             if time.monotonic() >= deadline:
@@ -388,6 +394,11 @@ def _text(log: Path) -> str:
         return log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def _said(log: Path) -> tuple[str, ...]:
+    """Return the lines of a log without time, stream and tag."""
+    return tuple(line.split(" ", 3)[-1] for line in _text(log).splitlines())
 
 
 def _chosen(step: Step, wanted: Any) -> Any:  # noqa: ANN401 - the filter of either list

@@ -8,8 +8,10 @@ from critests.model.looks import COLOUR
 from critests.model.steps import (
     EXEC_CODE,
     FAILED,
+    INPUT,
     LINGER_SECONDS,
     NOTHING,
+    TERMINAL,
     TERMINATED,
     Beat,
     Process,
@@ -17,6 +19,7 @@ from critests.model.steps import (
     colour_of,
 )
 
+EXEC_FLAGS = {INPUT: "-i ", TERMINAL: "-it "}
 NOBODY = "0000000000000000000000000000000000000000000000000000000000000000"
 HEAD = """#!/bin/sh
 # {title}
@@ -73,6 +76,7 @@ def _container(step: Step) -> list[str]:
         "command": command,
         "labels": {COLOUR: colour_of(step.makes)},
         "log_path": f"{step.name}.log",
+        "stdin": step.process == Process.LISTENS,
     }
     file, pod = f'"$folder/{step.makes}.json"', f'"$folder/{step.inside}.json"'
     return [
@@ -108,7 +112,7 @@ def _words(step: Step) -> str:
         "ContainerStatus": f"crictl inspect {on}",
         "ListContainers": " ".join(["crictl ps -a", *filters]),
         "ExecSync": f"crictl exec --sync {on} /bin/sh -c {output}",
-        "Exec": f"crictl exec {on} /bin/sh -c {output}",
+        "Exec": f"crictl exec {EXEC_FLAGS.get(step.by, '')}{on} /bin/sh -c {output}",
         "GetContainerEvents": 'crictl events >"$folder/events" & listener=$!',
         "EventsCancelled": 'kill "$listener"',
         "PullImage": 'crictl pull "$IMAGE"',

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 import grpc
 
 from critests.client.failures import code_of
-from critests.client.recording import Call
 from critests.explore import machine, side_by_side
 from critests.explore.findings import Finding
-from critests.explore.playing import DAEMON_ENDED, Player
+from critests.explore.playing import DAEMON_ENDED, Evidence, Player
 from critests.explore.resuming import Earlier
 from critests.explore.shortening import shortest
 from critests.explore.watching import Found, Over, Watch
@@ -31,6 +30,10 @@ sequences before it left behind, is no reason to leave out a step.
 PROGRESS_SECONDS = 60.0
 SHORTEN_SECONDS = 120.0
 """For leaving out single steps, of each finding; times the scale of the deadlines."""
+LOOK_SECONDS, TRY_SECONDS = 40.0, 120.0
+"""Likewise, in which it is begun to play a sequence again before that, and after it: steps that hang make a
+sequence long, and once is enough then.
+"""
 
 
 @dataclass
@@ -83,7 +86,8 @@ class Exploration:
     most_findings: int = 0
     clients: int = 1
     _stopped: bool = field(default=False, init=False)
-    _daemon_ended: Finding | None = field(default=None, init=False)
+    _came_upon: Finding | None = field(default=None, init=False)
+    """The end of the daemon, where something else was shortened or between sequences."""
     _tell_again: float = field(default=math.inf, init=False)
     _kinds: set[tuple[str, str, str]] = field(init=False)
 
@@ -108,23 +112,22 @@ class Exploration:
         for _ in range(rounds):
             chance.getrandbits(32)
         ended = False
-        while not (ended or watch.over()):
+        while not (ended or self.player.gone or watch.over()):
             rounds += 1
             try:
                 self._play_round(watch, chance.getrandbits(32))
             except Over:
                 ended = True
             except grpc.RpcError as error:
-                self._end_with_the_daemon(error, ())
-                ended = True
+                self._note_the_end(error, ())
             for found in list(watch.found.values()):
                 if found.breach.kind not in self._kinds:
                     ended |= self._take(found, explored)
             watch.found.clear()
-        if self._daemon_ended is not None and not any(
+        if self._came_upon is not None and not any(
             finding.breach.what == DAEMON_ENDED for finding in explored.findings
         ):
-            explored.findings.append(self._daemon_ended)
+            explored.findings.append(self._came_upon)
         explored.sequences, explored.steps = self.player.played, self.player.steps
         explored.seconds = time.monotonic() - begun
         explored.earlier = Earlier(self.earlier.seed, rounds, watch.covered, frozenset(self._kinds))
@@ -152,13 +155,14 @@ class Exploration:
         """Shorten and try again what was found; return whether nothing more can be found."""
         breach, beats = found.breach, found.beats
         self.say(f"{breach}\n  after {len(beats)} steps; shortening")
-        if breach.what == DAEMON_ENDED:
-            explored.findings.append(Finding(breach, tuple(beats), 0, 0, found.calls))
-            return True
-        until = time.monotonic() + SHORTEN_SECONDS * self.player.connection.deadlines.scale
+        until = self._in(SHORTEN_SECONDS)
+        enough = self._in(LOOK_SECONDS)
         looks = LOOKS_AT_ONCE if any(len(beat) > 1 for beat in beats) else LOOKS
         came = looked = 0
-        while looked < looks and self._may_play and time.monotonic() < until:
+        # what has not come again so far may be chance, and is given as many tries as anything else
+        while looked < (looks if came else max(looks, TRIES)) and self._may_play:
+            if looked and time.monotonic() > enough:
+                break
             looked += 1
             came += self._breaks(breach, beats)
 
@@ -169,27 +173,31 @@ class Exploration:
                 return all(self._breaks(breach, shorter) for _ in range(SURE))
             return any(self._breaks(breach, shorter) for _ in range(looks))
 
-        shorter = shortest(beats, breaks) if came else beats
-        finding = self._tried(breach, shorter, found.calls)
+        if came:
+            finding = self._tried(breach, shortest(beats, breaks), found.evidence)
+        else:
+            finding = Finding(breach, tuple(beats), looked, 0, found.evidence)
         self._kinds.add(breach.kind)
         explored.findings.append(finding)
         self.say(f"{finding}\n  came again in {finding.again} of {finding.tries} tries")
-        return self._daemon_ended is not None or 0 < self.most_findings <= len(explored.findings)
+        return 0 < self.most_findings <= len(explored.findings)
 
-    def _tried(self, breach: Breach, beats: Sequence[Beat], calls: tuple[Call, ...]) -> Finding:
-        """Play a sequence again and again; what never comes again keeps the calls with which it came."""
-        recorder = self.player.connection.recorder
+    def _in(self, seconds: float) -> float:
+        return time.monotonic() + seconds * self.player.connection.deadlines.scale
+
+    def _tried(self, breach: Breach, beats: Sequence[Beat], evidence: Evidence) -> Finding:
+        """Play a sequence again and again; what never comes again keeps the evidence of when it came."""
         tries = again = 0
-        while tries < TRIES and self._may_play:
-            position = recorder.position
+        enough = self._in(TRY_SECONDS)
+        while tries < TRIES and self._may_play and (not tries or time.monotonic() < enough):
             tries += 1
             if self._breaks(breach, beats):
                 again += 1
-                calls = tuple(recorder.since(position))
-        return Finding(breach, tuple(beats), tries, again, calls)
+                evidence = self.player.evidence()
+        return Finding(breach, tuple(beats), tries, again, evidence)
 
-    def _end_with_the_daemon(self, error: grpc.RpcError, beats: Sequence[Beat]) -> None:
-        """Note that the daemon has ended, with the sequence that was to be played next.
+    def _note_the_end(self, error: grpc.RpcError, beats: Sequence[Beat]) -> None:
+        """Note that the daemon has ended, with the sequence that was to be played next, and bring it back.
 
         Raises:
             grpc.RpcError: it lives.
@@ -197,23 +205,22 @@ class Exploration:
         if self.player.daemon_lives():
             raise error
         breach = Breach("GEN-17", DAEMON_ENDED, "between sequences", "a daemon that lives", code_of(error)[0])
-        self._daemon_ended = Finding(breach, tuple(beats), 0, 0, ())
+        self._came_upon = self._came_upon or Finding(breach, tuple(beats), 0, 0, self.player.evidence())
+        self.player.bring_back()
 
     @property
     def _may_play(self) -> bool:
-        return not self._stopped and self._daemon_ended is None
+        return not (self._stopped or self.player.gone)
 
     def _breaks(self, breach: Breach, beats: Sequence[Beat]) -> bool:
         if not self._may_play:
             return False
-        recorder = self.player.connection.recorder
-        position = recorder.position
         try:
             found = self.player.breaches(beats, self._muted)
         except grpc.RpcError as error:
-            self._end_with_the_daemon(error, beats)
+            self._note_the_end(error, beats)
             return False
         for each in found:
-            if each.what == DAEMON_ENDED:
-                self._daemon_ended = Finding(each, tuple(beats), 0, 0, tuple(recorder.since(position)))
+            if each.what == DAEMON_ENDED and each.kind != breach.kind:
+                self._came_upon = Finding(each, tuple(beats), 0, 0, self.player.evidence())
         return any(each.kind == breach.kind for each in found)

@@ -5,13 +5,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from critests.catalogue import aspect
-from critests.client.recording import Call
 from critests.explore.crictl import script
+from critests.explore.playing import Evidence
 from critests.model import Beat, Breach, Step
 from critests.model.steps import to_plain
 
@@ -66,14 +66,14 @@ class Finding:
         beats: the shortest sequence that was found.
         tries: how often that was played again.
         again: in how many of them it broke the promise.
-        calls: those of the last try in which it did.
+        evidence: of the last try in which it did.
     """
 
     breach: Breach
     beats: tuple[Beat, ...]
     tries: int
     again: int
-    calls: tuple[Call, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
 
     def __str__(self) -> str:
         lines = [" | ".join(map(str, beat)) for beat in self.beats]
@@ -102,8 +102,8 @@ class Finding:
 
 
 def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
-    """Write a finding into a folder of its own: a test, a script, its steps and its calls, and what makes it
-    known.
+    """Write a finding into a folder of its own: a test, a script, its steps, its calls and the runtime's log,
+    and what makes it known.
     """
     place = folder / finding.name
     place.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,11 @@ def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
     (place / "finding.json").write_text(json.dumps(finding.plain(), indent=1) + "\n", encoding="utf-8")
     (place / "expectation.toml").write_text(_expectation(finding, runtime), encoding="utf-8")
     with (place / "calls.jsonl").open("w", encoding="utf-8", errors="backslashreplace") as calls:
-        calls.writelines(json.dumps(call.to_json(), ensure_ascii=False) + "\n" for call in finding.calls)
+        calls.writelines(
+            json.dumps(call.to_json(), ensure_ascii=False) + "\n" for call in finding.evidence.calls
+        )
+    if finding.evidence.log:
+        (place / "runtime.log").write_bytes(finding.evidence.log)
     return place
 
 

@@ -44,6 +44,8 @@ def play_round(player: Player, watch: Watch, number: int, most_steps: int) -> No
         @rule(data=st.data())
         def step(self, data: st.DataObject) -> None:
             watch.check()
+            if self.played.over:
+                return
             done = [beat[0] for beat in self.played.beats]
             choice = steps_by_place(self.played.world, done, disruptive=player.daemon is not None)
             place = data.draw(st.sampled_from(likely(list(choice), before)))

@@ -13,6 +13,8 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.client.failures import code_of
+from critests.client.recording import Call
+from critests.exit_codes import CannotTest
 from critests.explore.calls import Calls
 from critests.explore.daemon import Daemon
 from critests.explore.looking import look_of, world_before
@@ -21,9 +23,18 @@ from critests.model import Beat, Breach, Step, World, events, judge
 from critests.model.orders import Done, judge_together
 from critests.model.sights import Look
 from critests.model.steps import playable
+from critests.run.evidence import RuntimeLog
 
 DAEMON_ENDED = "the daemon has ended"
 UNAVAILABLE = "UNAVAILABLE"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was asked and answered in the time of a sequence, and what the runtime wrote meanwhile."""
+
+    calls: tuple[Call, ...] = ()
+    log: bytes = b""
 
 
 @dataclass
@@ -38,6 +49,10 @@ class Player:
             its own, so that none meets what another left behind.
         handler: of every sandbox.
         daemon: what steps may disturb; None where they may not.
+        start_again: starts the daemon that has ended, and raises CannotTest where it does not come back; None
+            where it is somebody else's.
+        log: of the runtime.
+        gone: the daemon has ended, and nobody starts it again.
         played: number of sequences.
         steps: number of steps of all of them.
     """
@@ -48,21 +63,44 @@ class Player:
     images: Callable[[], dict[str, tuple[str, ...]]] = dict
     handler: str = ""
     daemon: Daemon | None = None
+    start_again: Callable[[], None] | None = None
+    log: RuntimeLog = field(default_factory=lambda: RuntimeLog(""))
+    gone: bool = False
     played: int = 0
     steps: int = 0
     _salt: str = field(default_factory=lambda: secrets.token_hex(3))
     """In the names of everything, so that two players on one runtime do not take the other's for theirs."""
 
+    _begun: tuple[int, float] = (0, 0.0)
+    """Where the last sequence begins in the record of calls, and in the log."""
+
     @contextlib.contextmanager
     def sequence(self) -> "Iterator[Played]":
         """Give a sequence that has not begun; what it made is removed at the end."""
         self.played += 1
+        self._begun = self.connection.recorder.position, self.log.position()
         world = world_before(self.connection, self.images(), f"x{self._salt}-{self.played}-")
         calls = Calls(self.connection, self.requests, self.base, self.handler, self.daemon, world)
         try:
-            yield Played(self, calls, position=self.connection.recorder.position)
+            yield Played(self, calls)
         finally:
+            self.bring_back()
             calls.clear()
+
+    def evidence(self) -> Evidence:
+        """Return what the last sequence left behind so far."""
+        calls, log = self._begun
+        return Evidence(tuple(self.connection.recorder.since(calls)), self.log.since(log))
+
+    def bring_back(self) -> None:
+        """Start the daemon again where it has ended, so that the next sequence finds one."""
+        if self.gone or self.daemon_lives():
+            return
+        self.gone = True
+        if self.start_again is not None:
+            with contextlib.suppress(CannotTest):
+                self.start_again()
+                self.gone = not self.daemon_lives()
 
     def daemon_lives(self) -> bool:
         """Whether the runtime answers."""
@@ -79,7 +117,7 @@ class Player:
         with self.sequence() as played:
             for beat in playable(beats):
                 found = [breach for breach in played.play(beat, muted) if not muted(breach)]
-                if found:
+                if found or played.over:
                     return found
         return []
 
@@ -93,14 +131,14 @@ class Played:
         calls: does its steps.
         beats: those that were played.
         codes: what each step of the last one was answered with.
-        position: of the first call in the record of calls.
+        over: the daemon has ended, so that nothing more can be said of it.
     """
 
     player: Player
     calls: Calls
     beats: list[Beat] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
-    position: int = 0
+    over: bool = False
 
     @property
     def world(self) -> World:
@@ -124,14 +162,21 @@ class Played:
             code, details = code_of(error)
             rpc, seen = beat[-1].rpc, f"{code}: {details}"
             if not self.player.daemon_lives():
-                return [Breach("GEN-17", DAEMON_ENDED, rpc, "a daemon that lives", seen)]
+                return [self._ended(seen)]
             return [Breach("CNC-08", "a list fails", rpc, "a list", seen)]
         statuses = (*look.sandbox_statuses.values(), *look.container_statuses.values())
         if UNAVAILABLE in statuses and not self.player.daemon_lives():
-            return [Breach("GEN-17", DAEMON_ENDED, beat[-1].rpc, "a daemon that lives", UNAVAILABLE)]
+            return [self._ended(UNAVAILABLE)]
         if len(done) == 1:
             return judge(self.world, beat[0], done[0].answer, look)
         return judge_together(self.world, done, look, muted)
+
+    def _ended(self, seen: str) -> Breach:
+        self.over = True
+        beat = self.beats[-1]
+        # which of several it was, nobody knows, and fewer of them may do
+        rpc = beat[0].rpc if len(beat) == 1 else "calls at once"
+        return Breach("GEN-17", DAEMON_ENDED, rpc, "a daemon that lives", seen)
 
     def _look(self) -> Look:
         look = look_of(self.player.connection, self.world)

@@ -9,11 +9,13 @@ from critests.model.images import leads_there
 from critests.model.steps import (
     DAEMON_RESTARTS,
     EVENTS,
+    INPUT,
     NO_EVENTS,
     NOTHING,
     PROCESS_ENDS,
     REGISTRY,
     STATISTICS,
+    TERMINAL,
     Process,
     Step,
 )
@@ -50,6 +52,7 @@ USUAL = {
     "ExecSync": 5,
     "Exec": 3,
     "Attach": 4,
+    "ReopenContainerLog": 4,
     "PullImage": 5,
     "RemoveImage": 4,
     DAEMON_RESTARTS: 1,
@@ -101,7 +104,7 @@ OPERATIONS = {
     "PullImage": (REGISTRY,),
 }
 """What can fail or hang in the middle of an RPC: operations of the OCI runtime and of the CNI plugins, and
-the registry, which does not hang.
+the registry.
 """
 
 
@@ -163,8 +166,7 @@ def _disruptions(world: World) -> Iterator[Step]:
         known = world.state_of(step.on or step.inside) not in {"unknown", "gone"}
         for operation in OPERATIONS.get(step.rpc, ()) if known else ():
             yield replace(step, failing=operation)
-            if operation != REGISTRY:
-                yield replace(step, hanging=operation)
+            yield replace(step, hanging=operation)
 
 
 def _sandbox_steps(world: World) -> Iterator[Step]:
@@ -198,10 +200,17 @@ def _container_steps(world: World) -> Iterator[Step]:
         for rpc in ABOUT_A_CONTAINER:
             yield Step(rpc, on=each.key)
         yield Step("StopContainer", on=each.key, timeout=2)
+        yield from (Step("Exec", on=each.key, by=by) for by in (INPUT, TERMINAL))
+        if each.process == Process.LISTENS:
+            yield Step("Attach", on=each.key, by=INPUT)
         if each.may_be <= {RUNNING, EXITED} and RUNNING in each.may_be:
             yield Step(PROCESS_ENDS, on=each.key)
     for rpc in ABOUT_A_CONTAINER:
         yield Step(rpc, on=NOTHING)
+    yield from _container_lists(world, named)
+
+
+def _container_lists(world: World, named: list[Container]) -> Iterator[Step]:
     for on in (*(each.key for each in named), NOTHING):
         yield Step("ListContainers", on=on)
         yield Step("ListContainers", on=on, state=RUNNING)

@@ -4,7 +4,17 @@ from typing import Final
 
 from critests.model import Step, World
 from critests.model.containers import printed_by, said_by
-from critests.model.steps import EXEC_CODE, FAILED, LAST_WORDS, LINGER_SECONDS, TERMINATED, TOLD, Process
+from critests.model.steps import (
+    EXEC_CODE,
+    FAILED,
+    INPUT,
+    LAST_WORDS,
+    LINGER_SECONDS,
+    TERMINAL,
+    TERMINATED,
+    TOLD,
+    Process,
+)
 
 READY_LINE: Final = "ready"
 """What a process that waits writes as soon as its handlers stand."""
@@ -29,7 +39,12 @@ def script_of(step: Step, mark: str, world: World) -> str:
     )
     # a signal ends the wait; what is waited for it ends only as long as that is a fork of the shell still
     waits = "while :; do if ! kill -0 $! 2>/dev/null; then sleep 100000 & fi; wait $!; done"
-    return f"{handlers}; echo {READY_LINE}; : {mark}; {waits}"
+    # what is to end the container, or to make it speak, comes to whatever has the mark
+    # what runs in the background has no input but what is handed to it under another number
+    repeats = f"trap '' TERM {ENDS} {SPEAKS}; while read -r said; do echo \"$said\"; done"
+    hears = f"exec 3<&0; ({repeats}) <&3 & "
+    listens = hears if step.process == Process.LISTENS else ""
+    return f"{handlers}; echo {READY_LINE}; : {mark}; {listens}{waits}"
 
 
 def signalling(mark: str, signal: str) -> str:
@@ -41,7 +56,10 @@ def signalling(mark: str, signal: str) -> str:
 
 def command_of(step: Step, world: World) -> str:
     """Return a command whose output and exit code are the container's own."""
-    return f"echo {printed_by(world, step).strip()}; exit {EXEC_CODE}"
+    printed = printed_by(world, step).strip()
+    # told what to print; or, as what a terminal has not shown at the end may be lost, it ends when told to
+    before = {INPUT: 'read -r said; echo "$said"', TERMINAL: f"echo {printed}; read -r said"}
+    return f"{before.get(step.by, f'echo {printed}')}; exit {EXEC_CODE}"
 
 
 def _ending(code: int) -> str:

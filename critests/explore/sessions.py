@@ -1,7 +1,7 @@
 """Steps that are more than a call: Exec and Attach, with the session at the URL that they give."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 from typing import Protocol as Interface
 
@@ -12,8 +12,9 @@ from critests.client.streaming.sessions import RemoteCommand, open_remote_comman
 from critests.client.streaming.streams import Protocol
 from critests.explore.processes import SPEAKS, command_of, shell
 from critests.model import Step, World
-from critests.model.containers import said_by
+from critests.model.containers import printed_by, said_by
 from critests.model.sights import NOT_TOLD, Answer
+from critests.model.steps import INPUT, TERMINAL
 
 SESSION_SECONDS: Final = 5.0
 GOODBYE_SECONDS = 0.2
@@ -33,31 +34,60 @@ class Caller(Interface):
     def call(self, step: Step, request: Any) -> Any:  # noqa: ANN401 - any RPC and its message
         """Call the RPC of a step."""
 
+    def until(self, seconds: float, holds: Callable[[], bool]) -> bool:
+        """Wait until something holds, and return whether it does."""
+
+    def lines_in_log(self, step: Step, words: str) -> int:
+        """Return how many lines of a container's log are these words."""
+
     def signal(self, step: Step, name: str) -> bool:
         """Send a signal to a container's process, and return whether the command that does so succeeded."""
 
 
 def exec_session(calls: Caller, step: Step) -> Answer:
-    """Exec of a command whose output and exit code are the container's own."""
-    command = shell(command_of(step, calls.world))
-    request = cri.ExecRequest(container_id=calls.id_of(step.on), cmd=command, stdout=True, stderr=True)
+    """Exec of a command whose output and exit code are the container's own: with input, where it is told what
+    to print, or with a terminal, on which it has printed before it ends.
+    """
+    printed = printed_by(calls.world, step)
+    request = cri.ExecRequest(
+        container_id=calls.id_of(step.on),
+        cmd=shell(command_of(step, calls.world)),
+        stdin=bool(step.by),
+        stdout=True,
+        stderr=step.by != TERMINAL,  # a terminal has one output
+        tty=step.by == TERMINAL,
+    )
     try:
         with _session(calls, step, request) as session:
+            if step.by == TERMINAL:
+                session.stdout_until(printed.strip().encode())
+            if step.by:
+                session.write(printed.encode())
             finished = session.finish()
     except StreamError as error:
         return Answer(FAILED, details=str(error))
     status = finished.status
     if status is None or status.exit_code is None:
         return Answer(FAILED, details=finished.failure)
-    return Answer(exit_code=status.exit_code, output=finished.stdout.decode(errors="backslashreplace"))
+    # what came on a terminal was waited for; how its lines end, and what it echoes, is no matter of states
+    shown = printed if step.by == TERMINAL else finished.stdout.decode(errors="backslashreplace")
+    return Answer(exit_code=status.exit_code, output=shown)
 
 
 def attach_session(calls: Caller, step: Step) -> Answer:
-    """Attach, tell the process to write a line, wait until that comes, and leave."""
-    request = cri.AttachRequest(container_id=calls.id_of(step.on), stdout=True, stderr=True)
+    """Attach, tell the process to write a line, wait until that comes, and leave. What it is told by input is
+    looked for in its log: it may write before the output of the session is connected.
+    """
+    by_input = step.by == INPUT
+    request = cri.AttachRequest(container_id=calls.id_of(step.on), stdin=by_input, stdout=True, stderr=True)
     wanted = said_by(calls.world, step.on)
     try:
         with _session(calls, step, request) as session:
+            if by_input:
+                before = calls.lines_in_log(step, wanted)
+                session.write(f"{wanted}\n".encode())
+                came = calls.until(SESSION_SECONDS, lambda: calls.lines_in_log(step, wanted) > before)
+                return Answer(output=wanted) if came else Answer(FAILED, details="not in the log")
             if not calls.signal(step, SPEAKS):
                 return Answer(NOT_TOLD)
             session.stdout_until(wanted.encode())
@@ -73,18 +103,23 @@ def _session(calls: Caller, step: Step, request: Any) -> Iterator[RemoteCommand]
     def opened(protocol: Protocol) -> RemoteCommand:
         return open_remote_command(
             calls.call(step, request).url,
-            stdin=False,
-            stdout=True,
-            stderr=True,
-            tty=False,
+            stdin=request.stdin,
+            stdout=request.stdout,
+            stderr=request.stderr,
+            tty=request.tty,
             protocol=protocol,
             deadline_seconds=seconds,
         )
 
+    # a server has to speak one of the two; over WebSocket there is a channel for input whether a client has
+    # any or not, and to some servers its end is that of the session
+    first, second = Protocol.WEBSOCKET, Protocol.SPDY
+    if step.rpc == "Attach":
+        first, second = second, first
     try:
-        session = opened(Protocol.WEBSOCKET)
-    except UpgradeRefused:  # a server has to speak one of the two
-        session = opened(Protocol.SPDY)
+        session = opened(first)
+    except UpgradeRefused:
+        session = opened(second)
     try:
         yield session
     finally:

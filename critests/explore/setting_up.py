@@ -1,18 +1,20 @@
 """A player on the runtime of a run: its base image pulled, and images of its own to pull and to remove."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from critests.client import Connection
-from critests.explore.below import Below, SequenceImages
+from critests.explore.below import Below, SequenceImages, started_again
 from critests.explore.playing import Player
 from critests.model import Beat, Breach, Step
 from critests.run.context import RunContext
+from critests.run.evidence import RuntimeLog
 from critests.run.pulled_images import TestImages
 
 
 def player_on(context: RunContext, connection: Connection) -> Player:
-    """Return a player; in a disruptive run its steps disturb what is below the calls, where that is a
-    throwaway runtime.
+    """Return a player. A throwaway runtime whose daemon ends is started again, and in a disruptive run steps
+    disturb what is below the calls to it.
 
     Raises:
         Blocked: the runtime does not reach the images.
@@ -20,7 +22,8 @@ def player_on(context: RunContext, connection: Connection) -> Player:
     """
     base = TestImages(connection, context).pull()
     images = SequenceImages(None if context.settings.image_prefix else context.registry, context.run.id)
-    runtime = context.owned.runtime if context.settings.disruptive and context.owned else None
+    owned = context.owned.runtime if context.owned else None
+    runtime = owned if context.settings.disruptive else None
     return Player(
         connection,
         context.requests(),
@@ -28,6 +31,8 @@ def player_on(context: RunContext, connection: Connection) -> Player:
         images,
         context.settings.handlers[0],
         Below(runtime, connection, images) if runtime and runtime.oci_wrapper else None,
+        partial(started_again, owned, connection) if owned else None,
+        RuntimeLog(context.runtime_log),
     )
 
 

@@ -60,6 +60,8 @@ def play_round(player: Player, watch: Watch, number: int, most_steps: int, clien
                 steps, places = next_beat(played.world, choice, before, chance, clients)
                 if watch.play(played, steps, places) is not None:
                     return
+                if played.over:
+                    break
 
 
 def next_beat(

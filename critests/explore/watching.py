@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from critests.client.recording import Call
-from critests.explore.playing import Played
+from critests.explore.playing import Evidence, Played
 from critests.explore.possible import Place
 from critests.model import Beat, Breach
 
@@ -30,12 +29,12 @@ class Found:
     Attributes:
         breach: with its last beat.
         beats: the sequence.
-        calls: what was asked and answered meanwhile.
+        evidence: of that sequence.
     """
 
     breach: Breach
     beats: list[Beat]
-    calls: tuple[Call, ...]
+    evidence: Evidence
 
 
 class Watch:
@@ -99,5 +98,4 @@ class Watch:
         self._shorten_until = min(self._shorten_until, time.monotonic() + SHORTEN_SECONDS)
         known = self.found.get(breach.kind)
         if known is None or len(played.beats) < len(known.beats):
-            calls = tuple(played.player.connection.recorder.since(played.position))
-            self.found[breach.kind] = Found(breach, list(played.beats), calls)
+            self.found[breach.kind] = Found(breach, list(played.beats), played.player.evidence())

@@ -1,11 +1,11 @@
 """Containers: what each RPC may answer in each state, and what is true after it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from critests.model.outcomes import absent, fails, succeeds
 from critests.model.sights import DEADLINE_EXCEEDED, NOT_TOLD, Answer
-from critests.model.steps import EXEC_CODE, NOTHING, Step, colour_of
+from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL, Process, Step, colour_of
 from critests.model.world import (
     CREATED,
     EXITED,
@@ -260,6 +260,12 @@ EXEC_SYNC = Command(
     "a command", "EXS-16/error", "EXS-16/code", "EXS-15/exited", "EXS-02", "EXS-02", "EXS-01/small"
 )
 EXEC = Command("a session", "STR-06/error", "", "EXE-15/exited", "EXE-14", "EXE-04", "EXE-01")
+SESSIONS = {
+    "": EXEC,
+    INPUT: replace(EXEC, what="a session with input", answered="EXE-03", output="EXE-03"),
+    TERMINAL: replace(EXEC, what="a session with a terminal", answered="EXE-02", output="EXE-02"),
+}
+"""By what the session has."""
 
 
 def exec_sync(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
@@ -269,7 +275,7 @@ def exec_sync(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
 
 def exec_session(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     """Exec, and the session at its URL: in a container that runs, and nowhere else."""
-    return _command(world, step, answer, EXEC)
+    return _command(world, step, answer, SESSIONS[step.by])
 
 
 def _command(world: World, step: Step, answer: Answer, by: Command) -> Iterator[Breach]:
@@ -295,14 +301,19 @@ def _command(world: World, step: Step, answer: Answer, by: Command) -> Iterator[
 
 
 def attach(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
-    """Attach, and what the process is told to write then: of what runs; of what has ended, either way will
-    do.
+    """Attach, and what the process is told to write then, by the input of the session or from outside: of
+    what runs; of what has ended, either way will do.
     """
     container = world.containers.get(step.on)
     if container is None or container.gone:
         yield from fails("STR-06/error", f"attaching to {absent(container)} container", step, answer)
     elif container.may_be == {RUNNING} and answer.code != NOT_TOLD:
-        yield from succeeds("ATT-01", "what a process writes while a client is attached", step, answer)
+        aspect, what = "ATT-01", "what a process writes while a client is attached"
+        if step.by == INPUT:
+            aspect, what = "ATT-02", f"{what} and tells it what"
+        elif container.process == Process.LISTENS:
+            what += " that has no input for it"
+        yield from succeeds(aspect, what, step, answer)
 
 
 def said_by(world: World, key: str) -> str:

@@ -23,15 +23,21 @@ def leads_there(image: Image, by: str) -> frozenset[bool]:
     """Say whether a reference leads to the image: both where nobody knows."""
     if by == "id" or image.present != {True}:
         return image.present
-    return frozenset({reference(image, by) in image.tags})
+    name = reference(image, by)
+    return frozenset({name in image.tags, name in image.tags | image.coming})
 
 
 def pull(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
-    """PullImage: the same image has the same reference whenever it is pulled."""
+    """PullImage: the same image has the same reference whenever it is pulled, whatever became of a pull
+    before.
+    """
     image = world.images[step.on]
-    yield from succeeds("IMG-01", "a pull", step, answer)
+    given_up = "IMG-30", "a pull after one that was given up"
+    yield from succeeds(*(given_up if image.coming else ("IMG-01", "a pull")), step, answer)
     if not answer.ok:
         image.present |= {True}
+        if step.hanging:
+            image.coming |= {reference(image, step.by)}
         return
     if not answer.id:
         yield Breach("IMG-01", "the reference of a pulled image", step.rpc, "one that is not empty", "none")
@@ -59,7 +65,12 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     if not answer.ok:
         image.present |= {False}
     elif there == {True}:
-        image.present, image.tags = frozenset({False}), frozenset()
+        image.is_here(False)
+        image.tags = frozenset()
+    elif image.coming:
+        # the name may not have led there yet, or have come together with its end
+        image.present |= {False}
+        image.tags = frozenset()
 
 
 def status(world: World, step: Step, answer: Answer) -> Iterator[Breach]:

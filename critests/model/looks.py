@@ -371,7 +371,8 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
                 "IMG-10", "a name of an image is missing", step.rpc, missing, ", ".join(sorted(names))
             )
         # what was seen is held to from now on
-        image.present, image.tags = frozenset({here}), frozenset({*image.names} & names)
+        image.is_here(here)
+        image.tags = frozenset({*image.names} & names)
         image.seen = entries[0] if entries else None
 
 

@@ -22,6 +22,8 @@ class Process(StrEnum):
     """Ends at once with 0."""
     LINGERS = "lingers"
     """Like `WAITS`, but after SIGTERM it takes `LINGER_SECONDS` to end, and its container runs until then."""
+    LISTENS = "listens"
+    """Like `WAITS`, and writes every line that it gets as input."""
     FAILS = "fails"
     """Ends at once with `FAILED`."""
 
@@ -38,6 +40,8 @@ LAST_WORDS = {code: f"ends with {code}" for code in (0, FAILED, TERMINATED, TOLD
 """What a process writes before it ends, by the exit code that it then has."""
 EXEC_CODE = 42
 """What the command of an ExecSync ends with."""
+INPUT, TERMINAL = "input", "terminal"
+"""Sessions in which the process is told by input what to print, and those of Exec that have a terminal."""
 
 PROCESS_ENDS = "ProcessEnds"
 """No RPC: a process ends by itself, and the client waits until it has."""
@@ -50,7 +54,7 @@ NO_EVENTS = "EventsCancelled"
 STATISTICS = ("ListPodSandboxStats", "ListContainerStats")
 """Lists that are about everything that there is, so that they may be asked for beside any other step."""
 REGISTRY = "registry"
-"""What fails where a pull meets only errors."""
+"""What fails where a pull meets only errors, and hangs where it gets no answer."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ class Step:
         state: that a filter names, as the API has it, such as `CONTAINER_EXITED`.
         colour: value of the label that a filter names.
         timeout: grace period in seconds.
-        by: how an image is named: `tag`, `other tag` or `id`.
+        by: how an image is named: `tag`, `other tag` or `id`; or what a session has: `input` or a
+            `terminal`.
         failing: what fails as long as the step lasts: an operation of the OCI runtime (`create`), of the CNI
             plugins (`ADD`), or the `REGISTRY`.
         hanging: likewise, what hangs until the client has given up, and goes on then.

@@ -186,6 +186,8 @@ class Image:
         pulled_as: the reference that the last pull returned.
         present: whether it is there; both where the runtime had a choice.
         tags: which of its names lead to it.
+        coming: names by which a client has given up to pull it, since something hung: it may come all the
+            same, at any time.
         seen: how it was listed last.
     """
 
@@ -195,7 +197,12 @@ class Image:
     pulled_as: str = ""
     present: frozenset[bool] = frozenset({False})
     tags: frozenset[str] = frozenset()
+    coming: frozenset[str] = frozenset()
     seen: ImageSeen | None = None
+
+    def is_here(self, *here: bool) -> None:
+        """It is there, or not, or may be; what is still coming may be there in any case."""
+        self.present = frozenset({*here, True}) if self.coming else frozenset(here)
 
 
 @dataclass

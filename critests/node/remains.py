@@ -44,15 +44,16 @@ def kill_processes(traces: Traces, *, seconds: float = 10) -> list[str]:
     """Kill every process of a throwaway runtime until none is left.
 
     Returns:
-        The processes that would not die within `seconds`, described; normally none.
+        The processes of which none would die for `seconds`, described; normally none. With hundreds of them
+        on a busy machine, all of it may take longer.
     """
-    end = time.monotonic() + seconds
+    patience = _Patience(seconds)
     while found := our_processes(traces):
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             _thaw(pid)
-        if time.monotonic() > end:
+        if patience.ends_with(len(found)):
             return [f"process {pid} ({_command(pid)})" for pid in sorted(found)]
         time.sleep(POLL_SECONDS / 2)
     return []
@@ -162,12 +163,14 @@ def run_cgroups(run_id: str) -> list[Path]:
 
 
 def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
-    """Remove cgroups with all below them; return those that stayed because they are not empty."""
-    end = time.monotonic() + seconds
+    """Remove cgroups with all below them; return those that stayed because they are not empty, when none more
+    went for `seconds`.
+    """
+    patience = _Patience(seconds)
     waiting = list(cgroups)
     while waiting:
         waiting = [cgroup for cgroup in waiting if not _rmdir_tree(cgroup)]
-        if not waiting or time.monotonic() > end:
+        if not waiting or patience.ends_with(len(waiting)):
             break
         time.sleep(POLL_SECONDS)
     return [f"cgroup {cgroup}" for cgroup in waiting]
@@ -208,6 +211,21 @@ def remove_tree(directory: Path) -> list[str]:
         return [f"{directory} (still mounted: {', '.join(map(str, mounted))})"]
     shutil.rmtree(directory, ignore_errors=True)
     return [f"directory {directory}"] if directory.exists() else []
+
+
+class _Patience:
+    """Waits for a number to go down to nothing, as long as it goes down."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._fewest: int | None = None
+        self._end = 0.0
+
+    def ends_with(self, left: int) -> bool:
+        """Say whether it has not been fewer for too long."""
+        if self._fewest is None or left < self._fewest:
+            self._fewest, self._end = left, time.monotonic() + self._seconds
+        return time.monotonic() > self._end
 
 
 def _pids() -> Iterator[int]:

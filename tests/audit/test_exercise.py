@@ -181,6 +181,28 @@ def test_another_case_of_a_test_that_looks_there_comes_before_tests_that_only_ge
     assert [one.test for one in candidates.likely(fault, 2)] == ["near[1]", "other"]
 
 
+def test_the_case_that_is_said_to_notice_comes_first_and_others_of_it_before_who_looks_near() -> None:
+    fault = FAULTS["CreateContainer.request.config.linux.security_context.masked_paths:one-ignored"]
+    cases = [
+        made_test(f"exactly[{name}]", str(fault.reach), seconds=2) for name in ("directory", "file", "link")
+    ]
+    made = exercise(*cases, made_test("near", str(fault.reach)), made_test("other", str(fault.reach)))
+    field = "CreateContainer.request.config.linux.security_context"
+    matrix = Matrix(
+        (
+            Entry("a", (parse_fault(f"{field}.masked_paths: clear"),), "", ("exactly[file]",)),
+            Entry("b", (parse_fault(f"{field}: clear"),), "", ("near",)),
+        )
+    )
+    candidates = Candidates(made, matrix)
+    assert [one.test for one in candidates.likely(fault, 4)] == [
+        "exactly[file]",
+        "exactly[directory]",
+        "near",
+        "other",
+    ]
+
+
 def test_tests_that_only_get_there_leave_no_place_empty() -> None:
     fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
     place = str(fault.reach)
@@ -242,6 +264,18 @@ def test_of_a_fault_below_who_judges_what_it_breaks_is_tried_whatever_is_refused
         made_test("gets there", str(fault.reach)),
     )
     assert names(Candidates(made, Matrix(())), fault) == ["refused", "gets there"]
+
+
+def test_who_judges_what_a_fault_breaks_first_of_all_comes_first() -> None:
+    fault = next(each for each in faults_below() if each.id == "oci-hostname-of-the-pod-is-lost")
+    first_broken, last_broken = fault.breaks[0], fault.breaks[-1]
+    made = exercise(
+        made_test("quick", str(fault.reach), judges=last_broken),
+        made_test("slow", str(fault.reach), judges=f"{first_broken}/kernel", seconds=2),
+    )
+    candidates = Candidates(made, Matrix(()))
+    assert names(candidates, fault) == ["slow", "quick"]
+    assert [one.test for one in candidates.judging(fault, last_broken, 2)] == ["quick"]
 
 
 def test_a_fault_in_an_exec_is_tried_on_the_case_of_an_exec() -> None:

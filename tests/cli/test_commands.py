@@ -57,6 +57,26 @@ def test_what_needs_no_runtime_does_not_wait_for_grpc_and_pytest(arguments: tupl
     assert "imported: []" in ended.stdout, ended.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--json", "-"),
+        ("bench", "--html", "-"),
+        ("audit", "--tests", "--json", "-"),
+        ("compare", "a", "b", "--json", "-"),
+        ("gate", "a", "--junit", "-"),
+    ],
+    ids=" ".join,
+)
+def test_no_record_goes_to_standard_output(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """What people read goes there, and a file that is called - would surprise whoever finds it."""
+    ended = critests(*arguments, cwd=tmp_path)
+
+    assert ended.returncode == 4
+    assert "name a file" in ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_version() -> None:
     assert critests("--version").stdout.startswith("critests, version ")
 

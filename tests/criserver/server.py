@@ -53,6 +53,7 @@ class CriServer:
         }
         self._stopping = threading.Event()
         self._server: grpc.Server | None = None
+        self._socket = Path()
         self.when_killed: Callable[[], None] | None = None
         """Called instead of stopping at once, where the server is a process of its own."""
 
@@ -62,6 +63,7 @@ class CriServer:
         Returns:
             The endpoint, as `unix://PATH`.
         """
+        self._socket = socket
         endpoint = f"unix://{socket}"
         server = grpc.server(
             ThreadPoolExecutor(max_workers=64, thread_name_prefix="criserver"),
@@ -99,6 +101,13 @@ class CriServer:
         elif self._server:
             self._stopping.set()
             self._server.stop(grace=0)
+
+    def start_again(self) -> None:
+        """Come back after `die`, with everything that there was."""
+        if self._server:
+            self._server.stop(grace=0).wait(5)
+        self._stopping.clear()
+        self.start(self._socket)
 
     def _handler(self, method: MethodDescriptor) -> "grpc.RpcMethodHandler[Any, Any]":
         decode = cast("Callable[[bytes], Message]", GetMessageClass(method.input_type).FromString)

@@ -68,7 +68,7 @@ class Services:
         self.statistics = Statistics(self.store)
         self.streaming = StreamingServer()
         self.attaches = False
-        """Whether there is a session at the URLs of Attach: of output alone, and without a terminal."""
+        """Whether there is a session at the URLs of Attach: without a terminal or an end of input."""
         self.network_ready = True
         self.runtime_ready = True
         self.name = "criserver"

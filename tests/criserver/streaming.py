@@ -1,4 +1,4 @@
-"""Exec, and the output of Attach, over WebSocket, subprotocols v5.channel.k8s.io and v4.channel.k8s.io:
+"""Exec and Attach, over WebSocket, subprotocols v5.channel.k8s.io and v4.channel.k8s.io:
 channels 0 stdin, 1 stdout, 2 stderr, 3 status, and in the newer one 255 for the end of a channel.
 """
 
@@ -282,7 +282,7 @@ def attach(
     request: cri.AttachRequest,
     process: processes.ContainerProcess,
 ) -> None:
-    """Send what a container writes from now on, until it ends or the client leaves."""
+    """Send what a container writes from now on, and hand its input on, until it ends or the client leaves."""
     frames, left = Frames(connection, reader), threading.Event()
     channels = {"stdout": STDOUT if request.stdout else None, "stderr": STDERR if request.stderr else None}
 
@@ -294,8 +294,10 @@ def attach(
 
     def read() -> None:
         with contextlib.suppress(OSError):
-            for _ in frames.messages():
-                pass
+            for message in frames.messages():
+                stdin = process.process and process.process.stdin
+                if message[:1] == bytes([STDIN]) and request.stdin and stdin:
+                    stdin.write(message[1:])
         left.set()
 
     process.log.listeners.append(hand_on)

@@ -2,9 +2,11 @@
 
 import contextlib
 import http.client
+import json
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -47,6 +49,19 @@ def status_of(name: str) -> int:
             return response.status
 
 
+def layer_of(name: str) -> int:
+    """What a client is answered that asks for the only layer of an image."""
+    address, _, rest = name.partition("/")
+    repository, _, tag = rest.rpartition(":")
+    with contextlib.closing(http.client.HTTPConnection(address, timeout=10)) as connection:
+        connection.request("GET", f"/v2/{repository}/manifests/{tag}")
+        manifest = json.loads(connection.getresponse().read())
+    with contextlib.closing(http.client.HTTPConnection(address, timeout=10)) as connection:
+        connection.request("GET", f"/v2/{repository}/blobs/{manifest['layers'][0]['digest']}")
+        with connection.getresponse() as response:
+            return response.status
+
+
 def test_every_sequence_has_images_of_its_own(images: SequenceImages) -> None:
     first = images()
     second = images()
@@ -61,6 +76,24 @@ def test_no_pull_succeeds_while_the_registry_fails(images: SequenceImages) -> No
     with Below(cast("Any", None), cast("Any", None), images).failing(REGISTRY):
         assert {status_of(name) for name in names} == {500}
     assert {status_of(name) for name in names} == {200}
+
+
+def test_a_pull_hangs_while_the_registry_does_and_goes_on_afterwards(images: SequenceImages) -> None:
+    name = images()["image-1"][0]
+    assert images.registry is not None
+    repository = name.partition("/")[2].rpartition(":")[0]
+    below = Below(cast("Any", None), cast("Any", None), images)
+
+    with ThreadPoolExecutor(1) as client:
+        with below.hanging(REGISTRY):
+            layer = client.submit(layer_of, name)
+            eventually(
+                "the request for the layer",
+                lambda: layer.running() and images.registry.requests(repository),  # type: ignore[union-attr]  # it is there, see above
+                10,
+            )
+            assert not layer.done()
+        assert layer.result(10) == 200
 
 
 @pytest.mark.parametrize(("operation", "oci", "cni"), [("kill", ["kill"], []), ("ADD", [], ["ADD"])])

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from critests.exit_codes import CannotTest
 from critests.explore.exploring import Exploration
 from critests.explore.resuming import Earlier
+from critests.lifecycle.waiting import eventually
 from tests.explore.planted import BUGS, explored, found_as, our_own_server, player_on
 
 SAMPLE = [
@@ -74,3 +76,37 @@ def test_what_was_found_is_kept_where_the_daemon_ends_while_it_is_shortened(tmp_
         found = Exploration(player, Earlier(1), SECONDS, 30, say=end_it).run()
 
     assert [each.breach.aspect for each in found.findings] == ["CTA-27", "GEN-17"]
+
+
+@pytest.mark.parametrize("clients", [1, 2])
+def test_a_daemon_that_can_be_started_again_is_and_the_exploration_goes_on(
+    tmp_path: Path, clients: int
+) -> None:
+    server = our_own_server("dies-at=ReopenContainerLog")
+    with player_on(server, tmp_path) as player:
+
+        def again() -> None:
+            server.start_again()
+            eventually("the server that was started again", player.daemon_lives, 10)
+
+        player.start_again = again
+        found = Exploration(player, Earlier(1), 60.0, 30, most_findings=1, clients=clients).run()
+
+    (finding,) = found.findings
+    assert finding.breach.aspect == "GEN-17"
+    assert len(finding.beats) <= 3  # the call needs a container, which needs a sandbox
+    # each try has ended it
+    assert (finding.again, finding.tries) == (10, 10)
+    assert not player.gone
+
+
+def test_a_daemon_that_does_not_come_back_ends_the_exploration(tmp_path: Path) -> None:
+    def in_vain() -> None:
+        raise CannotTest("it does not come back")
+
+    with player_on(our_own_server("dies-after=300"), tmp_path) as player:
+        player.start_again = in_vain
+        found = Exploration(player, Earlier(1), 60.0, 30).run()
+
+    assert [each.breach.aspect for each in found.findings] == ["GEN-17"]
+    assert player.gone

@@ -5,15 +5,18 @@ from pathlib import Path
 import pytest
 
 from critests.model import Step
-from critests.model.steps import EVENTS, NO_EVENTS, PROCESS_ENDS, Process, one_by_one
+from critests.model.steps import EVENTS, INPUT, NO_EVENTS, PROCESS_ENDS, TERMINAL, Process, one_by_one
 from tests.explore.planted import our_own_server, player_on
 
 MADE = [
     Step("RunPodSandbox", makes="sandbox-1", name="pod"),
     Step(EVENTS),
     *(
-        Step("CreateContainer", makes=key, inside="sandbox-1", name=name, process=Process.WAITS)
-        for key, name in (("container-2", "one"), ("container-3", "two"))
+        Step("CreateContainer", makes=key, inside="sandbox-1", name=name, process=process)
+        for key, name, process in (
+            ("container-2", "one", Process.WAITS),
+            ("container-3", "two", Process.LISTENS),
+        )
     ),
     Step("StartContainer", on="container-2"),
     Step("StartContainer", on="container-3"),
@@ -23,8 +26,12 @@ SPOKEN_TO = [
     Step("Attach", on="container-3"),
     Step("ExecSync", on="container-3"),
     Step("Exec", on="container-3"),
+    Step("Exec", on="container-3", by=INPUT),
+    Step("Exec", on="container-3", by=TERMINAL),
+    Step("Attach", on="container-3", by=INPUT),
     Step("ReopenContainerLog", on="container-3"),
     Step("Attach", on="container-3"),
+    Step("Attach", on="container-3", by=INPUT),
     Step(PROCESS_ENDS, on="container-3"),
     Step("Exec", on="container-3"),
     Step("Attach", on="nothing"),
@@ -58,6 +65,9 @@ def test_where_nothing_is_wrong_nothing_is_told(tmp_path: Path, steps: list[Step
         ("no-session-after-a-reopened-log", SPOKEN_TO, "ATT-01"),
         ("session-after-the-end", SPOKEN_TO, "EXE-15/exited"),
         ("exit-code-of-a-session-lost", SPOKEN_TO, "EXE-04"),
+        ("input-after-the-first-session-lost", SPOKEN_TO, "EXE-03"),
+        ("input-after-the-first-client-lost", SPOKEN_TO, "ATT-02"),
+        ("no-terminal-beside-a-neighbour", SPOKEN_TO, "EXE-02"),
         ("end-told-twice", ENDED, "EVT-02/once"),
         ("removal-untold", ENDED, "EVT-02/sent"),
         ("runs-in-the-event-of-its-end", ENDED, "EVT-05"),

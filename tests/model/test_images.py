@@ -4,6 +4,7 @@ import pytest
 
 from critests.model import Step
 from critests.model.sights import Answer, ImageSeen
+from critests.model.steps import REGISTRY
 from tests.model.telling import IMAGE_ID, TAGS, Told, aspects
 
 HERE = ImageSeen(IMAGE_ID, frozenset(TAGS[:1]))
@@ -82,3 +83,43 @@ def test_a_reference_that_is_no_id_is_the_same_at_the_next_pull() -> None:
 
     assert aspects(told.play(pull, reference)) == ["IMG-08"]
     assert aspects(told.play(pull, reference)) == ["IMG-08"]
+
+
+@pytest.fixture
+def given_up() -> Told:
+    """A pull that hung, and that its client has given up."""
+    told = Told()
+    pull = Step("PullImage", on="image-1", by="tag", hanging=REGISTRY)
+    assert told.play(pull, Answer("DEADLINE_EXCEEDED")) == []
+    return told
+
+
+def test_a_pull_that_was_given_up_may_come_about_or_not(given_up: Told) -> None:
+    status = Step("ImageStatus", on="image-1", by="tag")
+    assert given_up.play(status, Answer()) == []
+
+    given_up.images[:] = [HERE]
+    assert given_up.play(status, Answer(found=True, id=IMAGE_ID)) == []
+    assert given_up.play(Step("RemoveImage", on="image-1", by="tag")) == []
+    given_up.images.clear()
+    assert given_up.play(Step("RemoveImage", on="image-1", by="tag")) == []
+
+
+def test_after_one_that_was_given_up_a_pull_works(given_up: Told) -> None:
+    again = Step("PullImage", on="image-1", by="tag")
+
+    assert aspects(given_up.play(again, Answer("CANCELLED"))) == ["IMG-30"]
+    given_up.images[:] = [HERE]
+    assert given_up.play(again, Answer(id=IMAGE_ID)) == []
+    given_up.images.clear()
+    assert aspects(given_up.play(Step("ListContainerStats"))) == ["IMS-11/no-filter"]
+
+
+def test_so_may_another_name_of_an_image_that_is_there(told: Told) -> None:
+    pull = Step("PullImage", on="image-1", by="other tag", hanging=REGISTRY)
+    other = Step("ImageStatus", on="image-1", by="other tag")
+    assert told.play(pull, Answer("DEADLINE_EXCEEDED")) == []
+
+    assert told.play(other, Answer()) == told.play(other, Answer(found=True, id=IMAGE_ID)) == []
+    told.images[:] = [ImageSeen(IMAGE_ID, frozenset(TAGS))]
+    assert told.play(other, Answer(found=True, id=IMAGE_ID)) == []

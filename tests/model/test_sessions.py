@@ -1,10 +1,12 @@
 """What the model of the API expects of Exec and Attach, and of the sessions at their URLs."""
 
+from dataclasses import replace
+
 import pytest
 
 from critests.model import Step
 from critests.model.sights import NOT_TOLD, Answer
-from critests.model.steps import EXEC_CODE, NOTHING
+from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL, Process
 from tests.model.telling import ERROR, EXITED, RUNNING, Told, aspects
 
 EXEC, ATTACH = Step("Exec", on="container-1"), Step("Attach", on="container-1")
@@ -18,6 +20,17 @@ def test_a_session_in_what_runs_has_its_output_and_its_exit_code(told: Told) -> 
     assert aspects(told.play(EXEC, Answer(exit_code=0, output=PRINTED))) == ["EXE-04"]
     assert aspects(told.play(EXEC, Answer(exit_code=EXEC_CODE, output="in container-2\n"))) == ["EXE-01"]
     assert aspects(told.play(EXEC, ERROR)) == ["EXE-14"]
+
+
+@pytest.mark.parametrize(("by", "aspect"), [(INPUT, "EXE-03"), (TERMINAL, "EXE-02")])
+def test_one_with_input_or_a_terminal_has_them_too(told: Told, by: str, aspect: str) -> None:
+    told.running()
+    session = replace(EXEC, by=by)
+
+    assert told.play(session, Answer(exit_code=EXEC_CODE, output=PRINTED)) == []
+    assert aspects(told.play(session, Answer("SESSION_FAILED"))) == [aspect]
+    assert aspects(told.play(session, Answer(exit_code=EXEC_CODE, output="in container-2\n"))) == [aspect]
+    assert aspects(told.play(session, Answer(exit_code=0, output=PRINTED))) == ["EXE-04"]
 
 
 def test_there_is_no_session_in_what_has_ended(told: Told) -> None:
@@ -41,6 +54,10 @@ def test_what_is_written_while_a_client_is_attached_comes(told: Told) -> None:
 
     assert told.play(ATTACH) == []
     assert aspects(told.play(ATTACH, Answer("SESSION_FAILED"))) == ["ATT-01"]
+    told.world.containers["container-1"].process = Process.LISTENS
+    (breach,) = told.play(ATTACH, Answer("SESSION_FAILED"))
+    assert breach.what.endswith("that has no input for it")
+    assert aspects(told.play(replace(ATTACH, by=INPUT), Answer("SESSION_FAILED"))) == ["ATT-02"]
     # nothing was written
     assert told.play(ATTACH, Answer(NOT_TOLD)) == []
 

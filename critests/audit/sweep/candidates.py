@@ -35,12 +35,15 @@ class Candidates:
         self._exercise = exercise
         self._notices: dict[str, set[_Target]] = defaultdict(set)
         self._notices_alone: dict[str, set[_Target]] = defaultdict(set)
+        self._cases_for: dict[tuple[str, _Target], set[str]] = defaultdict(set)
         for entry in matrix.entries:
             targets = {target for fault in entry.faults if (target := _target(fault)) is not None}
             for test in entry.turns_red:
                 self._notices[base_name(test)] |= targets
                 # of several at once nobody knows which it was that a test noticed
                 self._notices_alone[base_name(test)] |= targets if len(entry.faults) == 1 else set()
+                for target in targets:
+                    self._cases_for[base_name(test), target].add(test)
 
     def for_fault(self, fault: DerivedFault) -> list[Exercised]:
         """Return the tests that get where a fault acts and that pass without it, the likeliest first, of
@@ -61,6 +64,8 @@ class Candidates:
             key=lambda test: (
                 self._likely(test, fault, target),
                 not _is_case_of(test, target, self._notices.get(base_name(test.test), set())),
+                self._is_another_case(test, target),
+                _place_of_what_it_judges(test, fault),
                 _is_of_another_process(test, fault),
                 test.seconds,
                 test.test,
@@ -76,6 +81,13 @@ class Candidates:
             return tests
         judging = (test for test in self._exercise.tests.values() if _judges(test, fault))
         return dict.fromkeys([*tests, *judging])
+
+    def judging(self, fault: DerivedFault, requirement: str, most: int) -> list[Exercised]:
+        """Return the tests to be tried that judge a requirement, the likeliest first: who has found the step
+        broken that it needs says so of the requirement of that step, and in a whole run its own tests decide.
+        """
+        tests = (test for test in self.for_fault(fault) if test.judges.partition("/")[0] == requirement)
+        return first(tests, most)
 
     def foreseen(self, test: Exercised, fault: DerivedFault) -> bool:
         """Say whether a test is known to notice a fault in this very field, so that it is no wonder if it
@@ -104,8 +116,9 @@ class Candidates:
         return [] if offered else [test.test for test in closest]
 
     def likely(self, fault: DerivedFault, most: int) -> list[Exercised]:
-        """Return the tests to be tried: those for which more speaks than that they get there come first, of
-        these and of the others each function with one of its cases before any has another.
+        """Return the tests to be tried: those that are known to notice a fault in this very field, some more
+        of their cases among them, then those for which more speaks than that they get there, then the others.
+        Of each of these every function has a turn with one of its cases before any has another.
 
         Args:
             fault: it.
@@ -114,11 +127,18 @@ class Candidates:
         tests, target = self.for_fault(fault), _target(fault.faults[0])
         near = [test for test in tests if self._likely(test, fault, target) <= JUDGES]
         far = tests[len(near) :]
-        nearest = first(near, 0)
+        # who looks at this very field may see the fault in a case of its own alone
+        exactly = first((test for test in near if self._likely(test, fault, target) == EXACTLY), most // 2)
+        nearest = [*exactly, *(test for test in first(near, 0) if test not in exactly)]
         # some that only get there have their turn, however many look closer
         share = max(most * 2 // 3, most - len(far)) if most else len(nearest)
         chosen = nearest[:share] + first(far, 0)
         return chosen[:most] if most else chosen
+
+    def _is_another_case(self, test: Exercised, target: _Target | None) -> bool:
+        """Say whether only other cases of this function are said to notice a fault in this very field."""
+        known = self._cases_for.get((base_name(test.test), target), set()) if target is not None else set()
+        return bool(known) and not known & {test.test, base_name(test.test)}
 
     def _nearness(self, test: Exercised, fault: DerivedFault) -> tuple[int, bool]:
         """Return how many steps of a fault's path are those of what a test is known to look at, and whether
@@ -156,6 +176,16 @@ class Candidates:
 def _judges(test: Exercised, fault: DerivedFault) -> bool:
     """Say whether a test judges a requirement that a fault breaks."""
     return test.judges.partition("/")[0] in fault.breaks or test.judges in fault.breaks
+
+
+def _place_of_what_it_judges(test: Exercised, fault: DerivedFault) -> int:
+    """Return the place of the requirement that a test judges among those that a fault breaks: the one that it
+    breaks first of all is named first.
+    """
+    names = (test.judges, test.judges.partition("/")[0])
+    return min(
+        (fault.breaks.index(name) for name in names if name in fault.breaks), default=len(fault.breaks)
+    )
 
 
 def _target(fault: object) -> _Target | None:

@@ -51,6 +51,7 @@ class Ended:
         red: whether a whole run would be red by it. That is so of a test that fails, and of one whose set-up
             hangs, or fails in the step that the test itself is about: this is held against its requirement,
             whatever other tests say (`judge_set_ups`).
+        blocked_by: the requirement of the step at which its set-up failed; empty where it did not.
     """
 
     outcome: str
@@ -59,6 +60,7 @@ class Ended:
     seconds: float
     places: frozenset[str]
     red: bool = False
+    blocked_by: str = ""
 
 
 class Trials:
@@ -100,11 +102,11 @@ class Trials:
             context.hangs.deadlines = usual
             context.hangs.forget()
         seconds = time.monotonic() - begun
-        outcome, reason, red = _outcome(case)
+        outcome, reason, red, blocked_by = _outcome(case)
         if self._hits and (in_sandboxes or any(_may_spoil(fault) for fault in faults)):
             take_down_what_is_shared(item)
         self._revive(context)
-        return Ended(outcome, reason, self._hits, seconds, self._places, red)
+        return Ended(outcome, reason, self._hits, seconds, self._places, red, blocked_by)
 
     def _revive(self, context: RunContext) -> None:
         """Start a throwaway runtime again that a fault has ended."""
@@ -149,26 +151,30 @@ class Trials:
         return "", "", ""
 
 
-def _outcome(case: pytest.Function) -> tuple[str, str, bool]:
-    """Return how a case ended, as the suite names it, why, and whether a whole run would be red by it."""
+def _outcome(case: pytest.Function) -> tuple[str, str, bool, str]:
+    """Return how a case ended, as the suite names it, why, whether a whole run would be red by it, and the
+    requirement of the step at which its set-up failed.
+    """
     progress = case.stash.get(PROGRESS, None)
     if progress is None:
-        return Outcome.ERROR.value, "it did not run", False
+        return Outcome.ERROR.value, "it did not run", False, ""
     for when in ("setup", "call"):
         phase = progress.phases.get(when)
         if phase is not None and phase.raw is not None:
             raw = phase.raw
-            return raw.outcome.value, raw.reason, _is_red(raw, judged_by(case).name)
-    return Outcome.PASSED.value, "", False
+            blocked_by = _blocked_by(raw)
+            of_its_own = blocked_by == judged_by(case).name.partition("/")[0]
+            red = raw.outcome is Outcome.FAILED or (bool(blocked_by) and (raw.hung or of_its_own))
+            return raw.outcome.value, raw.reason, red, blocked_by
+    return Outcome.PASSED.value, "", False, ""
 
 
-def _is_red(raw: RawOutcome, judges: str) -> bool:
+def _blocked_by(raw: RawOutcome) -> str:
+    """Return the requirement of the step at which a set-up failed; empty where none did."""
     if raw.outcome is not Outcome.BLOCKED:
-        return raw.outcome is Outcome.FAILED
+        return ""
     rpc = rpc_of(raw.setup_rpc)
-    blocked_by = raw.blocked_by or (rpc.judge if rpc is not None else "")
-    of_its_own = blocked_by.partition("/")[0] == judges.partition("/")[0]
-    return bool(blocked_by) and (raw.hung or of_its_own)
+    return (raw.blocked_by or (rpc.judge if rpc is not None else "")).partition("/")[0]
 
 
 def _lets_hang(fault: AnyFault) -> bool:

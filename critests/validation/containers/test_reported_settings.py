@@ -194,6 +194,36 @@ def test_status_tells_what_else_was_requested_of_resources(containers: Container
     assert reported.oom_score_adj == asked.oom_score_adj
 
 
+@requirement("CTA-32")
+@requires(Capability.SWAP_ACCOUNTING)
+def test_status_tells_what_else_an_update_has_changed(runtime: Runtime, containers: Containers) -> None:
+    """ContainerStatus SHOULD tell the sets of CPUs and memory nodes that UpdateContainerResources has set; of
+    memory and swap no limit but that of the update, or the one before where a runtime leaves it.
+
+    Source: ContainerStatus.resources, UpdateContainerResources. Not stated by the CRI; see above.
+    """
+    container = containers.running(
+        resources=cri.LinuxContainerResources(
+            memory_limit_in_bytes=64 << 20, memory_swap_limit_in_bytes=64 << 20
+        )
+    )
+    update = cri.LinuxContainerResources(
+        memory_limit_in_bytes=64 << 20,
+        memory_swap_limit_in_bytes=96 << 20,
+        cpuset_cpus=str(usable_cpu()),
+        cpuset_mems="0",
+    )
+    with setting_up():
+        runtime.stub.UpdateContainerResources(
+            cri.UpdateContainerResourcesRequest(container_id=container.id, linux=update)
+        )
+
+    reported = container.status().resources.linux
+
+    assert reported.memory_swap_limit_in_bytes in {64 << 20, 96 << 20}
+    assert (reported.cpuset_cpus, reported.cpuset_mems) == (update.cpuset_cpus, update.cpuset_mems)
+
+
 @requirement("CTA-11")
 def test_status_tells_the_limits_after_an_update(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST tell the limits that UpdateContainerResources has set.

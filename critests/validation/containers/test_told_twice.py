@@ -6,11 +6,21 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.events import STOPPED, Events, labels_of
+from critests.fixtures.host_mounts import HostMounts
+from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 from critests.validation.containers.agreement import contradictions, differences
 from critests.validation.resources.cpus import usable_cpu
+
+
+def told_at_the_end(events: Events, containers: Containers, sandbox: Sandbox) -> cri.ContainerEventResponse:
+    """Return the event of the end of a container that is made in a sandbox."""
+    listener = events.listen()
+    container = containers.running(script="exit 7", labels=labels_of(sandbox), in_sandbox=sandbox)
+    return listener.first(container.id, STOPPED)
 
 
 @requirement("STA-32")
@@ -84,7 +94,11 @@ def test_an_event_tells_of_a_pod_s_containers_what_their_statuses_tell(
 @requirement("EVT-14/container")
 @requires(Capability.EVENTS, Capability.SAME_HOST)
 def test_an_event_tells_of_mounts_and_limits_what_the_status_tells(
-    events: Events, own_sandbox: Sandbox, containers: Containers, host_folder: Path
+    events: Events,
+    own_sandbox: Sandbox,
+    containers: Containers,
+    host_folder: Path,
+    host_mounts: HostMounts,
 ) -> None:
     """The status in the event of a container's end SHOULD have its mounts and limits as ContainerStatus tells
     them.
@@ -100,6 +114,11 @@ def test_an_event_tells_of_mounts_and_limits_what_the_status_tells(
         mounts=[
             cri.Mount(container_path="/first", host_path=str(host_folder), readonly=True),
             cri.Mount(container_path="/second", host_path=str(host_folder)),
+            cri.Mount(
+                container_path="/third",
+                host_path=str(host_mounts.bound("shared", shared=True)),
+                propagation=cri.PROPAGATION_HOST_TO_CONTAINER,
+            ),
         ],
         resources=cri.LinuxContainerResources(
             memory_limit_in_bytes=64 << 20,
@@ -120,6 +139,34 @@ def test_an_event_tells_of_mounts_and_limits_what_the_status_tells(
     assert [differences(status, wanted) for status in statuses] == [{}]
 
 
+@requirement("EVT-14/container")
+@requires(Capability.EVENTS, Capability.IMAGE_VOLUMES)
+def test_an_event_tells_of_images_what_the_status_tells(
+    events: Events, own_sandbox: Sandbox, containers: Containers, images: Images
+) -> None:
+    """The status in the event of a container's end SHOULD name its image, and one that is mounted, as
+    ContainerStatus does, with the names that the user has for them.
+
+    Source: ContainerEventResponse.containers_statuses, ImageSpec.user_specified_image. Not stated by the CRI;
+    see above.
+    """
+    volume = images.pull("volume").spec()
+    volume.user_specified_image = "critests.example/of-the-user/volume:1"
+    config = containers.config(
+        script="exit 7",
+        labels=labels_of(own_sandbox),
+        mounts=[cri.Mount(container_path="/volume", image=volume, readonly=True)],
+    )
+    config.image.user_specified_image = "critests.example/of-the-user/image:1"
+    listener = events.listen()
+    container = containers.running(config, in_sandbox=own_sandbox)
+
+    statuses = listener.first(container.id, STOPPED).containers_statuses
+
+    wanted = container.exited()
+    assert [differences(status, wanted) for status in statuses] == [{}]
+
+
 @requirement("EVT-14/pod")
 @requires(Capability.EVENTS)
 def test_an_event_tells_of_a_pod_what_its_status_tells(
@@ -131,10 +178,26 @@ def test_an_event_tells_of_a_pod_what_its_status_tells(
     Source: ContainerEventResponse.pod_sandbox_status. Not stated by the CRI; who gets the event need not ask
     for the status, which is what events are for.
     """
-    listener = events.listen()
-    container = containers.running(script="exit 7", labels=labels_of(sandbox))
+    told = told_at_the_end(events, containers, sandbox).pod_sandbox_status
 
-    told = listener.first(container.id, STOPPED).pod_sandbox_status
+    request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)
+    assert differences(told, runtime.stub.PodSandboxStatus(request).status) == {}
+
+
+@requirement("EVT-14/pod")
+@requires(Capability.EVENTS)
+def test_an_event_tells_of_a_pod_with_namespaces_of_the_node_what_its_status_tells(
+    runtime: Runtime, events: Events, sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """The status of a sandbox that has namespaces of the node, and is not the first of its pod, SHOULD be in
+    the events of its containers as PodSandboxStatus tells it.
+
+    Source: ContainerEventResponse.pod_sandbox_status, NamespaceOption. Not stated by the CRI; see above.
+    """
+    namespaces = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.NODE)
+    sandbox = sandboxes.ready(attempt=1, namespaces=namespaces)
+
+    told = told_at_the_end(events, containers, sandbox).pod_sandbox_status
 
     request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)
     assert differences(told, runtime.stub.PodSandboxStatus(request).status) == {}

@@ -59,10 +59,15 @@ def test_a_requested_device_is_there_and_can_be_used(
 
     Source: Device.
     """
-    assert seen(containers, PATH, requested(node, "rwm")) == [
+    config = containers.config(first=f"{attempts(PATH)}; echo done", devices=[requested(node, "rwm")])
+
+    container = containers.attempt(config)
+
+    assert container.wait_for_log("done") == [
         f"character special file {device.numbers}",
         "reads",
         "writes",
+        "done",
     ]
 
 

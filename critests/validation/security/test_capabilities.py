@@ -70,6 +70,21 @@ def test_added_capabilities_are_in_every_set_of_root(shared: SharedContainers, s
     assert {name: held[name] for name in OF_ROOT} == of_root(wanted)
 
 
+@requirement("CAP-02/added")
+def test_a_command_runs_with_what_was_added(runtime: Runtime, containers: Containers) -> None:
+    """A command in a container MUST run with the capabilities that were added to the container, effective and
+    permitted.
+
+    Source: Capability.add_capabilities, ExecSync.
+    """
+    container = containers.running(security_context=asking(add=("NET_ADMIN",)))
+
+    answer = runtime.stub.ExecSync(container.exec_request("cat", "/proc/self/status"))
+
+    held = ProcessStatus.parse(answer.stdout.decode()).capabilities
+    assert "NET_ADMIN" in held["effective"] & held["permitted"]
+
+
 @requirement("CAP-02/inheritable")
 def test_added_capabilities_that_are_inheritable(shared: SharedContainers, observe: Observe) -> None:
     """A runtime MAY make added capabilities inheritable; several have stopped to.

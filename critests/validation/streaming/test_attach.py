@@ -10,7 +10,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
 from critests.client.streaming.sessions import RemoteCommand
-from critests.client.streaming.streams import Stream
+from critests.client.streaming.streams import Protocol, Stream
 from critests.fixtures.containers import FOREVER, Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
@@ -140,6 +140,27 @@ def test_attach_shows_output_and_errors(runtime: Runtime, containers: Containers
     seen = session.received()
     assert b"tock" not in seen.stdout
     assert b"tick" not in seen.stderr
+
+
+@requirement("ATT-01")
+def test_attach_shows_the_output_of_what_takes_input(
+    runtime: Runtime, containers: Containers, streams: Streams
+) -> None:
+    """A client that asks for output alone MUST get it, as long as it is attached, of a container that takes
+    input too.
+
+    Source: AttachRequest.stdin and stdout, ContainerConfig.stdin.
+    """
+    container = containers.running(script=TICKING, stdin=True)
+
+    # over WebSocket there is a channel for input whether a client has any or not
+    session = streams.open(
+        runtime.stub.Attach,
+        cri.AttachRequest(container_id=container.id, stdout=True, stderr=True),
+        protocol=Protocol.SPDY,
+    )
+
+    session.stdout_until(lambda seen: seen.count(b"tick\n") >= 3)
 
 
 @requirement("ATT-02")

@@ -162,3 +162,38 @@ def exit_code_of_a_session_lost() -> Act:
             call.request.cmd[:] = ["/bin/sh", "-c", '"$@"; exit 0', "sh", *call.request.cmd]
 
     return before(change)
+
+
+@way("only the first session in a container has input")
+def input_after_the_first_session_lost() -> Act:
+    used: set[str] = set()
+
+    def change(call: Call) -> None:
+        if call.rpc == "Exec":
+            lost = identity(call) in used and not call.request.tty
+            call.request.stdin = call.request.stdin and not lost
+            used.add(identity(call))
+
+    return before(change)
+
+
+@way("a session with a terminal shows nothing as long as another container runs")
+def no_terminal_beside_a_neighbour() -> Act:
+    def change(call: Call) -> None:
+        running = [each.id for each in containers(call) if each.state == RUNNING]
+        if call.rpc == "Exec" and call.request.tty and len(running) > 1:
+            call.request.stdout = False
+
+    return before(change)
+
+
+@way("only the first client that attaches has input")
+def input_after_the_first_client_lost() -> Act:
+    used: set[str] = set()
+
+    def change(call: Call) -> None:
+        if call.rpc == "Attach":
+            call.request.stdin = call.request.stdin and identity(call) not in used
+            used.add(identity(call))
+
+    return before(change)
