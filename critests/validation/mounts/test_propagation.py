@@ -1,5 +1,6 @@
 """MNT: which way mounts that are made later become visible."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
 from critests.fixtures.host_mounts import HostMounts
+from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
-from critests.run.marks import requirement
+from critests.run.context import Shape
+from critests.run.marks import disruptive, requirement
 
 PRIVATE, IN, BOTH = (
     cri.PROPAGATION_PRIVATE,
@@ -91,6 +94,39 @@ def test_mounts_spread_both_ways(containers: Containers, host_mounts: HostMounts
 
     assert seen_inside(container) == "of the host\n"
     assert set(host_mounts.below(shared)) == {str(shared / "late"), str(shared / "inner")}
+
+
+@pytest.fixture
+def around(host_mounts: HostMounts) -> Path:
+    """A shared mount of the host, for what lies in the folder `root` below it."""
+    return host_mounts.bound("around", shared=True)
+
+
+@pytest.fixture
+def inner_runtime(request: pytest.FixtureRequest, runtime: Runtime, around: Path) -> Iterator[OwnRuntime]:
+    """A runtime whose images and containers lie below `around`."""
+    (around / "root").mkdir()
+    with shaped(request, runtime, Shape(root=around / "root")) as own:
+        yield own
+
+
+@requirement("MNT-16")
+@disruptive
+def test_a_mount_around_what_the_runtime_stores_spreads_both_ways(
+    inner_runtime: OwnRuntime, host_mounts: HostMounts, around: Path
+) -> None:
+    """Below a mount with PROPAGATION_BIDIRECTIONAL the host MUST see what the container mounts, also where
+    the runtime's own images and containers lie below it, as below /var.
+
+    Source: MountPropagation.PROPAGATION_BIDIRECTIONAL.
+    """
+    container = running_with(BOTH, inner_runtime.containers, around)
+
+    mount_on_host(host_mounts, around)
+    container.output("sh", "-c", MOUNT_INSIDE)
+
+    assert seen_inside(container) == "of the host\n"
+    assert str(around / "inner") in host_mounts.below(around)
 
 
 @requirement("MNT-17")
