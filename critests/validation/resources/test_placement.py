@@ -100,7 +100,7 @@ def test_a_container_killed_for_the_memory_of_its_pod_says_so(
     )
 
 
-@requirement("RES-23")
+@requirement("RES-23/container")
 @requires(Capability.SAME_HOST, Capability.ROOT)
 def test_a_container_lives_below_the_cgroup_of_its_pod(limits: Limits) -> None:
     """The processes of a container MUST be in a cgroup of its own below the one that its pod names,
@@ -115,6 +115,27 @@ def test_a_container_lives_below_the_cgroup_of_its_pod(limits: Limits) -> None:
 
     assert [folder for place in places for folder in place if name not in folder.parts[:-1]] == []
     assert not set(places[0]) & set(places[1])
+
+
+@requirement("RES-23/sandbox")
+@requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.SAME_HOST, Capability.ROOT)
+def test_the_process_of_a_sandbox_lives_below_the_cgroup_of_its_pod(
+    runtime: Runtime, sandboxes: Sandboxes
+) -> None:
+    """The process that a runtime keeps for a sandbox SHOULD be in a cgroup below the one that the pod names,
+    with every controller.
+
+    Source: LinuxPodSandboxConfig.cgroup_parent; what a pod uses is counted and limited there.
+    """
+    config = sandboxes.config()
+
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+
+    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    name, pid = Path(parent_of(sandbox)).name, sandbox.verbose_value("pid")
+    if not isinstance(pid, int) or pid <= 1:
+        blocked("the verbose status names no process of the sandbox")
+    assert [folder for folder in folders_of_process(pid) if name not in folder.parts[:-1]] == []
 
 
 @requirement("RES-24/matching")
