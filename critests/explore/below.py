@@ -94,11 +94,13 @@ class SequenceImages:
 
 
 def started_again(runtime: "ThrowawayRuntime", connection: Connection) -> None:
-    """Start a daemon again that has ended, and wait until it answers.
+    """End the daemon with SIGKILL if it lives, start it again and wait until it answers.
 
     Raises:
         RuntimeStartFailed: it does not come back.
     """
+    # nobody listens any more a moment before the process of a daemon that ends is gone
+    runtime.kill()
     runtime.start_again()
 
     def answers() -> bool:
@@ -130,7 +132,6 @@ class Below:
         Raises:
             RuntimeStartFailed: it does not come back.
         """
-        self.runtime.kill()
         started_again(self.runtime, self.connection)
 
     def pipes(self, ids: Sequence[str]) -> dict[str, int]:

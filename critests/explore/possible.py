@@ -50,7 +50,7 @@ USUAL = {
     "RemoveContainer": 6,
     PROCESS_ENDS: 9,
     "ExecSync": 5,
-    "Exec": 3,
+    "Exec": 6,
     "Attach": 4,
     "ReopenContainerLog": 4,
     "PullImage": 5,
@@ -71,6 +71,7 @@ INTEREST = {
     "failing": 0.2,
     "hanging": 0.1,
     LINGERING: 4.0,
+    f"by {INPUT}": 2.0,
     "fresh name in ready": 4.0,
     "created in ready": 4.0,
 }

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from critests.explore.below import Below, SequenceImages
+from critests.explore.below import Below, SequenceImages, started_again
 from critests.images.registry import RegistryServer
 from critests.lifecycle.waiting import eventually
 from critests.model.steps import REGISTRY
@@ -126,3 +126,14 @@ def test_what_hangs_goes_on_afterwards(images: SequenceImages) -> None:
     with Below(cast("Any", runtime), cast("Any", None), images).hanging("create"):
         assert started[0].poll() is None
     assert started[0].wait(10) == -signal.SIGKILL
+
+
+def test_a_daemon_that_is_just_ending_has_ended_before_it_is_started_again() -> None:
+    done: list[str] = []
+    runtime = SimpleNamespace(kill=lambda: done.append("kill"), start_again=lambda: done.append("start"))
+    version = SimpleNamespace(Version=lambda _: "1.0")
+    connection = SimpleNamespace(runtime=version, deadlines=SimpleNamespace(scale=1.0))
+
+    started_again(cast("Any", runtime), cast("Any", connection))
+
+    assert done == ["kill", "start"]
