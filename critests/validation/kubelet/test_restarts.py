@@ -9,11 +9,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandbox_process import process_of_sandbox
 from critests.lifecycle.containers import Container
 from critests.lifecycle.kubelet_keys import GRACE_SECONDS, TERMINATION_LOG
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
 from critests.validation.kubelet.pods import Pod
 
 
@@ -116,10 +116,7 @@ def bereft(pod: Pod) -> tuple[Sandbox, Container]:
     """The sandbox of the pod, whose process was killed behind the runtime's back, and the container in it."""
     old = pod.start()
     app = pod.run(old, "app")
-    process = old.verbose_value("pid")
-    if not isinstance(process, int) or process <= 1:
-        blocked("the verbose status names no process of the sandbox")
-    os.kill(process, signal.SIGKILL)
+    os.kill(process_of_sandbox(old), signal.SIGKILL)
     return old, app
 
 

@@ -9,6 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.sandbox_process import process_of_sandbox
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
@@ -132,9 +133,7 @@ def test_the_process_of_a_sandbox_lives_below_the_cgroup_of_its_pod(
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
     sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
-    name, pid = Path(parent_of(sandbox)).name, sandbox.verbose_value("pid")
-    if not isinstance(pid, int) or pid <= 1:
-        blocked("the verbose status names no process of the sandbox")
+    name, pid = Path(parent_of(sandbox)).name, process_of_sandbox(sandbox)
     assert [folder for folder in folders_of_process(pid) if name not in folder.parts[:-1]] == []
 
 

@@ -23,6 +23,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol
 from critests.fixtures.own_runtime import OwnRuntime
+from critests.fixtures.sandbox_process import process_of_sandbox
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import host_processes, stat_of
@@ -306,12 +307,12 @@ def _process_of(survivors: Survivors) -> int:
     seen = Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT
     if "orphaned" in survivors.missing or not all(map(runtime.has, seen)):
         return 0
-    with setting_up():
-        pid = survivors.sandboxes["orphaned"].verbose_value("pid")
-    if isinstance(pid, int) and pid > 1:
-        return pid
-    survivors.missing["orphaned"] = Blocked("the verbose status names no process of the sandbox")
-    return 0
+    try:
+        with setting_up():
+            return process_of_sandbox(survivors.sandboxes["orphaned"])
+    except Blocked as reason:
+        survivors.missing["orphaned"] = reason
+        return 0
 
 
 def _lives(pid: int) -> bool:

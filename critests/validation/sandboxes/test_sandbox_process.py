@@ -8,6 +8,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandbox_process import process_of_sandbox
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -17,9 +18,7 @@ from critests.run.outcomes import blocked
 @pytest.fixture
 def orphaned(own_sandbox: Sandbox) -> Sandbox:
     """A sandbox of the test's own whose process has been killed behind the runtime's back."""
-    pid = own_sandbox.verbose_value("pid")
-    if not isinstance(pid, int) or pid <= 1:
-        blocked("the verbose status names no process of the sandbox")
+    pid = process_of_sandbox(own_sandbox)
     # of signals to process 1 of a PID namespace the kernel drops what it does not handle, but no SIGKILL from
     # outside
     os.kill(pid, signal.SIGKILL)

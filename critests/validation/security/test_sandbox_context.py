@@ -10,11 +10,11 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandbox_process import process_of_sandbox
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.process import ProcessStatus
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
 from critests.validation.security.contexts import RUNTIME_DEFAULT, pod_context
 
 ProcessOf = Callable[[cri.LinuxSandboxSecurityContext], ProcessStatus]
@@ -54,9 +54,7 @@ def process_of(runtime: Runtime, sandboxes: Sandboxes) -> ProcessOf:
         config = sandboxes.config()
         config.linux.security_context.MergeFrom(context)
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
-        pid = sandboxes.adopt(answer.pod_sandbox_id, config).verbose_value("pid")
-        if not isinstance(pid, int) or pid <= 1:
-            blocked("the verbose status names no process of the sandbox")
+        pid = process_of_sandbox(sandboxes.adopt(answer.pod_sandbox_id, config))
         # some OCI runtimes return before the process has become the image's program, under its filter
         with contextlib.suppress(ConditionNotMet):
             runtime.eventually("the program of the sandbox", lambda: runs_its_own_program(pid), 5)
