@@ -185,7 +185,7 @@ def test_a_scenario_without_a_headline_in_seconds_warns_of_nothing(tmp_path: Pat
             "--cri-budget",
             "1",
             "--cri-deadline-scale",
-            "0.05",
+            "0.1",
             "-W",
             "error",
         )
