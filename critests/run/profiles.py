@@ -18,7 +18,7 @@ class Profile(NamedTuple):
 
 PROFILES: Final = {
     EVERYTHING: Profile("every test: the default, and what a whole run is", "14 min"),
-    FULL: Profile("all but what is slow or disruptive", "3 min"),
+    FULL: Profile("all but what is slow or disruptive", "5 min"),
     SLOW: Profile("what has to wait for more than two seconds", "2 min"),
     RESTART: Profile("what restarts, starves or provokes the daemon", "3 min"),
     MALFORMED: Profile("requests that lack what they need", "1 min"),
