@@ -19,6 +19,7 @@ from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import KNOWS_CRI_V1
 from critests.node.kubelet import live_kubelet
+from critests.node.removal import forget_dead_run
 from critests.node.sandbox_image import missing_sandbox_image
 from critests.record.errors import RecordNotWritten
 from critests.record.layout import RunFolder, new_run_folder
@@ -52,6 +53,8 @@ def begin_run(
         return _begin(settings, run, owned, registry, keep_results=keep_results)
     except BaseException:
         owned.end()
+        # what was tried first has had a place for its logs
+        forget_dead_run(run.id)
         raise
 
 

@@ -125,3 +125,15 @@ def test_an_upgrade_is_for_a_runtime_of_ours(tmp_path: Path) -> None:
         Settings.read(given.get)
     with pytest.raises(UsageError, match="there is no file"):
         Settings.read({"cri_upgrade_from": str(tmp_path / "nothing")}.get)
+
+
+def test_nothing_is_left_of_a_run_that_cannot_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first test a sandbox is tried, whose logs have a place."""
+    run = RunIdentity.new()
+    monkeypatch.setattr(RunIdentity, "new", lambda: run)
+    with serve(CriServer(wrong={"wants-image=registry.example/pods/pause:3.10"})) as endpoint:
+        given = settings(runtime_endpoint=endpoint, results=str(tmp_path))
+        with pytest.raises(CannotTest, match="no sandbox without the image"):
+            begin_run(given)
+
+    assert not run.data_directory.exists()
