@@ -16,6 +16,7 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.images.faults import Fault, FaultKind, Scope
 from critests.images.registry_client import RegistryClient, repository_of
+from critests.lifecycle.process import open_files
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.lifecycle.waiting import ConditionNotMet, eventually
 from critests.model.steps import REGISTRY
@@ -143,8 +144,7 @@ class Below:
             with contextlib.suppress(OSError):  # it has ended meanwhile
                 arguments = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
                 for sandbox_id in found.keys() & {*arguments}:
-                    files = [file.readlink() for file in Path(f"/proc/{pid}/fd").iterdir()]
-                    found[sandbox_id] += sum(file.name.startswith("pipe:") for file in files)
+                    found[sandbox_id] += sum(file.startswith("pipe:") for file in open_files(pid))
         return found
 
     def leases(self) -> frozenset[str]:

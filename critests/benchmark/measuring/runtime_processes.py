@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.kinds.table import monitors
+from critests.lifecycle.process import open_files
 
 _PAUSES: Final = ("pause", "runc:[")
 """Names of a sandbox's process, also before it has become `pause`: RunPodSandbox returns a little earlier."""
@@ -115,8 +116,7 @@ def listening_sockets(pid: int) -> tuple[str, ...]:
         RuntimeHidden: it has gone, or may not be looked at.
     """
     try:
-        # pathlib would make an object of each of a thousand links
-        targets = {_open_file(pid, number) for number in os.listdir(f"/proc/{pid}/fd")}  # noqa: PTH208 - see above
+        targets = {*open_files(pid)}
         lines = Path(f"/proc/{pid}/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     except (FileNotFoundError, ProcessLookupError) as error:
         raise RuntimeHidden(f"there is no process {pid}: the runtime has gone") from error
@@ -128,14 +128,6 @@ def listening_sockets(pid: int) -> tuple[str, ...]:
         for fields in sockets
         if len(fields) > 7 and int(fields[3], 16) & _LISTENS and f"socket:[{fields[6]}]" in targets
     )
-
-
-def _open_file(pid: int, number: str) -> str:
-    """Return what an open file of a process is, proc(5); empty where it was closed since it was listed."""
-    try:
-        return os.readlink(f"/proc/{pid}/fd/{number}")  # noqa: PTH115 - as above
-    except FileNotFoundError:
-        return ""
 
 
 @dataclass(frozen=True, slots=True)

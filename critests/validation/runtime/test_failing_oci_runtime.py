@@ -4,7 +4,6 @@ import contextlib
 import statistics
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -14,6 +13,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.failing_steps import FailingSteps
 from critests.fixtures.runtime import may_be_refused, must_be_refused, refused_with
 from critests.lifecycle.containers import Container
+from critests.lifecycle.process import open_files
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.wrappers.actions import Fail
 from critests.run.marks import disruptive, requirement, slow
@@ -41,17 +41,15 @@ def fail_to_start(steps: FailingSteps, pod: Sandbox) -> None:
         stub.RemoveContainer(cri.RemoveContainerRequest(container_id=entry.id))
 
 
-def open_files(steps: FailingSteps, kind: str = "") -> int:
+def count_open_files(steps: FailingSteps, kind: str = "") -> int:
     """Count the files of a kind, else all, that the processes of the runtime have open: daemon, shims or
     monitors, containers.
     """
     found = 0
     for pid in steps.runtime.daemon.processes:
-        # what ends, or closes a file, meanwhile has it open no more
+        # what ends meanwhile has none open any more
         with contextlib.suppress(FileNotFoundError):
-            for file in Path(f"/proc/{pid}/fd").iterdir():
-                with contextlib.suppress(FileNotFoundError):
-                    found += str(file.readlink()).startswith(kind)
+            found += sum(file.startswith(kind) for file in open_files(pid))
     return found
 
 
@@ -87,13 +85,13 @@ def test_failed_starts_leave_no_files_open(steps: FailingSteps, pod: Sandbox) ->
     with steps.oci.planned({"create": BROKEN}):
         # what is opened once for all
         fail_to_start(steps, pod)
-        before = open_files(steps)
+        before = count_open_files(steps)
         for _ in range(FAILURES):
             fail_to_start(steps, pod)
 
     steps.runtime.eventually(
         f"fewer than {FAILURES} more files to be open than the {before} before {FAILURES} failed starts",
-        lambda: open_files(steps),
+        lambda: count_open_files(steps),
         holds=lambda now: now < before + FAILURES,
     )
 
@@ -111,7 +109,7 @@ def test_a_failed_start_closes_the_pipes_of_its_container(steps: FailingSteps, p
     with steps.oci.planned({"create": BROKEN}):
         for _ in range(FAILURES):
             fail_to_start(steps, pod)
-            seen.append(open_files(steps, "pipe:"))
+            seen.append(count_open_files(steps, "pipe:"))
 
     # a program that happens to be run at a moment has pipes, too, but not at most of them
     assert statistics.median(seen) == min(seen), seen

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import grpc
 import pytest
@@ -16,6 +15,7 @@ from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import refused_with
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
+from critests.lifecycle.process import open_files
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import blocked
@@ -121,15 +121,7 @@ def open_sockets(own_runtime: OwnRuntime) -> Callable[[], int]:
     if daemon is None:
         blocked("the daemon's process cannot be seen from here")
 
-    def count() -> int:
-        found = 0
-        for file in Path(f"/proc/{daemon}/fd").iterdir():
-            # what is closed meanwhile is open no more
-            with contextlib.suppress(FileNotFoundError):
-                found += str(file.readlink()).startswith("socket:")
-        return found
-
-    return count
+    return lambda: sum(file.startswith("socket:") for file in open_files(daemon))
 
 
 def forward_in_vain(runtime: OwnRuntime, pod: Sandbox) -> None:
