@@ -84,9 +84,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     try:
         settings = Settings.read(config.getoption)
+        scenarios.refuse_processes(config)
+        if getattr(config.option, "numprocesses", None):
+            # a worker that found a wrong word while it collects would be told as a worker that broke
+            selection.check(settings)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
-    scenarios.refuse_processes(config)
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
     allure = _allure_of(config)
     if allure is not None:

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from critests.exit_codes import ExitCode
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 
@@ -20,3 +23,20 @@ def test_two_workers_record_every_test_once_those_that_were_deselected_too(tmp_p
 
     assert {outcome for _, outcome in tests["1"]} == {"passed", "disabled"}
     assert tests["2"] == tests["1"]
+
+
+@pytest.mark.parametrize("option", ["--select", "--deselect"])
+def test_a_word_that_names_nothing_is_told_before_workers_and_runtime_are_started(
+    option: str, tmp_path: Path
+) -> None:
+    # so that the workers would be the first to look: with the suite's index the command itself does
+    whole_suite = ("--", "-p", "no:cacheprovider")
+
+    answer = critests(
+        *("run", "-n", "2", "--node", "containerd=/nowhere/containerd", option, "slow"),
+        *("--results", str(tmp_path), *whole_suite),
+    )
+
+    assert answer.returncode == ExitCode.USAGE, answer.stdout
+    assert "'slow' is no requirement" in answer.stderr
+    assert "INTERNALERROR" not in answer.stdout + answer.stderr
