@@ -162,7 +162,7 @@ class Answer:
             self._write(content[:half])
             self.handler.close_connection = True
         elif fault is FaultKind.SLOW and self.fault:
-            self._slowly(content, self.fault.bytes_per_second)
+            self._slowly(content, self.fault.bytes_per_second or len(content) / self.fault.seconds)
         elif fault is FaultKind.CHUNKED:
             step = 64 * 1024
             for start in range(0, len(content), step):
@@ -178,7 +178,7 @@ class Answer:
         self.handler.wfile.write(content)
         self.sent.content_bytes += len(content)
 
-    def _slowly(self, content: memoryview, bytes_per_second: int) -> None:
+    def _slowly(self, content: memoryview, bytes_per_second: float) -> None:
         """Send ten times a second what is due by then."""
         began = time.monotonic()
         done = 0
@@ -186,7 +186,7 @@ class Answer:
             if not self._wait(_STALL_LOOK_SECONDS):
                 self.handler.close_connection = True
                 return
-            due = min(len(content), max(done + 1, int((time.monotonic() - began) * bytes_per_second)))
+            due = min(len(content), int((time.monotonic() - began) * bytes_per_second))
             self._write(content[done:due])
             self.handler.wfile.flush()
             done = due

@@ -44,7 +44,7 @@ class FaultKind(StrEnum):
     DELAY = "delay"
     """The answer begins after `seconds`."""
     SLOW = "slow"
-    """The content comes at `bytes_per_second`."""
+    """The content comes at `bytes_per_second`, or evenly over `seconds`."""
     NO_DIGEST_HEADER = "no digest header"
     """`Docker-Content-Digest` is missing, which registries are free to do."""
     CHUNKED = "chunked"
@@ -118,8 +118,8 @@ class Fault:
                 "scope": Scope(value.get("scope", Scope.ANY)),
             }
         )
-        if fault.kind is FaultKind.SLOW and fault.bytes_per_second <= 0:
-            raise ValueError("a slow fault needs bytes_per_second")
+        if fault.kind is FaultKind.SLOW and fault.bytes_per_second <= 0 and fault.seconds <= 0:
+            raise ValueError("a slow fault needs bytes_per_second or seconds")
         if fault.kind is FaultKind.DELAY and fault.seconds <= 0:
             raise ValueError("a delay needs seconds")
         return fault

@@ -155,6 +155,15 @@ def test_the_content_comes_right_by_an_unusual_way(
         assert took > 0.15
 
 
+def test_little_content_can_take_long_too(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.SLOW, scope=Scope.MANIFEST, seconds=1))
+
+    began = time.monotonic()
+    get(image, "manifest")
+
+    assert time.monotonic() - began > 0.9
+
+
 def test_ranges_can_be_withheld(client: RegistryClient, image: MintedImage) -> None:
     client.fault(image.repository, Fault(kind=FaultKind.NO_RANGES))
 

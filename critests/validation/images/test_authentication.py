@@ -24,8 +24,10 @@ WRONG_CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD[::-1])
 IDENTITY = "critests-identity"
 REFRESHED = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, identity_token=IDENTITY)
 SHORT_LIVED = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, token_seconds=60)
-LATE_MANIFEST = Fault(kind=FaultKind.DELAY, scope=Scope.MANIFEST, method="GET", seconds=63)
-"""A token is good for a minute at least, says its specification."""
+SLOW_MANIFEST = Fault(kind=FaultKind.SLOW, scope=Scope.MANIFEST, method="GET", seconds=63)
+"""A token is good for a minute at least, says its specification; and of a registry that is silent for as long
+a client may well have had enough.
+"""
 BY_IDENTITY = cri.AuthConfig(identity_token=IDENTITY)
 BY_REGISTRY_TOKEN = cri.AuthConfig(registry_token="critests-registry-token")  # noqa: S106 - nobody's
 FOR_ANOTHER_SERVER = cri.AuthConfig(
@@ -315,9 +317,9 @@ def test_a_token_that_expires_during_a_pull_is_renewed(
     minted = registry.mint()
     registry.set_access(minted, SHORT_LIVED)
     # the registry has looked at the token by then, and what the manifest names is asked for after that
-    registry.fault(minted, LATE_MANIFEST)
+    registry.fault(minted, SLOW_MANIFEST)
 
     runtime.images.PullImage(images.pull_request(minted.reference, CREDENTIALS), timeout=120 * runtime.scale)
 
     assert images.look_up(minted.reference) is not None
-    assert LATE_MANIFEST.kind in {request.fault for request in registry.requests(minted)}
+    assert SLOW_MANIFEST.kind in {request.fault for request in registry.requests(minted)}
