@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.kinds import oci
+from critests.kinds import oci, shims
 from critests.kinds.kind import RuntimeKind
 from critests.kinds.table import package_of
 from critests.node import cni
@@ -42,7 +42,7 @@ class Daemon:
     """What the binary prints for `--version`."""
     version: tuple[int, int, int]
     handlers: Mapping[str, Path]
-    """OCI runtime binary by handler name, the default first."""
+    """OCI runtime binary by handler name, or its own shim, the default first."""
     cni_plugins: Path
     left_out: Mapping[str, str]
     """Handlers whose OCI runtime is installed but cannot work on this machine, each with the reason."""
@@ -66,9 +66,14 @@ class Daemon:
         path = search_path(self.binary.parent)
         found = {name: shutil.which(name, path=path) for name in self.left_out}
         return {
-            **dict(list(self.handlers.items())[1:]),
+            **{name: path for name, path in list(self.handlers.items())[1:] if name not in self.shims},
             **{name: Path(program) for name, program in found.items() if program},
         }
+
+    @property
+    def shims(self) -> dict[str, Path]:
+        """Return the shim by handler name of those that have one of their own, and so no OCI runtime here."""
+        return {name: path for name, path in self.handlers.items() if shims.runtime_type(path)}
 
     @property
     def reference(self) -> Path | None:
@@ -81,11 +86,12 @@ class Daemon:
         their behaviour, and the mark to find them by.
         """
         kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("GO")}
-        path = search_path(self.binary.parent)
+        # a shim finds its own programs beside it, as its packages put them
+        beside = [str(shim.parent) for shim in self.shims.values()]
         return {
             **kept,
             **self.kind.environment(traces),
-            "PATH": path,
+            "PATH": os.pathsep.join((search_path(self.binary.parent), *beside)),
             "TMPDIR": str(traces.root / "tmp"),
             **extra,
             MARK: str(traces.state),

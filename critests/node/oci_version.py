@@ -21,6 +21,7 @@ from typing import Final
 import grpc
 
 from critests.client import Connection
+from critests.client.failures import in_words
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.sandboxes import Sandbox
@@ -46,6 +47,7 @@ class OciRuntimes:
         default: the program of the default handler; None where it is not known.
         reference: the one that the machine has as the default, whatever the user chose.
         cgroup: base name of a cgroup for what is tried.
+        shims: of the further handlers that bring one, and so have none of the programs.
     """
 
     programs: dict[str, Path] = field(default_factory=dict)
@@ -54,6 +56,7 @@ class OciRuntimes:
     default: Path | None = None
     reference: Path | None = None
     cgroup: str = ""
+    shims: dict[str, Path] = field(default_factory=dict)
 
     def unable(self, program: Path) -> str:
         """Return why an OCI runtime makes no container at all on this machine; empty where it does, or where
@@ -117,7 +120,7 @@ def unfit_handlers(
     """
     if runtimes is None:
         return {}
-    if not runtimes.programs and runtimes.default == runtimes.reference:
+    if not runtimes.programs and not runtimes.shims and runtimes.default == runtimes.reference:
         return runtimes.left_out
     try:
         sandbox = Sandbox.run(connection, requests.sandbox("probe-bundle"))
@@ -129,31 +132,34 @@ def unfit_handlers(
     default = {"": runtimes.default} if runtimes.default else {}
     for name, program in (default | runtimes.programs).items():
         why = "" if name in unfit else runtimes.unable(program)
-        if why and not _works(connection, requests, name, image):
+        if why and _obstacle(connection, requests, name, image):
             unfit = {**unfit, name: why}
+    for name, shim in runtimes.shims.items():
+        if words := _obstacle(connection, requests, name, image):
+            unfit = {**unfit, name: f"no container starts with {shim}: {words}"}
     return unfit
 
 
-def _works(
+def _obstacle(
     connection: Connection, requests: RequestBuilder, handler: str, image: Callable[[], ImageName | None]
-) -> bool:
-    """Whether the daemon starts a container with a handler, whatever its OCI runtime says to others; where
-    there is no image to make one of, whether it makes a sandbox.
+) -> str:
+    """Return what the daemon says where it does not start a container with a handler, whatever its OCI
+    runtime says to others, or no sandbox where there is no image to make one of; empty where it does.
     """
     try:
         sandbox = Sandbox.run(connection, requests.sandbox("probe-handler"), handler)
-    except grpc.RpcError:
-        return False
+    except grpc.RpcError as error:
+        return in_words(error)
     try:
         plain = image()
         if plain is not None:
             pod = sandbox.config.metadata
             Container.create(sandbox, requests.container(plain, "probe-handler", pod=pod)).start()
-    except grpc.RpcError:
-        return False
+    except grpc.RpcError as error:
+        return in_words(error)
     finally:
         _discard(sandbox)
-    return True
+    return ""
 
 
 def _discard(sandbox: Sandbox) -> None:

@@ -50,7 +50,7 @@ def start_throwaway(
             it finds its own shim.
         root: where images and snapshots go; None for below /var/lib/critests.
         log_file: the daemon's log, appended to and kept; None for a file that goes with the runtime.
-        extra_handlers: further handlers by name, each with its OCI runtime's binary.
+        extra_handlers: further handlers by name, each with its OCI runtime's binary, or its own shim.
         cni_plugins: directory of CNI plugins; None to look for it.
         network: whether there is a CNI network; without one the runtime stays "network not ready".
         dual_stack: give pods an IPv6 address too (each sandbox then takes longer, until its address is known

@@ -135,7 +135,7 @@ def parse_throwaway(text: str, *, option: str = "--node") -> ThrowawaySubject:
 
 
 def parse_handler_binaries(texts: Sequence[str], *, option: str = "--handler-binary") -> dict[str, Path]:
-    """Read what follows `--handler-binary`: `NAME=/path` of a handler and its OCI runtime.
+    """Read what follows `--handler-binary`: `NAME=/path` of a handler and its OCI runtime, or its own shim.
 
     Args:
         texts: what the user wrote, in order.

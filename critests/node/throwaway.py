@@ -152,7 +152,7 @@ class ThrowawayRuntime:
 
     @property
     def oci_runtimes(self) -> OciRuntimes:
-        """Return the OCI runtimes of its further handlers, and where its bundles lie."""
+        """Return the OCI runtimes and the shims of its further handlers, and where its bundles lie."""
         bundles = list(self._daemon.kind.container_folders(self._traces))
         return OciRuntimes(
             self._daemon.further_programs,
@@ -161,6 +161,7 @@ class ThrowawayRuntime:
             default=self.oci_program(""),
             reference=self._daemon.reference,
             cgroup=self._traces.cgroup,
+            shims=self._daemon.shims,
         )
 
     @property

@@ -285,6 +285,47 @@ def test_a_program_that_the_user_names_stands_in_for_the_installed_one(
     assert daemon.left_out == {}
 
 
+SHIM = Path("/opt/gvisor/containerd-shim-runsc-v1")
+WITH_SHIM = replace(SETTINGS, handlers={"runc": Path("/usr/sbin/runc"), "gvisor": SHIM})
+
+
+@pytest.mark.parametrize(
+    ("version", "plugin"),
+    [((1, 7, 24), "io.containerd.grpc.v1.cri"), ((2, 1, 9), "io.containerd.cri.v1.runtime")],
+)
+def test_containerd_starts_a_shim_for_a_handler_that_has_one(
+    traces: Traces, version: tuple[int, int, int], plugin: str
+) -> None:
+    data = tomllib.loads(containerd.configuration(traces, replace(WITH_SHIM, version=version)))
+
+    handlers = data["plugins"][plugin]["containerd"]["runtimes"]
+    assert handlers["gvisor"] == {"runtime_type": "io.containerd.runsc.v1", "runtime_path": str(SHIM)}
+    assert handlers["runc"]["runtime_type"] == "io.containerd.runc.v2"
+
+
+def test_crio_starts_a_shim_for_a_handler_that_has_one(traces: Traces) -> None:
+    data = tomllib.loads(crio.configuration(traces, replace(WITH_SHIM, version=(1, 36, 3))))
+
+    handlers = data["crio"]["runtime"]["runtimes"]
+    assert (handlers["gvisor"]["runtime_type"], handlers["gvisor"]["runtime_path"]) == ("vm", str(SHIM))
+    assert "monitor_path" not in handlers["gvisor"]
+    assert handlers["runc"]["runtime_type"] == "oci"
+
+
+def test_a_shim_is_no_oci_runtime_and_finds_what_lies_beside_it(tmp_path: Path, traces: Traces) -> None:
+    for helper in ("runc", "containerd-shim-runc-v2"):
+        program(tmp_path / helper, "exit 0")
+    binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
+    extra = {"gvisor": SHIM, "plain": tmp_path / "plain-runc"}
+
+    daemon = find_daemon(KINDS["containerd"], binary, extra_handlers=extra, cni_plugins=tmp_path)
+
+    assert daemon.shims == {"gvisor": SHIM}
+    assert "gvisor" not in daemon.further_programs
+    assert daemon.further_programs["plain"] == tmp_path / "plain-runc"
+    assert daemon.environment(traces, {})["PATH"].endswith(f":{SHIM.parent}")
+
+
 def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
     tmp_path: Path, traces: Traces, monkeypatch: pytest.MonkeyPatch
 ) -> None:

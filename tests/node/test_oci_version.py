@@ -131,6 +131,23 @@ def test_a_handler_whose_program_does_not_know_the_version_is_unfit(
     assert server.calls == ["RunPodSandbox", "StopPodSandbox", "RemovePodSandbox"]
 
 
+def test_a_handler_whose_shim_starts_nothing_is_unfit(tmp_path: Path) -> None:
+    shim = Path("/opt/gvisor/containerd-shim-runsc-v1")
+    runtimes = OciRuntimes(shims={"gvisor": shim, "": shim})
+    with serve(CriServer()) as endpoint:
+        connection = connect(Endpoint.parse(endpoint))
+        requests = RequestBuilder(
+            run := RunIdentity.new(), tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS)
+        )
+        try:
+            found = unfit_handlers(connection, requests, runtimes, lambda: None)
+        finally:
+            connection.close()
+
+    assert list(found) == ["gvisor"]
+    assert f"no container starts with {shim}: RunPodSandbox failed with" in found["gvisor"]
+
+
 def test_a_handler_that_was_left_out_is_unfit_whatever_else_is_seen(tmp_path: Path) -> None:
     """CRI-O finds some OCI runtimes by itself."""
     runtimes = OciRuntimes({"crun": program(tmp_path, CHECKS + LOGS)}, {"crun": "no cgroup", "other": "gone"})

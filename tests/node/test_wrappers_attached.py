@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ from critests.node.kinds.settings import DaemonSettings
 from critests.node.kinds.table import KINDS
 from critests.node.locks import ProcessIdentity
 from critests.node.traces import Traces
-from critests.node.wrappers.attached import attach
+from critests.node.wrappers.attached import NotToBeWrapped, attach
 
 
 @pytest.fixture
@@ -93,3 +94,16 @@ def test_a_handler_that_a_daemon_has_by_itself_leaves_the_default_one_wrapped(
     daemon, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False, handler="kata")
     assert oci is not None
     assert daemon.handlers["runc"] == oci.path
+
+
+def test_nothing_can_stand_before_a_shim(traces: Traces, tmp_path: Path) -> None:
+    daemon = daemon_in(tmp_path)
+    shim = Path("/opt/gvisor/containerd-shim-runsc-v1")
+    with_shim = replace(daemon, handlers={**daemon.handlers, "gvisor": shim})
+
+    with pytest.raises(NotToBeWrapped, match=f"the handler gvisor has a shim of its own, {shim}"):
+        attach(with_shim, traces, oci=True, cni=False, handler="gvisor")
+    wrapped, runtime, _ = attach(with_shim, traces, oci=True, cni=False)
+
+    assert runtime is not None
+    assert wrapped.handlers["gvisor"] == shim

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.kinds import containerd as facts
+from critests.kinds import shims
 from critests.node import cni
 from critests.node.kinds.kind import ThrowawayKind
 from critests.node.kinds.settings import (
@@ -242,7 +243,11 @@ def _runtime(traces: Traces, settings: DaemonSettings) -> dict[str, _Value]:
 def _handlers(traces: Traces, settings: DaemonSettings, plugin: str) -> dict[str, dict[str, _Value]]:
     tables: dict[str, dict[str, _Value]] = {}
     for name, binary in settings.handlers.items():
-        tables[_plugin(plugin, "containerd", "runtimes", name)] = {"runtime_type": "io.containerd.runc.v2"}
+        handler = _plugin(plugin, "containerd", "runtimes", name)
+        if of_shim := shims.runtime_type(binary):
+            tables[handler] = {"runtime_type": of_shim, "runtime_path": str(binary)}
+            continue
+        tables[handler] = {"runtime_type": "io.containerd.runc.v2"}
         tables[_plugin(plugin, "containerd", "runtimes", name, "options")] = {
             "BinaryName": str(binary),
             "Root": str(traces.state / "oci" / name),

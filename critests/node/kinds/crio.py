@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.kinds import crio as facts
+from critests.kinds import shims
 from critests.node.kinds.kind import ThrowawayKind
 from critests.node.kinds.settings import (
     NRI_REGISTRATION_SECONDS,
@@ -179,10 +180,16 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
         "crio.stats": {"included_pod_metrics": POD_METRICS},
     }
     for name, binary in settings.handlers.items():
-        tables[f"crio.runtime.runtimes.{json.dumps(name)}"] = {
+        handler = f"crio.runtime.runtimes.{json.dumps(name)}"
+        tables[handler] = {
             "runtime_path": str(binary),
             "runtime_type": "oci",
             "runtime_root": str(state / "oci" / name),
+        }
+        if shims.runtime_type(binary):
+            tables[handler]["runtime_type"] = "vm"
+            continue
+        tables[handler] |= {
             "monitor_path": str(settings.helpers["conmon"]),
             "monitor_cgroup": "system.slice" if settings.systemd_cgroup else "pod",
         }

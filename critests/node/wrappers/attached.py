@@ -4,9 +4,14 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from critests.exit_codes import CannotTest
 from critests.node.daemons import Daemon
 from critests.node.traces import Traces
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
+
+
+class NotToBeWrapped(CannotTest):
+    """A wrapper has nothing to stand before."""
 
 
 def attach(
@@ -25,6 +30,7 @@ def attach(
         The daemon with the wrappers in place of what they stand before, and the wrappers.
 
     Raises:
+        NotToBeWrapped: the handler has no OCI runtime that a wrapper could stand before.
         PermissionError: neither the state directory nor the root directory is on a file system that programs
             run from.
     """
@@ -33,6 +39,11 @@ def attach(
     directory = _executable(traces) / "wrappers"
     name = handler if handler in daemon.handlers else next(iter(daemon.handlers))
     real = daemon.handlers[name]
+    if oci and name in daemon.shims:
+        raise NotToBeWrapped(
+            f"the handler {name} has a shim of its own, {real}, and no OCI runtime that something could stand"
+            " before"
+        )
     runtime = OciWrapper(directory / "oci", real, state=traces.state) if oci else None
     plugins = CniWrapper(directory / "cni", daemon.cni_plugins, state=traces.state) if cni else None
     wrapped = replace(

@@ -1,0 +1,19 @@
+"""Shims: what makes sandboxes with a kernel of their own (gVisor, Kata) brings one, which a daemon starts for
+each sandbox in the place of runc's shim or monitor, and of the OCI runtime that these would call.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+_NAME: Final = re.compile(r"containerd-shim-(?P<name>.+)-(?P<version>v[0-9]+)")
+
+
+def runtime_type(program: Path) -> str | None:
+    """Return the type of runtime that a shim is for, such as `io.containerd.runsc.v1`; None for a program
+    that is none, as its name says (an OCI runtime).
+
+    Source: how containerd finds the shim of a type of runtime.
+    """
+    named = _NAME.fullmatch(program.name)
+    return f"io.containerd.{named['name']}.{named['version']}" if named else None
