@@ -296,10 +296,17 @@ WITH_SHIM = replace(SETTINGS, handlers={"runc": Path("/usr/sbin/runc"), "gvisor"
 def test_containerd_starts_a_shim_for_a_handler_that_has_one(
     traces: Traces, version: tuple[int, int, int], plugin: str
 ) -> None:
-    data = tomllib.loads(containerd.configuration(traces, replace(WITH_SHIM, version=version)))
+    containerd.write_configuration(traces, replace(WITH_SHIM, version=version))
 
+    data = tomllib.loads((traces.state / "containerd.toml").read_text(encoding="utf-8"))
     handlers = data["plugins"][plugin]["containerd"]["runtimes"]
-    assert handlers["gvisor"] == {"runtime_type": "io.containerd.runsc.v1", "runtime_path": str(SHIM)}
+    told = traces.state / "shims/gvisor.toml"
+    assert handlers["gvisor"] == {
+        "runtime_type": "io.containerd.runsc.v1",
+        "runtime_path": str(SHIM),
+        "options": {"TypeUrl": "io.containerd.runsc.v1.options", "ConfigPath": str(told)},
+    }
+    assert tomllib.loads(told.read_text(encoding="utf-8")) == {"root": str(traces.state / "oci/gvisor")}
     assert handlers["runc"]["runtime_type"] == "io.containerd.runc.v2"
 
 

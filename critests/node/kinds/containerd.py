@@ -70,6 +70,10 @@ def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
         hosts.write_text(_hosts(address, mirrors), encoding="utf-8")
     if CniTemplate() in settings.told:
         _template_file(traces).write_text(_template(traces), encoding="utf-8")
+    for name, program in settings.handlers.items():
+        if text := _shim_configuration(traces, name, program):
+            _shim_file(traces, name).parent.mkdir(exist_ok=True)
+            _shim_file(traces, name).write_text(text, encoding="utf-8")
     path = traces.state / "containerd.toml"
     path.write_text(configuration(traces, settings), encoding="utf-8")
     return ["--config", str(path)]
@@ -107,14 +111,12 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
 def _tell(tables: dict[str, dict[str, _Value]], traces: Traces, settings: DaemonSettings) -> None:
     """Add what is unusual."""
     images, runtime = (_IMAGES, _RUNTIME) if settings.version >= (2, 0, 0) else (_CRI, _CRI)
-    default = next(iter(settings.handlers))
     for told in settings.told:
         match told:
             case DeviceOwnership():
                 tables[_plugin(runtime)]["device_ownership_from_security_context"] = True
             case NoHostDevices():
-                handler = _plugin(runtime, "containerd", "runtimes", default)
-                tables[handler]["privileged_without_host_devices"] = True
+                _tell_handlers(tables, settings, runtime, "privileged_without_host_devices")
             case PullProgress(seconds) if settings.version >= PULL_PROGRESS_SINCE:
                 tables[_plugin(images)]["image_pull_progress_timeout"] = f"{seconds}s"
             case ImageFolder():
@@ -165,6 +167,14 @@ def shim_sockets(traces: Traces) -> list[Path]:
             with contextlib.suppress(OSError):
                 texts.append((folder / name).read_text(encoding="utf-8"))
     return [Path(found) for text in texts for found in re.findall(r"/run/containerd/s/[0-9a-f]{64}", text)]
+
+
+def _tell_handlers(
+    tables: dict[str, dict[str, _Value]], settings: DaemonSettings, plugin: str, switch: str
+) -> None:
+    """Turn something on for each handler, whichever is under test."""
+    for name in settings.handlers:
+        tables[_plugin(plugin, "containerd", "runtimes", name)][switch] = True
 
 
 def _cri_tables_2(traces: Traces, settings: DaemonSettings) -> dict[str, dict[str, _Value]]:
@@ -246,6 +256,11 @@ def _handlers(traces: Traces, settings: DaemonSettings, plugin: str) -> dict[str
         handler = _plugin(plugin, "containerd", "runtimes", name)
         if of_shim := shims.runtime_type(binary):
             tables[handler] = {"runtime_type": of_shim, "runtime_path": str(binary)}
+            if _shim_configuration(traces, name, binary):
+                tables[_plugin(plugin, "containerd", "runtimes", name, "options")] = {
+                    "TypeUrl": f"{of_shim}.options",
+                    "ConfigPath": str(_shim_file(traces, name)),
+                }
             continue
         tables[handler] = {"runtime_type": "io.containerd.runc.v2"}
         tables[_plugin(plugin, "containerd", "runtimes", name, "options")] = {
@@ -254,6 +269,14 @@ def _handlers(traces: Traces, settings: DaemonSettings, plugin: str) -> dict[str
             "SystemdCgroup": settings.systemd_cgroup,
         }
     return tables
+
+
+def _shim_file(traces: Traces, handler: str) -> Path:
+    return traces.state / "shims" / f"{handler}.toml"
+
+
+def _shim_configuration(traces: Traces, handler: str, shim: Path) -> str:
+    return shims.configuration(shim, traces.state / "oci" / handler)
 
 
 def _hosts(address: str, mirrors: Sequence[str]) -> str:

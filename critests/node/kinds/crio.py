@@ -180,7 +180,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
         "crio.stats": {"included_pod_metrics": POD_METRICS},
     }
     for name, binary in settings.handlers.items():
-        handler = f"crio.runtime.runtimes.{json.dumps(name)}"
+        handler = _handler(name)
         tables[handler] = {
             "runtime_path": str(binary),
             "runtime_type": "oci",
@@ -200,7 +200,12 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
 def _tell(tables: dict[str, dict[str, _Value]], traces: Traces, settings: DaemonSettings) -> None:
     """Add what is unusual."""
     for told in settings.told:
-        for said in (_of_handlers, _of_images, _of_pods, _of_runtime):
+        of_each = _of_handlers(told, settings)
+        if of_each is not None:
+            for name in settings.handlers:
+                tables[_handler(name)] |= of_each
+            continue
+        for said in (_of_images, _of_pods, _of_runtime):
             found = said(told, traces, settings)
             if found is not None:
                 table, values = found
@@ -214,13 +219,17 @@ _Said = tuple[str, dict[str, _Value]] | None
 """A table of the configuration and what it says more."""
 
 
-def _of_handlers(told: Told, _: Traces, settings: DaemonSettings) -> _Said:
-    default = f"crio.runtime.runtimes.{json.dumps(next(iter(settings.handlers)))}"
+def _handler(name: str) -> str:
+    return f"crio.runtime.runtimes.{json.dumps(name)}"
+
+
+def _of_handlers(told: Told, settings: DaemonSettings) -> dict[str, _Value] | None:
+    """Return what each handler is told more, whichever is under test."""
     match told:
         case NoHostDevices():
-            return default, {"privileged_without_host_devices": True}
+            return {"privileged_without_host_devices": True}
         case ProfilesFromRegistries() if settings.version >= PROFILE_ANNOTATION_SINCE:
-            return default, {"allowed_annotations": [PROFILE_ANNOTATION]}
+            return {"allowed_annotations": [PROFILE_ANNOTATION]}
     return None
 
 
