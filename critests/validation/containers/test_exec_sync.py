@@ -324,6 +324,7 @@ def test_exec_sync_is_in_the_namespaces_of_its_container(
 
 
 @requirement("EXS-18")
+@requires(Capability.SHARED_KERNEL)
 def test_exec_sync_is_bound_by_the_limits_of_its_container(runtime: Runtime, containers: Containers) -> None:
     """A command MUST count against the limits of its container: one that takes more memory than the container
     may is killed.

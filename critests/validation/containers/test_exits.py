@@ -92,6 +92,7 @@ def test_death_by_a_signal_gives_128_and_its_number(
 
 
 @requirement("CTR-24")
+@requires(Capability.SHARED_KERNEL)
 def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, containers: Containers) -> None:
     """A container whose first process the kernel kills for its memory MUST be reported with the reason
     OOMKilled and the code 137.
@@ -160,6 +161,7 @@ def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, containers:
 
 
 @requirement("CTR-26")
+@requires(Capability.SHARED_KERNEL)
 def test_each_of_many_killed_for_their_memory_says_so(runtime: Runtime, containers: Containers) -> None:
     """Of many containers whose first processes the kernel kills for their memory at about the same time each
     SHOULD be reported with the reason OOMKilled.

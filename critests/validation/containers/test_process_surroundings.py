@@ -101,6 +101,7 @@ def test_message_queues_are_there(running_container: Container) -> None:
 
 
 @requirement("CMD-18")
+@requires(Capability.SHARED_KERNEL)
 def test_sys_and_cgroups_are_read_only(running_container: Container) -> None:
     """An unprivileged container MUST find /sys and every cgroup file system read-only.
 

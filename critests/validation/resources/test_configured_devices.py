@@ -79,6 +79,7 @@ def test_devices_belong_to_root_where_nothing_is_configured(
 
 
 @requirement("PRV-10")
+@requires(Capability.SHARED_KERNEL)
 @disruptive
 def test_privileged_containers_have_no_devices_of_the_host_where_it_is_configured(
     withholding_runtime: OwnRuntime,

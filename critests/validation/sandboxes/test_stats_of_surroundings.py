@@ -115,7 +115,7 @@ def test_default_interface_in_stats_has_the_address_of_the_pod(
 
 
 @requirement("STA-20/default")
-@requires(Capability.POD_NETWORK)
+@requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL)
 @pytest.mark.parametrize("direction", ["rx", "tx"])
 def test_traffic_in_stats_is_what_the_pod_counts(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, direction: str

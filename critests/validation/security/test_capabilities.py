@@ -3,12 +3,13 @@
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, VIEWS, ProcessStatus
-from critests.run.marks import requirement
+from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import context, outcome, system_call
 from critests.validation.security.daemon import as_far_as_the_daemon_can, daemon_capabilities
@@ -113,6 +114,7 @@ def test_dropped_capabilities_are_in_no_set(shared: SharedContainers, seen_from:
 
 
 @requirement("CAP-04")
+@requires(Capability.SHARED_KERNEL)
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_adding_all_gives_what_the_daemon_has(
     runtime: Runtime, shared: SharedContainers, seen_from: str
@@ -153,6 +155,7 @@ def test_what_is_added_to_nothing_is_all_there_is(shared: SharedContainers, seen
 
 
 @requirement("CAP-06")
+@requires(Capability.SHARED_KERNEL)
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_all_without_one(runtime: Runtime, shared: SharedContainers, seen_from: str) -> None:
     """Adding ALL and dropping one MUST leave every capability of the daemon but that one.
@@ -183,6 +186,7 @@ def test_ambient_capabilities_outlive_the_change_of_user(shared: SharedContainer
 
 
 @requirement("CAP-08/plain")
+@requires(Capability.SHARED_KERNEL)
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_every_capability_is_known_by_its_plain_name(
     runtime: Runtime, shared: SharedContainers, seen_from: str
@@ -236,6 +240,7 @@ def test_a_capability_that_does_not_exist(
 
 
 @requirement("CAP-10")
+@requires(Capability.SHARED_KERNEL)
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_the_kernel_allows_what_was_added(shared: SharedContainers, seen_from: str) -> None:
     """With NET_ADMIN a process SHOULD be able to set up a link, which it cannot by default.

@@ -66,6 +66,7 @@ def cgroups_read_only(process: Evidence) -> set[bool]:
 
 
 @requirement("PRV-01")
+@requires(Capability.SHARED_KERNEL)
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_privileged_processes_have_every_capability(
     runtime: Runtime, shared: SharedContainers, seen_from: str
@@ -81,7 +82,7 @@ def test_privileged_processes_have_every_capability(
 
 
 @requirement("PRV-02")
-@requires(Capability.SAME_HOST)
+@requires(Capability.SHARED_KERNEL, Capability.SAME_HOST)
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_privileged_containers_have_the_devices_of_the_host(
     runtime: Runtime, shared: SharedContainers, seen_from: str
@@ -129,6 +130,7 @@ def test_nothing_is_hidden_from_privileged_processes(
 
 
 @requirement("PRV-04")
+@requires(Capability.SHARED_KERNEL)
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_privileged_processes_can_write_cgroups_and_others_cannot(
     runtime: Runtime, shared: SharedContainers, seen_from: str
@@ -170,6 +172,7 @@ def test_a_privileged_container_in_a_sandbox_that_is_not(runtime: Runtime, conta
 
 
 @requirement("PRV-07")
+@requires(Capability.SHARED_KERNEL)
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_other_containers_of_a_privileged_sandbox_are_confined(
     shared: SharedContainers, seen_from: str
