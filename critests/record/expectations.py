@@ -40,7 +40,8 @@ class KnownFailure:
         test: Name of the test function, with `[param]` where only one case is known.
         handlers: Patterns of the runtime handlers that it holds for; an empty one is the default handler.
         versions: Ranges of versions that it holds for.
-        proven: The part of them in which runs have shown it; all of them where the entry does not say.
+        proven: The part of them in which runs have shown it; all of them where the entry does not say, none
+            where it hangs on something else than the runtime's version.
         outcome: `failed` or `warned`.
         reason: What the runtime does instead.
         link: Where it is reported, or empty.
@@ -75,6 +76,13 @@ class KnownFailure:
     def reference(self) -> str:
         """The link, or the broken promise."""
         return self.link or self.api
+
+    @property
+    def where(self) -> str:
+        """How a sentence goes on that says that runs have shown it."""
+        return (
+            f" only in {self.proven}" if self.proven.conditions else ", which hangs on more than that version"
+        )
 
     @property
     def subject(self) -> tuple[object, ...]:
@@ -127,7 +135,7 @@ class Expectations:
         judged = [_expected(test, living, self.source, version) for test in tests]
         notes += [
             f"{self.source}:{entry.line}: no longer needed from {version}: {entry.requirement} ({entry.test})"
-            f" passed; runs have shown it to be {entry.outcome} only in {entry.proven}"
+            f" passed; runs have shown it to be {entry.outcome}{entry.where}"
             for entry in living
             if not (entry.intermittent or entry.proven.holds(version)) and _has_passed(entry, judged)
         ]
@@ -198,7 +206,7 @@ def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None
         test=table.need("test", toml_file.text),
         handlers=table.take("handlers", _handlers, ("*",)),
         versions=versions,
-        proven=table.take("proven", _ranges, versions),
+        proven=table.take("proven", _proven, versions),
         outcome=table.need("outcome", _outcome),
         reason=table.need("reason", toml_file.text),
         link=table.take("link", toml_file.text, ""),
@@ -223,6 +231,10 @@ def _handlers(value: object) -> tuple[str, ...]:
 
 def _ranges(value: object) -> VersionRanges:
     return parse_ranges([value] if isinstance(value, str) else toml_file.texts(value))
+
+
+def _proven(value: object) -> VersionRanges:
+    return VersionRanges(()) if value == [] else _ranges(value)
 
 
 def _outcome(value: object) -> Outcome:

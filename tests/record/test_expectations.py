@@ -1,5 +1,6 @@
 import dataclasses
 import datetime as dt
+import re
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,19 @@ def test_an_unexpected_pass_fails_only_where_runs_have_shown_the_failure(
 ) -> None:
     assert outcome_of(tmp_path, PROVEN, result(Outcome.PASSED), version).outcome is outcome
     assert outcome_of(tmp_path, PROVEN, result(Outcome.WARNED), version).outcome is Outcome.KNOWN
+
+
+def test_what_hangs_on_more_than_the_version_is_never_an_unexpected_pass(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(re.sub(r"proven = .*", "proven = []", PROVEN))
+    known = load(tmp_path / "x.toml")
+
+    passed = known.apply([result(Outcome.PASSED)], "1.6.20", TODAY)
+
+    assert [test.outcome for test in passed.tests] == [Outcome.PASSED]
+    (note,) = passed.notes
+    assert note.endswith("runs have shown it to be warned, which hangs on more than that version")
+    broken = known.apply([result(Outcome.WARNED)], "1.6.20", TODAY)
+    assert [test.outcome for test in broken.tests] == [Outcome.KNOWN]
 
 
 def test_a_pass_beyond_what_runs_have_shown_is_noted_once(tmp_path: Path) -> None:
