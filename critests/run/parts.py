@@ -9,6 +9,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection
+from critests.kinds import shims
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.binaries import MissingProgram, version_text
 
@@ -32,7 +33,7 @@ def parts_of_throwaway(runtime: "ThrowawayRuntime", handler: str) -> dict[str, s
     """
     program, plugins = runtime.oci_program(handler), runtime.cni_plugins
     return {
-        OCI_RUNTIME: _version(program).replace(" version ", " ") if program else "",
+        OCI_RUNTIME: _below(program) if program else "",
         CNI_PLUGINS: f"{_version(plugins / _CNI_PLUGIN)} in {plugins}",
         STORAGE: runtime.storage,
         SANDBOX_IMAGE: "critests' own",
@@ -57,8 +58,14 @@ def storage_part(connection: Connection) -> dict[str, str]:
     return {STORAGE: {"overlayfs": "overlay"}.get(name, name)} if name else {}
 
 
+def _below(program: Path) -> str:
+    if shims.runtime_type(program):  # what it calls is its own, and so is the version that it tells
+        return f"the shim {program.name}"
+    return _version(program).replace(" version ", " ")
+
+
 def _version(program: Path) -> str:
     try:
         return version_text(program)
     except MissingProgram:
-        return f"{program.name}, whose version is not known"
+        return f"{program.name} of unknown version"

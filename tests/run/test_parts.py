@@ -1,0 +1,30 @@
+"""What a throwaway runtime is said to be made of."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from critests.run.parts import OCI_RUNTIME, parts_of_throwaway
+
+
+@pytest.mark.parametrize(
+    ("name", "does", "told"),
+    [
+        ("runc", "echo runc version 1.3.6", "runc 1.3.6"),
+        ("runc", "exit 1", "runc of unknown version"),
+        (
+            "containerd-shim-runsc-v1",
+            "echo containerd-shim-runsc-v1: 2.1.5",
+            "the shim containerd-shim-runsc-v1",
+        ),
+    ],
+)
+def test_what_a_handler_is_made_of_is_told(tmp_path: Path, name: str, does: str, told: str) -> None:
+    made = tmp_path / name
+    made.write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+    made.chmod(0o755)
+    runtime: Any = SimpleNamespace(oci_program=lambda _: made, cni_plugins=tmp_path, storage="overlay")
+
+    assert parts_of_throwaway(runtime, "any")[OCI_RUNTIME] == told
