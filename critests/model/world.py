@@ -153,15 +153,16 @@ class Container:
             self.exit_codes = frozenset({0 if self.process == Process.SUCCEEDS else FAILED})
 
     def is_ended(self, *, by: int = TERMINATED) -> None:
-        """Its process was ended from outside, if it ran."""
+        """Its process was ended from outside, if it ran; what may be gone already may be that still."""
+        gone, there = self.may_be & {GONE}, self.may_be - {GONE}
         if self.may_be == {RUNNING}:
             self.exit_codes = KILLED | {by}
         elif RUNNING in self.may_be and self.exit_codes:
             self.exit_codes |= KILLED
-        if self.may_be <= {RUNNING, EXITED}:
-            self.may_be = frozenset({EXITED})
-        elif CREATED in self.may_be or UNKNOWN in self.may_be:
-            self.may_be = self.may_be & {CREATED, UNKNOWN} | {EXITED}
+        if there and there <= {RUNNING, EXITED}:
+            self.may_be = gone | {EXITED}
+        elif CREATED in there or UNKNOWN in there:
+            self.may_be = gone | there & {CREATED, UNKNOWN} | {EXITED}
             self.exit_codes = frozenset()
 
     def ends_by_itself(self) -> None:

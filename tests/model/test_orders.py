@@ -49,6 +49,22 @@ def test_two_twins_are_one_too_many(told: Told) -> None:
     assert "CNC-02/one" in aspects(breaches)
 
 
+def test_a_start_that_fails_beside_a_stop_may_leave_nothing(told: Told) -> None:
+    told.container()
+    told.containers.clear()
+
+    assert together(told, (START, ERROR), (STOP, Answer())) == []
+
+
+def test_a_start_that_succeeds_beside_a_stop_leaves_a_container(told: Told) -> None:
+    told.container()
+    told.containers.clear()
+
+    (breach, *_) = together(told, (START, Answer()), (STOP, Answer()))
+
+    assert breach.aspect == "CNC-06"
+
+
 def test_a_start_and_a_removal_that_both_succeed_leave_nothing(told: Told) -> None:
     told.container()
     told.becomes("container-1", RUNNING, started_at=7)
