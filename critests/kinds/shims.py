@@ -23,6 +23,17 @@ def runtime_type(program: Path) -> str | None:
     return f"io.containerd.{named['name']}.{named['version']}" if named else None
 
 
+def beginning(program: str) -> str | None:
+    """Return how the names begin of what a shim starts, such as `runsc`, of which gVisor makes runsc-sandbox
+    and runsc-gofer; None for a program that is none.
+
+    Args:
+        program: its base name.
+    """
+    named = _NAME.fullmatch(program)
+    return named["name"] if named else None
+
+
 def configuration(program: Path, state: Path) -> str:
     """Return what a shim has to be told so that it shares no directory with others of the machine; empty for
     one of which nothing of the kind is known.

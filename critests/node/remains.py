@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from critests.kinds import shims
 from critests.kinds.table import monitors, programs
 from critests.lifecycle.process_cgroups import memberships
 from critests.node.kinds.table import KINDS
@@ -246,9 +247,18 @@ def _is_ours(pid: int, traces: Traces) -> bool:
     command = _read(pid, "comm").strip()
     named = {program[:_COMM_LENGTH] for program in (*programs(), *traces.binaries)}
     monitoring = command.startswith(tuple(monitor.name for monitor in monitors()))
-    if (command in named or monitoring) and state in _read(pid, "cmdline"):
+    words = _read(pid, "cmdline")
+    if (command in named or monitoring or _is_of_a_shim(words, traces)) and state in words:
         return True
     return _lives_in(pid, traces)
+
+
+def _is_of_a_shim(words: str, traces: Traces) -> bool:
+    """Tell whether a command is called as what one of the runtime's shims starts: with an environment of its
+    own, in a mount namespace without anything of ours.
+    """
+    beginnings = tuple(filter(None, map(shims.beginning, traces.binaries)))
+    return Path(words.partition("\0")[0]).name.startswith(beginnings)
 
 
 def _lives_in(pid: int, traces: Traces) -> bool:

@@ -1,5 +1,7 @@
-"""How long a removal waits for what it has killed."""
+"""Which processes a removal takes for the runtime's, and how long it waits for what it has killed."""
 
+import os
+import subprocess
 import time
 from pathlib import Path
 from typing import cast
@@ -7,6 +9,7 @@ from typing import cast
 import pytest
 
 from critests.node import remains
+from critests.node.locks import ProcessIdentity
 from critests.node.traces import Traces
 
 NOBODY = range(2**30, 2**30 + 10)
@@ -34,3 +37,32 @@ def test_killed_processes_are_waited_for_as_long_as_they_go(monkeypatch: pytest.
 
 def test_processes_that_stay_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(killed(monkeypatch, dying=False)) == len(NOBODY)
+
+
+@pytest.mark.parametrize(
+    ("called", "binaries", "ours"),
+    [
+        ("runsc-sandbox", ("containerd", "containerd-shim-runsc-v1"), True),
+        ("runsc-sandbox", ("containerd", "runc"), False),
+        ("tail", ("containerd", "containerd-shim-runsc-v1"), False),
+    ],
+)
+def test_what_a_shim_started_is_known_by_name_and_directory(
+    tmp_path: Path, called: str, binaries: tuple[str, ...], ours: bool
+) -> None:
+    traces = Traces(
+        *("containerd", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", ("10.0.0.0/20",)),
+        ProcessIdentity.of(os.getpid()),
+        binaries=binaries,
+    )
+    script = "read line; exit 0"
+    with subprocess.Popen(
+        [called, "-c", script, f"--root={traces.state}/oci"],
+        executable="/bin/sh",
+        stdin=subprocess.PIPE,
+        env={},
+    ) as process:
+        try:
+            assert (process.pid in remains.our_processes(traces)) is ours
+        finally:
+            process.kill()
