@@ -117,20 +117,23 @@ def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         container.may_be |= {EXITED}
         if answer.ok:
             container.may_be |= {RUNNING}
-    elif container.may_be == {CREATED}:
-        # of a sandbox whose removal failed there may be no more than the entry
-        if sandbox is not None and not sandbox.removal_failed:
+    else:
+        # of a sandbox whose removal failed there may be no more than the entry, and what has failed for the
+        # container before may be under way still
+        if container.may_be == {CREATED} and sandbox is not None and not sandbox.removal_failed:
             yield from succeeds("CTR-13", "starting a container", step, answer)
-        if answer.ok:
-            container.begins()
-        else:
-            container.under_way = True
-            if sandbox is not None:
-                sandbox.start_failed = True
-            # what is left of a failed start the API leaves open, and some runtimes remove the container
-            container.may_be |= {RUNNING, EXITED, GONE}
-    elif answer.ok:
+        _has_been_started(container, sandbox, answer)
+
+
+def _has_been_started(container: Container, sandbox: Sandbox | None, answer: Answer) -> None:
+    if answer.ok:
         container.begins()
+        return
+    container.under_way = True
+    if sandbox is not None:
+        sandbox.start_failed = True
+    # what is left of a failed start the API leaves open, and some runtimes remove the container
+    container.may_be |= {RUNNING, EXITED, GONE}
 
 
 def _is(sandbox: Sandbox | None, state: str) -> bool:
