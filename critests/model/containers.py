@@ -48,7 +48,7 @@ def create(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         # what was given up may still be made, and is the one that is asked for then
         if answer.ok:
             world.lost.discard(answer.id)
-            _add(world, step, answer)
+            _add(world, step, answer, again=True)
         return
     if image is not None and True not in image.present:
         yield from fails("CTR-05", "a container of an absent image", step, answer)
@@ -94,10 +94,11 @@ def _must_be_made(world: World, step: Step, answer: Answer, beside: list[Contain
     yield from succeeds(aspect, "making a container", step, answer)
 
 
-def _add(world: World, step: Step, answer: Answer) -> None:
+def _add(world: World, step: Step, answer: Answer, *, again: bool = False) -> None:
     if answer.ok and answer.id:
         world.containers[step.makes] = Container(
-            step.makes, answer.id, step.inside, step.name, step.attempt, step.image, step.process
+            *(step.makes, answer.id, step.inside, step.name, step.attempt, step.image, step.process),
+            again=again,
         )
 
 
@@ -215,7 +216,7 @@ def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         others = (
             (step.on and step.on != container.key)
             or (step.inside and step.inside != container.sandbox)
-            or (step.colour and step.colour != colour_of(container.key))
+            or (step.colour and step.colour != colour_of(container.carries or container.key))
         )
         matches = not others and (
             container.may_be == {step.state} if step.state else GONE not in container.may_be

@@ -73,7 +73,11 @@ def judge(world: World, step: Step, answer: Answer, look: Look) -> list[Breach]:
 def judge_answer(world: World, step: Step, answer: Answer) -> list[Breach]:
     """The first half of `judge`: what came back."""
     world.makings += bool(step.makes)
+    lost = _is_about_what_is_lost(world, step)
     found = list(RULES[step.rpc](world, step, answer))
+    if lost:
+        world.lost |= {answer.id} - {""}
+        return []
     if not step.disturbed:
         return found
     events.disturb(world, step)
@@ -83,6 +87,14 @@ def judge_answer(world: World, step: Step, answer: Answer) -> list[Breach]:
         if step.hanging:
             world.given_up.add((step.inside, step.name, step.attempt))
     return [breach for breach in found if breach.expected != SUCCESS]
+
+
+def _is_about_what_is_lost(world: World, step: Step) -> bool:
+    """Whether nothing can be said of a step, since what it is about has broken a promise that is known."""
+    container = world.containers.get(step.on)
+    keys = {step.on, step.inside, container.sandbox if container else ""}
+    about = [world.containers.get(key) or world.sandboxes.get(key) for key in keys]
+    return any(one is not None and one.id in world.lost for one in about)
 
 
 def judge_look(world: World, step: Step, look: Look) -> list[Breach]:

@@ -128,7 +128,7 @@ def _sandbox(
         yield Breach(
             "SBA-02", "the metadata of a sandbox", step.rpc, str(wanted), str((seen.name, seen.attempt))
         )
-    yield from _carried("SBA-04", "SBA-05", step, sandbox.key, seen)
+    yield from _carried("SBA-04", "SBA-05", step, sandbox, seen)
     yield from _made("SBA-03", "when a sandbox was made", step, sandbox, seen, look)
     status = look.sandbox_statuses.get(sandbox.id)
     if isinstance(status, str):
@@ -229,7 +229,7 @@ def _container(
     sandbox = world.sandboxes.get(container.sandbox)
     if sandbox is not None and seen.sandbox_id != sandbox.id:
         yield Breach("CTA-23/equal", "the sandbox of a container", step.rpc, sandbox.id, seen.sandbox_id)
-    yield from _carried("CTA-02", "CTA-02", step, container.key, seen)
+    yield from _carried("CTA-02", "CTA-02", step, container, seen)
     yield from _made("CTA-04", "when a container was made", step, container, seen, look)
     status = look.container_statuses.get(container.id)
     if isinstance(status, str):
@@ -424,8 +424,15 @@ def _in_time(aspect: str, step: Step, seen: SandboxSeen | ContainerSeen, look: L
 
 
 def _carried(
-    labels: str, annotations: str, step: Step, key: str, seen: SandboxSeen | ContainerSeen
+    labels: str,
+    annotations: str,
+    step: Step,
+    one: Sandbox | Container,
+    seen: SandboxSeen | ContainerSeen,
 ) -> Iterator[Breach]:
+    if one.again:
+        one.again, one.carries = False, seen.annotations.get(ANNOTATION, "")
+    key = one.carries or one.key
     if seen.labels.get(COLOUR) != colour_of(key):
         yield Breach(labels, "the label of an object", step.rpc, colour_of(key), str(seen.labels.get(COLOUR)))
     if seen.annotations.get(ANNOTATION) != key:

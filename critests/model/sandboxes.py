@@ -32,7 +32,7 @@ def run(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         # what was given up may still be made, and is the one that is asked for then
         if answer.ok:
             world.lost.discard(answer.id)
-            _add(world, step, answer)
+            _add(world, step, answer, again=True)
         return
     situation = world.situation(step)
     again = any((each.name, each.attempt) == (step.name, step.attempt) for each in world.failed)
@@ -53,8 +53,8 @@ def run(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         _add(world, step, answer)
 
 
-def _add(world: World, step: Step, answer: Answer) -> None:
-    world.sandboxes[step.makes] = Sandbox(step.makes, answer.id, step.name, step.attempt)
+def _add(world: World, step: Step, answer: Answer, *, again: bool = False) -> None:
+    world.sandboxes[step.makes] = Sandbox(step.makes, answer.id, step.name, step.attempt, again=again)
 
 
 def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
@@ -150,7 +150,7 @@ def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         if sandbox.id in world.lost:
             continue
         others = (step.on and step.on != sandbox.key) or (
-            step.colour and step.colour != colour_of(sandbox.key)
+            step.colour and step.colour != colour_of(sandbox.carries or sandbox.key)
         )
         matches = not others and (
             sandbox.may_be == {step.state} if step.state else GONE not in sandbox.may_be

@@ -79,6 +79,8 @@ class Sandbox:
         stopped: a stop or a removal of it has succeeded, so that its addresses are free.
         pipes: that what serves it had open when no container was in it; -1 as long as that was not seen.
         start_failed: the start of a container in it has failed.
+        again: one of the same metadata was given up before, which it may be: until it is seen, nobody knows.
+        carries: key of the one whose label and annotation it has, where that is another than itself.
     """
 
     key: str
@@ -94,6 +96,8 @@ class Sandbox:
     stopped: bool = False
     pipes: int = -1
     start_failed: bool = False
+    again: bool = False
+    carries: str = ""
 
     @property
     def gone(self) -> bool:
@@ -120,6 +124,8 @@ class Container:
         last: its status when it was looked at last.
         has_run: a start of it succeeded.
         log_read: what it wrote last was looked for in its log.
+        again: one of the same metadata was given up before, which it may be: until it is seen, nobody knows.
+        carries: key of the one whose label and annotation it has, where that is another than itself.
     """
 
     key: str
@@ -138,6 +144,8 @@ class Container:
     last: ContainerSeen | None = None
     has_run: bool = False
     log_read: bool = False
+    again: bool = False
+    carries: str = ""
 
     @property
     def gone(self) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from critests.model import Step, judge
 from critests.model.sights import NOT_TOLD, Answer, SandboxSeen
-from critests.model.steps import PROCESS_ENDS, TOLD
+from critests.model.steps import PROCESS_ENDS, TOLD, colour_of
 from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 
 
@@ -35,6 +35,25 @@ def test_a_start_that_fails_behind_a_stop_that_failed_may_leave_nothing(told: To
     told.becomes("sandbox-1", NOTREADY)
 
     assert told.play(Step("StopPodSandbox", on="sandbox-1")) == []
+
+
+def test_what_is_asked_for_again_may_be_what_was_given_up(told: Told) -> None:
+    hanging = Step("RunPodSandbox", makes="sandbox-2", name="twin", hanging="ADD")
+    assert told.play(hanging, Answer("DEADLINE_EXCEEDED")) == []
+    told.is_there("sandbox-2", "twin")
+
+    again = Step("RunPodSandbox", makes="sandbox-3", name="twin")
+    assert told.play(again, Answer(id="id of sandbox-2")) == []
+    listed = Step("ListPodSandbox", colour=colour_of("sandbox-2"))
+    assert told.play(listed, Answer(ids=("id of sandbox-2",))) == []
+
+
+def test_of_what_broke_a_promise_nothing_more_is_said(told: Told) -> None:
+    told.running()
+    del told.containers["container-1"]
+    assert told.play(Step("ListContainerStats")) != []
+
+    assert told.play(Step("ExecSync", on="container-1"), ERROR) == []
 
 
 def test_a_stop_that_succeeds_has_stopped_whatever_failed(told: Told) -> None:
