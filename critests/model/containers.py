@@ -115,9 +115,8 @@ def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         yield from fails("CTR-19/error", "starting a container again", step, answer)
     elif not _is(sandbox, READY):
         yield from fails("SBX-30", "starting a container in a stopped sandbox", step, answer)
-        container.may_be |= {EXITED}
-        if answer.ok:
-            container.may_be |= {RUNNING}
+        # as of any start that failed, what is left is open
+        container.may_be |= {EXITED, RUNNING} if answer.ok else {EXITED, GONE}
     else:
         # of a sandbox whose removal failed there may be no more than the entry, and what has failed for the
         # container before may be under way still

@@ -27,6 +27,15 @@ def test_a_start_that_fails_may_leave_nothing(told: Told) -> None:
     assert told.play(status, Answer("NOT_FOUND")) == []
 
 
+def test_a_start_that_fails_in_a_stopped_sandbox_may_leave_nothing(told: Told) -> None:
+    told.container()
+    told.becomes("sandbox-1", NOTREADY)
+    assert told.play(Step("StopPodSandbox", on="sandbox-1", failing="kill"), ERROR) == []
+    del told.containers["container-1"]
+
+    assert told.play(Step("StartContainer", on="container-1"), ERROR) == []
+
+
 def test_a_start_that_fails_behind_a_stop_that_failed_may_leave_nothing(told: Told) -> None:
     told.container()
     assert told.play(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
