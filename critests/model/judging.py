@@ -7,7 +7,7 @@ from critests.model import containers, events, images, looks, restarts, sandboxe
 from critests.model.outcomes import SUCCESS, succeeds
 from critests.model.sights import Answer, Look
 from critests.model.steps import DAEMON_RESTARTS, EVENTS, NO_EVENTS, PROCESS_ENDS, Step
-from critests.model.world import Breach, World
+from critests.model.world import Breach, World, twins
 
 Rule = Callable[[World, Step, Answer], Iterator[Breach]]
 
@@ -94,6 +94,8 @@ def _is_about_what_is_lost(world: World, step: Step) -> bool:
     container = world.containers.get(step.on)
     keys = {step.on, step.inside, container.sandbox if container else ""}
     about = [world.containers.get(key) or world.sandboxes.get(key) for key in keys]
+    if step.makes:
+        about += twins(step, (world.containers if step.inside else world.sandboxes).values())
     return any(one is not None and one.id in world.lost for one in about)
 
 

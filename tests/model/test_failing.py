@@ -63,6 +63,8 @@ def test_of_what_broke_a_promise_nothing_more_is_said(told: Told) -> None:
     assert told.play(Step("ListContainerStats")) != []
 
     assert told.play(Step("ExecSync", on="container-1"), ERROR) == []
+    made_anew = Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app", process="waits")
+    assert told.play(made_anew, Answer(id="id of container-2")) == []
 
 
 def test_a_stop_that_succeeds_has_stopped_whatever_failed(told: Told) -> None:
