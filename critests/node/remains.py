@@ -247,18 +247,14 @@ def _is_ours(pid: int, traces: Traces) -> bool:
     command = _read(pid, "comm").strip()
     named = {program[:_COMM_LENGTH] for program in (*programs(), *traces.binaries)}
     monitoring = command.startswith(tuple(monitor.name for monitor in monitors()))
-    words = _read(pid, "cmdline")
-    if (command in named or monitoring or _is_of_a_shim(words, traces)) and state in words:
-        return True
+    # what a shim starts has an environment of its own, and nothing of ours in its mount namespace
+    of_shims = tuple(filter(None, map(shims.beginning, traces.binaries)))
+    if command in named or monitoring or of_shims:
+        words = _read(pid, "cmdline")
+        called = Path(words.partition("\0")[0]).name
+        if state in words and (command in named or monitoring or called.startswith(of_shims)):
+            return True
     return _lives_in(pid, traces)
-
-
-def _is_of_a_shim(words: str, traces: Traces) -> bool:
-    """Tell whether a command is called as what one of the runtime's shims starts: with an environment of its
-    own, in a mount namespace without anything of ours.
-    """
-    beginnings = tuple(filter(None, map(shims.beginning, traces.binaries)))
-    return Path(words.partition("\0")[0]).name.startswith(beginnings)
 
 
 def _lives_in(pid: int, traces: Traces) -> bool:

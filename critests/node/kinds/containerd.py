@@ -174,7 +174,7 @@ def _tell_handlers(
 ) -> None:
     """Turn something on for each handler, whichever is under test."""
     for name in settings.handlers:
-        tables[_plugin(plugin, "containerd", "runtimes", name)][switch] = True
+        tables[_handler(plugin, name)][switch] = True
 
 
 def _cri_tables_2(traces: Traces, settings: DaemonSettings) -> dict[str, dict[str, _Value]]:
@@ -253,22 +253,26 @@ def _runtime(traces: Traces, settings: DaemonSettings) -> dict[str, _Value]:
 def _handlers(traces: Traces, settings: DaemonSettings, plugin: str) -> dict[str, dict[str, _Value]]:
     tables: dict[str, dict[str, _Value]] = {}
     for name, binary in settings.handlers.items():
-        handler = _plugin(plugin, "containerd", "runtimes", name)
+        handler, options = _handler(plugin, name), _handler(plugin, name, "options")
         if of_shim := shims.runtime_type(binary):
             tables[handler] = {"runtime_type": of_shim, "runtime_path": str(binary)}
             if _shim_configuration(traces, name, binary):
-                tables[_plugin(plugin, "containerd", "runtimes", name, "options")] = {
+                tables[options] = {
                     "TypeUrl": f"{of_shim}.options",
                     "ConfigPath": str(_shim_file(traces, name)),
                 }
             continue
         tables[handler] = {"runtime_type": "io.containerd.runc.v2"}
-        tables[_plugin(plugin, "containerd", "runtimes", name, "options")] = {
+        tables[options] = {
             "BinaryName": str(binary),
             "Root": str(traces.state / "oci" / name),
             "SystemdCgroup": settings.systemd_cgroup,
         }
     return tables
+
+
+def _handler(plugin: str, name: str, *more: str) -> str:
+    return _plugin(plugin, "containerd", "runtimes", name, *more)
 
 
 def _shim_file(traces: Traces, handler: str) -> Path:
