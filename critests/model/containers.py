@@ -100,6 +100,8 @@ def _add(world: World, step: Step, answer: Answer, *, again: bool = False) -> No
             *(step.makes, answer.id, step.inside, step.name, step.attempt, step.image, step.process),
             again=again,
         )
+        if again:
+            world.disturbed.add(answer.id)
 
 
 def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:

@@ -55,6 +55,8 @@ def run(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
 
 def _add(world: World, step: Step, answer: Answer, *, again: bool = False) -> None:
     world.sandboxes[step.makes] = Sandbox(step.makes, answer.id, step.name, step.attempt, again=again)
+    if again:
+        world.disturbed.add(answer.id)
 
 
 def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:

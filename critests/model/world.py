@@ -245,8 +245,8 @@ class World:
         left: names and attempts of sandboxes that such a step left behind, NOTREADY, for a removal to clean
             up.
         stream: of events; None where nobody listens.
-        disturbed: ids of what was met by a step in which something failed below the runtime: which events
-            that has, is open.
+        disturbed: ids of what was met by a step in which something failed below the runtime, or may have been
+            made by one that was given up: which events that has, is open.
     """
 
     prefix: str = ""
