@@ -322,6 +322,8 @@ def pytest_runtest_makereport(
         phase.raw = look_after(session, progress, phase.raw, call.when)
     if phase.raw is not None and phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}:
         _keep_evidence(item, session, progress)
+    if phase.raw is None and call.when != "teardown":
+        return report
     worker = (_worker_input(item.config) or {}).get("workerid", "")
     result = results.of_item(item, progress, session.settings, session.context, worker)
     if phase.raw is not None:

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NoReturn, Self
 
 import grpc
@@ -75,7 +76,7 @@ class Recorder:
         self.coverage = Coverage()
         self.under_way = UnderWay()
         self._lock = threading.Lock()
-        self._calls: deque[tuple[int, Call]] = deque(maxlen=kept)
+        self._calls: deque[Call] = deque(maxlen=kept)
         self._number = 0
 
     @property
@@ -86,13 +87,14 @@ class Recorder:
     def since(self, position: int) -> list[Call]:
         """Return the calls made after a position, as far as they are still kept."""
         with self._lock:
-            return [call for number, call in self._calls if number > position]
+            latest = list(islice(reversed(self._calls), max(0, self._number - position)))
+        return latest[::-1]
 
     def add(self, call: Call) -> None:
         """Keep a finished call and count what it exercised."""
         with self._lock:
             self._number += 1
-            self._calls.append((self._number, call))
+            self._calls.append(call)
             self.coverage.add(call.rpc, call.request, call.response)
 
 

@@ -12,6 +12,7 @@ import datetime as dt
 import fnmatch
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -124,7 +125,7 @@ class Expectations:
             today: Day to judge expiry by; the present one by default.
         """
         today = today or dt.datetime.now(dt.UTC).date()
-        relevant = [entry for entry in self.known if entry.versions.holds(version)]
+        relevant, unproven = self._of(version)
         living = [entry for entry in relevant if entry.expires >= today]
         notes = [
             f"{self.source}:{entry.line}: the entry for {entry.requirement} ({entry.test}) expired on"
@@ -136,10 +137,25 @@ class Expectations:
         notes += [
             f"{self.source}:{entry.line}: no longer needed from {version}: {entry.requirement} ({entry.test})"
             f" passed; runs have shown it to be {entry.outcome}{entry.where}"
-            for entry in living
-            if not (entry.intermittent or entry.proven.holds(version)) and _has_passed(entry, judged)
+            for entry in unproven
+            if entry.expires >= today and _has_passed(entry, judged)
         ]
         return Applied(judged, notes + [_said(test) for test in judged if _is_intermittent(test)])
+
+    def _of(self, version: str) -> tuple[list[KnownFailure], list[KnownFailure]]:
+        """Return the entries of a version, and those among them that no run has shown in it."""
+        if version not in self._by_version:
+            relevant = [entry for entry in self.known if entry.versions.holds(version)]
+            unproven = [
+                entry for entry in relevant if not (entry.intermittent or entry.proven.holds(version))
+            ]
+            self._by_version[version] = relevant, unproven
+        return self._by_version[version]
+
+    @cached_property
+    def _by_version(self) -> dict[str, tuple[list[KnownFailure], list[KnownFailure]]]:
+        """What `_of` has returned: a run judges one test after another, all in one version."""
+        return {}
 
 
 @dataclass(frozen=True)
