@@ -6,7 +6,7 @@ import grpc
 from critests.benchmark.floors.oci_reference import remove_left_behind
 from critests.client import Connection, EndpointError, connect
 from critests.client.discovery import find
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents, runs_with_cgroups
+from critests.lifecycle.cgroup_parents import CgroupParents, remove_cgroups_of, runs_with_cgroups
 from critests.lifecycle.removal import remove_run, runs_on
 from critests.lifecycle.run_label import RunIdentity
 from critests.node import oci_asking
@@ -56,9 +56,7 @@ def _clean_cgroups() -> list[str]:
     problems: list[str] = []
     for run_id in sorted(run_id for run_id in runs_with_cgroups() if not run_is_live(run_id)):
         problems += remove_left_behind(run_id)
-        left = [
-            path for driver in CgroupDriver for path in CgroupParents(RunIdentity(run_id), driver).remove()
-        ]
+        left = remove_cgroups_of(RunIdentity(run_id))
         problems += [f"{path} is still in use" for path in left]
         click.echo(f"cgroups of run {run_id}: {'still in use' if left else 'removed'}")
     for cgroup in oci_asking.remove_left_behind():

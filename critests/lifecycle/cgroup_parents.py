@@ -69,6 +69,12 @@ class CgroupParents:
         return [path for path in (MOUNT / name, *MOUNT.glob(f"*/{name}")) if path.is_dir()]
 
 
+def remove_cgroups_of(run: RunIdentity) -> list[str]:
+    """Remove a run's cgroups where nobody knows by which driver they were made; return those still in use."""
+    drivers = CgroupDriver.CGROUPFS, CgroupDriver.SYSTEMD
+    return [path for driver in drivers for path in CgroupParents(run, driver).remove()]
+
+
 def runs_with_cgroups() -> set[str]:
     """Return the ids of the runs that have a cgroup on this machine, alive or dead."""
     plain = [

@@ -64,6 +64,16 @@ class DaemonProcess:
             process.wait()
 
 
+def complaint_about(path: Path, word: str) -> str:
+    """Return the last warning or error in a log that has a word in it; empty where there is none."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    levels = "level=warn", "level=error"
+    return next((line for line in reversed(lines) if word in line and any(at in line for at in levels)), "")
+
+
 def log_tail(path: Path) -> str:
     """Return the last lines of a log: at most 20, and at most 16 KiB."""
     try:

@@ -15,9 +15,10 @@ from critests.client.hangs import Hangs
 from critests.client.recording import Recorder
 from critests.exit_codes import CannotTest, UsageError
 from critests.images.registry_client import RegistryClient
-from critests.lifecycle.cgroup_parents import CgroupDriver
+from critests.lifecycle.cgroup_parents import CgroupDriver, remove_cgroups_of
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import KNOWS_CRI_V1
+from critests.node.daemon_process import complaint_about
 from critests.node.kubelet import live_kubelet
 from critests.node.removal import forget_dead_run
 from critests.node.sandbox_image import missing_sandbox_image
@@ -53,7 +54,8 @@ def begin_run(
         return _begin(settings, run, owned, registry, keep_results=keep_results)
     except BaseException:
         owned.end()
-        # what was tried first has had a place for its logs
+        # what was tried first has had a cgroup, and a place for its logs
+        remove_cgroups_of(run)
         forget_dead_run(run.id)
         raise
 
@@ -120,7 +122,7 @@ def _begin(
             hangs=hangs,
         )
         look = FirstLook(context, connection, recorder)
-        _refuse_unknown_handlers(connection, settings)
+        _refuse_unknown_handlers(connection, context)
         look.take(settings.handlers[0])
         if mutating and not context.throwaway and not context.gone:
             _refuse_without_sandbox_image(connection, context)
@@ -142,17 +144,20 @@ def _folder(settings: Settings, version: cri.VersionResponse, started: float) ->
         raise CannotTest(str(error)) from error
 
 
-def _refuse_unknown_handlers(connection: Connection, settings: Settings) -> None:
+def _refuse_unknown_handlers(connection: Connection, context: RunContext) -> None:
     """Say at once that a handler does not exist, as far as the runtime tells which ones do; that it has no
-    Status is for a test to find.
+    Status is for a test to find. Where we have configured it, the daemon's log tells why it was not taken.
     """
     try:
         known = {handler.name for handler in connection.runtime.Status(cri.StatusRequest()).runtime_handlers}
     except grpc.RpcError:
         return
-    unknown = [handler for handler in settings.handlers if handler and known and handler not in known]
+    asked = context.settings.handlers
+    unknown = [handler for handler in asked if handler and known and handler not in known]
     if unknown:
         msg = f"--runtime-handler {unknown[0]}: the runtime lists {', '.join(sorted(known - {''}))}"
+        if context.throwaway and (why := complaint_about(Path(context.runtime_log), unknown[0])):
+            msg += f"; its log: {why}"
         raise UsageError(msg)
 
 

@@ -17,7 +17,7 @@ from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.images.registry import RegistryServer
 from critests.node import locks, places, readiness, removal, throwaway
-from critests.node.daemon_process import log_tail
+from critests.node.daemon_process import complaint_about, log_tail
 from critests.node.locks import ProcessIdentity
 from critests.node.starting import start_throwaway
 from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime
@@ -128,6 +128,17 @@ def test_the_tail_of_a_log_is_bounded(tmp_path: Path) -> None:
     log.write_text("".join(f"line {number}\n" for number in range(10_000)))
     assert log_tail(log).splitlines() == [f"line {number}" for number in range(9_980, 10_000)]
     assert log_tail(tmp_path / "none") == ""
+
+
+def test_what_a_daemon_says_of_a_handler_is_found_in_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        'level=info msg="handler other"\nlevel=warning msg="other dropped"\n'
+        'level=warning msg="no apparmor"\nlevel=info msg="up, without other"\n'
+    )
+
+    assert complaint_about(log, "other") == 'level=warning msg="other dropped"'
+    assert complaint_about(log, "runc") == complaint_about(tmp_path / "none", "runc") == ""
 
 
 def test_a_restart_may_take_as_long_as_the_start(directories: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from critests.images.platforms import UnsupportedArchitectureError
 from critests.images.ports import RegistryPortTaken
 from critests.images.registry_client import RegistryError
 from critests.images.rootfs import BusyboxError
+from critests.lifecycle import cgroup_parents
 from critests.lifecycle.run_label import RunIdentity
 from critests.node import starting
 from critests.node.binaries import MissingProgram
@@ -128,12 +129,16 @@ def test_an_upgrade_is_for_a_runtime_of_ours(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_of_a_run_that_cannot_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the first test a sandbox is tried, whose logs have a place."""
+    """Before the first test a sandbox is tried, which has a cgroup, and whose logs have a place."""
     run = RunIdentity.new()
     monkeypatch.setattr(RunIdentity, "new", lambda: run)
+    monkeypatch.setattr(cgroup_parents, "MOUNT", tmp_path / "cgroup")
+    cgroups = tmp_path / "cgroup/memory/critests"
+    (cgroups / run.id / "pod1").mkdir(parents=True)
     with serve(CriServer(wrong={"wants-image=registry.example/pods/pause:3.10"})) as endpoint:
         given = settings(runtime_endpoint=endpoint, results=str(tmp_path))
         with pytest.raises(CannotTest, match="no sandbox without the image"):
             begin_run(given)
 
     assert not run.data_directory.exists()
+    assert not cgroups.exists()
