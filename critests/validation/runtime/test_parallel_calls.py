@@ -85,8 +85,33 @@ def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_run
     own_runtime.until_answered(
         "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)
     )
-    inside = cri.ContainerFilter(pod_sandbox_id=pod.id)
-    assert list(stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers) == []
+    assert _containers_of(pod, own_runtime) == []
+    assert pod.entries() == []
+
+
+@requirement("CNC-06")
+@disruptive
+def test_a_container_that_is_made_while_its_sandbox_goes_does_not_outlive_it(own_runtime: OwnRuntime) -> None:
+    """No container MUST be left of a sandbox that is removed while containers are made in it, one after
+    another, whichever of these calls succeed.
+
+    Source: CreateContainer, RemovePodSandbox: containers in the sandbox go with it. On a runtime of its own,
+    as some daemons do not survive what is done with such a container.
+    """
+    pod, containers = own_runtime.sandbox(), own_runtime.containers
+    containers.created(in_sandbox=pod)
+    removal = cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id)
+    stub = own_runtime.stub
+
+    call = stub.RemovePodSandbox.future(removal, timeout=own_runtime.one_try)
+    while not call.done():
+        settled([stub.CreateContainer.future(containers.creation(containers.config(), pod))])
+
+    settled([call], grpc.StatusCode.DEADLINE_EXCEEDED)
+    own_runtime.until_answered(
+        "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)
+    )
+    assert _containers_of(pod, own_runtime) == []
     assert pod.entries() == []
 
 
@@ -208,3 +233,11 @@ def test_containers_that_are_removed_at_once_are_all_gone(
 
     inside = cri.ContainerFilter(pod_sandbox_id=own_sandbox.id)
     assert list(runtime.stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers) == []
+
+
+def _containers_of(pod: Sandbox, runtime: Runtime) -> list[str]:
+    """Return the ids of a sandbox's containers as a list of all tells them: that of a sandbox which has gone
+    may be empty while they are there.
+    """
+    listed = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+    return [each.id for each in listed if each.pod_sandbox_id == pod.id]
