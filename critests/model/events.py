@@ -126,19 +126,15 @@ def heard(world: World, step: Step, look: Look) -> Iterator[Breach]:
             yield Breach("EVT-08", "the stream of events ends", step.rpc, "one that goes on", "its end")
         return
     wanted = due(world, look, [step])
-    sandboxes = {each.id for each in world.sandboxes.values()}
-    # what nobody was told to have made is what was given up, or is judged as such
-    ours = sandboxes | {each.id for each in world.containers.values()}
     if stream.live:
         for identity, kind in wanted:
-            if identity not in ours:
-                continue
             kinds = [each.kind for each in look.events.get(identity, ())]
             if kind not in kinds:
                 yield _missing(world, step, identity, kind, kinds)
     else:
         stream.live = bool(wanted) or any(look.events.values())
     stream.states = states(look)
+    sandboxes = {each.id for each in world.sandboxes.values()}
     for identity, events in look.events.items():
         # the API says of containers only that each comes once and in their order
         if identity not in world.lost and identity not in sandboxes:

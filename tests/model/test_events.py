@@ -1,15 +1,12 @@
 """What the model of the API expects of the stream of events."""
 
-from dataclasses import replace
-
 import pytest
 
 from critests.model import Step
 from critests.model.events import DELETED, MADE, STARTED, STOPPED
-from critests.model.looks import ANNOTATION, COLOUR
 from critests.model.sights import Answer, Heard
-from critests.model.steps import EVENTS, NO_EVENTS, PROCESS_ENDS, Process, colour_of
-from tests.model.telling import CREATED, EXITED, NOTREADY, RUNNING, Told, aspects
+from critests.model.steps import EVENTS, NO_EVENTS, PROCESS_ENDS
+from tests.model.telling import EXITED, NOTREADY, RUNNING, Told, aspects
 
 NAME = "id of container-1"
 
@@ -128,8 +125,7 @@ def test_what_failed_below_may_go_untold(listening: Told) -> None:
 
 
 def test_what_was_given_up_may_have_been_told_before(told: Told) -> None:
-    made = {"name": "app", "inside": "sandbox-1", "process": Process.WAITS}
-    hanging = Step("CreateContainer", makes="container-1", hanging="create", **made)
+    hanging = Step("CreateContainer", makes="container-1", inside="sandbox-1", name="app", hanging="create")
     assert told.play(hanging, Answer("DEADLINE_EXCEEDED")) == []
     told.events = {}
     assert told.play(Step(EVENTS)) == []
@@ -137,19 +133,3 @@ def test_what_was_given_up_may_have_been_told_before(told: Told) -> None:
     assert told.play(Step("ListImages")) == []
 
     told.container("container-2")
-
-
-def test_what_nobody_was_told_to_have_made_may_go_untold(listening: Told) -> None:
-    made = {"name": "late", "inside": "sandbox-1", "process": Process.WAITS}
-    hanging = Step("CreateContainer", makes="container-2", hanging="create", **made)
-    assert listening.play(hanging, Answer("DEADLINE_EXCEEDED")) == []
-    listening.containers["container-2"] = replace(
-        listening.containers["container-1"],
-        id="id of container-2",
-        name="late",
-        state=CREATED,
-        labels={COLOUR: colour_of("container-2")},
-        annotations={ANNOTATION: "container-2"},
-    )
-
-    assert listening.play(Step("ListImages")) == []
