@@ -42,7 +42,7 @@ from critests.exit_codes import ExitCode
 from critests.record.audits import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried
 from critests.record.codec import to_plain
 from critests.run.context import RunContext
-from critests.run.items import is_ours
+from critests.run.items import is_ours, known
 from critests.run.session import SESSION, Audited
 
 ASKED_OF_A_STEP = 2
@@ -145,8 +145,11 @@ class Sweep:
         """Record what is not known yet, then try every fault."""
         if session.testsfailed or session.config.option.collectonly:
             return None  # pytest says what could not be collected
+        # what sends nonsense in every field looks at none of them
         self._items = {
-            item.name: item for item in session.items if is_ours(item) and isinstance(item, pytest.Function)
+            item.name: item
+            for item in session.items
+            if is_ours(item) and isinstance(item, pytest.Function) and not known(item).malformed
         }
         context = session.config.stash[SESSION].begin()
         settings = context.settings
