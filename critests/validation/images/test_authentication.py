@@ -283,6 +283,24 @@ def test_credentials_for_another_server_are_not_sent(
     assert {request.username for request in registry.requests(minted)} <= {""}
 
 
+@requirement("AUT-07")
+def test_credentials_for_the_server_of_the_image_are_sent(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
+    """A pull SHOULD send credentials to the registry that `server_address` names.
+
+    Source: AuthConfig.server_address. Not stated by the CRI; credentials are for whom they name.
+    """
+    minted = registry.mint()
+    registry.set_access(minted, BASIC)
+    for_it = cri.AuthConfig(username=USERNAME, password=PASSWORD, server_address=f"https://{minted.registry}")
+
+    answer = runtime.images.PullImage(images.pull_request(minted.reference, for_it))
+
+    assert answer.image_ref != ""
+    assert USERNAME in {request.username for request in registry.requests(minted)}
+
+
 @requirement("AUT-09")
 def test_wrong_credentials_for_an_image_that_is_there(
     runtime: Runtime, registry: Registry, images: Images, observe: Observe

@@ -32,11 +32,12 @@ def test_an_image_is_mounted_where_a_container_wants_it(containers: Containers, 
 
     Source: Mount.image.
     """
-    container = containers.exited(
-        mounts=[volume(images.pull("volume"))],
-        script="cat /volume/hello /volume/sub/inside; ls /volume",
-    )
+    mount = volume(images.pull("volume"))
+    config = containers.config(mounts=[mount], script="cat /volume/hello /volume/sub/inside; ls /volume")
 
+    container = containers.attempt(config)
+
+    container.exited()
     assert container.log_lines("stdout") == [HELLO, "inside", "absolute-escape", "escape", "hello", "sub"]
 
 
