@@ -263,13 +263,8 @@ class Sweep:
             ended = self._trials.run(item, fault.faults, context)
             red = ended.red and ended.hits > 0
             tried.append(Tried(test.test, ended.outcome, ended.hits, ended.reason[:300]))
-            if red and candidates.foreseen(test, fault):
+            if red and (candidates.foreseen(test, fault) or self._is_by(fault, item, context)):
                 noticed = test.test
-            elif red:
-                # it may have failed by what an earlier fault left behind
-                take_down_what_is_shared(item)
-                if self._trials.run(item, (), context).outcome == Outcome.PASSED.value:
-                    noticed = test.test
             elif ended.hits and ended.blocked_by and ended.blocked_by not in asked:
                 asked.add(ended.blocked_by)
                 judges = candidates.judging(fault, ended.blocked_by, ASKED_OF_A_STEP)
@@ -295,6 +290,18 @@ class Sweep:
             candidates=len(fitting),
             seconds=round(time.monotonic() - begun, 2),
         )
+
+    def _is_by(self, fault: DerivedFault, item: pytest.Function, context: RunContext) -> bool:
+        """Say whether a test is red by a fault, and not by what an earlier one left behind: it passes without
+        it where it has just failed, or fails with it and passes without it where everything is new.
+        """
+        if self._trials.run(item, (), context).outcome == Outcome.PASSED.value:
+            return True
+        take_down_what_is_shared(item)
+        ended = self._trials.run(item, fault.faults, context)
+        take_down_what_is_shared(item)
+        again = self._trials.run(item, (), context)
+        return ended.red and ended.hits > 0 and again.outcome == Outcome.PASSED.value
 
     # the end
 

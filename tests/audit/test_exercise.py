@@ -203,6 +203,21 @@ def test_the_case_that_is_said_to_notice_comes_first_and_others_of_it_before_who
     ]
 
 
+def test_a_long_test_waits_until_the_quick_ones_have_looked_that_are_likely_to_notice() -> None:
+    fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
+    place = str(fault.reach)
+    long = made_test("exactly", place, seconds=12)
+    made = exercise(long, made_test("near", place), made_test("far", place))
+    field = "ContainerStatus.response.status.image"
+    matrix = Matrix(
+        (
+            Entry("a", (parse_fault(f"{field}.image: clear"),), "", ("exactly",)),
+            Entry("b", (parse_fault(f"{field}: clear"),), "", ("near",)),
+        )
+    )
+    assert [one.test for one in Candidates(made, matrix).likely(fault, 0)] == ["near", "exactly", "far"]
+
+
 def test_tests_that_only_get_there_leave_no_place_empty() -> None:
     fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
     place = str(fault.reach)

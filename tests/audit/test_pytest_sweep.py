@@ -158,6 +158,66 @@ def test_that_needs_it(version):
     assert outcomes["RT-06"][0] == {"Version:unimplemented": "survived", "Version:hangs": "noticed"}
 
 
+def test_a_test_that_fails_by_what_an_earlier_fault_left_behind_has_noticed_nothing(
+    tmp_path: Path, endpoint: str
+) -> None:
+    suite = """
+import pytest
+from critests.api import api_pb2 as cri
+from critests.run.marks import requirement
+
+
+@pytest.fixture(scope="module")
+def left():
+    return []
+
+
+@requirement("RT-01")
+def test_a(runtime, left):
+    found = list(left)
+    if not runtime.stub.Version(cri.VersionRequest()).version:
+        left.append("something")
+    assert not found
+"""
+    names = ("version", "runtime_version")
+    faults = [f"--cri-sweep-faults=Version.response.{name}:missing" for name in names]
+    _, output, report = sweep(tmp_path, endpoint, *faults, suite=suite)
+    assert {fault["fault"]: fault["outcome"] for fault in report["faults"]} == {
+        "Version.response.version:missing": "survived",
+        "Version.response.runtime_version:missing": "survived",
+    }, output
+
+
+def test_what_the_tests_of_a_module_share_is_in_the_time_of_each(tmp_path: Path, endpoint: str) -> None:
+    suite = """
+import time
+
+import pytest
+from critests.api import api_pb2 as cri
+from critests.run.marks import requirement
+
+
+@pytest.fixture(scope="module")
+def slow():
+    time.sleep(0.5)
+
+
+@requirement("RT-01")
+def test_a(runtime, slow):
+    runtime.stub.Version(cri.VersionRequest())
+
+
+@requirement("RT-01")
+def test_b(runtime, slow):
+    runtime.stub.Version(cri.VersionRequest())
+"""
+    sweep(tmp_path, endpoint, "--cri-sweep-record-only", suite=suite)
+    stored = tmp_path / "results" / "audit" / "criserver-1.0.0"
+    recorded = json.loads((stored / "exercise.json").read_text(encoding="utf-8"))
+    seconds = {test["test"]: test["seconds"] for test in recorded["tests"]}
+    assert min(seconds["test_a"], seconds["test_b"]) >= 0.5
+
+
 def test_several_processes_find_what_one_finds(tmp_path: Path, endpoint: str) -> None:
     wanted = "--cri-sweep-faults=Version"
     status, output, report = sweep(tmp_path, endpoint, wanted, "--cri-sweep-workers=2")

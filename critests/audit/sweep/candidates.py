@@ -18,6 +18,8 @@ that holds it or is held by it, it judges a requirement that the fault breaks, i
 beside it in a message within another one, in a field of this name somewhere else, or something in this RPC,
 or it only gets there.
 """
+LONG_SECONDS = 3.0
+"""A test that takes longer waits until the quick ones have looked that are likely to notice."""
 _Target = tuple[str, str, tuple[str, ...]]
 _STEPS = 2
 """Who looks at a field looks at what it holds, down to there: at a mapping and the numbers in it."""
@@ -117,8 +119,9 @@ class Candidates:
 
     def likely(self, fault: DerivedFault, most: int) -> list[Exercised]:
         """Return the tests to be tried: those that are known to notice a fault in this very field, some more
-        of their cases among them, then those for which more speaks than that they get there, then the others.
-        Of each of these every function has a turn with one of its cases before any has another.
+        of their cases among them, then those for which more speaks than that they get there, of all these the
+        quick ones first, then the others. Of each of these every function has a turn with one of its cases
+        before any has another.
 
         Args:
             fault: it.
@@ -132,7 +135,8 @@ class Candidates:
         nearest = [*exactly, *(test for test in first(near, 0) if test not in exactly)]
         # some that only get there have their turn, however many look closer
         share = max(most * 2 // 3, most - len(far)) if most else len(nearest)
-        chosen = nearest[:share] + first(far, 0)
+        # which tests are tried does not change by how long they take, only when
+        chosen = sorted(nearest[:share], key=lambda test: test.seconds > LONG_SECONDS) + first(far, 0)
         return chosen[:most] if most else chosen
 
     def _is_another_case(self, test: Exercised, target: _Target | None) -> bool:

@@ -13,7 +13,7 @@ from critests.audit.derived.fields import fields_of
 from critests.audit.language.descriptors import rpcs
 from critests.record.files import write_atomically
 
-FORM = 1
+FORM = 2
 """Of the file; one of another form is recorded anew."""
 
 
@@ -24,7 +24,7 @@ class Exercised:
     Attributes:
         test: its name, with its parameters.
         outcome: as the suite names it.
-        seconds: its set-up, its call and its clean-up.
+        seconds: its set-up, that of its module's fixtures among it, its call and its clean-up.
         places: where it got, as `Watch` writes them.
         judges: the aspect that it judges; empty for none.
         source: stands for its module as it was then.

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,8 @@ class Ended:
         outcome: as the suite names it.
         reason: why.
         hits: how often the fault has changed something.
-        seconds: it took.
+        seconds: it would have taken alone: what it took, and what the fixtures of its module took to set up
+            where another test had done that.
         places: where it got.
         red: whether a whole run would be red by it. That is so of a test that fails, and of one whose set-up
             hangs, or fails in the step that the test itself is about: this is held against its requirement,
@@ -78,6 +80,8 @@ class Trials:
         self._set: tuple[AnyFault, ...] = ()
         self._hits = 0
         self._places: frozenset[str] = frozenset()
+        self._set_up_in: dict[pytest.FixtureDef[Any], float] = {}
+        self._stood: frozenset[pytest.FixtureDef[Any]] = frozenset()
 
     def run(self, item: pytest.Function, faults: tuple[AnyFault, ...], context: RunContext) -> Ended:
         """Run a test once more, under faults or honestly."""
@@ -95,6 +99,7 @@ class Trials:
         self._between.reaches_shared = in_sandboxes
         # what stands for the neighbours of the last test
         item.session._setupstate.teardown_exact(case)  # noqa: SLF001 - pytest has no public name for it
+        self._stood = frozenset(self._set_up_in)
         begun = time.monotonic()
         try:
             case.config.hook.pytest_runtest_protocol(item=case, nextitem=neighbour)
@@ -106,7 +111,25 @@ class Trials:
         if self._hits and (in_sandboxes or any(_may_spoil(fault) for fault in faults)):
             take_down_what_is_shared(item)
         self._revive(context)
+        seconds += self._shared_seconds(item)
         return Ended(outcome, reason, self._hits, seconds, self._places, red, blocked_by)
+
+    def _shared_seconds(self, item: pytest.Function) -> float:
+        """Return how long those fixtures of a test's module took to set up that stood before it began."""
+        wanted = item._fixtureinfo.name2fixturedefs.values()  # noqa: SLF001 - pytest has no public name for it
+        return sum(self._set_up_in.get(known[-1], 0.0) for known in wanted if known[-1] in self._stood)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+        """Note how long a fixture takes to set up that the tests of a module share."""
+        if fixturedef.scope != "module":
+            return (yield)
+        begun = time.monotonic()
+        try:
+            return (yield)
+        finally:
+            self._set_up_in[fixturedef] = time.monotonic() - begun
+            self._stood -= {fixturedef}
 
     def _revive(self, context: RunContext) -> None:
         """Start a throwaway runtime again that a fault has ended."""
