@@ -4,8 +4,10 @@ assertion, never an OSError.
 
 import contextlib
 import ctypes
+import errno
 import os
 import socket
+import struct
 import threading
 import time
 from dataclasses import dataclass
@@ -91,15 +93,20 @@ class Node:
         """
         first, last = map(int, PORT_RANGE.read_text(encoding="ascii").split())
         address, deadline = self.address, time.monotonic() + self.patience
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        for port in range(first, last + 1):
-            if time.monotonic() > deadline:
-                break
-            with contextlib.suppress(OSError), socket.socket(family) as connection:
-                connection.settimeout(REFUSED_SECONDS)
-                connection.connect((address, port))
-                if connection.recv(len(word)) == word.encode():
-                    return port
+        with contextlib.ExitStack() as opened:
+            connection = opened.enter_context(_dialling(address))
+            for port in range(first, last + 1):
+                if time.monotonic() > deadline:
+                    break
+                error = connection.connect_ex((address, port))
+                if error == errno.ECONNREFUSED:
+                    continue  # and can dial again, which costs half of a new socket
+                # whoever dials the port that it was given itself is connected to itself
+                if error == 0 and connection.getsockname()[1] != port:
+                    with contextlib.suppress(OSError):
+                        if connection.recv(len(word)) == word.encode():
+                            return port
+                connection = opened.enter_context(_dialling(address))
         return None
 
     def connected(self, address: str, port: int) -> socket.socket:
@@ -138,6 +145,14 @@ class Node:
         except OSError:
             return b"", ("", 0)
         return content, (address, port)
+
+
+def _dialling(address: str) -> socket.socket:
+    """Return a TCP socket for an address; no call of it waits longer than a refusal may take."""
+    made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    for direction in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+        made.setsockopt(socket.SOL_SOCKET, direction, struct.pack("ll", int(REFUSED_SECONDS), 0))
+    return made
 
 
 def echo(connection: socket.socket, words: bytes) -> bytes:
