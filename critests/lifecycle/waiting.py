@@ -6,6 +6,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 POLL_SECONDS = 0.02
+FIRST_POLL_SECONDS = 0.0025
+"""Most of what is waited for comes within milliseconds: the first looks follow each other more quickly."""
 
 
 class ConditionNotMet(AssertionError):
@@ -32,12 +34,14 @@ def eventually(
         look: returns what is there now.
         seconds: how long to wait at most.
         holds: whether a value will do; by default, whether it is true.
-        poll_seconds: pause between two looks, at most 0.05.
+        poll_seconds: pause between two looks, at most 0.05; the first pauses are shorter.
 
     Raises:
         ConditionNotMet: no value held in time.
     """
     deadline = time.monotonic() + seconds
+    longest = min(poll_seconds, 0.05)
+    pause = min(FIRST_POLL_SECONDS, longest)
     while True:
         seen = look()
         if holds(seen):
@@ -45,7 +49,8 @@ def eventually(
         if time.monotonic() >= deadline:
             msg = f"waited {seconds:g} s for {what}; last seen: {shortened(seen)}"
             raise ConditionNotMet(msg)
-        time.sleep(min(poll_seconds, 0.05))
+        time.sleep(pause)
+        pause = min(2 * pause, longest)
 
 
 def shortened(value: object, limit: int = 400) -> str:
