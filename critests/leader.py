@@ -40,6 +40,7 @@ from critests.run.stop_signals import STOP_SIGNALS, handled_by, say_that_it_goes
 if TYPE_CHECKING:  # the display is imported when a run has one, and the formats at its end
     from critests.alluredir import AllureDir
     from critests.report.terminal.progress import Progress
+    from critests.run.dealing import Dealing
 
 
 class Leader:
@@ -172,6 +173,15 @@ class Leader:
             self.gathered.take(report)
             if self.context is not None:
                 self.context.hangs.take(report.hangs)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> "Dealing | None":
+        """Deal tests out as `critests run` asks for."""
+        if self.handover is None or config.getoption("dist") != "loadgroup":
+            return None
+        from critests.run.dealing import Dealing  # noqa: PLC0415 - xdist is imported by now
+
+        return Dealing(config, log, self.handover.answered)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:

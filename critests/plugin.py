@@ -196,6 +196,8 @@ def pytest_collection_modifyitems(
     leader = config.stash.get(LEADER, None)
     if leader is not None:
         leader.collected(kept)
+    elif handed := (_worker_input(config) or {}).get("critests"):
+        HandoverFile.answer(handed, [test for test in kept if test.shares])
 
 
 def _begin(config: pytest.Config) -> RunContext:

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,9 +19,11 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import ProvenLevel
 from critests.node.oci_version import OciRuntimes
 from critests.record.codec import Json, from_plain, to_plain
+from critests.record.files import write_atomically
 from critests.record.layout import RunFolder
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact
+from critests.run.known_tests import KnownTest
 
 
 @dataclass(kw_only=True)
@@ -92,9 +95,27 @@ class HandoverFile:
         """Take the run over, in a worker."""
         return from_plain(HandedToWorker, json.loads(Path(path).read_text(encoding="utf-8")))
 
+    @staticmethod
+    def answer(path: str, sharing: Iterable[KnownTest]) -> None:
+        """Tell the leader, from a worker, which tests use what is made once for their module: it collects
+        none itself. Every worker collects the same, so whichever comes last is right.
+        """
+        files = {test.id: test.file for test in sharing}
+        write_atomically(_answer_to(Path(path)), json.dumps(files), durable=False)
+
+    def answered(self) -> dict[str, str]:
+        """Return, once a worker has collected, the files of such tests by test; empty where none is ours."""
+        place = _answer_to(self.path)
+        files: dict[str, str] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+        return files
+
     def remove(self) -> None:
         """Remove it, when the last worker has ended."""
         shutil.rmtree(self.path.parent, ignore_errors=True)
+
+
+def _answer_to(path: Path) -> Path:
+    return path.with_name("sharing.json")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,8 @@
 """What pytest has collected: whether a test is ours, and what is known of it."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +40,7 @@ def known(item: pytest.Item) -> KnownTest:
         disruptive=item.get_closest_marker(DISRUPTIVE) is not None
         or Capability.DISRUPTIVE in required_by(item),
         malformed=item.get_closest_marker(MALFORMED) is not None,
+        shares=any(definitions[-1].scope == "module" for definitions in _fixtures(item).values()),
         ours=is_ours(item),
     )
 
@@ -64,8 +67,15 @@ def is_ours(item: pytest.Item) -> bool:
     """
     if item.get_closest_marker(REQUIREMENT) is not None:
         return True
-    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get("run_context", ())
+    definitions = _fixtures(item).get("run_context", ())
     return any(definition.func.__module__ == "critests.fixtures.session" for definition in definitions)
+
+
+def _fixtures(item: pytest.Item) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:
+    """Return the fixtures of a test, by name; of each name the last is the one that it uses."""
+    found: Mapping[str, Sequence[pytest.FixtureDef[Any]]]
+    found = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    return found
 
 
 def scenario_of(item: pytest.Item) -> str:

@@ -62,6 +62,7 @@ class KnownTest:
         slow: it waits for more than two seconds.
         disruptive: it needs a daemon that may be hurt.
         malformed: it sends requests that lack what they need.
+        shares: it uses something that is made once for its module.
         ours: whether it belongs to the suite, or to a vendor's addition to it.
     """
 
@@ -74,6 +75,7 @@ class KnownTest:
     slow: bool = False
     disruptive: bool = False
     malformed: bool = False
+    shares: bool = False
     ours: bool = True
 
     @cached_property

@@ -40,3 +40,16 @@ def test_a_word_that_names_nothing_is_told_before_workers_and_runtime_are_starte
     assert answer.returncode == ExitCode.USAGE, answer.stdout
     assert "'slow' is no requirement" in answer.stderr
     assert "INTERNALERROR" not in answer.stdout + answer.stderr
+
+
+def test_what_the_tests_of_a_module_share_is_made_by_one_of_two_workers(tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        critests(
+            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
+            *("--select", "SBA-15,SBA-16,SBA-17,SBA-18,RT-01,RT-02,RT-03,RT-04", "-n", "2"),
+        )
+
+    ran = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    of_the_filters = {test["worker"] for test in ran if test["id"].startswith("sandboxes/test_filters.py")}
+    assert len(of_the_filters) == 1
+    assert len({test["worker"] for test in ran}) == 2
