@@ -148,7 +148,11 @@ class Node:
 
 
 def _dialling(address: str) -> socket.socket:
-    """Return a TCP socket for an address; no call of it waits longer than a refusal may take."""
+    """Return a TCP socket for an address; no call of it waits longer than a refusal may take.
+
+    The kernel keeps the time: with `settimeout` a socket that dials again finds every second refusal an
+    aborted connection (ECONNABORTED), and would be of no use for the next port.
+    """
     made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     for direction in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
         made.setsockopt(socket.SOL_SOCKET, direction, struct.pack("ll", int(REFUSED_SECONDS), 0))
