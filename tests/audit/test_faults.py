@@ -100,6 +100,7 @@ def test_a_field_of_a_status(text: str, path: str, expected: object) -> None:
         ("ListContainers.response.containers: drop-all", []),
         ("ListContainers.response.containers: reverse", ["cd", "ab"]),
         ("ListContainers.response.containers: duplicate-first", ["ab", "ab", "cd"]),
+        ("ListContainers.response.containers: duplicate-all", ["ab", "cd", "ab", "cd"]),
         ("ListContainers.response.containers: append-other", ["ab", "cd", "ba"]),
         ('ListContainers.response.containers: append {"id": "x"}', ["ab", "cd", "x"]),
         ('ListContainers.response.containers: set [{"id": "x"}]', ["x"]),

@@ -242,6 +242,21 @@ def test_old_answers(bench: Bench) -> None:
     assert boxes(bench.client, id=first) == [second, first]
 
 
+def test_an_old_answer_stands_for_an_error_too(bench: Bench) -> None:
+    status = bench.runtime.PodSandboxStatus
+    first = cri.PodSandboxStatusRequest(pod_sandbox_id=bench.client.run_sandbox("a"))
+    unknown = cri.PodSandboxStatusRequest(pod_sandbox_id="unknown")
+    with pytest.raises(grpc.RpcError):
+        status(unknown, timeout=5)
+
+    bench.break_("PodSandboxStatus: stale")
+
+    with pytest.raises(grpc.RpcError):
+        status(unknown, timeout=5)  # nothing was answered before
+    told = status(first, timeout=5)
+    assert status(unknown, timeout=5) == told
+
+
 def test_calls_beside(bench: Bench) -> None:
     bench.break_('RunPodSandbox: after StopPodSandbox {"pod_sandbox_id": "$response.pod_sandbox_id"}')
     bench.client.run_sandbox()

@@ -14,7 +14,7 @@
 | `change-last` | text, bytes | another last character, where there is one |
 | `drop-first`, `drop-last`, `drop-all`, `keep-first` | list, map | of a map, by the order of its keys |
 | `drop KEY` | map | one key |
-| `duplicate-first` | list | the first element once more |
+| `duplicate-first`, `duplicate-all` | list | the first element, or each, once more |
 | `append-other` | list in an answer | another element that this RPC knows, not in the list yet |
 | `drop-where FIELD==VALUE`, `keep-where …` | list of messages | by a field of the element, also `!=` |
 """
@@ -228,6 +228,7 @@ FIELD_ACTIONS: dict[str, FieldAction] = {
     "keep-first": FieldAction(_MANY, "", _simply(lambda value: value[:1])),
     "drop": FieldAction(frozenset({"map"}), "key", _drop_key),
     "duplicate-first": FieldAction(_LIST, "", _simply(lambda value: value[:1] + value)),
+    "duplicate-all": FieldAction(_LIST, "", _simply(lambda value: value + value)),
     "append-other": FieldAction(_LIST, "", _append_other),
     "drop-where": FieldAction(_LIST, "element", _where(keep=False)),
     "keep-where": FieldAction(_LIST, "element", _where(keep=True)),

@@ -32,7 +32,7 @@ runtime: `oci_document.py`. `socket: world-writable` is about the file at which 
 | `delay TIME`, `delay-answer TIME` | before, or after, the runtime does it; `250ms`, `2s` |
 | `hang` | no answer until the client gives up |
 | `twice` | the runtime is asked twice; the second answer counts |
-| `stale` | the previous answer of this RPC, where there is one |
+| `stale` | the previous answer of this RPC, where there is one, also instead of an error |
 | `lagging` | the previous answer to the same request, where there is one |
 | `frozen` | the first answer to the same request, for ever |
 | `before RPC {JSON}`, `after RPC {JSON}` | another call beside it; `$request.PATH` stands for its field |

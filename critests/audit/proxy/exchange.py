@@ -186,6 +186,9 @@ class Exchange:
         try:
             answer = self._way.forward(request)
         except grpc.RpcError as error:
+            if "stale" in acting and self._way.previous is not None:
+                acting["stale"].hit()
+                return self.response(self._way.previous)
             self._recode(error)
             raise
         return self.response(self._remembered(acting, answer))
