@@ -167,6 +167,26 @@ def test_the_case_of_a_field_comes_before_the_others() -> None:
     assert names(Candidates(made, Matrix((size,))), fault) == ["agree[uid]", "agree[size]"]
 
 
+@pytest.mark.parametrize(
+    ("fault_id", "cases"),
+    [
+        ("GetContainerEvents.CONTAINER_STARTED_EVENT:delayed", ("DELETED", "STARTED")),
+        (
+            "PodSandboxStats.response.stats.linux.network.default_interface.tx_bytes.value:missing",
+            ("rx", "tx"),
+        ),
+    ],
+)
+def test_the_case_that_is_named_as_what_a_fault_changes_comes_before_the_others(
+    fault_id: str, cases: tuple[str, str]
+) -> None:
+    fault = FAULTS[fault_id]
+    other, named = (f"of[{case}]" for case in cases)
+    made = exercise(made_test(other, str(fault.reach)), made_test(named, str(fault.reach), seconds=2))
+    known = Entry("a", fault.faults, "", (other, named))
+    assert names(Candidates(made, Matrix((known,))), fault) == [named, other]
+
+
 def test_another_case_of_a_test_that_looks_there_comes_before_tests_that_only_get_there() -> None:
     fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
     place = str(fault.reach)

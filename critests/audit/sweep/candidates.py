@@ -66,6 +66,7 @@ class Candidates:
             key=lambda test: (
                 self._likely(test, fault, target),
                 not _is_case_of(test, target, self._notices.get(base_name(test.test), set())),
+                not _is_named_as(test, fault.faults[0]),
                 self._is_another_case(test, target),
                 _place_of_what_it_judges(test, fault),
                 _is_of_another_process(test, fault),
@@ -211,6 +212,18 @@ def _is_case_of(test: Exercised, target: _Target | None, known: set[_Target]) ->
         return False
     case = test.test.removeprefix(base_name(test.test)).strip("[]")
     return case == target[2][-1] and target[:2] in {other[:2] for other in known}
+
+
+def _is_named_as(test: Exercised, fault: object) -> bool:
+    """Say whether a test has cases, and this one is named as what a fault acts on: `tx`, where that is a
+    number of `tx_bytes`, or `STARTED`, where it is messages of the `CONTAINER_STARTED_EVENT`.
+    """
+    if not isinstance(fault, Fault):
+        return False
+    case = test.test.removeprefix(base_name(test.test)).strip("[]")
+    fields = [step.field for step in fault.steps if step.field != "value"]
+    names = [*fields[-1:], *(each.value for each in fault.conditions)]
+    return bool(case) and any(case in {name, *name.split("_")} for name in names)
 
 
 def _is_of_another_process(test: Exercised, fault: DerivedFault) -> bool:

@@ -11,6 +11,7 @@ from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.user_namespaces import MAPPING, with_user_namespace
 from critests.run.marks import requirement, requires
 from critests.validation.containers.agreement import contradictions, differences
 from critests.validation.resources.cpus import usable_cpu
@@ -167,6 +168,41 @@ def test_an_event_tells_of_images_what_the_status_tells(
     assert [differences(status, wanted) for status in statuses] == [{}]
 
 
+@requirement("EVT-14/container")
+@requires(Capability.EVENTS, Capability.USER_NAMESPACES, Capability.SAME_HOST)
+def test_an_event_tells_of_a_user_and_of_mapped_mounts_what_the_status_tells(
+    events: Events, sandboxes: Sandboxes, containers: Containers, host_folder: Path
+) -> None:
+    """The status in the event of a container's end SHOULD tell as whom it ran, and which ids a mount maps, as
+    ContainerStatus does.
+
+    Source: ContainerEventResponse.containers_statuses, ContainerStatus.user, Mount.uidMappings and
+    gidMappings. Not stated by the CRI; see above.
+    """
+    sandbox = sandboxes.ready(namespaces=with_user_namespace())
+    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=True)
+    mount.uidMappings.append(MAPPING)
+    mount.gidMappings.append(MAPPING)
+    user = cri.LinuxContainerSecurityContext(
+        run_as_user=cri.Int64Value(value=1000),
+        run_as_group=cri.Int64Value(value=2000),
+        supplemental_groups=[3000, 4000],
+    )
+    listener = events.listen()
+    container = containers.running(
+        script="exit 7",
+        labels=labels_of(sandbox),
+        in_sandbox=sandbox,
+        mounts=[mount],
+        security_context=user,
+    )
+
+    statuses = listener.first(container.id, STOPPED).containers_statuses
+
+    wanted = container.exited()
+    assert [differences(status, wanted) for status in statuses] == [{}]
+
+
 @requirement("EVT-14/pod")
 @requires(Capability.EVENTS)
 def test_an_event_tells_of_a_pod_what_its_status_tells(
@@ -196,6 +232,44 @@ def test_an_event_tells_of_a_pod_with_namespaces_of_the_node_what_its_status_tel
     """
     namespaces = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.NODE)
     sandbox = sandboxes.ready(attempt=1, namespaces=namespaces)
+
+    told = told_at_the_end(events, containers, sandbox).pod_sandbox_status
+
+    request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)
+    assert differences(told, runtime.stub.PodSandboxStatus(request).status) == {}
+
+
+@requirement("EVT-14/pod")
+@requires(Capability.EVENTS, Capability.USER_NAMESPACES)
+def test_an_event_tells_of_a_pod_with_a_user_namespace_what_its_status_tells(
+    runtime: Runtime, events: Events, sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """The status of a sandbox that has a user namespace SHOULD be in the events of its containers as
+    PodSandboxStatus tells it, with the ids that it maps.
+
+    Source: ContainerEventResponse.pod_sandbox_status, NamespaceOption.userns_options. Not stated by the CRI;
+    see above.
+    """
+    sandbox = sandboxes.ready(namespaces=with_user_namespace())
+
+    told = told_at_the_end(events, containers, sandbox).pod_sandbox_status
+
+    request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)
+    assert differences(told, runtime.stub.PodSandboxStatus(request).status) == {}
+
+
+@requirement("EVT-14/pod")
+@requires(Capability.EVENTS)
+def test_an_event_tells_of_a_pod_with_a_named_handler_what_its_status_tells(
+    runtime: Runtime, events: Events, sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """The status of a sandbox whose handler was asked for by name SHOULD be in the events of its containers
+    as PodSandboxStatus tells it, with the handler.
+
+    Source: ContainerEventResponse.pod_sandbox_status, PodSandboxStatus.runtime_handler. Not stated by the
+    CRI; see above.
+    """
+    sandbox = sandboxes.ready(handler=runtime.named_handler)
 
     told = told_at_the_end(events, containers, sandbox).pod_sandbox_status
 

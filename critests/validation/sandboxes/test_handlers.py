@@ -61,13 +61,7 @@ def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
     Source: RunPodSandboxRequest.runtime_handler, PodSandboxStatus.runtime_handler.
     """
     config = sandboxes.config()
-    # which of them is the default one is not told; the same of them on every run
-    named = [
-        handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name
-    ]
-    wanted = runtime.handler or min(set(named) - set(runtime.unfit_handlers), default="")
-    if not wanted:
-        blocked("no handler is known by name: Status lists none, and the run was given no --runtime-handler")
+    wanted = runtime.named_handler
 
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, wanted))
 
