@@ -15,7 +15,8 @@ from critests.lifecycle.log_end import wait_until_whole
 from critests.lifecycle.mount_points import MountPoint, parse, uppermost
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, ProcessStatus
 from critests.lifecycle.sandboxes import Sandbox, kill
-from critests.lifecycle.waiting import ConditionNotMet, eventually
+from critests.lifecycle.told import the_one
+from critests.lifecycle.waiting import ConditionNotMet, eventually, shortened
 
 JUDGES_THE_END = "CTR-21"
 """The requirement that the end of a container's process is told."""
@@ -73,6 +74,10 @@ class Container:
         """Return its entries in the list of all containers: one, or none where it is gone."""
         listed = self.connection.runtime.ListContainers(cri.ListContainersRequest()).containers
         return [entry for entry in listed if entry.id == self.id]
+
+    def entry(self) -> cri.Container:
+        """Return its only entry in the list of all containers; raises AssertionError for none or several."""
+        return the_one("its entry in ListContainers", self.entries())
 
     def wait_for_state(
         self, state: "cri.ContainerState", seconds: float = STATE_SECONDS
@@ -196,6 +201,16 @@ class Container:
     def mounts(self) -> dict[str, MountPoint]:
         """Return by place what is mounted in it, of the uppermost mount of each place."""
         return uppermost(parse(self.output("cat", "/proc/self/mountinfo")))
+
+    def mount_at(self, place: str) -> MountPoint:
+        """Return the uppermost mount at exactly this place.
+
+        Raises:
+            AssertionError: nothing is mounted there.
+        """
+        mounts = self.mounts()
+        assert place in mounts, f"{place}: expected a mount, seen {shortened(sorted(mounts))}"
+        return mounts[place]
 
     def process_status(self, seen_from: str = EXEC) -> ProcessStatus:
         """Return what the kernel says of a process of it.

@@ -8,6 +8,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection
+from critests.lifecycle.told import the_one
 
 
 @dataclass
@@ -69,6 +70,10 @@ class Sandbox:
         """Return its entries in the list of all sandboxes: one, or none where it is gone."""
         listed = self.connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
         return [entry for entry in listed if entry.id == self.id]
+
+    def entry(self) -> cri.PodSandbox:
+        """Return its only entry in the list of all sandboxes; raises AssertionError for none or several."""
+        return the_one("its entry in ListPodSandbox", self.entries())
 
     def stop(self) -> None:
         """Stop it; its containers are killed first, so that no grace period is waited for."""

@@ -64,7 +64,7 @@ def endpoint() -> Iterator[str]:
 
 
 def sweep(
-    directory: Path, endpoint: str, *arguments: str, suite: str = SUITE
+    directory: Path, endpoint: str, *arguments: str, suite: str = SUITE, read_only: bool = True
 ) -> tuple[int, str, dict[str, Any]]:
     (directory / "test_small.py").write_text(suite, encoding="utf-8")
     (directory / "pytest.ini").write_text(
@@ -73,7 +73,8 @@ def sweep(
     report = directory / "report.json"
     command = [sys.executable, "-m", "pytest", "-qq", "test_small.py", "-p", "critests.audit.pytest_sweep"]
     command += ["--cri-sweep", f"--cri-json={report}", "--runtime-endpoint", endpoint]
-    command += ["--cri-read-only", "--cri-results", str(directory / "results"), "--cri-deadline-scale", "0.1"]
+    command += ["--cri-results", str(directory / "results"), "--cri-deadline-scale", "0.1"]
+    command += ["--cri-read-only"] if read_only else []
     ended = subprocess.run(
         [*command, *arguments],
         cwd=directory,
@@ -185,6 +186,38 @@ def test_a(runtime, left):
     assert {fault["fault"]: fault["outcome"] for fault in report["faults"]} == {
         "Version.response.version:missing": "survived",
         "Version.response.runtime_version:missing": "survived",
+    }, output
+
+
+def test_nor_has_one_that_passes_since_what_was_left_behind_went_with_the_fault(
+    tmp_path: Path, endpoint: str
+) -> None:
+    suite = """
+import pytest
+from critests.api import api_pb2 as cri
+from critests.run.marks import requirement
+
+
+@pytest.fixture(scope="module")
+def left():
+    return []
+
+
+@requirement("RT-01")
+def test_a(runtime, left):
+    found = list(left)
+    if not runtime.stub.Version(cri.VersionRequest()).version:
+        left.append("something")
+    # as it changes something, its faults take along what tests share
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id="unknown"))
+    assert not found
+"""
+    wanted = ["Version.response.version:missing", "RemovePodSandbox:does-nothing"]
+    faults = [f"--cri-sweep-faults={fault}" for fault in wanted]
+    _, output, report = sweep(tmp_path, endpoint, *faults, suite=suite, read_only=False)
+    assert {fault["fault"]: fault["outcome"] for fault in report["faults"]} == {
+        "Version.response.version:missing": "survived",
+        "RemovePodSandbox:does-nothing": "survived",
     }, output
 
 

@@ -54,6 +54,7 @@ class Ended:
             hangs, or fails in the step that the test itself is about: this is held against its requirement,
             whatever other tests say (`judge_set_ups`).
         blocked_by: the requirement of the step at which its set-up failed; empty where it did not.
+        renewed: whether what tests share was taken down after it, since the fault may have changed that.
     """
 
     outcome: str
@@ -63,6 +64,7 @@ class Ended:
     places: frozenset[str]
     red: bool = False
     blocked_by: str = ""
+    renewed: bool = False
 
 
 class Trials:
@@ -108,11 +110,12 @@ class Trials:
             context.hangs.forget()
         seconds = time.monotonic() - begun
         outcome, reason, red, blocked_by = _outcome(case)
-        if self._hits and (in_sandboxes or any(_may_spoil(fault) for fault in faults)):
+        renewed = self._hits > 0 and (in_sandboxes or any(_may_spoil(fault) for fault in faults))
+        if renewed:
             take_down_what_is_shared(item)
         self._revive(context)
         seconds += self._shared_seconds(item)
-        return Ended(outcome, reason, self._hits, seconds, self._places, red, blocked_by)
+        return Ended(outcome, reason, self._hits, seconds, self._places, red, blocked_by, renewed)
 
     def _shared_seconds(self, item: pytest.Function) -> float:
         """Return how long those fixtures of a test's module took to set up that stood before it began."""

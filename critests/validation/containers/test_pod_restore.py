@@ -12,6 +12,7 @@ from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import MADE_FROM, Sandboxes
 from critests.lifecycle.containers import Container
+from critests.lifecycle.told import the_one
 from critests.node.addresses import free_port
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import setting_up
@@ -173,8 +174,8 @@ def test_a_restored_container_has_its_new_labels_and_annotations(saved_pod: Save
 
     _, restored = saved_pod.restored(request)
 
-    (changed,) = (each for each in restored if each.config.metadata.name == "one")
-    (entry,) = changed.entries()
+    changed = the_one("it", (each for each in restored if each.config.metadata.name == "one"))
+    entry = changed.entry()
     status = changed.status()
     assert (entry.labels["restored"], status.labels["restored"]) == ("yes", "yes")
     assert status.annotations["critests.example/restored"] == "yes"
@@ -191,7 +192,7 @@ def test_a_restored_container_has_its_new_limits(saved_pod: SavedPod) -> None:
 
     _, restored = saved_pod.restored(request)
 
-    (changed,) = (each for each in restored if each.config.metadata.name == "one")
+    changed = the_one("it", (each for each in restored if each.config.metadata.name == "one"))
     assert changed.status().resources.linux.memory_limit_in_bytes == 96 << 20
 
 
@@ -212,7 +213,7 @@ def test_a_restored_container_has_its_new_mounts(
     _, restored = saved_pod.restored(request)
     started(runtime, restored)
 
-    (changed,) = (each for each in restored if each.config.metadata.name == "one")
+    changed = the_one("it", (each for each in restored if each.config.metadata.name == "one"))
     assert [each.container_path for each in changed.status().mounts] == [str(host_folder)]
     assert changed.exec("cat", str(host_folder / "here")).stdout == b"mounted"
 
@@ -311,6 +312,6 @@ def test_a_restored_server_listens_again(runtime: Runtime, saved_server: SavedPo
     """
     _, restored = saved_server.restored(saved_server.request())
 
-    (server,) = started(runtime, restored)
+    server = the_one("the server", started(runtime, restored))
 
     runtime.eventually("the restored server to answer", lambda: answers(server))

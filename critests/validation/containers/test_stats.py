@@ -17,6 +17,7 @@ from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.told import the_one
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires, slow
@@ -154,11 +155,14 @@ def test_rate_of_cpu_time_is_that_of_what_a_container_burns(runtime: Runtime, co
     """
     container = containers.running(script="while :; do :; done")
     request = cri.ListContainerStatsRequest(filter=cri.ContainerStatsFilter(id=container.id))
-    first = runtime.stub.ListContainerStats(request).stats[0].cpu
 
+    def look_again() -> cri.CpuUsage:
+        return the_one("its stats", runtime.stub.ListContainerStats(request).stats).cpu
+
+    first = look_again()
     later = runtime.eventually(
         "a rate of the CPU time",
-        lambda: runtime.stub.ListContainerStats(request).stats[0].cpu,
+        look_again,
         STATS_SECONDS,
         lambda seen: seen.timestamp - first.timestamp > 2 * NANOSECONDS and seen.usage_nano_cores.value,
     )

@@ -18,6 +18,7 @@ from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.evidence import first_process
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.told import the_one
 from critests.lifecycle.user_namespaces import with_user_namespace
 from critests.node import container_cgroup
 from critests.node.container_cgroup import CgroupValues
@@ -197,7 +198,7 @@ def test_stats_are_told_of_a_pod_with_a_user_namespace(
     containers.running(in_sandbox=pod, first=f"{BURN}; {TAKE} echo done", wait_for_log="done")
 
     def used() -> tuple[int, int]:
-        stats = runtime.stub.ListContainerStats(selection(pod)).stats[0]
+        stats = the_one("its stats", runtime.stub.ListContainerStats(selection(pod)).stats)
         return stats.cpu.usage_core_nano_seconds.value, stats.memory.working_set_bytes.value
 
     runtime.eventually(

@@ -239,5 +239,5 @@ def test_image_file_system_is_told_quickly_with_many_images(
 
     call = runtime.timed(runtime.images.ImageFsInfo, cri.ImageFsInfoRequest())
 
-    assert call.response.image_filesystems[0].used_bytes.value > 0
+    assert sum(each.used_bytes.value for each in call.response.image_filesystems) > 0
     assert call.seconds < runtime.scale

@@ -86,7 +86,7 @@ def test_the_image_of_a_container_is_found_in_the_list_of_images(
     app = pod.run(sandbox, "app", image=registry.pull(registry.mint()))
 
     listed = runtime.images.ListImages(cri.ListImagesRequest()).images
-    (entry,) = app.entries()
+    entry = app.entry()
 
     assert [image.id for image in listed].count(image_of(entry)) == 1
 

@@ -10,6 +10,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.lifecycle.requests import ImageName
+from critests.lifecycle.told import the_one
 from critests.run.marks import requirement, requires
 from critests.validation.kubelet.pods import Pod
 
@@ -69,11 +70,11 @@ def test_the_lists_tell_a_new_kubelet_what_the_one_before_wrote(runtime: Runtime
     pods = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
     containers = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
 
-    (listed,) = (each for each in pods if each.id == sandbox.id)
+    listed = the_one("the pod", (each for each in pods if each.id == sandbox.id))
     assert listed.metadata == sandbox.config.metadata
     assert listed.labels.items() >= sandbox.config.labels.items()
     assert listed.annotations.items() >= sandbox.config.annotations.items()
-    (held,) = (each for each in containers if each.id == app.id)
+    held = the_one("its container", (each for each in containers if each.id == app.id))
     assert (held.metadata, held.pod_sandbox_id) == (app.config.metadata, sandbox.id)
     assert held.labels.items() >= app.config.labels.items()
     assert held.annotations.items() >= app.config.annotations.items()

@@ -49,7 +49,7 @@ def test_the_statuses_of_a_pod_are_what_its_relist_saw(runtime: Runtime, pod: Po
     pod.shows("app/0 EXITED", "app/1 RUNNING", "debugger/0 CREATED", "sandbox/0 READY")
 
     containers = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
-    (listed,) = sandbox.entries()
+    listed = sandbox.entry()
     status = sandbox.status()
     ours = [each for each in containers if each.pod_sandbox_id == sandbox.id]
     statuses = [

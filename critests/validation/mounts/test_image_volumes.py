@@ -195,7 +195,7 @@ def test_running_a_program_from_a_volume(containers: Containers, image: ImageNam
     container = containers.running(mounts=[volume(image)])
 
     answer = container.exec("/volume/bin/busybox", "echo", "it runs")
-    noexec = "noexec" in container.mounts()["/volume"].options
+    noexec = "noexec" in container.mount_at("/volume").options
 
     observe(
         f"it {'runs' if answer.exit_code == 0 else 'does not run'}, {'noexec' if noexec else 'no noexec'}"

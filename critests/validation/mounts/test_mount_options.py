@@ -30,7 +30,7 @@ def test_an_option_of_a_mount_is_in_force(containers: Containers, host_folder: P
 
     answer = container.exec("/bin/sh", "-c", "/mounted/program")
 
-    assert option in container.mounts()["/mounted"].options
+    assert option in container.mount_at("/mounted").options
     assert (answer.exit_code == 0) is (option != "noexec")
 
 

@@ -37,7 +37,7 @@ def test_a_mount_below_a_read_only_one_stays_writable(
     answer = container.exec("sh", "-c", WRITE_BELOW)
 
     assert (answer.exit_code, (below / "new").exists()) == (0, True), answer.stderr
-    assert container.mounts()["/mounted"].read_only
+    assert container.mount_at("/mounted").read_only
 
 
 @requirement("MNT-05")

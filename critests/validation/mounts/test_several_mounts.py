@@ -217,7 +217,7 @@ def test_nothing_stays_mounted_of_what_was_removed(
     container = containers.running(
         in_sandbox=sandbox, mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))]
     )
-    layers = {option for option in container.mounts()["/"].super_options if option.startswith("upperdir=")}
+    layers = {option for option in container.mount_at("/").super_options if option.startswith("upperdir=")}
     assert traces_on_host(host_mounts, container, layers), "nothing of the container is mounted on the host"
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id))

@@ -38,7 +38,7 @@ def test_size_of_a_pods_memory(runtime: Runtime, running_container: Container, o
 
     Source: not stated by the CRI.
     """
-    found = running_container.mounts()[SHARED_MEMORY]
+    found = running_container.mount_at(SHARED_MEMORY)
 
     sizes = [option for option in found.super_options if option.startswith("size=")]
     observe(sizes[0] if sizes else "not limited")

@@ -13,6 +13,7 @@ from critests.fixtures.failing_steps import FailingSteps
 from critests.fixtures.runtime import refused_with
 from critests.fixtures.session import Observe
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.told import the_one
 from critests.node.object_remains import remains_of
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import unsupported
@@ -69,7 +70,7 @@ class Hanging:
         return [partial(stub.StopContainer.future, stop), partial(stub.RemoveContainer.future, removal)]
 
     def _start_what_was_made(self, timeout: float | None = None) -> Any:  # noqa: ANN401 - grpcio's future
-        made = cri.StartContainerRequest(container_id=self.entries()[0].id)
+        made = cri.StartContainerRequest(container_id=the_one("the half", self.entries()).id)
         return self.runtime.stub.StartContainer.future(made, timeout=timeout)
 
     def until_one_hangs(self, calls: list[Call]) -> Any:  # noqa: ANN401 - grpcio's future
@@ -184,7 +185,7 @@ def test_container_takes_commands_after_one_that_hung(hanging: Hanging, end: str
     """
     hanging.leave("exec", end)
 
-    entry = hanging.entries()[0]
+    entry = the_one("the container", hanging.entries())
     said = cri.ExecSyncRequest(container_id=entry.id, cmd=["echo", "said"], timeout=COMMAND_SECONDS)
     assert hanging.runtime.stub.ExecSync(said).stdout == b"said\n"
     assert entry.state == cri.CONTAINER_RUNNING

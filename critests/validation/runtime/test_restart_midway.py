@@ -11,6 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.told import the_one
 from critests.node.wrappers.hanging import FOR_EVER, cut_off, held
 from critests.node.wrappers.stand_in import Wrapper
 from critests.run.marks import disruptive, requirement, requires
@@ -154,7 +155,9 @@ def test_half_a_container_is_not_in_the_way_after_a_restart(midway: Midway, pod:
         midway.oci,
         "create",
         lambda: stub.CreateContainer.future(request),
-        lambda: stub.StartContainer.future(cri.StartContainerRequest(container_id=entries()[0].id)),
+        lambda: stub.StartContainer.future(
+            cri.StartContainerRequest(container_id=the_one("the half", entries()).id)
+        ),
     )
 
     for half in entries():
@@ -162,7 +165,7 @@ def test_half_a_container_is_not_in_the_way_after_a_restart(midway: Midway, pod:
         midway.again("RemoveContainer of the half", lambda removal=removal: stub.RemoveContainer(removal))  # type: ignore[misc]  # mypy cannot type a lambda's default
     assert entries() == []
     midway.again("CreateContainer of the same container", lambda: stub.CreateContainer(request))
-    made = entries()[0].id
+    made = the_one("the container", entries()).id
     stub.StartContainer(cri.StartContainerRequest(container_id=made))
 
     assert [(entry.id, entry.state) for entry in entries()] == [(made, cri.CONTAINER_RUNNING)]

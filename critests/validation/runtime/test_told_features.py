@@ -100,4 +100,4 @@ def test_options_of_mounts_are_as_told(runtime: Runtime, containers: Containers,
 
     container = containers.attempt(containers.config(mounts=[mount]))
 
-    assert wanted - set(container.mounts()["/mounted"].options) == set()
+    assert wanted - set(container.mount_at("/mounted").options) == set()
