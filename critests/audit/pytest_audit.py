@@ -264,7 +264,9 @@ class Auditor:
         if verdict.noticed or self.tried is not None:
             report.outcome, report.longrepr = "passed", None
         elif (
-            entry.breaks or not verdict.tried or ("[" in verdict.test and verdict.test not in entry.turns_red)
+            entry.breaks
+            or verdict.stood_aside
+            or ("[" in verdict.test and verdict.test not in entry.turns_red)
         ):
             # another runtime, or some other case of this test, may notice; the summary knows in the end
             report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, str(verdict))

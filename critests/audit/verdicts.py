@@ -35,7 +35,12 @@ class Verdict:
         """Whether the fault was put to the test: not where it is unsupported or blocked and the fault had no
         part in that.
         """
-        return self.hits > 0 or self.outcome not in {Outcome.UNSUPPORTED.value, Outcome.BLOCKED.value}
+        return self.hits > 0 or not self.stood_aside
+
+    @property
+    def stood_aside(self) -> bool:
+        """Whether the test was unsupported or blocked."""
+        return self.outcome in {Outcome.UNSUPPORTED.value, Outcome.BLOCKED.value}
 
     def __str__(self) -> str:
         state = "noticed" if self.noticed else "NOT NOTICED" if self.tried else "not tried"
@@ -102,7 +107,7 @@ class Audit:
             verdict
             for verdict in self.verdicts
             if not verdict.noticed
-            and verdict.tried
+            and self._put_to_the_test(verdict)
             and not (verdict.fault in broad and verdict.fault in noticed)
             and (
                 ((verdict.fault, verdict.test) in exact and "[" in verdict.test)
@@ -114,7 +119,7 @@ class Audit:
         """Return the tests, without their parameters, that no fault was put to: this runtime cannot prove
         them.
         """
-        tried = {base_name(verdict.test) for verdict in self.verdicts if verdict.tried}
+        tried = {base_name(verdict.test) for verdict in self.verdicts if self._put_to_the_test(verdict)}
         return sorted({base_name(verdict.test) for verdict in self.verdicts} - tried)
 
     def without_fault(self, matrix: Matrix | None) -> list[str]:
@@ -124,6 +129,13 @@ class Audit:
     def not_honest(self) -> list[str]:
         """Return the tests under faults that did not pass without one, so that their verdict says little."""
         return sorted({verdict.test for verdict in self.verdicts if not self._passed(verdict.test)})
+
+    def _put_to_the_test(self, verdict: Verdict) -> bool:
+        """Say whether a fault was tried, and a test that is unsupported or blocked under it is not so without
+        it as well: by then the fault may have changed something that has no part in that.
+        """
+        as_ever = verdict.stood_aside and self.honest.get(verdict.test) == verdict.outcome
+        return verdict.tried and not as_ever
 
     def _passed(self, test: str) -> bool:
         """Say whether a test passed without a fault, or was not run without one."""

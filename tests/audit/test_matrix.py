@@ -144,6 +144,19 @@ def test_one_case_of_a_test_is_enough_unless_the_matrix_names_the_case(tmp_path:
     assert lines[-1] == "1 of 3 tests were turned red by a fault; 2 faults went unnoticed"
 
 
+@pytest.mark.parametrize(
+    ("honest", "unnoticed", "not_tried"), [("unsupported", [], ["test_a"]), ("passed", ["test_a"], [])]
+)
+def test_a_test_that_is_unsupported_anyway_has_overlooked_nothing(
+    tmp_path: Path, honest: str, unnoticed: list[str], not_tried: list[str]
+) -> None:
+    read = matrix(tmp_path)
+    under_it = verdict_of(read.entries[0], "test_a", RawOutcome(Outcome.UNSUPPORTED), 1)
+    audit = Audit(verdicts=[under_it], honest={"test_a": honest}, tests={"test_a"})
+    assert [verdict.test for verdict in audit.unnoticed(read)] == unnoticed
+    assert audit.not_tried() == not_tried
+
+
 def test_of_what_a_fault_breaks_one_test_is_enough(tmp_path: Path) -> None:
     (tmp_path / "broad.toml").write_text(
         """
