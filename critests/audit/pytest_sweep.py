@@ -33,7 +33,7 @@ from critests.audit.sweep.candidates import Candidates
 from critests.audit.sweep.equivalents import equivalents
 from critests.audit.sweep.exercise import Exercise, coverage
 from critests.audit.sweep.parts import OtherParts, Part, read_results
-from critests.audit.sweep.recording import record, runtime_of
+from critests.audit.sweep.recording import Recording, left, runtime_of
 from critests.audit.sweep.results import result_of
 from critests.audit.sweep.trial import Ended, Trials
 from critests.audit.sweep.untried import looks_there, untried
@@ -154,16 +154,13 @@ class Sweep:
         context = session.config.stash[SESSION].begin()
         settings = context.settings
         self._folder = settings.results / "audit" / runtime_of(context).replace("/", "-").replace(" ", "-")
-        self._begun = time.monotonic()
-        here = self._exercise = record(self._items, self._trials, context, self._folder, self._say_recorded)
+        recording = Recording(self._items, self._trials, context, self._folder, self._part, self._say)
+        here = self._exercise = recording.record()
         candidates = Candidates(here, load())
         self._say_coverage(here, candidates)
         if not self._config.getoption("cri_sweep_record_only"):
             self._try_all(context, here, candidates)
         return True
-
-    def _say_recorded(self, done: int, of: int) -> None:
-        self._say(f"recording {done} of {of} tests{self._left(done, of)}")
 
     def _say_coverage(self, here: Exercise, candidates: Candidates) -> None:
         """Print which fields tests exercise, and how many of the faults they get to."""
@@ -179,12 +176,6 @@ class Sweep:
             f"a test gets to {without.count(None)} of {len(without)} faults; "
             + ", ".join(f"{counted[outcome]} {outcome}" for outcome in FaultOutcome if counted[outcome])
         )
-
-    def _left(self, done: int, of: int) -> str:
-        if not done:
-            return ""
-        seconds = (time.monotonic() - self._begun) / done * (of - done)
-        return f", {int(seconds // 60)}:{int(seconds % 60):02d} left"
 
     # the faults
 
@@ -234,7 +225,7 @@ class Sweep:
         by = f" by {result.by}" if result.by else ""
         self._say(
             f"[{self._done}/{self._left_to_do}] {result.outcome}: {result.fault}{by}"
-            f" ({result.seconds:.1f} s){self._left(self._done, self._left_to_do)}"
+            f" ({result.seconds:.1f} s){left(self._begun, self._done, self._left_to_do)}"
         )
 
     def _try_the_way(self) -> None:

@@ -263,6 +263,48 @@ def test_several_processes_find_what_one_finds(tmp_path: Path, endpoint: str) ->
     assert (stored / "verdicts.jsonl").read_text(encoding="utf-8").count("\n") == len(ids)
 
 
+PART = """
+import os
+import pathlib
+import sys
+
+import pytest
+from critests.api import api_pb2 as cri
+from critests.run.marks import requirement
+
+
+@requirement("RT-01")
+@pytest.mark.parametrize("case", range(40))
+def test_{name}(runtime, case):
+    if {dies} and case == 5 and any("sweep-part" in option for option in sys.argv):
+        os._exit(9)
+    with pathlib.Path("by-{name}").open("a") as file:
+        print(os.getpid(), file=file)
+    runtime.stub.Version(cri.VersionRequest())
+"""
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["whole", "one ends early"])
+def test_several_processes_record_what_one_records(tmp_path: Path, endpoint: str, *, dies: bool) -> None:
+    """Each module is recorded by one of them; where that ends early, the first does its part as well."""
+    for name in ("first", "second"):
+        (tmp_path / f"test_{name}.py").write_text(PART.format(name=name, dies=dies), encoding="utf-8")
+    modules = ["test_first.py", "test_second.py"]
+    options = ["--cri-sweep-record-only", "--cri-sweep-workers=2"]
+
+    status, output, _ = sweep(tmp_path, endpoint, *modules, *options)
+
+    assert status == 0, output
+    stored = tmp_path / "results" / "audit" / "criserver-1.0.0"
+    recorded = json.loads((stored / "exercise.json").read_text(encoding="utf-8"))["tests"]
+    passed = [test["test"] for test in recorded if test["outcome"] == "passed"]
+    assert len([name for name in passed if name.startswith(("test_first[", "test_second["))]) == 80
+    first, second = ({*(tmp_path / f"by-{each}").read_text().split()} for each in ("first", "second"))
+    assert (len(first), len(second), first <= second) == (1, 2 if dies else 1, dies)
+    assert ("part 1 ended with 9" in output) is dies
+    assert not (stored / "exercise-1.json").exists()
+
+
 def test_a_module_that_has_changed_is_recorded_anew(tmp_path: Path, endpoint: str) -> None:
     sweep(tmp_path, endpoint, "--cri-sweep-record-only")
     began = runs(tmp_path)

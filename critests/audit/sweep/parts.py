@@ -1,7 +1,8 @@
-"""One audit in several processes, each with a runtime of its own: every process tries a part of the faults.
+"""One audit in several processes, each with a runtime of its own: every process records a part of the tests,
+and tries a part of the faults.
 
-The process that the user started begins the others when it is known what the tests exercise, and takes over
-what they find from the file that each of them writes.
+The process that the user started begins the others, once for the tests, and again when it is known what they
+exercise, and takes over what they find from the file that each of them writes.
 """
 
 import contextlib
@@ -34,8 +35,12 @@ class Part:
         return cls(int(number), int(of))
 
     def has(self, position: int) -> bool:
-        """Say whether the fault at this position of all of them is in this part."""
+        """Say whether the module or fault at this position of all of them is in this part."""
         return position % self.of == self.number
+
+    def exercise(self, folder: Path) -> Path:
+        """Return the file in which this part writes what its tests do; likewise."""
+        return folder / (f"exercise-{self.number}.json" if self.number else "exercise.json")
 
     def verdicts(self, folder: Path) -> Path:
         """Return the file that this part writes; that of the first one has all of them in the end."""
@@ -63,9 +68,11 @@ class OtherParts:
     Args:
         parts: how many there are in all; 1 for no others.
         folder: where they write.
+        only: options beside those of this process.
     """
 
-    def __init__(self, parts: int, folder: Path) -> None:
+    def __init__(self, parts: int, folder: Path, *only: str) -> None:
+        self._only = only
         self._parts = [Part(number, parts) for number in range(1, parts)]
         self._folder = folder
         self._processes: dict[Part, subprocess.Popen[bytes]] = {}
@@ -73,11 +80,12 @@ class OtherParts:
 
     def start(self) -> None:
         """Start them, as this process was started."""
+        self._folder.mkdir(parents=True, exist_ok=True)
         for part in self._parts:
             part.verdicts(self._folder).unlink(missing_ok=True)
             with self._log(part).open("wb") as log:
                 self._processes[part] = subprocess.Popen(
-                    [*sys.orig_argv, f"--cri-sweep-part={part.number}/{part.of}"],
+                    [*sys.orig_argv, *self._only, f"--cri-sweep-part={part.number}/{part.of}"],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
