@@ -35,7 +35,7 @@ from critests.audit.sweep.exercise import Exercise, coverage
 from critests.audit.sweep.parts import OtherParts, Part, read_results
 from critests.audit.sweep.recording import Recording, left, runtime_of
 from critests.audit.sweep.results import result_of
-from critests.audit.sweep.trial import Ended, Trials
+from critests.audit.sweep.trial import Trials
 from critests.audit.sweep.untried import looks_there, untried
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
@@ -254,7 +254,7 @@ class Sweep:
             ended = self._trials.run(item, fault.faults, context)
             red = ended.red and ended.hits > 0
             tried.append(Tried(test.test, ended.outcome, ended.hits, ended.reason[:300]))
-            if red and (candidates.foreseen(test, fault) or self._is_by(fault, item, context, ended)):
+            if red and (candidates.foreseen(test, fault) or self._is_by(fault, item, context)):
                 noticed = test.test
             elif ended.hits and ended.blocked_by and ended.blocked_by not in asked:
                 asked.add(ended.blocked_by)
@@ -282,20 +282,17 @@ class Sweep:
             seconds=round(time.monotonic() - begun, 2),
         )
 
-    def _is_by(self, fault: DerivedFault, item: pytest.Function, context: RunContext, first: Ended) -> bool:
+    def _is_by(self, fault: DerivedFault, item: pytest.Function, context: RunContext) -> bool:
         """Say whether a test is red by a fault, and not by what an earlier one left behind: it passes without
         it where it has just failed, or fails with it and passes without it where everything is new.
         """
-        passes = self._trials.run(item, (), context).outcome == Outcome.PASSED.value
-        if passes and not first.renewed:
+        if self._trials.run(item, (), context).outcome == Outcome.PASSED.value:
             return True
-        if not passes:
-            take_down_what_is_shared(item)
-        second = self._trials.run(item, fault.faults, context)
-        if not passes:
-            take_down_what_is_shared(item)
-            passes = self._trials.run(item, (), context).outcome == Outcome.PASSED.value
-        return second.red and second.hits > 0 and passes
+        take_down_what_is_shared(item)
+        ended = self._trials.run(item, fault.faults, context)
+        take_down_what_is_shared(item)
+        again = self._trials.run(item, (), context)
+        return ended.red and ended.hits > 0 and again.outcome == Outcome.PASSED.value
 
     # the end
 

@@ -54,7 +54,6 @@ class Ended:
             hangs, or fails in the step that the test itself is about: this is held against its requirement,
             whatever other tests say (`judge_set_ups`).
         blocked_by: the requirement of the step at which its set-up failed; empty where it did not.
-        renewed: whether what tests share was taken down after it, since the fault may have changed that.
     """
 
     outcome: str
@@ -64,7 +63,6 @@ class Ended:
     places: frozenset[str]
     red: bool = False
     blocked_by: str = ""
-    renewed: bool = False
 
 
 class Trials:
@@ -81,6 +79,7 @@ class Trials:
         self._watch = between.watch = Watch()
         self._set: tuple[AnyFault, ...] = ()
         self._hits = 0
+        self._touched = False
         self._places: frozenset[str] = frozenset()
         self._set_up_in: dict[pytest.FixtureDef[Any], float] = {}
         self._stood: frozenset[pytest.FixtureDef[Any]] = frozenset()
@@ -96,8 +95,11 @@ class Trials:
         if hangs:
             context.hangs.deadlines = Deadlines(usual.scale, HANG_SECONDS)
         in_sandboxes = any(map(_is_in_sandboxes, faults))
-        if self._between.used_up or in_sandboxes:
+        spoils = in_sandboxes or any(_may_spoil(fault) for fault in faults)
+        # after a fault that spoils everything is new: a failure that is gone by then has to be that fault's
+        if self._between.used_up or in_sandboxes or (spoils and self._touched):
             take_down_what_is_shared(item)
+            self._touched = False
         self._between.reaches_shared = in_sandboxes
         # what stands for the neighbours of the last test
         item.session._setupstate.teardown_exact(case)  # noqa: SLF001 - pytest has no public name for it
@@ -110,12 +112,13 @@ class Trials:
             context.hangs.forget()
         seconds = time.monotonic() - begun
         outcome, reason, red, blocked_by = _outcome(case)
-        renewed = self._hits > 0 and (in_sandboxes or any(_may_spoil(fault) for fault in faults))
-        if renewed:
+        if self._hits and spoils:
             take_down_what_is_shared(item)
+        if self._hits:
+            self._touched = not spoils
         self._revive(context)
         seconds += self._shared_seconds(item)
-        return Ended(outcome, reason, self._hits, seconds, self._places, red, blocked_by, renewed)
+        return Ended(outcome, reason, self._hits, seconds, self._places, red, blocked_by)
 
     def _shared_seconds(self, item: pytest.Function) -> float:
         """Return how long those fixtures of a test's module took to set up that stood before it began."""

@@ -1,6 +1,5 @@
 """EVT: clients of GetContainerEvents: several, one that leaves, one that does not read, and much to tell."""
 
-import statistics
 import time
 from collections.abc import Callable, Iterator
 
@@ -37,6 +36,7 @@ LARGE = {"example.com/large": "x" * 200_000}
 nobody reads from.
 """
 SOON_SECONDS = 0.1
+MOST_OF_FIVE = 3
 
 
 def start(runtime: Runtime, container_id: str) -> None:
@@ -219,18 +219,20 @@ def test_events_come_soon(runtime: Runtime, events: Events, containers: Containe
     Source: GetContainerEvents. Not stated by the CRI; it is there so that nobody has to list all the time.
     """
     listener = events.listen()
-    late = []
-    for _ in range(5):
+    soon: list[float] = []
+    late: list[float] = []
+    # on a busy machine one of them may have to wait for other things
+    while max(len(soon), len(late)) < MOST_OF_FIVE:
         container, answered = containers.created(), time.perf_counter()
         for step in STEPS_TO[kind]:
             step(runtime, container.id)
             answered = time.perf_counter()
         listener.first(container.id, kind)
         came = next(each.at for each in listener.heard(container.id) if kind_of(each.event) == kind)
-        late.append(came - answered)
+        seconds = came - answered
+        (soon if seconds < SOON_SECONDS * runtime.scale else late).append(seconds)
 
-    # on a busy machine one of them may have to wait for other things
-    assert statistics.median(late) < SOON_SECONDS * runtime.scale
+    assert len(soon) == MOST_OF_FIVE, f"came after {late} s"
 
 
 @requirement("EVT-13")
