@@ -33,7 +33,7 @@ from critests.audit.sweep.candidates import Candidates
 from critests.audit.sweep.equivalents import equivalents
 from critests.audit.sweep.exercise import Exercise, coverage
 from critests.audit.sweep.parts import OtherParts, Part, read_results
-from critests.audit.sweep.recording import Recording, left, runtime_of
+from critests.audit.sweep.recording import RECORD_ONLY, Recording, left, runtime_of
 from critests.audit.sweep.results import result_of
 from critests.audit.sweep.trial import Trials
 from critests.audit.sweep.untried import looks_there, untried
@@ -75,7 +75,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="in so many processes, each with a runtime",
     )
     group.addoption("--cri-sweep-part", default="", metavar="K/N", help="what one of them has to do")
-    group.addoption("--cri-sweep-record-only", action="store_true", help="only record what tests exercise")
+    group.addoption(RECORD_ONLY, action="store_true", help="only record what tests exercise")
 
 
 def pytest_configure(config: pytest.Config) -> None:

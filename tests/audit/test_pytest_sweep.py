@@ -159,40 +159,7 @@ def test_that_needs_it(version):
     assert outcomes["RT-06"][0] == {"Version:unimplemented": "survived", "Version:hangs": "noticed"}
 
 
-def test_a_test_that_fails_by_what_an_earlier_fault_left_behind_has_noticed_nothing(
-    tmp_path: Path, endpoint: str
-) -> None:
-    suite = """
-import pytest
-from critests.api import api_pb2 as cri
-from critests.run.marks import requirement
-
-
-@pytest.fixture(scope="module")
-def left():
-    return []
-
-
-@requirement("RT-01")
-def test_a(runtime, left):
-    found = list(left)
-    if not runtime.stub.Version(cri.VersionRequest()).version:
-        left.append("something")
-    assert not found
-"""
-    names = ("version", "runtime_version")
-    faults = [f"--cri-sweep-faults=Version.response.{name}:missing" for name in names]
-    _, output, report = sweep(tmp_path, endpoint, *faults, suite=suite)
-    assert {fault["fault"]: fault["outcome"] for fault in report["faults"]} == {
-        "Version.response.version:missing": "survived",
-        "Version.response.runtime_version:missing": "survived",
-    }, output
-
-
-def test_nor_has_one_that_passes_since_what_was_left_behind_went_with_the_fault(
-    tmp_path: Path, endpoint: str
-) -> None:
-    suite = """
+LEAVES_SOMETHING = """
 import pytest
 from critests.api import api_pb2 as cri
 from critests.run.marks import requirement
@@ -212,13 +179,19 @@ def test_a(runtime, left):
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id="unknown"))
     assert not found
 """
-    wanted = ["Version.response.version:missing", "RemovePodSandbox:does-nothing"]
+
+
+@pytest.mark.parametrize(
+    "later", ["Version.response.runtime_version:missing", "RemovePodSandbox:does-nothing"]
+)
+def test_a_test_that_fails_by_what_an_earlier_fault_left_behind_has_noticed_nothing(
+    tmp_path: Path, endpoint: str, later: str
+) -> None:
+    wanted = ["Version.response.version:missing", later]
     faults = [f"--cri-sweep-faults={fault}" for fault in wanted]
-    _, output, report = sweep(tmp_path, endpoint, *faults, suite=suite, read_only=False)
-    assert {fault["fault"]: fault["outcome"] for fault in report["faults"]} == {
-        "Version.response.version:missing": "survived",
-        "RemovePodSandbox:does-nothing": "survived",
-    }, output
+    _, output, report = sweep(tmp_path, endpoint, *faults, suite=LEAVES_SOMETHING, read_only=False)
+    outcomes = {fault["fault"]: fault["outcome"] for fault in report["faults"]}
+    assert outcomes == dict.fromkeys(wanted, "survived"), output
 
 
 def test_what_the_tests_of_a_module_share_is_in_the_time_of_each(tmp_path: Path, endpoint: str) -> None:

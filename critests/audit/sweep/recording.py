@@ -132,8 +132,9 @@ class Recording:
             for test in Exercise.load(file, self._known.runtime).tests.values():
                 if sources.get(test.test) == test.source:
                     self._known.add(test)
-            file.unlink(missing_ok=True)
-        self._known.save(self._part.exercise(self._folder))
+            if file.exists():
+                self._known.save(self._part.exercise(self._folder))
+                file.unlink()
 
 
 def left(begun: float, done: int, of: int) -> str:
