@@ -132,10 +132,12 @@ class Audit:
 
     def _put_to_the_test(self, verdict: Verdict) -> bool:
         """Say whether a fault was tried, and a test that is unsupported or blocked under it is not so without
-        it as well: by then the fault may have changed something that has no part in that.
+        it as well: by then the fault may have changed something that has no part in that. Nor is a test that
+        fails without the fault put to one that changed nothing, as the runtime does by itself what it would.
         """
-        as_ever = verdict.stood_aside and self.honest.get(verdict.test) == verdict.outcome
-        return verdict.tried and not as_ever
+        without_effect = verdict.outcome == Outcome.FAILED.value and not verdict.hits
+        as_ever = self.honest.get(verdict.test) == verdict.outcome
+        return verdict.tried and not (as_ever and (verdict.stood_aside or without_effect))
 
     def _passed(self, test: str) -> bool:
         """Say whether a test passed without a fault, or was not run without one."""
@@ -156,7 +158,10 @@ class Audit:
             for verdict in self.verdicts
             if verdict.noticed and self._passed(verdict.test)
         }
-        lines += [f"not tried: {test} is unsupported or blocked here" for test in self.not_tried()]
+        lines += [
+            f"not tried: {test} is unsupported or blocked here, or fails without a fault"
+            for test in self.not_tried()
+        ]
         lines.append(
             f"{len(red)} of {len(tests)} tests were turned red by a fault; {len(unnoticed)} faults went"
             " unnoticed"

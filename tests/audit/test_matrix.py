@@ -145,14 +145,20 @@ def test_one_case_of_a_test_is_enough_unless_the_matrix_names_the_case(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("honest", "unnoticed", "not_tried"), [("unsupported", [], ["test_a"]), ("passed", ["test_a"], [])]
+    ("honest", "under_it", "hits", "unnoticed", "not_tried"),
+    [
+        ("unsupported", Outcome.UNSUPPORTED, 1, [], ["test_a"]),
+        ("passed", Outcome.UNSUPPORTED, 1, ["test_a"], []),
+        ("failed", Outcome.FAILED, 0, [], ["test_a"]),
+        ("passed", Outcome.FAILED, 0, ["test_a"], []),
+    ],
 )
-def test_a_test_that_is_unsupported_anyway_has_overlooked_nothing(
-    tmp_path: Path, honest: str, unnoticed: list[str], not_tried: list[str]
+def test_a_test_that_is_so_without_a_fault_has_overlooked_nothing(
+    tmp_path: Path, honest: str, under_it: Outcome, hits: int, unnoticed: list[str], not_tried: list[str]
 ) -> None:
     read = matrix(tmp_path)
-    under_it = verdict_of(read.entries[0], "test_a", RawOutcome(Outcome.UNSUPPORTED), 1)
-    audit = Audit(verdicts=[under_it], honest={"test_a": honest}, tests={"test_a"})
+    verdict = verdict_of(read.entries[0], "test_a", RawOutcome(under_it), hits)
+    audit = Audit(verdicts=[verdict], honest={"test_a": honest}, tests={"test_a"})
     assert [verdict.test for verdict in audit.unnoticed(read)] == unnoticed
     assert audit.not_tried() == not_tried
 
