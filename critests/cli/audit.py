@@ -15,7 +15,7 @@ from critests.audit.language.descriptors import FaultError
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import UsageError
-from critests.run.profiles import PROFILES
+from critests.run.profiles import FULL, PROFILES
 from critests.run.settings import Settings
 
 EPILOG = """\b
@@ -27,6 +27,8 @@ Examples:
 
 DEADLINE_SCALE = 0.5
 """By default: what does not answer costs 5 s."""
+TESTS_OF_A_SAMPLE = FULL
+"""By default: to record what waits or restarts the daemon takes longer than to try a hundred faults."""
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
@@ -39,7 +41,13 @@ DEADLINE_SCALE = 0.5
     help="only these: kind, RPC, requirement, id or the beginning of one, with --tests id;"
     " comma-separated or repeated",
 )
-@click.option("--sample", "size", type=click.IntRange(1), metavar="N", help="a random sample of them")
+@click.option(
+    "--sample",
+    "size",
+    type=click.IntRange(1),
+    metavar="N",
+    help="a random sample of them; by default on the tests of --profile full",
+)
 @click.option(
     "--tries",
     type=click.IntRange(0),
@@ -145,6 +153,13 @@ def _audit_suite(values: dict[str, Any]) -> None:
     _wanted(values)  # a word that means nothing is told before a runtime is started
     settings = settings_from({**values, "cri_deadline_scale": values["cri_deadline_scale"] or DEADLINE_SCALE})
     settings = dataclasses.replace(settings, seed=None)
+    if values["size"] and not (settings.profile or settings.select or settings.disruptive):
+        settings = dataclasses.replace(settings, profile=TESTS_OF_A_SAMPLE)
+        click.echo(
+            f"a sample is tried on the tests of --profile {TESTS_OF_A_SAMPLE}, unless --profile, --select or"
+            " --disruptive says otherwise",
+            err=True,
+        )
     arguments = ["-qq", "--no-header", "-p", "critests.audit.pytest_sweep", "--cri-sweep"]
     arguments += [f"--cri-sweep-faults={word}" for word in _words(values)]
     arguments += [f"--cri-sweep-tries={values['tries']}", f"--cri-sweep-seed={int(values['cri_seed'] or 0)}"]
