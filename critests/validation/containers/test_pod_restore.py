@@ -45,6 +45,11 @@ def started(runtime: Runtime, containers: list[Container]) -> list[Container]:
     return containers
 
 
+def named(name: str, containers: list[Container]) -> Container:
+    """Return the one of this name."""
+    return the_one(f"container {name}", (each for each in containers if each.config.metadata.name == name))
+
+
 @requirement("CKP-16")
 def test_a_restored_pod_has_a_container_for_each_configuration(saved_pod: SavedPod) -> None:
     """RestorePod MUST return a sandbox and just one container for every configuration, each with its name and
@@ -174,7 +179,7 @@ def test_a_restored_container_has_its_new_labels_and_annotations(saved_pod: Save
 
     _, restored = saved_pod.restored(request)
 
-    changed = the_one("it", (each for each in restored if each.config.metadata.name == "one"))
+    changed = named("one", restored)
     entry = changed.entry()
     status = changed.status()
     assert (entry.labels["restored"], status.labels["restored"]) == ("yes", "yes")
@@ -192,7 +197,7 @@ def test_a_restored_container_has_its_new_limits(saved_pod: SavedPod) -> None:
 
     _, restored = saved_pod.restored(request)
 
-    changed = the_one("it", (each for each in restored if each.config.metadata.name == "one"))
+    changed = named("one", restored)
     assert changed.status().resources.linux.memory_limit_in_bytes == 96 << 20
 
 
@@ -213,7 +218,7 @@ def test_a_restored_container_has_its_new_mounts(
     _, restored = saved_pod.restored(request)
     started(runtime, restored)
 
-    changed = the_one("it", (each for each in restored if each.config.metadata.name == "one"))
+    changed = named("one", restored)
     assert [each.container_path for each in changed.status().mounts] == [str(host_folder)]
     assert changed.exec("cat", str(host_folder / "here")).stdout == b"mounted"
 
