@@ -21,6 +21,7 @@ from critests.record.files import write
 from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
+from critests.report.terminal.unread import drop_what_nobody_reads
 from critests.run import conclusion, results, suspects
 from critests.run.beginning import begin_run
 from critests.run.conclusion import Gathered
@@ -230,6 +231,7 @@ class Leader:
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the user stopped the run; `pytest.exit` has reasons of its own."""
+        drop_what_nobody_reads()
         self.ended_early = True
         self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
         if self.interrupted:
@@ -252,6 +254,7 @@ class Leader:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge, write, clean up, and set the exit code."""
+        drop_what_nobody_reads()
         if self.progress is not None and self.gathered.first_test:
             self.progress.finished()
         if self.context is None:

@@ -266,32 +266,22 @@ def test_a_runtime_that_dies_in_the_middle_is_held_against_the_test_of_that_time
     assert f"process {server.pid}) ended during the test at " in failed[0]["reason"]
 
 
+def in_the_middle(endpoint: str, results: Path, stderr: int) -> "subprocess.Popen[str]":
+    """Return a run that has begun its tests, with its output in a pipe."""
+    command = [sys.executable, "-m", "critests.cli", "run", "--runtime-endpoint", endpoint]
+    command += ["--results", str(results), "--allow-kubelet", "--select", "SBX,SBA"]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+    assert run.stdout is not None
+    for line in run.stdout:
+        if line.startswith("running"):
+            break
+    time.sleep(1.5)  # in the middle of a test, whichever it is
+    return run
+
+
 def test_ctrl_c_twice_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
-    server = CriServer(wrong={"slow=0.2"})
-    with serve(server) as endpoint:
-        run = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "critests.cli",
-                "run",
-                "--runtime-endpoint",
-                endpoint,
-                "--results",
-                str(tmp_path),
-                "--allow-kubelet",
-                "--select",
-                "SBX,SBA",
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert run.stdout is not None
-        for line in run.stdout:
-            if line.startswith("running"):
-                break
-        time.sleep(1.5)  # in the middle of a test, whichever it is
+    with serve(CriServer(wrong={"slow=0.2"})) as endpoint:
+        run = in_the_middle(endpoint, tmp_path, subprocess.PIPE)
         run.send_signal(signal.SIGINT)
         time.sleep(0.2)
         run.send_signal(signal.SIGINT)
@@ -299,6 +289,31 @@ def test_ctrl_c_twice_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
 
     assert run.returncode == 2, out + err
     assert record_in(tmp_path)["interrupted"] is True
+
+
+def test_ctrl_c_that_ends_the_reader_of_our_output_too_loses_no_record(tmp_path: Path) -> None:
+    with serve(CriServer(wrong={"slow=0.2"})) as endpoint:
+        run = in_the_middle(endpoint, tmp_path, subprocess.STDOUT)
+        assert run.stdout is not None
+        run.stdout.close()  # as that of `2>&1 | tee`
+        for _ in range(2):
+            run.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        run.wait(timeout=SECONDS)
+
+    assert run.returncode == 2
+    assert record_in(tmp_path)["interrupted"] is True
+
+
+def test_a_run_whose_output_nobody_reads_goes_on(tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        run = in_the_middle(endpoint, tmp_path, subprocess.STDOUT)
+        assert run.stdout is not None
+        run.stdout.close()  # as `head` does
+        run.wait(timeout=SECONDS)
+
+    assert run.returncode == record_in(tmp_path)["exit_code"]
+    assert record_in(tmp_path)["interrupted"] is False
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from critests.run.context import RunContext, tls_files
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.settings import Settings
-from critests.run.stop_signals import handled_by, say_that_it_goes_on
+from critests.run.stop_signals import handled_by, say, say_that_it_goes_on
 
 STOP_SECONDS = 30.0
 """How long the master may take to end after it was asked to."""
@@ -166,7 +166,7 @@ class _Front:
         self.interrupted = True
         if self.master is None and not self.workers:
             raise KeyboardInterrupt
-        os.write(2, b"\ncritests: interrupted; waiting a moment for what is under way, then cleaning up\n")
+        say(b"interrupted; waiting a moment for what is under way, then cleaning up")
         for process in [self.master] if self.master is not None else self.workers:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)

@@ -9,6 +9,7 @@ from rich.text import Text
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.run import RunRecord
+from critests.report.terminal.unread import drop_what_nobody_reads
 from critests.report.wording.texts import one_line
 
 STYLES: Final = {
@@ -25,6 +26,15 @@ PLAIN_WIDTH: Final = 110
 WIDEST: Final = 140
 
 
+class LastingConsole(Console):
+    """A console whose reader may go away: the rest is printed for nobody, and no work ends for it."""
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing more; rich would end the process."""
+        self.quiet = True
+        drop_what_nobody_reads([self.file.fileno()])
+
+
 def new_console(file: TextIO | None = None, *, width: int | None = None) -> Console:
     """Return a console that prints plain text of a fixed width where the file is no terminal, and no colours
     with NO_COLOR.
@@ -36,7 +46,7 @@ def new_console(file: TextIO | None = None, *, width: int | None = None) -> Cons
     target = file or sys.stdout
     if width is None and not target.isatty():
         width = PLAIN_WIDTH
-    console = Console(file=target, width=width, markup=False, highlight=False, emoji=False)
+    console = LastingConsole(file=target, width=width, markup=False, highlight=False, emoji=False)
     console.width = min(console.width, WIDEST)
     return console
 
