@@ -315,3 +315,34 @@ def test_nothing_is_left_on_the_runtime(tmp_path: Path) -> None:
         assert ended.returncode == 0, ended.stdout + ended.stderr
         assert not server.services.store.sandboxes
         assert not server.services.store.containers
+
+
+STOPPED_AT_ITS_BEGINNING = """
+from critests.benchmark.measuring import bench
+
+
+def stopped(**_):
+    raise KeyboardInterrupt
+
+
+bench.Bench = stopped
+"""
+
+
+def test_ctrl_c_before_a_scenario_begins_loses_no_record(tmp_path: Path) -> None:
+    (tmp_path / "stopped_at_its_beginning.py").write_text(STOPPED_AT_ITS_BEGINNING, encoding="utf-8")
+    more = {"PYTHONPATH": str(tmp_path), "PYTEST_PLUGINS": "stopped_at_its_beginning"}
+    command = [sys.executable, "-m", "critests.cli", "bench", "--select", "B-01", "--budget", "1"]
+    with serve(CriServer()) as endpoint:
+        command += ["--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"]
+        ended = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env=environment() | more,
+            check=False,
+        )
+
+    assert ended.returncode == 2, ended.stdout + ended.stderr
+    assert record_in(tmp_path)["interrupted"] is True
