@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ SERVER_HAS_NO_PROGRAMS = "B-08"
 """It runs a container's command on this machine, where there is no /bin/clock."""
 
 
-def measure(endpoint: str, results: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+def measure(
+    endpoint: str, results: Path, *options: str, more: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
     return critests(
         "bench",
         "--runtime-endpoint",
@@ -30,7 +33,8 @@ def measure(endpoint: str, results: Path, *more: str) -> "subprocess.CompletedPr
         "--allow-kubelet",
         "--profile",
         "smoke",
-        *more,
+        *options,
+        more=more,
     )
 
 
@@ -332,17 +336,8 @@ bench.Bench = stopped
 def test_ctrl_c_before_a_scenario_begins_loses_no_record(tmp_path: Path) -> None:
     (tmp_path / "stopped_at_its_beginning.py").write_text(STOPPED_AT_ITS_BEGINNING, encoding="utf-8")
     more = {"PYTHONPATH": str(tmp_path), "PYTEST_PLUGINS": "stopped_at_its_beginning"}
-    command = [sys.executable, "-m", "critests.cli", "bench", "--select", "B-01", "--budget", "1"]
     with serve(CriServer()) as endpoint:
-        command += ["--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"]
-        ended = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            env=environment() | more,
-            check=False,
-        )
+        ended = measure(endpoint, tmp_path, "--select", "B-01", "--budget", "1", more=more)
 
     assert ended.returncode == 2, ended.stdout + ended.stderr
     assert record_in(tmp_path)["interrupted"] is True

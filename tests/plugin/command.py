@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +23,26 @@ def environment() -> dict[str, str]:
     }
 
 
-def critests(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run it without a terminal, and wait for its end."""
+def critests(
+    *arguments: str, cwd: Path | None = None, more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run it without a terminal, and wait for its end; `more` is added to the environment."""
     command = [sys.executable, "-m", "critests.cli", *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS, cwd=cwd, env=environment(), check=False
+        command,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        cwd=cwd,
+        env=environment() | dict(more or {}),
+        check=False,
     )
 
 
-def begin(*arguments: str) -> "subprocess.Popen[str]":
+def begin(*arguments: str, stderr: int = subprocess.PIPE) -> "subprocess.Popen[str]":
     """Start it without a terminal."""
     command = [sys.executable, "-m", "critests.cli", *arguments]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    )
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment())
 
 
 def record_in(results: Path) -> dict[str, Any]:

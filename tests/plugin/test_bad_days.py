@@ -16,7 +16,7 @@ import pytest
 
 from tests.criserver import CriServer, serve
 from tests.criserver.impostors import hanging_up, not_grpc, silent
-from tests.plugin.command import SECONDS, critests, environment, record_in
+from tests.plugin.command import SECONDS, begin, critests, environment, record_in
 
 
 def run_on(endpoint: str, results: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -268,9 +268,8 @@ def test_a_runtime_that_dies_in_the_middle_is_held_against_the_test_of_that_time
 
 def in_the_middle(endpoint: str, results: Path, stderr: int) -> "subprocess.Popen[str]":
     """Return a run that has begun its tests, with its output in a pipe."""
-    command = [sys.executable, "-m", "critests.cli", "run", "--runtime-endpoint", endpoint]
-    command += ["--results", str(results), "--allow-kubelet", "--select", "SBX,SBA"]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+    where = ["--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet"]
+    run = begin("run", *where, "--select", "SBX,SBA", stderr=stderr)
     assert run.stdout is not None
     for line in run.stdout:
         if line.startswith("running"):
