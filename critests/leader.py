@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,7 @@ from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.terminal.unread import drop_what_nobody_reads
+from critests.report.wording.texts import one_line
 from critests.run import conclusion, results, suspects
 from critests.run.beginning import begin_run
 from critests.run.conclusion import Gathered
@@ -136,6 +138,8 @@ class Leader:
             return
         try:
             print_list(map(known, session.items), self.settings)
+        except BrokenPipeError:  # `| head` has enough
+            drop_what_nobody_reads()
         except RecordError as error:
             pytest.exit(str(error), returncode=ExitCode.HARNESS_ERROR)
 
@@ -251,8 +255,23 @@ class Leader:
         if self.alone:
             sys.stderr.write(f"critests: the harness failed:\n{excrepr}\n")
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """End the run when pytest has cleaned up what tests left open, as it does after Ctrl-C; a fixture
+        whose clean-up fails then costs no record.
+        """
+        result = None
+        try:
+            result = yield
+        except Exception as error:
+            if self.context is None:
+                raise
+            problem = f"the clean-up of a fixture failed: {one_line(str(error) or repr(error), 500)}"
+            self.config.stash[SESSION].problems.append(problem)
+        self._conclude(session)
+        return result
+
+    def _conclude(self, session: pytest.Session) -> None:
         """Judge, write, clean up, and set the exit code."""
         drop_what_nobody_reads()
         if self.progress is not None and self.gathered.first_test:

@@ -3,11 +3,13 @@
 import importlib
 import keyword
 import sys
+import traceback
 
 import click
 
 import critests
 from critests.exit_codes import CannotTest, ExitCode
+from critests.report.terminal.unread import outlast_readers
 
 EPILOG = """\b
 Exit codes, the same as pytest's:
@@ -88,7 +90,10 @@ def group() -> None:
 
 
 def main() -> None:
-    """Run the command line: wrong usage ends with 4, Ctrl-C with 2, what cannot be tested with 5."""
+    """Run the command line: wrong usage ends with 4, Ctrl-C with 2, what cannot be tested with 5, a mistake
+    of ours with 3. Whether anybody reads what is printed changes nothing.
+    """
+    outlast_readers()
     try:
         # commands return nothing: a number is the exit code of a `click.exceptions.Exit`, which click hands
         # back instead of ending
@@ -106,6 +111,6 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("critests: interrupted\n")
         sys.exit(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(ExitCode.CONFORMS)
+    except Exception:  # noqa: BLE001 - Python would end with 1, which says that the runtime breaks a promise
+        traceback.print_exc()
+        sys.exit(ExitCode.HARNESS_ERROR)

@@ -315,6 +315,38 @@ def test_a_run_whose_output_nobody_reads_goes_on(tmp_path: Path) -> None:
     assert record_in(tmp_path)["interrupted"] is False
 
 
+def mine(test: str, endpoint: str, place: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a test of the user's own with the plugin."""
+    (place / "test_mine.py").write_text(test, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "critests.plugin", "-p", "no:cacheprovider"]
+    command += [
+        "--cri-allow-kubelet",
+        "--runtime-endpoint",
+        endpoint,
+        "--cri-results",
+        str(place / "results"),
+    ]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=place, env=environment(), timeout=SECONDS, check=False
+    )
+
+
+def test_a_fixture_that_cannot_clean_up_after_ctrl_c_loses_no_record(tmp_path: Path) -> None:
+    test = (
+        "import os, pytest, signal\n\n\n"
+        "@pytest.fixture(scope='session')\n"
+        "def held():\n    yield\n    raise OSError('cannot let go')\n\n\n"
+        "def test_is_stopped(runtime, held):\n    os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    with serve(CriServer()) as endpoint:
+        ended = mine(test, endpoint, tmp_path)
+
+    assert ended.returncode == 2, ended.stdout + ended.stderr
+    record = record_in(tmp_path / "results")
+    assert record["interrupted"] is True
+    assert "the clean-up of a fixture failed: cannot let go" in record["notes"]
+
+
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with socket.socket() as taken, serve(CriServer()) as endpoint:
         taken.bind(("127.0.0.1", 0))
@@ -384,6 +416,18 @@ def test_list_needs_no_endpoint(tmp_path: Path) -> None:
     assert all(line.split()[0].startswith("SBX-") for line in lines)
 
 
+def test_a_list_of_which_somebody_wants_only_the_head() -> None:
+    with begin("run", "--list") as listing:
+        assert listing.stdout is not None
+        assert listing.stderr is not None
+        assert listing.stdout.readline()
+        listing.stdout.close()
+
+        assert listing.stderr.read() == ""
+
+    assert listing.returncode == 0
+
+
 def test_a_list_is_json_too_with_titles_and_levels(tmp_path: Path) -> None:
     ended = critests("run", "--list", "--select", "SBX-01,CTR-36", "--json", "-", cwd=tmp_path)
 
@@ -399,34 +443,13 @@ def test_a_list_is_json_too_with_titles_and_levels(tmp_path: Path) -> None:
 
 
 def test_a_test_that_hangs_is_lost_alone(tmp_path: Path) -> None:
-    (tmp_path / "test_mine.py").write_text(
+    test = (
         "import pytest\n\n\n"
         "@pytest.mark.timeout(1)\ndef test_hangs(runtime):\n    while True:\n        pass\n\n\n"
-        "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n",
-        encoding="utf-8",
+        "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n"
     )
     with serve(CriServer()) as endpoint:
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "critests.plugin",
-            "-p",
-            "no:cacheprovider",
-            "--cri-allow-kubelet",
-        ]
-        command += ["--runtime-endpoint", endpoint, "--cri-results", str(tmp_path / "results")]
-        ended = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment(),
-            timeout=SECONDS,
-            check=False,
-        )
+        ended = mine(test, endpoint, tmp_path)
 
     assert ended.returncode == 3, ended.stdout + ended.stderr
     outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path / "results")["tests"]}
