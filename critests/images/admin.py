@@ -117,4 +117,6 @@ def administer(
         status, problem = HTTPStatus.BAD_REQUEST, str(error)
     except CannotTest as error:
         status, problem = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
+    except Exception as error:  # noqa: BLE001 - a mistake of ours, which whoever asked must hear of
+        status, problem = HTTPStatus.INTERNAL_SERVER_ERROR, f"{operation} failed: {error!r}"
     return status, {"error": problem}

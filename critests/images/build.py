@@ -16,6 +16,8 @@ from critests.images.rootfs import find_busybox, root_entries
 SALT_LABEL = "critests.salt"
 _FOREIGN = (Platform("amd64"), Platform("arm64", "v8"), Platform("arm", "v7"), Platform("s390x"))
 _CREATED = "1970-01-01T00:00:00Z"
+_DRAWN_AT_ONCE = 64 << 20
+"""Bytes; Python draws no more than 256 MiB of random ones at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +163,7 @@ class Builder:
             return self._packed(entries, spec.compression, spec.dialect)
 
         def make() -> Layer:
-            # the same bytes at every build, not a secret
-            content = random.Random(f"{number} {salt}").randbytes(size)  # noqa: S311 - see above
-            filler = Entry(f"layers/filler-{number}", content)
+            filler = Entry(f"layers/filler-{number}", _noise(f"{number} {salt}", size))
             return oci.pack_layer([*entries, filler], Compression.STORED, spec.dialect)
 
         return make() if salt else self._remembered((number, size, spec.dialect), make)
@@ -229,3 +229,11 @@ class Builder:
         return _Part(
             oci.manifest(config, blobs, artifact_type="application/vnd.critests.note"), config, tuple(layers)
         )
+
+
+def _noise(seed: str, size: int) -> bytes:
+    """Return bytes that do not compress, the same for the same seed."""
+    source = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    return b"".join(
+        source.randbytes(min(_DRAWN_AT_ONCE, size - drawn)) for drawn in range(0, size, _DRAWN_AT_ONCE)
+    )

@@ -296,7 +296,9 @@ def _compressed(content: bytes, compression: Compression) -> bytes:
     deflate = zlib.compressobj(0 if compression is Compression.STORED else 6, zlib.DEFLATED, -zlib.MAX_WBITS)
     header = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # deflate, no flags, no time, no system named
     trailer = struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)
-    return header + deflate.compress(content) + deflate.flush() + trailer
+    return b"".join(
+        (header, deflate.compress(content), deflate.flush(), trailer)
+    )  # one copy: it may be large
 
 
 def _zstd_raw(content: bytes) -> bytes:

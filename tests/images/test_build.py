@@ -103,6 +103,14 @@ def test_diff_ids_are_the_digests_of_the_archives(builder: Builder) -> None:
     )
 
 
+def test_a_layer_may_be_larger_than_what_python_draws_at_once(builder: Builder) -> None:
+    size = (256 << 20) + 1
+
+    image = builder.build(image_spec("plain").changed({"filler_bytes": size, "filler_layers": 1}), salt="own")
+
+    assert max(layer.blob.size for layer in image.layers) > size
+
+
 def test_the_wrong_diff_id_is_wrong(builder: Builder) -> None:
     image = builder.build(image_spec("wrong-diff-id"))
 

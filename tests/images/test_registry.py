@@ -327,6 +327,18 @@ def test_what_cannot_be_done_is_a_sentence(
         call(client)
 
 
+def test_a_mistake_of_the_registry_is_told_to_who_asked(
+    registry: RegistryServer, client: RegistryClient, repository: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mistaken(*_: object, **__: object) -> None:
+        raise OverflowError("too large")
+
+    monkeypatch.setattr(registry.contents.builder, "build", mistaken)
+
+    with pytest.raises(RegistryError, match=r"mint failed: OverflowError\('too large'\)"):
+        client.mint("plain", repository)
+
+
 def test_a_taken_port_says_who_has_it_and_which_flag_helps(registry: RegistryServer) -> None:
     with pytest.raises(
         RegistryPortTaken,
