@@ -64,7 +64,7 @@ SCENARIOS: Final = {
         ),
         _scenario("B-16", "attach and port-forward: first line, connections, throughput", 0, 25, 70),
         _scenario("B-17", "logs: lines and bytes a second, processor time, rotation", 0, 25, 70),
-        _scenario("B-18", "list and status calls by number of containers", 4, 25, 185),
+        _scenario("B-18", "list and status calls by number of containers", 4, 25, 125),
         _scenario("B-19", "streamed lists beside the plain ones", 0, 20, 140),
         _scenario("B-20", "the kubelet's relist every second while pods come and go", 0, 20, 95),
         _scenario("B-21", "statistics lists by number of containers", 0, 20, 140),
@@ -73,22 +73,22 @@ SCENARIOS: Final = {
         _scenario("B-24", "parallel pulls: different images, shared layers, the same image", 0, 20, 95),
         _scenario("B-25", "image calls on images that are present", 3, 15, 45),
         _scenario(
-            "B-26", "density: memory per pod, split into daemon, shim and pause", 0, 40, 280, throwaway=True
+            "B-26", "density: memory per pod, split into daemon, shim and pause", 0, 40, 150, throwaway=True
         ),
         _scenario(
             "B-27",
             "growth over standing pods: calls, memory, idle cost, ready again, by their number",
             0,
             105,
-            400,
+            340,
         ),
-        _scenario("B-28", "throughput by concurrency, and its knee", 8, 36, 185),
+        _scenario("B-28", "throughput by concurrency, and its knee", 8, 36, 125),
         _scenario("B-29", "a storm of pods at the same instant", 0, 20, 45),
-        _scenario("B-30", "arrivals at a fixed rate, latency from the intended start", 0, 25, 140),
-        _scenario("B-31", "pod cycles beside idle pods", 0, 25, 140),
+        _scenario("B-30", "arrivals at a fixed rate, latency from the intended start", 0, 25, 110),
+        _scenario("B-31", "pod cycles beside idle pods", 0, 25, 100),
         _scenario("B-32", "UpdateContainerResources", 2, 10, 45),
         _scenario("B-33", "restart of the daemon with pods running", 0, 20, 95, throwaway=True),
-        _scenario("B-34", "soak: what grows while pods come and go", 0, 0, 600, throwaway=True),
+        _scenario("B-34", "soak: what grows while pods come and go", 0, 0, 360, throwaway=True),
         _scenario(
             "B-37", "interference: a container's life beside a neighbour that uses up one thing", 0, 25, 70
         ),
