@@ -188,13 +188,18 @@ def beside(found: Iterable[Grown], names: dict[str, str]) -> list[Difference]:
 
 
 def _difference(less: Grown, more: Grown, names: dict[str, str]) -> str:
-    costs = " and ".join(
-        f"{names.get(each.side, each.side)} {quantity(max(each.growth.slope, 0.0), each.unit)}"
-        for each in (less, more)
-    )
+    costs = " and ".join(f"{names.get(each.side, each.side)} {_cost(each)}" for each in (less, more))
     bent = [names.get(each.side, each.side) for each in (less, more) if each.worse]
     worse = f"; {bent[0]} grows worse than linearly" if len(bent) == 1 else ""
     return f"{less.name}: one more {less.thing} costs {costs}{worse}"
+
+
+def _cost(each: Grown) -> str:
+    """Return what one more costs, of a growth that is not proven only what it does not exceed."""
+    if each.grows:
+        return quantity(each.growth.slope, each.unit)
+    most = each.growth.slope_interval.high
+    return f"at most {quantity(most, each.unit)}" if most > 0 else "nothing"
 
 
 def counted(dimension: str, dimensions: dict[str, str]) -> float | None:

@@ -84,6 +84,19 @@ def test_sides_that_cost_differently_are_told_the_cheaper_one_first() -> None:
     ]
 
 
+def test_what_is_not_proven_to_grow_costs_at_most_something() -> None:
+    (sentence,) = on_both(lambda n: 0.002 + 4e-5 * n, lambda _n: 0.002)
+
+    assert sentence.startswith("ListContainers: one more pod costs CRI-O at most ")
+    assert sentence.endswith(" µs and containerd 40.0 µs")
+
+
+def test_what_falls_costs_nothing() -> None:
+    assert on_both(lambda n: 0.002 + 4e-5 * n, lambda n: 0.01 - 4e-5 * n) == [
+        "ListContainers: one more pod costs CRI-O nothing and containerd 40.0 µs"
+    ]
+
+
 def test_a_side_that_grows_worse_is_named() -> None:
     (sentence,) = on_both(lambda n: 0.002 + 1e-5 * n, lambda n: 0.002 + 1e-6 * n**2)
 
