@@ -24,9 +24,13 @@ def _lasting(stream: TextIO) -> TextIO:
     """Return a stream that writes to the same place as one of Python's own, whether or not anybody reads."""
     if not isinstance(stream, io.TextIOWrapper):  # who started us has closed it, so that there is none
         return stream
+    try:
+        descriptor = stream.fileno()
+    except io.UnsupportedOperation:  # it stays in this process
+        return stream
     stream.flush()
     return io.TextIOWrapper(
-        io.BufferedWriter(_LastingFile(stream.fileno(), "w", closefd=False)),
+        io.BufferedWriter(_LastingFile(descriptor, "w", closefd=False)),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=stream.line_buffering,
