@@ -163,8 +163,11 @@ class Transport(ABC):
         self._drain(0, len(frame), seconds, time.monotonic() + seconds)
 
     def _drain(self, leave: int, total: int, seconds: float, until: float) -> None:
+        # Not "until the queue is empty": what comes meanwhile is answered behind it, a good-bye too.
+        enough = self._wire.taken + len(self._wire.queue) - leave
+
         def sent() -> bool:
-            return len(self._wire.queue) <= leave and not self._wire.broken
+            return self._wire.taken >= enough and not self._wire.broken
 
         self.await_(sent, f"the server to take {total} bytes", seconds, until)
 

@@ -37,6 +37,7 @@ class Tunnel(Wire):
 
     def __init__(self, wire: Wire) -> None:
         self.queue = bytearray()
+        self.taken = 0
         self.last = False
         self._below = wire
         self._messages = _Messages(wire, "", Ledger(0, lambda _: False, None))
@@ -60,6 +61,7 @@ class Tunnel(Wire):
         """Send from the queue and read; see `Wire.turn`."""
         if self.queue:
             self._below.queue += frame(bytes(self.queue), ABNF.OPCODE_BINARY)
+            self.taken += len(self.queue)
             self.queue.clear()
         self._below.last = self.last
         self._messages.pump(until)

@@ -23,7 +23,8 @@ class Wire:
     """A connected socket with a queue of bytes to be sent.
 
     Attributes:
-        queue: what is still to be sent.
+        queue: what is still to be sent; what is added goes to its end.
+        taken: how many bytes of the queue were given to the peer so far.
         broken: whether the peer takes no more bytes; the queue is dropped then.
         last: whether what is queued is the last; the peer is then told the end of writing (not over TLS,
             which has no half-close).
@@ -35,6 +36,7 @@ class Wire:
         self._poll = select.poll()
         self._early = b""
         self.queue = bytearray()
+        self.taken = 0
         self.broken = False
         self.last = False
         self.closed = False
@@ -91,7 +93,9 @@ class Wire:
 
     def _write(self) -> None:
         try:
-            del self.queue[: self._socket.send(bytes(self.queue[:READ_BYTES]))]
+            sent = self._socket.send(bytes(self.queue[:READ_BYTES]))
+            del self.queue[:sent]
+            self.taken += sent
             if self.last and not self.queue and not isinstance(self._socket, ssl.SSLSocket):
                 with contextlib.suppress(OSError):
                     self._socket.shutdown(socket.SHUT_WR)

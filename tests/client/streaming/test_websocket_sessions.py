@@ -2,6 +2,7 @@ import contextlib
 import json
 import socket
 import struct
+import threading
 import time
 from typing import Any
 
@@ -271,6 +272,23 @@ def test_a_session_that_ends_early_says_how() -> None:
         with pytest.raises(SessionEnded):
             session.write(b"x")
         assert session.finish(5).stderr == b"oops"
+
+
+def test_what_left_before_the_good_bye_was_read_was_written() -> None:
+    stands, said = threading.Event(), threading.Event()
+
+    def play(peer: Peer) -> None:
+        peer.accept_websocket()
+        assert stands.wait(5)
+        peer.frame(struct.pack("!H", 1000), opcode=8)
+        said.set()
+        assert peer.message() == (2, b"\x00the last input")
+
+    with serving(play) as url, opened(url) as session:
+        stands.set()
+        assert said.wait(5)
+        session.write(b"the last input", 5)
+        session.await_end(5)
 
 
 def test_abort_resets_the_connection() -> None:
