@@ -343,7 +343,7 @@ def test_attach_ends_with_its_container(runtime: Runtime, containers: Containers
     session.write(b"go\n")
 
     finished = session.finish()
-    assert finished.stdout.splitlines()[-1] == b"last words"
+    assert finished.stdout.splitlines(keepends=True)[-1] == b"last words\n"
     assert finished.failure == ""
 
 
