@@ -44,20 +44,20 @@ SCENARIOS: Final = {
     scenario.id: scenario
     for scenario in (
         _scenario("B-01", "Version and Status: the floor of transport and client", 2, 6, 12),
-        _scenario("B-02", "sandbox on the pod network", 8, 35, 90),
-        _scenario("B-03", "sandbox on the host's network: what CNI costs", 5, 20, 50),
+        _scenario("B-02", "sandbox on the pod network", 8, 30, 90),
+        _scenario("B-03", "sandbox on the host's network: what CNI costs", 5, 18, 50),
         _scenario("B-04", "sandbox in a user namespace: the price of isolation", 0, 15, 45),
-        _scenario("B-05", "stopping and removing a sandbox with 0, 1, 5 and 20 containers", 0, 26, 95),
-        _scenario("B-06", "creating, starting, stopping and removing a container", 8, 35, 90),
-        _scenario("B-07", "CreateContainer by number of layers, mounts, variables", 0, 32, 140),
+        _scenario("B-05", "stopping and removing a sandbox with 0, 1, 5 and 20 containers", 0, 24, 95),
+        _scenario("B-06", "creating, starting, stopping and removing a container", 8, 30, 90),
+        _scenario("B-07", "CreateContainer by number of layers, mounts, variables", 0, 28, 140),
         _scenario(
             "B-08", "from StartContainer to the container's first instruction and first log line", 4, 20, 50
         ),
-        _scenario("B-09", "StopContainer beyond the ideal: obedient, stubborn, many children", 0, 25, 60),
+        _scenario("B-09", "StopContainer beyond the ideal: obedient, stubborn, many children", 0, 22, 60),
         _scenario("B-10", "RemoveContainer by size of the writable layer", 0, 24, 95),
-        _scenario("B-11", "whole pod cycle as the kubelet does it", 12, 55, 140),
+        _scenario("B-11", "whole pod cycle as the kubelet does it", 12, 45, 140),
         _scenario("B-12", "cold start: page cache dropped; image absent", 0, 24, 50),
-        _scenario("B-13", "ExecSync: latency, output of 1 MB and 16 MB, concurrency 1 to 64", 6, 36, 140),
+        _scenario("B-13", "ExecSync: latency, output of 1 MB and 16 MB, concurrency 1 to 64", 6, 32, 140),
         _scenario("B-14", "probes: an exec in each of many containers, once a period", 0, 16, 140),
         _scenario(
             "B-15", "streaming exec: first byte, echo, throughput both ways, sessions at once", 4, 35, 95
@@ -69,23 +69,23 @@ SCENARIOS: Final = {
         _scenario("B-20", "the kubelet's relist every second while pods come and go", 0, 20, 95),
         _scenario("B-21", "statistics lists by number of containers", 0, 20, 140),
         _scenario("B-22", "delivery of container events", 3, 20, 45),
-        _scenario("B-23", "image pull by layers, sizes and compression", 5, 35, 140),
+        _scenario("B-23", "image pull by layers, sizes and compression", 5, 30, 140),
         _scenario("B-24", "parallel pulls: different images, shared layers, the same image", 0, 20, 95),
         _scenario("B-25", "image calls on images that are present", 3, 15, 45),
         _scenario(
-            "B-26", "density: memory per pod, split into daemon, shim and pause", 0, 40, 150, throwaway=True
+            "B-26", "density: memory per pod, split into daemon, shim and pause", 0, 36, 150, throwaway=True
         ),
         _scenario(
             "B-27",
             "growth over standing pods: calls, memory, idle cost, ready again, by their number",
             0,
-            105,
+            95,
             340,
         ),
-        _scenario("B-28", "throughput by concurrency, and its knee", 8, 36, 125),
+        _scenario("B-28", "throughput by concurrency, and its knee", 8, 32, 125),
         _scenario("B-29", "a storm of pods at the same instant", 0, 20, 45),
-        _scenario("B-30", "arrivals at a fixed rate, latency from the intended start", 0, 25, 110),
-        _scenario("B-31", "pod cycles beside idle pods", 0, 25, 100),
+        _scenario("B-30", "arrivals at a fixed rate, latency from the intended start", 0, 22, 110),
+        _scenario("B-31", "pod cycles beside idle pods", 0, 22, 100),
         _scenario("B-32", "UpdateContainerResources", 2, 10, 45),
         _scenario("B-33", "restart of the daemon with pods running", 0, 20, 95, throwaway=True),
         _scenario("B-34", "soak: what grows while pods come and go", 0, 0, 360, throwaway=True),
