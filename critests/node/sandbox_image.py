@@ -23,8 +23,9 @@ def missing_sandbox_image(connection: Connection, requests: RequestBuilder, hand
     """Say which image a runtime wants for its sandboxes and cannot get; empty where it makes sandboxes, or
     fails to for another reason, which is for the tests to find.
 
-    A sandbox is only tried where the list of images shows none that can be it. When that fails, the runtime's
-    words are searched for images: one counts that the runtime itself does not hold and fails to pull.
+    A sandbox is tried, whatever images are there: one that is called as they are, or pinned, may be that of an
+    earlier release or configuration. When that fails, the runtime's words are searched for images: one counts
+    that the runtime itself does not hold and fails to pull.
 
     Args:
         connection: to the runtime.
@@ -35,8 +36,6 @@ def missing_sandbox_image(connection: Connection, requests: RequestBuilder, hand
         What is missing, and what would help.
     """
     try:
-        if _is_there(connection):
-            return ""
         Sandbox.run(connection, requests.sandbox("probe-sandbox-image"), handler).discard()
     except grpc.RpcError as error:
         if is_a_hang(error):
@@ -51,15 +50,6 @@ def missing_sandbox_image(connection: Connection, requests: RequestBuilder, hand
                     " cri-dockerd: --pod-infra-container-image)"
                 )
     return ""
-
-
-def _is_there(connection: Connection) -> bool:
-    """Say whether an image is kept for sandboxes: pinned, or called as they are."""
-    images = connection.images.ListImages(cri.ListImagesRequest()).images
-    return any(
-        image.pinned or any(name.rpartition(":")[0].endswith("/pause") for name in image.repo_tags)
-        for image in images
-    )
 
 
 def _why_not(connection: Connection, reference: str) -> str:

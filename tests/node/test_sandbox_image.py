@@ -16,7 +16,7 @@ from tests.criserver.state import ImageConfig
 
 NOWHERE = "registry.example:5000/pods/pause:3.10"
 PULLABLE = "example.test/busybox:1"
-PAUSE = "example.test/pause:1"
+OLDER = "example.test/pods/pause:3.9"
 
 
 def missing(connection: Connection, folder: Path) -> str:
@@ -59,10 +59,10 @@ def test_an_image_is_missing_that_the_runtime_names_and_cannot_get(
     assert not left
 
 
-def test_no_sandbox_is_tried_where_an_image_is_called_as_those_of_sandboxes_are(tmp_path: Path) -> None:
+def test_the_image_of_another_release_is_not_taken_for_it(tmp_path: Path) -> None:
     with (
-        serve(CriServer(wrong={f"wants-image={NOWHERE}"}, images={PAUSE: ImageConfig()})) as endpoint,
+        serve(CriServer(wrong={f"wants-image={NOWHERE}"}, images={OLDER: ImageConfig()})) as endpoint,
         closing(connect(Endpoint.parse(endpoint))) as connection,
     ):
-        connection.images.PullImage(pulling(PAUSE))
-        assert missing(connection, tmp_path) == ""
+        connection.images.PullImage(pulling(OLDER))
+        assert f"without the image {NOWHERE}," in missing(connection, tmp_path)
