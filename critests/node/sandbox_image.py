@@ -23,8 +23,8 @@ def missing_sandbox_image(connection: Connection, requests: RequestBuilder, hand
     """Say which image a runtime wants for its sandboxes and cannot get; empty where it makes sandboxes, or
     fails to for another reason, which is for the tests to find.
 
-    A sandbox is tried, whatever images are there: one that is called as they are, or pinned, may be that of an
-    earlier release or configuration. When that fails, the runtime's words are searched for images: one counts
+    A sandbox is tried, whatever images are there: one that is called as they are, or pinned, may be that of
+    another release or configuration. When that fails, the runtime's words are searched for images: one counts
     that the runtime itself does not hold and fails to pull.
 
     Args:
