@@ -1,7 +1,5 @@
 """`critests record`: write down what passes between a client and a runtime."""
 
-import signal
-import threading
 import time
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import click
 from critests.cli.refusals import NotWritten
 from critests.client import connect
 from critests.client.discovery import find
+from critests.run.stop_signals import told_to_stop
 
 
 @click.command()
@@ -37,12 +36,9 @@ def record(runtime_endpoint: str | None, image_endpoint: str | None, listen: Pat
     connection = connect(found.endpoint, found.image_endpoint)
     version = connection.greet()
     connection.close()
-    over = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
     calls = 0
     try:
-        with opened(trace, "w") as file:
+        with told_to_stop() as wait, opened(trace, "w") as file:
             file.write(line_of(Origin(f"{version.runtime_name} {version.runtime_version}", time.time())))
 
             def note(line: str) -> None:
@@ -59,7 +55,7 @@ def record(runtime_endpoint: str | None, image_endpoint: str | None, listen: Pat
             )
             with proxy:
                 click.echo(f"recording {found.endpoint.text} at {proxy.endpoint}")
-                over.wait()
+                wait()
     except OSError as error:
         raise NotWritten(str(error)) from error
     click.echo(f"{calls} calls in {trace}")

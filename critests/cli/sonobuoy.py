@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 import xml.etree.ElementTree as ET
 from collections import deque
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ from critests.record.layout import RUN_FILE
 from critests.report.formats import load
 from critests.report.formats.junit import to_junit
 from critests.report.wording.texts import cut, visible
+from critests.run.stop_signals import told_to_stop
 
 VARIABLES: Final = ("SONOBUOY_RESULTS_DIR", "RESULTS_DIR")
 DEFAULT_RESULTS: Final = "/tmp/sonobuoy/results"  # noqa: S108 - the place that Sonobuoy's worker looks in
@@ -216,6 +216,5 @@ def _failed(code: int, said: str) -> str:
 
 def _sleep() -> None:
     """Wait until the container is stopped."""
-    stopped = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-    stopped.wait()
+    with told_to_stop() as wait:
+        wait()

@@ -3,9 +3,9 @@
 import argparse
 import os
 import signal
-import threading
 from pathlib import Path
 
+from critests.run.stop_signals import told_to_stop
 from tests.criserver.server import CriServer
 from tests.criserver.ways import WAYS
 
@@ -29,12 +29,10 @@ def main() -> None:
     except ValueError as error:
         parser.error(str(error))
     server.when_killed = lambda: os.kill(os.getpid(), signal.SIGKILL)
-    over = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: over.set())
-    print(server.start(chosen.socket), flush=True)
-    over.wait()
-    server.stop()
+    with told_to_stop() as wait:
+        print(server.start(chosen.socket), flush=True)
+        wait()
+        server.stop()
 
 
 if __name__ == "__main__":
