@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_a_command_that_is_waited_for_gets_the_signal_that_ends_a_service() -> N
 def test_a_signal_is_never_missed_however_close_it_comes_to_the_wait(step: int) -> None:
     steps = itertools.count()
 
-    def stop_at_the_step(frame: FrameType, event: str, argument: object) -> Callable[..., object]:
+    def stop_at_the_step(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
         del frame, event, argument
         if next(steps) == step:
             os.kill(os.getpid(), signal.SIGTERM)
