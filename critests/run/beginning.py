@@ -2,6 +2,7 @@
 alone.
 """
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from critests.client.recording import Recorder
 from critests.exit_codes import CannotTest, UsageError
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver, remove_cgroups_of
+from critests.lifecycle.removal import remove_run
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import KNOWS_CRI_V1
 from critests.node.daemon_process import complaint_about
@@ -132,6 +134,12 @@ def _begin(
             context.parts |= parts_of_throwaway(owned.runtime, settings.handlers[0])
         if any(settings.handlers) or settings.handler_binary:
             _refuse_unfit_handlers(connection, context)
+    except KeyboardInterrupt:
+        if mutating:
+            with contextlib.suppress(grpc.RpcError):
+                remove_run(connection, run)  # what was being tried
+        raise
+    else:
         return context
     finally:
         connection.close()

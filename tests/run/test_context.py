@@ -1,19 +1,23 @@
 """How the beginning of a run fails: as one family of exceptions, each with its exit code."""
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from critests.api import api_pb2 as cri
 from critests.benchmark.load.installed import NotInstalled
-from critests.client import Endpoint, EndpointError, EndpointMalformed
+from critests.client import Connection, Endpoint, EndpointError, EndpointMalformed, connect
 from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.images.platforms import UnsupportedArchitectureError
 from critests.images.ports import RegistryPortTaken
 from critests.images.registry_client import RegistryError
 from critests.images.rootfs import BusyboxError
 from critests.lifecycle import cgroup_parents
+from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
+from critests.lifecycle.sandboxes import Sandbox
 from critests.node import starting
 from critests.node.binaries import MissingProgram
 from critests.node.cni import NoFreeSubnet, NoPlugins
@@ -142,3 +146,21 @@ def test_nothing_is_left_of_a_run_that_cannot_begin(tmp_path: Path, monkeypatch:
 
     assert not run.data_directory.exists()
     assert not cgroups.exists()
+
+
+def test_a_beginning_that_is_interrupted_leaves_no_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(connection: Connection, requests: RequestBuilder, handler: str) -> str:
+        Sandbox.run(connection, requests.sandbox("tried"), handler)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("critests.run.beginning.missing_sandbox_image", interrupted)
+    with serve(CriServer()) as endpoint:
+        with pytest.raises(KeyboardInterrupt):
+            begin_run(
+                settings(runtime_endpoint=endpoint, allow_kubelet=True, results=str(tmp_path)),
+                keep_results=False,
+            )
+        with closing(connect(Endpoint.parse(endpoint))) as connection:
+            assert not connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
