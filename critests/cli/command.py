@@ -41,8 +41,6 @@ COMMANDS = {
     "clean": "Remove what interrupted runs left behind, and nothing else.",
     "images": "The test images: list them, write them to disk, or serve them.",
     "audit": "Break the API in every way that it has, and say which tests notice.",
-    "record": "Write down what passes between a client and a runtime.",
-    "replay": "Play a trace of `critests record` on a runtime.",
     "proxy": "Stand in front of a runtime and break one promise at a time.",
     "sonobuoy": "Run on one node of a cluster and hand the results to Sonobuoy.",
     "completion": 'Print what makes SHELL complete critests: eval "$(critests completion bash)".',

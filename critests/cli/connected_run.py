@@ -15,14 +15,8 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def connected_run(
-    settings: "Settings", *, keep_results: bool = True
-) -> Iterator[tuple["RunContext", "Connection"]]:
-    """Begin a run and connect to its runtime; at the end say what would not go.
-
-    Args:
-        settings: what the user asked for.
-        keep_results: whether to make a folder for results.
+def connected_run(settings: "Settings") -> Iterator[tuple["RunContext", "Connection"]]:
+    """Begin a run and connect to its runtime; at the end say what could not be removed.
 
     Raises:
         CannotTest: there is nothing to ask, or what was done needs a step that failed.
@@ -31,7 +25,7 @@ def connected_run(
     from critests.run.beginning import begin_run  # noqa: PLC0415 - `--help` must not wait for gRPC
     from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above
 
-    context = begin_run(settings, keep_results=keep_results)
+    context = begin_run(settings, keep_results=True)
     try:
         if context.gone:
             raise CannotTest(context.gone)
