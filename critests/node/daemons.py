@@ -17,6 +17,7 @@ from critests.node.kinds.settings import DaemonSettings
 from critests.node.kinds.told import Told
 from critests.node.machine import apparmor_enabled
 from critests.node.privileges import children_may
+from critests.node.program_files import DAEMON
 from critests.node.remains import mount_of
 from critests.node.traces import MARK, Traces
 
@@ -57,6 +58,23 @@ class Daemon:
                 path.name for path in (self.binary, *self.handlers.values(), *self.helpers.values())
             )
         )
+
+    @property
+    def program_files(self) -> list[tuple[str, Path]]:
+        """Return the files that it consists of, each with its role: the daemon, what it starts containers
+        with by handler, shim or monitor and other helpers, and the CNI plugins of its configuration.
+        """
+        monitor = self.kind.facts.monitor.name if self.kind.facts.monitor else ""
+        shim = monitor.endswith("shim")
+        files = [(DAEMON, self.binary)]
+        files += [
+            ("shim" if name in self.shims else "OCI runtime", path) for name, path in self.handlers.items()
+        ]
+        for name, path in self.helpers.items():
+            is_monitor = bool(monitor) and name.startswith(monitor)
+            files.append((("shim" if shim else "monitor") if is_monitor else "helper", path))
+        files += [("CNI plugin", self.cni_plugins / name) for name in cni.PLUGINS]
+        return list(dict.fromkeys(files))
 
     @property
     def further_programs(self) -> dict[str, Path]:

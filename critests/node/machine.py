@@ -4,9 +4,11 @@ not.
 Nothing here names the machine: no host name, no addresses.
 """
 
+import contextlib
 import os
 import platform
 import shutil
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -20,10 +22,14 @@ from critests.node.privileges import process_capabilities
 from critests.node.remains import mount_table
 
 _OTHER_PROGRAMS = ("iptables",)
+_CNI_BRIDGE = "cni-bridge"
 
 
-def fingerprint() -> dict[str, object]:
+def fingerprint(used: Sequence[Path] = ()) -> dict[str, object]:
     """Return the machine's facts as values that JSON can hold.
+
+    Args:
+        used: programs of the runtime under test, named in place of those of the same name on the PATH.
 
     Sizes are in bytes. A fact that cannot be read is an empty text, None or an empty list, never missing.
     """
@@ -49,7 +55,7 @@ def fingerprint() -> dict[str, object]:
         "systemd": Path("/run/systemd/system").is_dir(),
         "capabilities": sorted(process_capabilities().effective),
         "boot_id": boot_id(),
-        "programs": program_versions(),
+        "programs": program_versions(used),
         "python": platform.python_version(),
     }
 
@@ -114,20 +120,20 @@ def virtualisation() -> str:
     return " on ".join(filter(None, (container, hypervisor)))
 
 
-def program_versions() -> dict[str, str]:
+def program_versions(used: Sequence[Path] = ()) -> dict[str, str]:
     """Return what the runtimes, their helpers and the CNI bridge plugin say of their versions; those not
     installed are left out.
+
+    Args:
+        used: programs of the runtime under test, asked in place of those of the same name on the PATH.
     """
     path = search_path()
-    found = {
-        name: Path(where)
-        for name in (*programs_with_version(), *_OTHER_PROGRAMS)
-        if (where := shutil.which(name, path=path))
-    }
-    try:
-        found["cni-bridge"] = cni.plugin_directory() / "bridge"
-    except cni.NoPlugins:
-        found.pop("cni-bridge", None)
+    known = (*programs_with_version(), *_OTHER_PROGRAMS)
+    found = {name: Path(where) for name in known if (where := shutil.which(name, path=path))}
+    with contextlib.suppress(cni.NoPlugins):
+        found[_CNI_BRIDGE] = cni.plugin_directory() / "bridge"
+    own = {_CNI_BRIDGE if program.name == "bridge" else program.name: program for program in used}
+    found |= {name: program for name, program in own.items() if name in {*known, _CNI_BRIDGE}}
     with ThreadPoolExecutor(max_workers=4) as pool:
         return dict(zip(found, pool.map(_version, found.values()), strict=True))
 

@@ -136,6 +136,11 @@ class ThrowawayRuntime:
         return programs.get(handler) if handler else next(iter(programs.values()))
 
     @property
+    def program_files(self) -> list[tuple[str, Path]]:
+        """Return the files that it consists of, each with its role, the daemon first."""
+        return self._daemon.program_files
+
+    @property
     def cni_plugins(self) -> Path:
         """Return the directory of its CNI plugins."""
         return self._daemon.cni_plugins

@@ -4,6 +4,23 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProgramFile:
+    """One program that a runtime consists of.
+
+    Attributes:
+        role: What it does: `daemon`, `OCI runtime`, `shim`, `monitor`, `CNI plugin` or `helper`.
+        path: Absolute path of the file.
+        version: The first line that it prints for `--version`, or empty where it prints none.
+        sha256: Digest of the file, hexadecimal, or empty where it cannot be read.
+    """
+
+    role: str
+    path: str
+    version: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RuntimeIdentity:
     """Which runtime was looked at.
 
@@ -18,6 +35,8 @@ class RuntimeIdentity:
         binary_sha256: Its SHA-256, hexadecimal, else empty.
         pid: Process id of the daemon, or None where it is not visible.
         parts: What it works with, by name, `OCI runtime` or `storage`, as far as that is known.
+        programs: The files that it consists of, the daemon first. Of a runtime that was not started for the
+            run only the daemon, where its process is visible.
     """
 
     name: str
@@ -30,3 +49,4 @@ class RuntimeIdentity:
     binary_sha256: str = ""
     pid: int | None = None
     parts: dict[str, str] = field(default_factory=dict)
+    programs: list[ProgramFile] = field(default_factory=list)

@@ -22,6 +22,7 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.api_level import KNOWS_CRI_V1
 from critests.node.daemon_process import complaint_about
 from critests.node.kubelet import live_kubelet
+from critests.node.program_files import describe_daemon, describe_files
 from critests.node.removal import forget_dead_run
 from critests.node.sandbox_image import missing_sandbox_image
 from critests.record.errors import RecordNotWritten
@@ -132,6 +133,9 @@ def _begin(
         context.parts = driver_part(context.driver)
         if owned.runtime is not None:
             context.parts |= parts_of_throwaway(owned.runtime, settings.handlers[0])
+            context.programs = describe_files(owned.runtime.program_files)
+        else:
+            context.programs = describe_daemon(pid)
         if any(settings.handlers) or settings.handler_binary:
             _refuse_unfit_handlers(connection, context)
     except KeyboardInterrupt:
