@@ -17,8 +17,6 @@ pytest.register_assert_rewrite(
 )
 
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
-_COLLECTS_GARBAGE = gc.isenabled()
-gc.disable()  # imports make a lot that stays, and no garbage: a twentieth of the time until a first test
 from critests import fixtures
 from critests.benchmark import selection as scenarios
 from critests.catalogue.words import Outcome
@@ -43,9 +41,6 @@ from critests.run.time_limit import TimeLimit
 if TYPE_CHECKING:
     from critests.alluredir import AllureDir
     from critests.leader import Leader
-
-if _COLLECTS_GARBAGE:
-    gc.enable()
 
 pytest_plugins = [f"{fixtures.__name__}.{module.name}" for module in pkgutil.iter_modules(fixtures.__path__)]
 

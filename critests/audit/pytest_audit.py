@@ -1,6 +1,6 @@
 """The audit as a pytest plugin: every test once honestly, and once more under each fault that it must notice.
 
-    pytest --pyargs critests.validation --cri-node containerd -p critests.audit.pytest_audit --cri-audit
+    pytest -p critests.plugin -p critests.audit.pytest_audit --pyargs critests.validation --cri-audit …
 
 A case under a fault is a test of its own, `NAME!FAULT`: it passes if the test noticed. A test has noticed
 when its own phase found the promise broken and the fault had changed something by then. What is blocked,

@@ -28,7 +28,7 @@ Examples:
 
 \b
 The same with plain pytest:
-  pytest --pyargs critests.validation --runtime-endpoint unix:///run/containerd/containerd.sock"""
+  pytest -p critests.plugin --pyargs critests.validation --runtime-endpoint unix:///run/containerd/containerd.sock"""
 
 UNUSED: Final = ("-p", "no:allure_pytest")
 """What pytest loads only because it is installed, and does nothing without an option of its own."""

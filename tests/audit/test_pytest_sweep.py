@@ -72,6 +72,7 @@ def sweep(
     )
     report = directory / "report.json"
     command = [sys.executable, "-m", "pytest", "-qq", "test_small.py", "-p", "critests.audit.pytest_sweep"]
+    command += ["-p", "critests.plugin"]
     command += ["--cri-sweep", f"--cri-json={report}", "--runtime-endpoint", endpoint]
     command += ["--cri-results", str(directory / "results"), "--cri-deadline-scale", "0.1"]
     command += ["--cri-read-only"] if read_only else []

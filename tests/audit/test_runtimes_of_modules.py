@@ -69,6 +69,7 @@ def test_they_are_broken_for_each_case_and_made_anew_when_used_up(tmp_path: Path
         "[pytest]\naddopts = -p no:cacheprovider -p no:locust\n", encoding="utf-8"
     )
     command = [sys.executable, "-m", "pytest", "-q", "test_small.py", "-p", "critests.audit.pytest_audit"]
+    command += ["-p", "critests.plugin"]
     command += ["--cri-audit", "--cri-audit-report", "report.json", "--cri-node", "containerd"]
     command += ["--cri-results", str(tmp_path / "results")]
 

@@ -148,6 +148,8 @@ def pytest_on(endpoint: str, results: Path, *more: str) -> "subprocess.Completed
         "-q",
         "-p",
         "no:cacheprovider",
+        "-p",
+        "critests.plugin",
         "--pyargs",
         "critests.benchmark",
         "--cri-allow-kubelet",

@@ -47,7 +47,8 @@ def test_a_death_that_a_test_swallows_is_its_failure(
     mortal: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
     (tmp_path / "test_mine.py").write_text(SWALLOWS, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cri-allow-kubelet"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "critests.plugin", "--cri-allow-kubelet"]
     command += ["--runtime-endpoint", str(tmp_path / "cri.sock"), "--cri-results", str(tmp_path / "results")]
     ended = subprocess.run(
         command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=SECONDS, check=False
@@ -116,7 +117,8 @@ def test_follows(runtime):
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_the_end_of_a_daemon_that_a_test_has_for_itself_is_its_failure(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(PRIVATE, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cri-node", "containerd"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "critests.plugin", "--cri-node", "containerd"]
     ended = subprocess.run(
         [*command, "--cri-results", str(tmp_path / "results")],
         capture_output=True,
@@ -182,7 +184,8 @@ def test_a_throwaway_runtime_is_started_again_and_the_culprit_is_found(
     workers: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "test_mine.py").write_text(KILLS, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cri-node", "containerd"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "critests.plugin", "--cri-node", "containerd"]
     ended = subprocess.run(
         [*command, "--cri-results", str(tmp_path / "results"), *workers],
         capture_output=True,

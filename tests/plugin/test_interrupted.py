@@ -36,7 +36,8 @@ def pytest_configure(config):
 def test_ctrl_c_below_a_wrapper_of_another_plugin_interrupts(kind: str, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     (tmp_path / "test_one.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
-    command = [sys.executable, "-P", "-m", "pytest", "-c", str(SUITE / kind / "pytest.ini"), "test_one.py"]
+    command = [sys.executable, "-P", "-m", "pytest", "-c", str(SUITE / kind / "pytest.ini")]
+    command += ["-p", "critests.plugin", "test_one.py"]
 
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
 

@@ -17,7 +17,7 @@ MODULE = SUITE / "runtime" / "test_version_and_status.py"
 def test_a_run_of_plain_pytest_by_path_is_not_a_whole_one(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         words = ["--runtime-endpoint", endpoint, f"--cri-results={tmp_path}"]
-        command = [sys.executable, "-m", "pytest", str(MODULE), *words]
+        command = [sys.executable, "-m", "pytest", "-p", "critests.plugin", str(MODULE), *words]
         subprocess.run(command, timeout=SECONDS, cwd=tmp_path, env=environment(), check=False)
 
     scope = record_in(tmp_path)["scope"]

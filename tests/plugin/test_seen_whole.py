@@ -27,7 +27,8 @@ def test_of_others():
 
 def test_points_in_time_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(SUITE, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cri-allow-kubelet"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "critests.plugin", "--cri-allow-kubelet"]
     with serve(CriServer()) as endpoint:
         ended = subprocess.run(
             [*command, "--runtime-endpoint", endpoint, "--cri-results", str(tmp_path / "results")],

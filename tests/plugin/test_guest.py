@@ -1,0 +1,80 @@
+"""What critests changes in the pytest runs of an environment that it is installed in."""
+
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.criserver.server import CriServer, serve
+from tests.plugin.command import SECONDS, environment, record_in
+
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
+
+OF_A_VENDOR = '''
+from critests.testing import Runtime, cri
+
+
+def test_version(runtime: Runtime) -> None:
+    """It MUST have a name."""
+    assert runtime.stub.Version(cri.VersionRequest()).runtime_name
+'''
+
+# a plugin, a fixture or an option of ours comes with one of our modules
+MODULES = """
+import sys
+
+
+def pytest_sessionfinish(session):
+    options = [name for name in vars(session.config.option) if name.startswith("cri_")]
+    modules = [name for name in sys.modules if name.split(".")[0] in ("critests", "grpc")]
+    print("loaded:", options + modules)
+"""
+
+
+def run(place: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*PYTEST, *more],
+        capture_output=True,
+        text=True,
+        cwd=place,
+        env=environment(),
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def test_an_environment_with_critests_has_nothing_of_it_in_its_pytest(tmp_path: Path) -> None:
+    points = importlib.metadata.entry_points(group="pytest11")
+    assert not [point for point in points if point.value.startswith("critests")]
+    (tmp_path / "conftest.py").write_text(MODULES, encoding="utf-8")
+    (tmp_path / "test_mine.py").write_text("def test_mine():\n    pass\n", encoding="utf-8")
+
+    ended = run(tmp_path, "-q", "-s", "-p", "no:benchmark")
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "loaded: []" in ended.stdout
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["alone", "a worker"])
+def test_a_vendor_names_the_plugin_in_the_root_conftest(more: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["critests.testing"]\n', encoding="utf-8")
+    (tmp_path / "test_mine.py").write_text(OF_A_VENDOR, encoding="utf-8")
+    with serve(CriServer()) as endpoint:
+        words = ("--runtime-endpoint", endpoint, "--cri-allow-kubelet", "--cri-results", "results")
+        ended = run(tmp_path, "-W", "error", *words, *more)
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    (test,) = record_in(tmp_path / "results")["tests"]
+    assert test["outcome"] == "passed"
+
+
+def test_plain_pytest_runs_the_suite_as_documented(tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        words = ("--runtime-endpoint", endpoint, "--cri-select", "RT-01", "--cri-results", "results")
+        suite = ("-p", "critests.plugin", "--pyargs", "critests.validation")
+        ended = run(tmp_path, *suite, *words, "--cri-allow-kubelet")
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert {test["outcome"] for test in record_in(tmp_path / "results")["tests"]} >= {"passed"}
