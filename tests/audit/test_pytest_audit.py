@@ -130,6 +130,8 @@ def audit(
         "-q",
         "test_small.py",
         "-p",
+        "critests.plugin",
+        "-p",
         "critests.audit.pytest_audit",
         "--cri-audit",
     ]
