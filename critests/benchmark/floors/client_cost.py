@@ -23,6 +23,7 @@ from typing import Any, Final
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
+from critests.benchmark.floors.null_answers import method_of
 from critests.benchmark.floors.null_server import NullServer, start_null_server
 from critests.benchmark.measuring.quiet import quiet
 from critests.client.deadlines import READ_SECONDS, Deadlines
@@ -36,6 +37,7 @@ from critests.lifecycle.run_label import RunIdentity
 CALLS: Final = 300
 WARM_UP: Final = 100
 _IMAGE: Final = "example.test/null:1"
+_ID: Final = "f" * 64
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,20 @@ class CallRate:
 
 
 def client_cost(
-    rpcs: Sequence[str], *, calls: int = CALLS, warm_up: int = WARM_UP, directory: Path | None = None
+    rpcs: Sequence[str],
+    *,
+    entries: int = 1,
+    payload: int = 0,
+    calls: int = CALLS,
+    warm_up: int = WARM_UP,
+    directory: Path | None = None,
 ) -> dict[str, float]:
-    """Measure the client's own cost of each RPC.
+    """Measure the client's own cost of each RPC, the decoding of the answer included.
 
     Args:
-        rpcs: names of RPCs, in any order; lists have one entry, and streaming lists are timed until their
-            last message.
+        rpcs: names of RPCs, in any order; streaming lists are timed until their last message.
+        entries: length of the lists.
+        payload: bytes of output of ExecSync.
         calls: timed calls of each, 300 by default: about 0.2 s.
         warm_up: calls before them.
         directory: where the server's socket goes; a temporary one by default.
@@ -76,52 +85,13 @@ def client_cost(
             wants).
         NullServerFailed: the server did not start.
     """
-    with _connected(directory) as (_, connection):
+    requests = {rpc: request_of(rpc) for rpc in rpcs}
+    with _connected(directory) as (server, connection):
         costs = {}
-        for rpc in dict.fromkeys(rpcs):
-            costs[rpc] = _median(connection, rpc, _Requests(connection).of(rpc), calls, warm_up)
-            _remove_all(connection)
+        for rpc, request in requests.items():
+            server.answer(rpc, entries=entries, payload=payload)
+            costs[rpc] = _median(connection, rpc, request, calls, warm_up)
         return costs
-
-
-def client_cost_of_list(
-    entries: int,
-    rpc: str = "ListContainers",
-    *,
-    calls: int = 50,
-    warm_up: int = 5,
-    directory: Path | None = None,
-) -> float:
-    """Measure the client's own cost of a list of a given length, its decoding included.
-
-    Args:
-        entries: length of the list.
-        rpc: of one of the lists, streaming or not.
-        calls: timed calls.
-        warm_up: calls before them.
-        directory: where the server's socket goes; a temporary one by default.
-
-    Returns:
-        Median in seconds.
-
-    Raises:
-        KeyError: there is no such RPC.
-        NullServerFailed: the server did not start.
-    """
-    with _connected(directory, entries=entries) as (_, connection):
-        return _median(connection, rpc, _Requests(connection).of(rpc), calls, warm_up)
-
-
-def client_cost_of_exec(
-    output_bytes: int, *, calls: int = 50, warm_up: int = 5, directory: Path | None = None
-) -> float:
-    """Measure the client's own cost of an ExecSync with so much output, as a median in seconds.
-
-    Raises:
-        NullServerFailed: the server did not start.
-    """
-    with _connected(directory, exec_bytes=output_bytes) as (_, connection):
-        return _median(connection, "ExecSync", _Requests(connection).of("ExecSync"), calls, warm_up)
 
 
 def call_rate(seconds: float = 2.0, *, directory: Path | None = None) -> CallRate:
@@ -135,6 +105,7 @@ def call_rate(seconds: float = 2.0, *, directory: Path | None = None) -> CallRat
         NullServerFailed: the server did not start.
     """
     with _connected(directory, awake=False) as (server, connection), quiet():
+        server.answer("Version")
         method, request = connection.runtime.Version, cri.VersionRequest(version="0.1.0")
         for _ in range(WARM_UP):
             method(request, timeout=READ_SECONDS)
@@ -151,77 +122,42 @@ def call_rate(seconds: float = 2.0, *, directory: Path | None = None) -> CallRat
         return CallRate(calls / took, calls / cpu, (_cpu_seconds(server.pid) - server_before) / calls, calls)
 
 
-class _Requests:
-    """A request of the usual size for each RPC, about a sandbox and a container that the null server
-    knows.
-    """
-
-    def __init__(self, connection: PlainConnection) -> None:
-        with tempfile.TemporaryDirectory() as logs:
-            run = RunIdentity.new()
-            builder = RequestBuilder(run, Path(logs), CgroupParents(run, CgroupDriver.CGROUPFS))
-            sandbox = builder.sandbox()
-            container = builder.container(ImageName(_IMAGE, _IMAGE), command=("/bin/sh", "-c", "sleep 3600"))
-        run_request = cri.RunPodSandboxRequest(config=sandbox)
-        sandbox_id = connection.runtime.RunPodSandbox(run_request, timeout=READ_SECONDS).pod_sandbox_id
-        create_request = cri.CreateContainerRequest(
-            pod_sandbox_id=sandbox_id, config=container, sandbox_config=sandbox
-        )
-        container_id = connection.runtime.CreateContainer(create_request, timeout=READ_SECONDS).container_id
-        connection.runtime.StartContainer(
-            cri.StartContainerRequest(container_id=container_id), timeout=READ_SECONDS
-        )
-        connection.images.PullImage(
-            cri.PullImageRequest(image=cri.ImageSpec(image=_IMAGE)), timeout=READ_SECONDS
-        )
-        self._whole: dict[str, Message] = {
-            "RunPodSandbox": run_request,
-            "CreateContainer": create_request,
-            "ExecSync": cri.ExecSyncRequest(container_id=container_id, cmd=["true"]),
-            "Version": cri.VersionRequest(version="0.1.0"),
-        }
-        self._fields: dict[str, Any] = {
-            "pod_sandbox_id": sandbox_id,
-            "container_id": container_id,
-            "image": cri.ImageSpec(image=_IMAGE),
-        }
-
-    def of(self, rpc: str) -> Message:
-        """Return the request of an RPC."""
-        if rpc == "GetContainerEvents":
-            raise KeyError(rpc)
-        if rpc in self._whole:
-            return self._whole[rpc]
-        services = cri.DESCRIPTOR.services_by_name.values()
-        method = next(
-            (service.methods_by_name[rpc] for service in services if rpc in service.methods_by_name), None
-        )
-        if method is None:
-            raise KeyError(rpc)
-        known = {
-            field.name: self._fields[field.name]
-            for field in method.input_type.fields
-            if field.name in self._fields
-        }
-        made: Message = getattr(cri, method.input_type.name)(**known)
-        return made
-
-
-def _remove_all(connection: PlainConnection) -> None:
-    """Remove what an RPC made, so that the next one finds the server as the first one did."""
-    for item in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest(), timeout=READ_SECONDS).items:
-        connection.runtime.RemovePodSandbox(
-            cri.RemovePodSandboxRequest(pod_sandbox_id=item.id), timeout=READ_SECONDS
-        )
+def request_of(rpc: str) -> Message:
+    """Return a request of the usual size. Raises KeyError where there is no such RPC that can be timed."""
+    if rpc == "GetContainerEvents":
+        raise KeyError(rpc)
+    with tempfile.TemporaryDirectory() as logs:
+        run = RunIdentity.new()
+        builder = RequestBuilder(run, Path(logs), CgroupParents(run, CgroupDriver.CGROUPFS))
+        sandbox = builder.sandbox()
+        container = builder.container(ImageName(_IMAGE, _IMAGE), command=("/bin/sh", "-c", "sleep 3600"))
+    whole: dict[str, Message] = {
+        "RunPodSandbox": cri.RunPodSandboxRequest(config=sandbox),
+        "CreateContainer": cri.CreateContainerRequest(
+            pod_sandbox_id=_ID, config=container, sandbox_config=sandbox
+        ),
+        "ExecSync": cri.ExecSyncRequest(container_id=_ID, cmd=["true"]),
+        "Version": cri.VersionRequest(version="0.1.0"),
+    }
+    if rpc in whole:
+        return whole[rpc]
+    values: dict[str, Any] = {
+        "pod_sandbox_id": _ID,
+        "container_id": _ID,
+        "image": cri.ImageSpec(image=_IMAGE),
+    }
+    kind = method_of(rpc).input_type
+    request: Message = getattr(cri, kind.name)(
+        **{name: value for name, value in values.items() if name in kind.fields_by_name}
+    )
+    return request
 
 
 @contextlib.contextmanager
-def _connected(
-    directory: Path | None, *, entries: int = 0, exec_bytes: int = 0, awake: bool = True
-) -> Iterator[tuple[NullServer, PlainConnection]]:
+def _connected(directory: Path | None, *, awake: bool = True) -> Iterator[tuple[NullServer, PlainConnection]]:
     with (
         tempfile.TemporaryDirectory(prefix="null-", dir=directory) as folder,
-        start_null_server(Path(folder), entries=entries, exec_bytes=exec_bytes, awake=awake) as server,
+        start_null_server(Path(folder), awake=awake) as server,
     ):
         connection = plain_stubs(Endpoint.parse(server.endpoint), receive_limit_bytes=-1)
         try:
@@ -281,10 +217,12 @@ def print_costs(seconds: float) -> None:
     for rpc, took in client_cost((*life, "StopPodSandbox", "RemovePodSandbox", "Version", "Status")).items():
         print(f"{rpc:<24} {took * 1e6:8.0f} us")
     for entries in (100, 1000):
-        for rpc in ("ListContainers", "ListPodSandbox", "StreamContainers"):
-            print(f"{f'{rpc} of {entries}':<24} {client_cost_of_list(entries, rpc) * 1e6:8.0f} us")
+        lists = ("ListContainers", "ListPodSandbox", "StreamContainers")
+        for rpc, took in client_cost(lists, entries=entries, calls=50, warm_up=5).items():
+            print(f"{f'{rpc} of {entries}':<24} {took * 1e6:8.0f} us")
     for size in (1 << 20, 16 << 20):
-        print(f"{f'ExecSync with {size >> 20} MiB':<24} {client_cost_of_exec(size, calls=10) * 1e6:8.0f} us")
+        took = client_cost(["ExecSync"], payload=size, calls=10, warm_up=5)["ExecSync"]
+        print(f"{f'ExecSync with {size >> 20} MiB':<24} {took * 1e6:8.0f} us")
 
 
 def main() -> None:

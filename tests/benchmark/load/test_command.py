@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.benchmark.floors.null_server import start_null_server
+from tests.criserver import CriServer, serve
 
 LOCUST = pytest.mark.skipif(
     find_spec("locust") is None or find_spec("hdrh") is None, reason="the load extra is not installed"
@@ -22,9 +22,9 @@ LOCUST = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with start_null_server(tmp_path_factory.mktemp("null")) as server:
-        yield server.endpoint
+def endpoint() -> Iterator[str]:
+    with serve(CriServer()) as endpoint:
+        yield endpoint
 
 
 def load(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

@@ -2,28 +2,16 @@
 allows.
 
 It is written by hand because gRPC's own server costs more than its client: what is measured against it would
-be the server.
-Sources: RFC 9113 (frames, flow control), gRPC over HTTP/2 (length-prefixed messages, trailers).
+be the server. As every call has the same answer, nothing in a request is read, its path neither.
+Sources: RFC 9113 (frames, flow control), RFC 7541 (the headers of an answer), gRPC over HTTP/2
+(length-prefixed messages, trailers).
 """
 
 import socket
 import struct
 from collections import deque
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
-
-import grpc
-
-from critests.benchmark.floors.null_server.answers import NullAnswers, Refused
-from critests.benchmark.floors.null_server.headers import (
-    PLAIN_HEADERS,
-    TAUGHT_HEADERS,
-    TEACHING_HEADERS,
-    HeadersNotUnderstood,
-    PathReader,
-    failure_headers,
-)
 
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEADER: Final = struct.Struct(">HBBBI")  # length in 16 and 8 bits, type, flags, stream
@@ -34,34 +22,42 @@ _WINDOW: Final = 65_535
 _LARGEST_WINDOW: Final = (1 << 31) - 1
 _FRAME_BYTES: Final = 16_384
 
-_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _WINDOW_UPDATE, _CONTINUATION = (
-    0,
-    1,
-    3,
-    4,
-    6,
-    7,
-    8,
-    9,
-)
-_END_STREAM, _ACK, _END_HEADERS, _PADDED, _PRIORITY = 0x1, 0x1, 0x4, 0x8, 0x20
+_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _WINDOW_UPDATE = 0, 1, 3, 4, 6, 8
+_END_STREAM, _ACK, _END_HEADERS = 0x1, 0x1, 0x4
 _SET_INITIAL_WINDOW, _SET_FRAME_BYTES = 4, 5
-_PRIORITY_BYTES: Final = 5
-_COMPRESSION_ERROR, _PROTOCOL_ERROR = 9, 1
+
+# status 200, then a literal each; remembered by the client when sent the first time, and then by its place
+_CONTENT_TYPE: Final = b"\x10application/grpc"
+_GRPC_STATUS_0: Final = b"\x0bgrpc-status\x010"
+_PLAIN: Final = (b"\x88\x0f\x10" + _CONTENT_TYPE, b"\x00" + _GRPC_STATUS_0)
+_TEACHING: Final = (b"\x88\x5f" + _CONTENT_TYPE, b"\x40" + _GRPC_STATUS_0)
+_TAUGHT: Final = (b"\x88\xbf", b"\xbe")
 
 
 @dataclass(slots=True)
 class _Call:
     """A call that is under way."""
 
-    path: str
-    request: bytearray = field(default_factory=bytearray)
-    window: int = _WINDOW
+    window: int
     waiting: deque[memoryview] = field(default_factory=deque)
     """Data that no window was open for."""
     trailers: bytes = b""
     """What goes behind the data, once there is no more."""
-    listener: Callable[[bytes], None] | None = None
+
+
+class CannedAnswer:
+    """The messages that answer every call.
+
+    Attributes:
+        data: the messages as they go over the wire.
+    """
+
+    def __init__(self) -> None:
+        self.set([b""])
+
+    def set(self, messages: list[bytes]) -> None:
+        """Answer with these serialised messages from now on."""
+        self.data = b"".join(_MESSAGE_HEADER.pack(0, len(message)) + message for message in messages)
 
 
 class NullConnection:
@@ -69,24 +65,20 @@ class NullConnection:
 
     Attributes:
         socket: not blocking.
-        unsent: whether something waits for the socket to take it.
     """
 
-    def __init__(self, accepted: socket.socket, answers: NullAnswers) -> None:
+    def __init__(self, accepted: socket.socket, answer: CannedAnswer) -> None:
         self.socket = accepted
-        self._answers = answers
-        self._paths = PathReader()
+        self._answer = answer
         self._calls: dict[int, _Call] = {}
         self._received = bytearray()
         self._greeted = False
-        self._headers: tuple[int, int, bytearray] | None = None
         self._window = _WINDOW
         self._call_window = _WINDOW
         self._frame_bytes = _FRAME_BYTES
         self._consumed = 0
         self._taught = False
         self._out = bytearray()
-        self._lost = False
 
     @property
     def unsent(self) -> bool:
@@ -104,16 +96,13 @@ class NullConnection:
         if not content:
             return False
         self._received += content
-        if not self._greeted and not self._greet():
-            return len(self._received) < len(_PREFACE)
-        try:
-            self._frames()
-        except HeadersNotUnderstood as error:
-            self._send(_GOAWAY, 0, 0, struct.pack(">II", 0, _COMPRESSION_ERROR) + str(error).encode())
-            self._lost = True
-        except (IndexError, struct.error):
-            self._send(_GOAWAY, 0, 0, struct.pack(">II", 0, _PROTOCOL_ERROR) + b"a frame is damaged")
-            self._lost = True
+        if not self._greeted:
+            if len(self._received) < len(_PREFACE):
+                return True
+            if not self._received.startswith(_PREFACE):
+                return False
+            self._greet()
+        self._frames()
         return self.flush()
 
     def flush(self) -> bool:
@@ -125,22 +114,13 @@ class NullConnection:
             pass
         except OSError:
             return False
-        return not self._lost
+        return True
 
-    def close(self) -> None:
-        """End it and forget its calls."""
-        for number in list(self._calls):
-            self._end(number)
-        self.socket.close()
-
-    def _greet(self) -> bool:
-        if not self._received.startswith(_PREFACE):
-            return False
+    def _greet(self) -> None:
         del self._received[: len(_PREFACE)]
         self._greeted = True
         self._send(_SETTINGS, 0, 0, _SETTING.pack(_SET_INITIAL_WINDOW, _LARGEST_WINDOW))
         self._open_window(_LARGEST_WINDOW - _WINDOW)
-        return True
 
     def _open_window(self, size: int) -> None:
         """Let the client send more on this connection; a single call has more room than it will use."""
@@ -161,12 +141,7 @@ class NullConnection:
         if kind == _DATA:
             self._data(flags, number, content)
         elif kind == _HEADERS:
-            self._headers_begin(
-                flags, number, _without_padding(flags, content)[_PRIORITY_BYTES if flags & _PRIORITY else 0 :]
-            )
-        elif kind == _CONTINUATION and self._headers:
-            self._headers[2].extend(content)
-            self._headers_end(flags)
+            self._calls[number] = _Call(self._call_window)
         elif kind == _SETTINGS and not flags & _ACK:
             self._settings(content)
         elif kind == _PING and not flags & _ACK:
@@ -174,20 +149,7 @@ class NullConnection:
         elif kind == _WINDOW_UPDATE:
             self._window_update(number, int.from_bytes(content, "big") & _LARGEST_WINDOW)
         elif kind == _RST_STREAM:
-            self._end(number)
-
-    def _headers_begin(self, flags: int, number: int, block: bytes) -> None:
-        self._headers = (number, flags, bytearray(block))
-        self._headers_end(flags)
-
-    def _headers_end(self, flags: int) -> None:
-        if not flags & _END_HEADERS or self._headers is None:
-            return
-        number, begun, block = self._headers
-        self._headers = None
-        self._calls[number] = _Call(self._paths.path(bytes(block)), window=self._call_window)
-        if begun & _END_STREAM:
-            self._answer(number)
+            self._calls.pop(number, None)
 
     def _data(self, flags: int, number: int, content: bytes) -> None:
         self._consumed += len(content)
@@ -195,10 +157,8 @@ class NullConnection:
             self._open_window(self._consumed)
             self._consumed = 0
         call = self._calls.get(number)
-        if call is not None:
-            call.request += _without_padding(flags, content)
-            if flags & _END_STREAM:
-                self._answer(number)
+        if call is not None and flags & _END_STREAM:
+            self._respond(number, call)
 
     def _settings(self, content: bytes) -> None:
         for name, value in _SETTING.iter_unpack(content):
@@ -221,51 +181,19 @@ class NullConnection:
         for waiting, call in list(self._calls.items()):
             self._pour(waiting, call)
 
-    def _answer(self, number: int) -> None:
-        call = self._calls[number]
-        name = call.path.rpartition("/")[2]
-        request = bytes(call.request[_MESSAGE_HEADER.size :])
-        try:
-            if name in self._answers.unary:
-                self._respond(number, call, [self._answers.unary[name](request)])
-            elif name in self._answers.streams:
-                self._respond(number, call, self._answers.streams[name](request))
-            elif name == "GetContainerEvents":
-                self._listen(number, call)
-            else:
-                self._refuse(number, grpc.StatusCode.UNIMPLEMENTED, f"unknown method {call.path}")
-        except Refused as refused:
-            self._refuse(number, refused.code, refused.details)
-
-    def _respond(self, number: int, call: _Call, messages: Iterable[bytes]) -> None:
-        """Send messages and the end of the call, in one piece where the windows allow it."""
-        call.waiting.extend(
-            memoryview(_MESSAGE_HEADER.pack(0, len(message)) + message) for message in messages
-        )
-        if not self._taught and sum(map(len, call.waiting)) <= min(call.window, self._window):
+    def _respond(self, number: int, call: _Call) -> None:
+        """Send the answer and the end of the call, in one piece where the windows allow it."""
+        data = self._answer.data
+        if data:
+            call.waiting.append(memoryview(data))
+        if not self._taught and len(data) <= min(call.window, self._window):
             # headers and trailers leave together, so what they teach the client is known to it before the
             # next call's
-            (before, call.trailers), self._taught = TEACHING_HEADERS, True
+            (before, call.trailers), self._taught = _TEACHING, True
         else:
-            before, call.trailers = TAUGHT_HEADERS if self._taught else PLAIN_HEADERS
+            before, call.trailers = _TAUGHT if self._taught else _PLAIN
         self._send(_HEADERS, _END_HEADERS, number, before)
         self._pour(number, call)
-
-    def _refuse(self, number: int, code: grpc.StatusCode, details: str) -> None:
-        self._send(_HEADERS, _END_HEADERS | _END_STREAM, number, failure_headers(code.value[0], details))
-        self._end(number)
-
-    def _listen(self, number: int, call: _Call) -> None:
-        """Leave a call open, to which every event goes."""
-        self._send(_HEADERS, _END_HEADERS, number, PLAIN_HEADERS[0])
-
-        def tell(event: bytes) -> None:
-            call.waiting.append(memoryview(_MESSAGE_HEADER.pack(0, len(event)) + event))
-            self._pour(number, call)
-            self.flush()
-
-        call.listener = tell
-        self._answers.listeners.append(tell)
 
     def _pour(self, number: int, call: _Call) -> None:
         """Send data of a call as far as the windows reach, and its end behind the last of it."""
@@ -284,17 +212,8 @@ class NullConnection:
             self._send(_DATA, 0, number, content)
         if call.trailers:
             self._send(_HEADERS, _END_HEADERS | _END_STREAM, number, call.trailers)
-            self._end(number)
-
-    def _end(self, number: int) -> None:
-        call = self._calls.pop(number, None)
-        if call is not None and call.listener is not None:
-            self._answers.listeners.remove(call.listener)
+            self._calls.pop(number, None)
 
     def _send(self, kind: int, flags: int, number: int, content: "bytes | memoryview") -> None:
         self._out += _FRAME_HEADER.pack(len(content) >> 8, len(content) & 0xFF, kind, flags, number)
         self._out += content
-
-
-def _without_padding(flags: int, content: bytes) -> bytes:
-    return content[1 : len(content) - content[0]] if flags & _PADDED else content

@@ -1,14 +1,16 @@
 """A CRI server in a process of its own that does nothing, as fast as it can: what it takes to be asked is
 what asking costs.
 
-    python -m critests.benchmark.floors.null_server --socket PATH [--entries N] [--exec-bytes N]
+    python -m critests.benchmark.floors.null_server --socket PATH
 
-It ends when its standard input ends, so that it never outlives the process that started it, and takes its
-socket with it.
+It gives every call the same answer: an empty message, or what `NullServer.answer` prepared. It ends when its
+standard input ends, so that it never outlives the process that started it, and takes its socket with it.
 """
 
 import argparse
+import base64
 import gc
+import json
 import os
 import secrets
 import selectors
@@ -22,8 +24,8 @@ from pathlib import Path
 from typing import Final, Self
 
 import critests
-from critests.benchmark.floors.null_server.answers import NullAnswers
-from critests.benchmark.floors.null_server.connection import NullConnection
+from critests.benchmark.floors.null_answers import canned_answer
+from critests.benchmark.floors.null_connection import CannedAnswer, NullConnection
 from critests.benchmark.measuring.client_process import EXPERIMENTS
 
 _READY: Final = "ready"
@@ -57,6 +59,31 @@ class NullServer:
         """Its process id."""
         return self._process.pid
 
+    def answer(self, rpc: str, *, entries: int = 1, payload: int = 0) -> None:
+        """Answer every call from now on as an RPC is answered.
+
+        Args:
+            rpc: its name; a call of another one cannot read the answer.
+            entries: how many things a list has.
+            payload: bytes of standard output of an ExecSync.
+
+        Raises:
+            KeyError: there is no such RPC.
+            NullServerFailed: the server has ended.
+        """
+        messages = canned_answer(rpc, entries=entries, payload=payload)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(
+                json.dumps([base64.b64encode(message).decode() for message in messages]) + "\n"
+            )
+            self._process.stdin.flush()
+        except BrokenPipeError as error:
+            raise NullServerFailed("the null server has ended") from error
+        if self._process.stdout.readline().strip() != _READY:
+            raise NullServerFailed("the null server has ended")
+
     def stop(self) -> None:
         """End it and remove its socket. Calling it again does nothing."""
         for pipe in (self._process.stdin, self._process.stdout):
@@ -76,15 +103,11 @@ class NullServer:
         self.stop()
 
 
-def start_null_server(
-    directory: Path, *, entries: int = 0, exec_bytes: int = 0, awake: bool = False
-) -> NullServer:
+def start_null_server(directory: Path, *, awake: bool = False) -> NullServer:
     """Start a null server and wait until it listens.
 
     Args:
         directory: where its socket goes; short enough for the path of a unix socket (107 bytes).
-        entries: how many sandboxes, containers and images it holds from the beginning.
-        exec_bytes: how much its ExecSync gives on standard output.
         awake: whether it stays awake between calls that follow each other closely, so that nobody has to wait
             until it was woken. It then takes a processor of its own; with only one it sleeps all the same.
 
@@ -95,15 +118,7 @@ def start_null_server(
     command = [sys.executable, "-m", "critests.benchmark.floors.null_server", "--socket", str(path)]
     checkout = str(Path(critests.__file__).resolve().parents[1])
     process = subprocess.Popen(
-        [
-            *command,
-            "--entries",
-            str(entries),
-            "--exec-bytes",
-            str(exec_bytes),
-            "--until-stdin-ends",
-            *(["--awake"] if awake else []),
-        ],
+        [*command, *(["--awake"] if awake else [])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -131,22 +146,19 @@ def start_null_server(
     return server
 
 
-def serve(
-    listener: socket.socket, answers: NullAnswers, until: "int | None" = None, *, awake: bool = False
-) -> None:
+def serve(listener: socket.socket, orders: int, *, awake: bool = False) -> None:
     """Answer every connection, in this thread, until a file descriptor has nothing more to read.
 
     Args:
         listener: bound and listening.
-        answers: what is answered.
-        until: the file descriptor, or None.
+        orders: the file descriptor; each line is the next answer, a JSON list of messages in base64.
         awake: look again and again for a while after each call, instead of sleeping until the next.
     """
     listener.setblocking(False)
+    answer, line = CannedAnswer(), bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(listener, selectors.EVENT_READ)
-        if until is not None:
-            selector.register(until, selectors.EVENT_READ)
+        selector.register(orders, selectors.EVENT_READ)
         connections: dict[int, NullConnection] = {}
         last = -_AWAKE_SECONDS
         while True:
@@ -157,11 +169,17 @@ def serve(
                 if key.fileobj is listener:
                     accepted, _ = listener.accept()
                     accepted.setblocking(False)
-                    connections[accepted.fileno()] = NullConnection(accepted, answers)
+                    connections[accepted.fileno()] = NullConnection(accepted, answer)
                     selector.register(accepted, selectors.EVENT_READ)
-                elif key.fd == until:
-                    if not os.read(key.fd, 4096):
+                elif key.fd == orders:
+                    content = os.read(orders, 1 << 20)
+                    if not content:
                         return
+                    line += content
+                    if content.endswith(b"\n"):
+                        answer.set([base64.b64decode(message) for message in json.loads(line)])
+                        line.clear()
+                        print(_READY, flush=True)
                 else:
                     _serve_connection(selector, connections, key.fd, events)
             for number, connection in connections.items():
@@ -180,7 +198,7 @@ def _serve_connection(
     if not alive:
         del connections[number]
         selector.unregister(number)
-        connection.close()
+        connection.socket.close()
 
 
 def _end(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of a signal handler
@@ -188,28 +206,15 @@ def _end(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of
 
 
 def main() -> None:
-    """Serve until SIGTERM or SIGINT, or until the standard input ends where that was asked for."""
+    """Serve until SIGTERM or SIGINT, or until the standard input ends."""
     parser = argparse.ArgumentParser(
         prog="python -m critests.benchmark.floors.null_server", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--socket", type=Path, required=True, help="where to listen")
     parser.add_argument(
-        "--entries",
-        type=int,
-        default=0,
-        help="sandboxes, containers and images that there are from the beginning",
-    )
-    parser.add_argument("--exec-bytes", type=int, default=0, help="what ExecSync gives on standard output")
-    parser.add_argument(
-        "--until-stdin-ends",
-        action="store_true",
-        help="end with the standard input, so with the process at its other end",
-    )
-    parser.add_argument(
         "--awake", action="store_true", help="do not sleep between calls that follow each other closely"
     )
     chosen = parser.parse_args()
-    answers = NullAnswers(entries=chosen.entries, exec_bytes=chosen.exec_bytes)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
     gc.freeze()
@@ -222,7 +227,10 @@ def main() -> None:
         try:
             listener.listen(128)
             print(_READY, flush=True)
-            until = sys.stdin.fileno() if chosen.until_stdin_ends else None
-            serve(listener, answers, until, awake=chosen.awake and len(os.sched_getaffinity(0)) > 1)
+            serve(listener, sys.stdin.fileno(), awake=chosen.awake and len(os.sched_getaffinity(0)) > 1)
         finally:
             chosen.socket.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main()
