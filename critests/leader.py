@@ -379,9 +379,9 @@ def _print_summary(record: RunRecord, context: RunContext) -> None:
 
     kind_of(record.kind).print_summary(record, new_console(), context.folder.path)
     if context.settings.baseline:
-        from critests.report.comparison.since_terminal import tell_since  # noqa: PLC0415 - see above
+        from critests.report.comparison.since import print_since  # noqa: PLC0415 - see above
 
-        tell_since(context.settings.baseline, context.settings.results, context.folder.path, new_console())
+        print_since(context.settings.baseline, context.settings.results, context.folder.path, new_console())
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -2,7 +2,7 @@
 
 `quantiles` and `summary` describe one series, `autocorrelation` how much its samples are worth,
 `stationarity` where its warm-up ends, `stopping` when there are enough of them. `comparison` weighs two sides
-of an operation (by `shifts` and `exceedances`, corrected by `corrections`), `settling` says what it lacks,
+of an operation (by `shifts` and `exceedances`, corrected by `corrections`),
 `change_points` reads the history of many runs, `trend` finds leaks, `knee` where concurrency stops paying,
 `growth` what one more thing costs.
 
@@ -36,7 +36,6 @@ from critests.statistics.quantiles import (
     supported_quantiles,
     supports,
 )
-from critests.statistics.settling import Settling, settling
 from critests.statistics.stationarity import Steadiness, WarmUp, warm_up
 from critests.statistics.stopping import Decision, Plan, Stop, collect, decide
 from critests.statistics.summary import Estimate, Summary, summarise
@@ -59,7 +58,6 @@ __all__ = [
     "Kendall",
     "Plan",
     "Scalability",
-    "Settling",
     "Steadiness",
     "Stop",
     "Summary",
@@ -80,7 +78,6 @@ __all__ = [
     "quantile",
     "quantile_interval",
     "samples_needed",
-    "settling",
     "summarise",
     "supported_quantiles",
     "supports",
