@@ -17,7 +17,7 @@ TOX := .tox/.make
 help: ## this text
 	echo "critests: does a CRI runtime keep its promises, and how fast is it?"
 	echo
-	sed -nE 's/^([a-z]+): .*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-15s %s\n", $$1, $$2}'
+	sed -nE 's/^([a-z-]+): .*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-15s %s\n", $$1, $$2}'
 	echo
 	echo "First time here: \`make demo\` as root on Debian 12 or Ubuntu 24.04. It installs what is missing and tests a private containerd."
 	echo "With a runtime of your own:  $(VENV)/bin/critests doctor   and then   $(VENV)/bin/critests run"
@@ -33,8 +33,12 @@ demo: ## a first minute: what matters most, on a private containerd, from nothin
 	$$critests run --node containerd --results "$(RESULTS)" $(or $(ARGS),--profile smoke -n 2) || { code=$$?; echo "critests run ended with $$code"; exit $$code; }
 
 .PHONY: test
-test: ## everything that must hold before a change is merged; ENVS=unit,types for some of its jobs
-	tools/run-tests.sh "$(ENVS)" $(ARGS)
+test: ## what must hold before a change is merged, in a quarter of an hour; ENVS=unit,types for some of its jobs
+	tools/run-tests.sh "$(or $(ENVS),env_list)" $(ARGS)
+
+.PHONY: test-all
+test-all: ## all of what make test runs and what takes longer, as every night: over an hour
+	tools/run-tests.sh all $(ARGS)
 
 .PHONY: wheel
 wheel: ## a wheel of this checkout, in dist

@@ -351,6 +351,7 @@ def test_a_layout_is_the_same_at_every_writing(tmp_path: Path) -> None:
     assert one == two
 
 
+@pytest.mark.nightly("needs skopeo")
 def test_skopeo_reads_every_image_of_a_layout(tmp_path: Path) -> None:
     skopeo = shutil.which("skopeo")
     if not skopeo:
@@ -380,6 +381,7 @@ def test_an_archive_holds_one_image_under_its_whole_name(tmp_path: Path) -> None
     assert {f"blobs/{each.replace(':', '/')}" for each in every_digest(image)} <= set(names)
 
 
+@pytest.mark.nightly("needs skopeo")
 def test_skopeo_reads_an_archive(tmp_path: Path) -> None:
     skopeo = shutil.which("skopeo")
     if not skopeo:

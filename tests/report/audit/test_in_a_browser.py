@@ -8,7 +8,10 @@ from critests.report.audit.page import audit_to_html
 from tests.report.audit.sample_audit import AUDIT, NOTICED, SURVIVED
 from tests.report.browser import CHROMIUM, SHAPES, Tab, faults, height
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+pytestmark = [
+    pytest.mark.nightly("needs a browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
+]
 LONG = "config.linux.security_context.namespace_options.userns_options.gids[].host_id"
 RPCS = 30
 TALLEST = {1280: 2500, 390: 3500}

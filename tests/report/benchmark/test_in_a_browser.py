@@ -9,7 +9,10 @@ from critests.report.benchmark.page import benchmark_to_html
 from tests.report.browser import CHROMIUM, SHAPES, Tab, faults, height
 from tests.report.sample_benchmark import sample_benchmark
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+pytestmark = [
+    pytest.mark.nightly("needs a browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
+]
 
 TALLEST = {1280: 7000, 390: 12000}
 """Pixels of a page of a dozen scenarios on one runtime or on two, by the width of the window."""

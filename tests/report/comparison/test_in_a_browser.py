@@ -11,7 +11,10 @@ from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, faults, height
 from tests.report.comparison.sample_runs import run_a, run_b
 from tests.report.comparison.test_headline import live, measured
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+pytestmark = [
+    pytest.mark.nightly("needs a browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
+]
 
 
 OPERATIONS = 40

@@ -12,7 +12,10 @@ from critests.report.store import Index
 from tests.report.browser import CHROMIUM, SHAPES, Tab, faults, height
 from tests.report.dashboard.synthetic import NOW, fill
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+pytestmark = [
+    pytest.mark.nightly("needs a browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
+]
 TALLEST = {1280: 4000, 390: 7000}
 """Pixels of a page of four runtime versions, by the width of the window; how many of them are red, each with
 its list, is a matter of chance that every new requirement changes.

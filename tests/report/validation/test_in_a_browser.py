@@ -9,7 +9,10 @@ from critests.report.validation.page import validation_to_html
 from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, faults, height
 from tests.report.sample_run import sample_run, write_evidence
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+pytestmark = [
+    pytest.mark.nightly("needs a browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
+]
 BROKEN = 28
 """Requirements that the run finds broken."""
 TALLEST = 4000
