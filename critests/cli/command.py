@@ -1,7 +1,6 @@
 """`critests`: what it can do, and how it ends."""
 
 import importlib
-import keyword
 import sys
 import traceback
 
@@ -36,14 +35,10 @@ COMMANDS = {
     "report": "Write stored runs in a format that others read.",
     "results": "List, index, prune and merge stored runs.",
     "dashboard": "Build a static site from all runs below RESULTS (default ./results).",
-    "import": "Keep what critest measured (`critest -benchmark -benchmarking-output-dir`) as a benchmark"
-    " run.",
     "clean": "Remove what interrupted runs left behind, and nothing else.",
     "images": "The test images: list them, write them to disk, or serve them.",
     "audit": "Break the API in every way that it has, and say which tests notice.",
     "proxy": "Stand in front of a runtime and break one promise at a time.",
-    "sonobuoy": "Run on one node of a cluster and hand the results to Sonobuoy.",
-    "completion": 'Print what makes SHELL complete critests: eval "$(critests completion bash)".',
 }
 """What each does, in the first sentence of its own help: no command is imported to list them."""
 
@@ -61,8 +56,7 @@ class Lazy(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        place = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        command: click.Command = getattr(importlib.import_module(f"critests.cli.{place}"), place)
+        command: click.Command = getattr(importlib.import_module(f"critests.cli.{cmd_name}"), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

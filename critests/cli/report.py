@@ -17,8 +17,8 @@ Formats:
 \b
 Examples:
   critests report latest
-  critests report results/containerd/2.1.9/latest --format step-summary >> "$GITHUB_STEP_SUMMARY"
-  critests report RUN --format pr-comment --baseline LAST_GOOD_RUN
+  critests report results/containerd/2.1.9/latest --format github >> "$GITHUB_STEP_SUMMARY"
+  critests report RUN --format github --baseline LAST_GOOD_RUN
   critests report results/containerd/*/* --format testgrid --output bucket/"""
 
 

@@ -21,33 +21,6 @@ def handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[Non
             signal.signal(number, former)
 
 
-@contextlib.contextmanager
-def told_to_stop() -> Iterator[Callable[[], None]]:
-    """Take Ctrl-C and SIGTERM for the time of a `with`, and give a function that waits for one of them; one
-    that has come before counts.
-
-    A `threading.Event` would not do: its `set` in a signal handler waits for a lock, which the thread that is
-    interrupted holds for a moment when it begins to wait, and then neither goes on.
-    """
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-
-    def tell(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        with contextlib.suppress(BlockingIOError):  # it has been told 64 Ki times
-            os.write(writer, b"\0")
-
-    def wait() -> None:
-        os.read(reader, 1)
-
-    try:
-        with handled_by(tell):
-            yield wait
-    finally:
-        os.close(reader)
-        os.close(writer)
-
-
 def wait_for(process: "subprocess.Popen[bytes]") -> int:
     """Wait for a command of ours and return its exit code. Signals are left to it: it cleans up, and ends."""
 

@@ -89,14 +89,6 @@ def test_an_unknown_command_is_wrong_usage(command: str) -> None:
     assert command in ended.stderr
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_a_script(shell: str) -> None:
-    ended = critests("completion", shell)
-
-    assert ended.returncode == 0
-    assert "_CRITESTS_COMPLETE" in ended.stdout
-
-
 def test_completion_completes() -> None:
     environment = {
         **os.environ,

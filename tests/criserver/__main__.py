@@ -5,7 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from critests.run.stop_signals import told_to_stop
+from critests.run.stop_signals import handled_by
 from tests.criserver.server import CriServer
 from tests.criserver.ways import WAYS
 
@@ -29,9 +29,12 @@ def main() -> None:
     except ValueError as error:
         parser.error(str(error))
     server.when_killed = lambda: os.kill(os.getpid(), signal.SIGKILL)
-    with told_to_stop() as wait:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer)  # a signal that comes before the wait is kept for it
+    with handled_by(lambda *_: None):
         print(server.start(chosen.socket), flush=True)
-        wait()
+        os.read(reader, 1)
         server.stop()
 
 

@@ -19,7 +19,6 @@ from critests.kinds import table as known
 from critests.kinds.kind import Monitor, RuntimeKind
 from critests.node import places, remains
 from critests.node.binaries import MissingProgram, find_program
-from critests.node.borrowed_programs import wanted
 from critests.node.claims import PathTooLong, refuse_long_paths
 from critests.node.kinds import table as startable
 from critests.node.kinds.kind import Companion, ThrowawayKind
@@ -95,7 +94,6 @@ def test_it_is_found_and_named() -> None:
         discovery.find(None, None, {}, Path("/no/such/file"))
     with pytest.raises(MissingProgram, match="apt install third-runtime"):
         find_program("thirdd")
-    assert Path("/usr/libexec/third/third-helper") in wanted(FACTS)
 
 
 @pytest.mark.usefixtures("third")

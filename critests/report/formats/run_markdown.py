@@ -1,4 +1,4 @@
-"""Pieces of Markdown about a run that the step summary and the comment share."""
+"""Pieces of Markdown about a run for GitHub."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -47,17 +47,12 @@ def areas(record: RunRecord) -> list[str]:
     return table(["area", *(outcome.value for outcome in shown)], rows, right=len(shown))
 
 
-def tests(found: Sequence[TestResult], limit: int, *, repeat: bool) -> list[str]:
-    """Return a row for each test (requirement, name, what was seen) up to a limit, and how many more there
-    are.
-
-    Args:
-        found: the tests.
-        limit: rows.
-        repeat: add the commands that run them again.
+def tests(found: Sequence[TestResult], limit: int) -> list[str]:
+    """Return a row for each test (requirement, name, what was seen, the command that runs it again) up to a
+    limit, and how many more there are.
     """
-    head = ["requirement", "test", "seen", *(["run it again"] if repeat else [])]
-    rows = [[*_row(test), *([code(test.repeat_command, 600)] if repeat else [])] for test in found[:limit]]
+    head = ["requirement", "test", "seen", "run it again"]
+    rows = [[*_row(test), code(test.repeat_command, 600)] for test in found[:limit]]
     return table(head, [*rows, *_more(found, limit, len(head))])
 
 

@@ -1,4 +1,4 @@
-"""A build in the bucket layout that TestGrid, Spyglass, Gubernator and perf-dash read.
+"""A build in the bucket layout that TestGrid, Spyglass and Gubernator read.
 
     <root>/logs/<job>/<build>/started.json, build-log.txt, finished.json
     <root>/logs/<job>/<build>/artifacts/junit_<context>_01.xml
@@ -18,7 +18,7 @@ from critests.record.files import to_json, write_atomically
 from critests.record.layout import RUN_FILE
 from critests.record.run import RunRecord
 from critests.report.facts.run_facts import run_facts
-from critests.report.formats import junit, perf_dash, summary
+from critests.report.formats import junit, summary
 from critests.report.formats.source import NotExported, Source
 from critests.report.run_kinds import kind_of
 from critests.report.wording.texts import one_line, visible
@@ -53,8 +53,6 @@ def write_tree(source: Source, root: Path) -> list[Path]:
         build / "artifacts" / RUN_FILE: to_json(record),
         build / "artifacts" / "report.html": kind.to_html(record, source.folder),
     }
-    if record.operations:
-        files[build / "artifacts" / "BenchmarkResults_benchmark_critests.json"] = perf_dash.render(source)
     if source.publishing.url.startswith(("https://", "http://")):
         files[build / "artifacts" / "run.link.txt"] = visible(source.publishing.url, lines=False) + "\n"
     files[build / "build-log.txt"] = summary.render(source)

@@ -13,18 +13,9 @@ from tests.report.formats import samples
 GOLDEN = Path(__file__).parent / "golden"
 NAMES_ONLY = {"report.html", "run.json", "build-log.txt"}
 """Files whose content has tests of its own."""
-BOTH = [
-    "junit",
-    "step-summary",
-    "pr-comment",
-    "testgrid",
-    "testgrid-config",
-    "allure",
-    "openmetrics",
-    "prometheus",
-]
-MEASURED = ["perf-dash", "csv"]
-ELSEWHERE = {"summary", "html", "json", "pytest-benchmark", "critest", "growth-csv"}
+BOTH = ["junit", "github", "testgrid", "testgrid-config", "allure", "prometheus"]
+MEASURED = ["csv"]
+ELSEWHERE = {"summary", "html", "pytest-benchmark"}
 """Formats that other modules of tests look at."""
 
 

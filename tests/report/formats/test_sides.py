@@ -1,7 +1,6 @@
 """A live comparison: what was measured on the other side is told of the other runtime."""
 
 import dataclasses
-import json
 from pathlib import Path
 
 from critests.record.identity import RuntimeIdentity
@@ -28,13 +27,6 @@ def test_metrics_name_the_runtime_of_each_side() -> None:
 
     assert lines
     assert all('{runtime="cri-o",runtime_version="1.34.1",' in line for line in lines)
-
-
-def test_perf_dash_draws_two_lines() -> None:
-    items = json.loads(rendered("perf-dash", comparison()))["dataItems"]
-
-    assert [item["labels"]["Runtime"] for item in items] == ["containerd", "cri-o"] * 2
-    assert len({json.dumps(item["labels"]) for item in items}) == len(items)
 
 
 def test_rows_and_results_of_the_sides_are_apart(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
-"""The run as metrics: OpenMetrics text with the time of the run, or Prometheus text without.
+"""The run as metrics in Prometheus' text format, for node_exporter's textfile collector.
 
-The first is what `promtool tsdb create-blocks-from openmetrics` fills a history with; the second what
-node_exporter's textfile collector reads, which refuses a file with times. Units are base units. Formats: the
-OpenMetrics 1.0 and Prometheus text exposition documents.
+Without times, which that collector refuses. Units are base units.
 """
 
 import math
@@ -18,12 +16,12 @@ from critests.report.formats.source import Source
 from critests.report.wording.texts import one_line
 
 FAMILIES: Final = {
-    "s": ("seconds", "seconds"),
-    "B": ("bytes", "bytes"),
-    "B/s": ("bytes_per_second", ""),
-    "1/s": ("per_second", ""),
+    "s": "seconds",
+    "B": "bytes",
+    "B/s": "bytes_per_second",
+    "1/s": "per_second",
 }
-"""Unit of an operation to the end of its family's name, and the unit that OpenMetrics knows it by."""
+"""Unit of an operation to the end of its family's name."""
 VALUE_LIMIT: Final = 200
 _Labels = dict[str, str]
 
@@ -34,16 +32,14 @@ class Family:
 
     Attributes:
         name: Its name.
-        kind: `gauge`, `summary` or `info`.
+        kind: `gauge` or `summary`.
         text: What it is, one line.
-        unit: `seconds`, `bytes` or empty.
         samples: Suffix of the name, labels, value.
     """
 
     name: str
     kind: str
     text: str
-    unit: str = ""
     samples: list[tuple[str, _Labels, float]] = field(default_factory=list)
 
     def add(self, value: float, suffix: str = "", /, **labels: str) -> None:
@@ -52,40 +48,27 @@ class Family:
             self.samples.append((suffix, {name: text for name, text in labels.items() if text}, value))
 
 
-def openmetrics(source: Source) -> str:
-    """Return OpenMetrics text; every sample has the time at which the run ended."""
-    return _written(source.record, stamp=f" {max(source.record.finished, 0):.3f}", strict=True)
-
-
-def prometheus(source: Source) -> str:
-    """Return Prometheus text without times. Write it beside its place and rename it: `--output` does so."""
-    return _written(source.record, stamp="", strict=False)
-
-
-def _written(record: RunRecord, *, stamp: str, strict: bool) -> str:
+def render(source: Source) -> str:
+    """Return the text. Whoever publishes it writes a new file and renames it: `--output` does so."""
+    record = source.record
     common = {"runtime": record.runtime.name, "runtime_version": record.runtime.version}
     lines = []
     for family in _families(record):
-        # Prometheus' own text format knows no info; there it is a gauge, whose name has the ending itself
-        name = f"{family.name}_info" if family.kind == "info" and not strict else family.name
-        lines += [f"# HELP {name} {_escaped(family.text, strict)}"]
-        lines += [f"# TYPE {name} {'gauge' if family.kind == 'info' and not strict else family.kind}"]
-        lines += [f"# UNIT {name} {family.unit}"] if strict and family.unit else []
+        lines += [f"# HELP {family.name} {_escaped(family.text)}", f"# TYPE {family.name} {family.kind}"]
         seen = set()  # a collector refuses a file in which two samples have the same labels
         for suffix, labels, value in family.samples:
-            ending = "_info" if family.kind == "info" else suffix
             texts = ",".join(
                 f'{key}="{_escaped(text, quotes=True)}"' for key, text in (common | labels).items()
             )
-            series = f"{family.name}{ending}{{{texts}}}"
+            series = f"{family.name}{suffix}{{{texts}}}"
             if series not in seen:
                 seen.add(series)
-                lines.append(f"{series} {value:.12g}{stamp}")
-    return "\n".join([*lines, *(["# EOF"] if strict else [])]) + "\n"
+                lines.append(f"{series} {value:.12g}")
+    return "\n".join(lines) + "\n"
 
 
 def _families(record: RunRecord) -> list[Family]:
-    run = Family("critests_run", "info", "The run.")
+    run = Family("critests_run_info", "gauge", "The run.")
     run.add(
         1,
         run=record.run_id,
@@ -103,11 +86,9 @@ def _families(record: RunRecord) -> list[Family]:
         "Exit code: 0 conforms, 1 broken, 2 interrupted, 3 the suite failed, 5 not tested.",
     )
     code.add(record.exit_code)
-    began = Family(
-        "critests_run_start_time_seconds", "gauge", "Start of the run, since the epoch.", "seconds"
-    )
+    began = Family("critests_run_start_time_seconds", "gauge", "Start of the run, since the epoch.")
     began.add(record.started)
-    took = Family("critests_run_duration_seconds", "gauge", "How long the run took.", "seconds")
+    took = Family("critests_run_duration_seconds", "gauge", "How long the run took.")
     took.add(max(record.finished - record.started, 0))
     tests = Family("critests_tests", "gauge", "Number of tests by area and outcome.")
     for area, numbers in sorted(record.counts.areas.items()):
@@ -139,12 +120,12 @@ def _operations(record: RunRecord) -> list[Family]:
         for code, number in sorted(operation.errors.items()):
             errors.add(number, code=code, **labels)
         if operation.count:
-            ending, unit = FAMILIES.get(operation.unit, ("value", ""))
+            ending = FAMILIES.get(operation.unit, "value")
             text = (
                 "What was measured of an operation, in"
                 f" {operation.unit if operation.unit in FAMILIES else 'its own unit'}."
             )
-            family = found.setdefault(ending, Family(f"critests_operation_{ending}", "summary", text, unit))
+            family = found.setdefault(ending, Family(f"critests_operation_{ending}", "summary", text))
             for at, estimate in quantiles(operation):
                 family.add(estimate.value, quantile=f"{at:g}", **labels)
             if operation.mean is not None:
@@ -168,6 +149,6 @@ def _labels(record: RunRecord, operation: OperationResult) -> _Labels:
     } | dimensions
 
 
-def _escaped(text: str, quotes: bool) -> str:  # noqa: FBT001 - help texts differ from labels in just that
+def _escaped(text: str, *, quotes: bool = False) -> str:
     plain = one_line(text, VALUE_LIMIT).replace("\\", r"\\")
     return plain.replace('"', r"\"") if quotes else plain
