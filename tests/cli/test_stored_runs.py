@@ -1,6 +1,5 @@
 """Wherever a run is named, `latest` is the newest."""
 
-import json
 from pathlib import Path
 
 import click
@@ -32,11 +31,11 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_reported_judged_and_compared() -> None:
     runner = CliRunner()
 
-    reported = runner.invoke(report, ["latest", "--format", "json"])
+    reported = runner.invoke(report, ["latest", "--format", "github"])
     gated = runner.invoke(gate, ["containerd/latest", "--baseline", "results/latest"])
     compared = runner.invoke(compare, ["latest", "results/containerd/latest"])
 
-    assert json.loads(reported.output)["runtime"]["name"] == "containerd"
+    assert "CRI conformance of containerd" in reported.output
     assert "broken in the baseline too" in gated.output
     assert compared.exit_code == 0, compared.output
 
