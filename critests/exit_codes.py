@@ -5,7 +5,7 @@ from typing import ClassVar
 
 
 class ExitCode(IntEnum):
-    """Exit codes are pytest's own. Precedence where several apply: 2, 3, 5, 1, 0."""
+    """Exit codes are pytest's own. Precedence where several apply: 2, 3, 1, 5, 0."""
 
     CONFORMS = 0
     BROKEN = 1

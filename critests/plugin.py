@@ -23,6 +23,7 @@ from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode, UsageError
 from critests.record.codec import to_plain
 from critests.record.judgement import judge_alone
+from critests.record.reasons import ReasonCode
 from critests.record.results import TestResult
 from critests.run import conclusion, evidence, marks, options, results, selection
 from critests.run.classification import RawOutcome, after_a_hang, classify, with_last_change
@@ -32,6 +33,7 @@ from critests.run.handover import HandoverFile
 from critests.run.index import Collection
 from critests.run.items import is_ours, known, narrowed_by_pytest, scenario_of, test_id
 from critests.run.known_tests import KnownTest
+from critests.run.outcomes import Blocked
 from critests.run.results import Phase, TestProgress
 from critests.run.seen import in_full, message_of
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
@@ -286,7 +288,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if session.gone and session.context is not None and session.context.throwaway:
         session.gone = "" if session.watch.came_back(session.connection, seconds) else session.gone
     if session.gone:
-        pytest.skip(f"blocked: {session.gone}")
+        raise Blocked(session.gone, code=ReasonCode.RUNTIME_ENDED)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -368,7 +370,7 @@ def _look_after(
         return _after_a_private_end(session, progress, raw, when) if lost else raw
     session.gone = end.how
     if not end.died:
-        return RawOutcome(Outcome.BLOCKED, end.how) if raw is not None else None
+        return RawOutcome(Outcome.BLOCKED, end.how, end.why) if raw is not None else None
     return _death(session, progress, end, when)
 
 
@@ -385,7 +387,7 @@ def _after_a_private_end(
         if end is None or not end.died:
             continue
         if watch.told:
-            return RawOutcome(Outcome.BLOCKED, end.how) if raw is not None else None
+            return RawOutcome(Outcome.BLOCKED, end.how, end.why) if raw is not None else None
         watch.told = True
         return _death(session, progress, end, when)
     return raw
@@ -396,7 +398,7 @@ def _death(session: SuiteSession, progress: TestProgress, end: End, when: str) -
     death = Death.of(end.how, calls, session.log.since(progress.log_position))
     phase = progress.phases[when]
     phase.error, phase.text = death.reason, f"{phase.text}\n\n{death.last_words}".strip()
-    return RawOutcome(Outcome.FAILED, death.reason, under=death.aspect)
+    return RawOutcome(Outcome.FAILED, death.reason, death.why, under=death.aspect)
 
 
 def _look_after_a_scenario(
@@ -410,7 +412,7 @@ def _look_after_a_scenario(
         return raw
     end = session.watch.ended(suspicious=True)
     session.gone = end.how if end else ""
-    return RawOutcome(Outcome.BLOCKED, end.how) if end else raw
+    return RawOutcome(Outcome.BLOCKED, end.how, end.why) if end else raw
 
 
 def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:

@@ -13,7 +13,6 @@ VERDICTS: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Out
 """Outcomes of a test that judged the runtime."""
 BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 UNIMPLEMENTED: Final = "UNIMPLEMENTED"
-SET_UP_MARK: Final = "<judged in set-up of "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +161,8 @@ def judge_set_ups(
         results.append(
             dataclasses.replace(
                 stands_for,
-                id=f"{SET_UP_MARK}{stands_for.id}>",
+                id=f"<judged in set-up of {stands_for.id}>",
+                stands_for=stands_for.id,
                 name="set_up_judges_" + requirement.replace("-", "_").replace("/", "_"),
                 params={},
                 requirement=requirement,
@@ -173,6 +173,7 @@ def judge_set_ups(
                 judgement=facts.judgement,
                 title=facts.title or f"{rpc or requirement} works, as the set-up of other tests needs it.",
                 outcome=Outcome.FAILED,
+                why=test.why,
                 reason=test.reason or f"{rpc or 'a step'} failed in the set-up of {test.name}",
                 blocked_by="",
                 setup_rpc="",

@@ -6,14 +6,12 @@ from typing import Final
 
 from critests.catalogue.words import Level, Outcome
 from critests.exit_codes import ExitCode
-from critests.record.blocking import VERDICTS
-from critests.record.expectations import SURPRISE
+from critests.record.blocking import BREACHES, VERDICTS
+from critests.record.reasons import ReasonCode
 from critests.record.results import TestResult
 
 MEASURED: Final = "benchmark"
 """The area of scenarios, which are no tests of promises."""
-CAPABILITY_MARK: Final = "<required capability: "
-"""How the id of a result begins that stands for a capability that was declared and is not there."""
 
 BREACH: Final = {
     Level.MUST: "a MUST broken",
@@ -46,7 +44,11 @@ def exit_code(
     warned, errors = (
         sum(test.outcome is outcome for test in tests) for outcome in (Outcome.WARNED, Outcome.ERROR)
     )
-    broken, ran = _broken(tests), sum(test.outcome in VERDICTS for test in tests)
+    broken, out_of_reach, ran = (
+        _broken(tests),
+        _out_of_reach(tests),
+        sum(test.outcome in VERDICTS for test in tests),
+    )
     code, reason = ExitCode.CONFORMS, _kept(tests, warned)
     if interrupted:
         code, reason = (
@@ -61,23 +63,44 @@ def exit_code(
         )
         if broken:
             reason = f"{reason}; {broken}"
+    elif out_of_reach:
+        code, reason = ExitCode.NOT_TESTED, f"the runtime could not be tested: {out_of_reach}"
+    elif broken or (runtime_gone and _ended_by_itself(tests)):
+        code = ExitCode.BROKEN
+        found = broken or "the runtime ended in a way that is known"
+        reason = f"{found} ({_of(_known(tests), 'known failure')} beside)"
+        if runtime_gone:
+            reason = f"{reason}; the rest could not be judged: {runtime_gone}"
     elif runtime_gone:
         code, reason = ExitCode.NOT_TESTED, f"the runtime could not be tested: {runtime_gone}"
     elif not binding_ran(tests):
         code, reason = ExitCode.NOT_TESTED, _why_nothing_ran(tests)
-    elif broken:
-        code, reason = ExitCode.BROKEN, f"{broken} ({_of(_known(tests), 'known failure')} beside)"
     elif strict and warned:
         code, reason = ExitCode.BROKEN, f"no MUST is broken, but --strict counts {_of(warned, 'warning')}"
     return int(code), reason
 
 
+def _out_of_reach(tests: Sequence[TestResult]) -> str:
+    """Return why the runtime had no image to test with; empty where it had. Most tests are blocked by that,
+    and the rest make no verdict.
+    """
+    blocked = (test for test in tests if test.outcome is Outcome.BLOCKED)
+    return next((test.reason for test in blocked if test.why.code is ReasonCode.REGISTRY_UNREACHABLE), "")
+
+
+def _ended_by_itself(tests: Sequence[TestResult]) -> bool:
+    """Say whether the runtime ended in the time of a test, known or not."""
+    return any(test.outcome in BREACHES and test.why.code is ReasonCode.RUNTIME_ENDED for test in tests)
+
+
 def _broken(tests: Sequence[TestResult]) -> str:
     """Say what is broken, and how many findings that comes down to; empty where nothing is."""
     every = [
-        test for test in tests if test.outcome is Outcome.FAILED and not test.id.startswith(CAPABILITY_MARK)
+        test
+        for test in tests
+        if test.outcome is Outcome.FAILED and test.why.code is not ReasonCode.CAPABILITY_MISSING
     ]
-    failed = [test for test in every if not test.reason.startswith(SURPRISE)]
+    failed = [test for test in every if test.why.code is not ReasonCode.UNEXPECTED_PASS]
     passed = len(every) - len(failed)
     findings, missing = sum(not test.cause for test in failed), _missing(tests)
     found = _found(failed)
@@ -122,7 +145,7 @@ def _known(tests: Sequence[TestResult]) -> int:
 
 
 def _missing(tests: Sequence[TestResult]) -> int:
-    return sum(test.id.startswith(CAPABILITY_MARK) for test in tests)
+    return sum(test.why.code is ReasonCode.CAPABILITY_MISSING for test in tests)
 
 
 def binding_ran(tests: Sequence[TestResult]) -> bool:

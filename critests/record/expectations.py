@@ -19,17 +19,14 @@ from typing import Final
 from critests import toml_file
 from critests.catalogue.words import Outcome
 from critests.record.layout import safe_name
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.record.versions import VersionRanges, parse_ranges
 from critests.toml_file import Table
 
 REQUIRED_KEYS: Final = ("requirement", "test", "versions", "outcome", "reason", "owner", "expires")
 REFERENCES: Final = ("link", "api")
-SURPRISE: Final = "unexpected pass"
-"""How the reason of a result begins that failed because a known failure did not."""
 ANY_TEST: Final = "*"
-NOW_AND_THEN: Final = "known to fail now and then"
-"""How the reason of a result begins that an intermittent entry covers, whether it failed or passed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +137,7 @@ class Expectations:
             for entry in unproven
             if entry.expires >= today and _has_passed(entry, judged)
         ]
-        return Applied(judged, notes + [_said(test) for test in judged if _is_intermittent(test)])
+        return Applied(judged, notes + [_said(test) for test in judged if test.intermittent])
 
     def _of(self, version: str) -> tuple[list[KnownFailure], list[KnownFailure]]:
         """Return the entries of a version, and those among them that no run has shown in it."""
@@ -267,7 +264,9 @@ def _has_passed(entry: KnownFailure, tests: Sequence[TestResult]) -> bool:
     return Outcome.PASSED in outcomes and not outcomes & {Outcome.KNOWN, Outcome.FAILED, Outcome.WARNED}
 
 
-def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str, version: str) -> TestResult:
+def _expected(  # noqa: PLR0911 - one for each way in which an entry meets a test
+    test: TestResult, entries: Sequence[KnownFailure], source: str, version: str
+) -> TestResult:
     """Return one result as the entries make it. An entry that expects a failure covers a warning too, not the
     other way round.
     """
@@ -280,28 +279,36 @@ def _expected(test: TestResult, entries: Sequence[KnownFailure], source: str, ve
             return test
         entry = binding[0]
         if entry.intermittent:
-            reason = f"{NOW_AND_THEN}: {entry.reason}"
-            return dataclasses.replace(test, reason=reason, expectation=entry.reference)
+            return _now_and_then(test, entry)
         reason = (
-            f"{SURPRISE}: {source}:{entry.line} expects it to be {entry.outcome};"
+            f"unexpected pass: {source}:{entry.line} expects it to be {entry.outcome};"
             " end its versions there, or remove it"
         )
-        return dataclasses.replace(test, outcome=Outcome.FAILED, reason=reason, expectation=entry.reference)
+        return dataclasses.replace(
+            test,
+            outcome=Outcome.FAILED,
+            reason=reason,
+            why=Reason(code=ReasonCode.UNEXPECTED_PASS),
+            expectation=entry.reference,
+        )
     for entry in covering:
         if test.outcome is entry.outcome or (
             test.outcome is Outcome.WARNED and entry.outcome is Outcome.FAILED
         ):
-            reason = test.reason or entry.reason
+            known = dataclasses.replace(test, outcome=Outcome.KNOWN)
             if entry.intermittent:
-                reason = f"{NOW_AND_THEN}: {entry.reason}"
-            return dataclasses.replace(
-                test, outcome=Outcome.KNOWN, expectation=entry.reference, reason=reason
-            )
+                return _now_and_then(known, entry)
+            return dataclasses.replace(known, expectation=entry.reference, reason=test.reason or entry.reason)
     return test
 
 
-def _is_intermittent(test: TestResult) -> bool:
-    return test.reason.startswith(NOW_AND_THEN)
+def _now_and_then(test: TestResult, entry: KnownFailure) -> TestResult:
+    return dataclasses.replace(
+        test,
+        intermittent=True,
+        reason=f"known to fail now and then: {entry.reason}",
+        expectation=entry.reference,
+    )
 
 
 def _said(test: TestResult) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.record.codec import Mismatch, from_plain, to_plain
+from critests.record.earlier import upgrade
 from critests.record.errors import RecordUnreadable, not_written
 from critests.record.layout import COMPRESSED_RUN_FILE, RUN_FILE
 from critests.record.results import DETAIL_LIMIT, REASON_LIMIT, TestResult
@@ -137,6 +138,7 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
             " critests"
         )
         raise RecordUnreadable(msg)
+    upgrade(data)
     try:
         return from_plain(RunRecord, data)
     except Mismatch as error:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import (
-    SET_UP_MARK,
     RequirementFacts,
     block_followers,
     facts_from_catalogue,
@@ -19,8 +18,9 @@ from critests.record.blocking import (
     name_causes,
 )
 from critests.record.causes import name_shared_causes, root_causes
-from critests.record.exits import CAPABILITY_MARK, exit_code
+from critests.record.exits import exit_code
 from critests.record.expectations import Expectations
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.refusals import blame_what_was_asked
 from critests.record.results import RequirementVerdict, RootCause, TestResult
 from critests.record.run import CapabilityFact, Counts
@@ -102,7 +102,7 @@ def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgemen
         circumstances: The rest of the run.
     """
     judge_of, facts_of = circumstances.judge_of, circumstances.facts_of
-    results = [_completed(test) for test in tests if not test.id.startswith(SET_UP_MARK)]
+    results = [_completed(test) for test in tests if not test.stands_for]
     results = block_followers(name_causes(results, judge_of), judge_of)
     results = blame_what_was_asked([by_level(test) for test in results], facts_of)
     results += [by_level(test) for test in judge_set_ups(results, judge_of, facts_of)]
@@ -157,7 +157,7 @@ def _missing_capabilities(circumstances: Circumstances, present: set[str]) -> li
     missing = []
     for name in dict.fromkeys(circumstances.required):
         fact = facts.get(name)
-        identity = f"{CAPABILITY_MARK}{name}>"
+        identity = f"<required capability: {name}>"
         if (fact is None or fact.present is not True) and identity not in present:
             missing.append(
                 TestResult(
@@ -166,6 +166,7 @@ def _missing_capabilities(circumstances: Circumstances, present: set[str]) -> li
                     title=f"The runtime must offer what --require declares: {name}.",
                     outcome=Outcome.FAILED,
                     reason=f"{name} was declared with --require and was not found",
+                    why=Reason(code=ReasonCode.CAPABILITY_MISSING, subject=name),
                     expected=f"{name}: present",
                     seen=fact.evidence or f"present: {fact.present}" if fact else "no probe knows it",
                     synthesized=True,

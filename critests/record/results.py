@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from critests.catalogue.words import Level, Outcome
+from critests.record.reasons import Reason
 
 DETAIL_LIMIT: Final = 16 * 1024
 """Characters of `TestResult.detail` that are kept; the whole of it is in the evidence."""
@@ -28,7 +29,8 @@ class TestResult:
         title: First line of the test's docstring: the promise.
         handler: Runtime handler that the test used; empty for the default one.
         outcome: What became of it.
-        reason: One sentence: why it is not passed.
+        reason: One sentence for a reader: why it is not passed.
+        why: The same as data, by which failures are grouped and judged.
         expected: What should have been seen.
         seen: What was seen instead.
         detail: Longer text, at most 16 KiB; the traceback for instance.
@@ -44,6 +46,7 @@ class TestResult:
         form: Observed form of a DIV aspect, or empty.
         slow: The test has a built-in wait of more than two seconds.
         synthesized: No test function stands behind this result; the reason says where it comes from.
+        stands_for: Id of the test in whose set-up the judgement found what this result says, or empty.
         started: Start, seconds since the epoch.
         seconds: Duration of the test's own body, in seconds.
         setup_seconds: Duration of its set-up, in seconds.
@@ -54,6 +57,7 @@ class TestResult:
         phase_of_failure: `setup`, `call`, `teardown` or empty.
         unproven_since: Kubernetes minor (`1.34`) that the field under test is from, where the runtime is not
             proven to know it; or empty.
+        intermittent: A known failure covers it that shows only now and then, whether it failed or passed.
         expectation: Link or text of the expectations entry that made it `known`, or that covers a test which
             passed, unexpectedly or because it fails only now and then; or empty.
     """
@@ -73,6 +77,7 @@ class TestResult:
     handler: str = ""
     outcome: Outcome
     reason: str = ""
+    why: Reason = Reason()  # noqa: RUF009 - it is frozen
     expected: str = ""
     seen: str = ""
     detail: str = ""
@@ -86,6 +91,8 @@ class TestResult:
     form: str = ""
     slow: bool = False
     synthesized: bool = False
+    stands_for: str = ""
+    intermittent: bool = False
     started: float = 0.0
     seconds: float = 0.0
     setup_seconds: float = 0.0

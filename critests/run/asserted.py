@@ -51,7 +51,7 @@ class Asserted:
         if isinstance(known, int | float):
             return value == repr(known)
         # pytest shows a sum as the sum of its values
-        return isinstance(node, ast.BinOp) == isinstance(_expression(value), ast.BinOp)
+        return isinstance(node, ast.BinOp) == isinstance(parsed(value), ast.BinOp)
 
 
 def asserted_by(error: AssertionError) -> Asserted | None:
@@ -65,7 +65,7 @@ def asserted_by(error: AssertionError) -> Asserted | None:
     if not statement.startswith(ASSERT):
         return None
     text, names = statement.removeprefix(ASSERT), last.frame.f_locals
-    tree = _expression(text)
+    tree = parsed(text)
     if tree is not None:
         tree = _Told(tree, names).visit(tree)
     return Asserted(text, tree, names)
@@ -77,7 +77,7 @@ def number_in(text: str) -> int | float:
     Raises:
         ValueError: it is neither.
     """
-    tree = _expression(text)
+    tree = parsed(text)
     if tree is None:
         raise ValueError(text)
     return _number(tree)
@@ -157,7 +157,8 @@ def _is_set(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Store)
 
 
-def _expression(text: str) -> ast.expr | None:
+def parsed(text: str) -> ast.expr | None:
+    """Return the expression that a text is; None where it is none."""
     try:
         return ast.parse(text, mode="eval").body
     except SyntaxError:

@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 
 from critests.client import Call, Connection, EndpointError
 from critests.node.locks import start_time
+from critests.record.reasons import Reason, ReasonCode
 from critests.run.context import RunContext, companions_of, daemon_of
 
 OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED = "GEN-06/no-crash", "GEN-17"
@@ -34,6 +35,12 @@ class End:
 
     how: str
     died: bool
+
+    @property
+    def why(self) -> Reason:
+        """The same as data."""
+        code = ReasonCode.RUNTIME_ENDED if self.died else ReasonCode.RUNTIME_SILENT
+        return Reason(code=code, words=self.how)
 
 
 @dataclass
@@ -167,11 +174,13 @@ class Death:
     Attributes:
         aspect: that judges it.
         reason: one sentence: what ended, at which call.
+        why: the same as data.
         last_words: the end of the runtime's log.
     """
 
     aspect: str
     reason: str
+    why: Reason
     last_words: str
 
     @classmethod
@@ -189,7 +198,14 @@ class Death:
         words = last_words(log)
         at = f" at {'a malformed ' if broken else ''}{last.rpc}" if last is not None else ""
         said = f", with the words: {words.splitlines()[0]}" if words else ""
-        return cls(OUTLIVES_MALFORMED if broken else OUTLIVES_WELL_FORMED, f"{how} {when}{at}{said}", words)
+        why = Reason(
+            code=ReasonCode.RUNTIME_ENDED,
+            subject=last.rpc if last is not None else "",
+            seen=how,
+            words=words.partition("\n")[0],
+        )
+        aspect = OUTLIVES_MALFORMED if broken else OUTLIVES_WELL_FORMED
+        return cls(aspect, f"{how} {when}{at}{said}", why, words)
 
 
 def found_nobody(call: Call) -> bool:

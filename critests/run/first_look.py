@@ -106,6 +106,7 @@ def of_death(death: Death, number: int) -> TestResult:
         title=requirement.statement,
         outcome=Outcome.FAILED,
         reason=death.reason,
+        why=death.why,
         expected=requirement.statement,
         seen=death.reason,
         detail=death.last_words,

@@ -8,17 +8,17 @@ from pathlib import Path
 import grpc
 
 from critests.client import Connection
-from critests.client.failures import failed_rpc, is_a_hang
+from critests.client.failures import code_of, failed_rpc, is_a_hang
 from critests.images.catalogue import image_spec
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.lifecycle.requests import ImageName, pulling
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.node.registry_access import how_to_allow
+from critests.record.reasons import ReasonCode
 from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed, blocked
 
 PLAIN = "plain"
-UNREACHABLE = "the runtime does not reach the suite's registry"
 
 
 @dataclass
@@ -73,14 +73,13 @@ class TestImages:
                 and not registry.requests(repository_of(self.context.run.id, name))
                 and not (is_a_hang(error) and self._nothing_is_between(registry))
             ):
-                why = f"{UNREACHABLE} at {registry.address} ({error.details()})"
-                msg = f"{why}. {how_to_allow(registry.address)}"
-                raise Blocked(msg) from error
+                why = f"the runtime does not reach the suite's registry at {registry.address}"
+                msg = f"{why} ({error.details()}). {how_to_allow(registry.address)}"
+                raise Blocked(msg, code=ReasonCode.REGISTRY_UNREACHABLE) from error
             if is_a_hang(error):
                 raise SetUpFailed.by(error) from error
-            raise SetUpFailed(
-                failed_rpc(error), f"{written}: {error.code().name}: {error.details()}"
-            ) from error
+            code, words = code_of(error)
+            raise SetUpFailed(failed_rpc(error), f"{written}: {code}: {words}", words=words) from error
         return ImageName(answer.image_ref, written)
 
     def _nothing_is_between(self, registry: RegistryClient) -> bool:

@@ -1,10 +1,12 @@
-"""What a test saw, for a reader of the verdict and not of the test: from an exception to its sentence.
+"""What a test saw: from an exception to its reason as data, and to the sentence of a reader who has not seen
+the test.
 
 pytest's own words, with every value and where it came from, stay in the traceback beside it.
 """
 
 import ast
 import re
+from dataclasses import dataclass
 from typing import Final
 
 import grpc
@@ -12,7 +14,8 @@ from _pytest._io.saferepr import saferepr_unlimited
 
 from critests.api import api_pb2 as cri
 from critests.client.failures import in_words
-from critests.run.asserted import ASSERT, Asserted, asserted_by, number_in
+from critests.record.reasons import Reason, ReasonCode
+from critests.run.asserted import ASSERT, Asserted, asserted_by, number_in, parsed
 
 NOT_SAID: Final = "AssertionError"
 LIMIT: Final = 300
@@ -71,35 +74,81 @@ NEXT_FIELD, LAST_FIELD = re.compile(r"\\n *(?=[a-z_]+(?:: | \{))"), re.compile(r
 """What stands behind a field of a message of the CRI, as a representation shows it."""
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What an exception comes to.
+
+    Attributes:
+        text: for a reader, more than one line where there is more to say.
+        why: the same as data.
+    """
+
+    text: str
+    why: Reason
+
+
 def message_of(error: BaseException) -> str:
     """Return what an exception says: a test's own words, or what it expected and what it saw instead."""
+    return seen_by(error).text
+
+
+def seen_by(error: BaseException) -> Seen:
+    """Return what an exception comes to: a test's own words, or what it expected and what it saw instead."""
     if isinstance(error, grpc.RpcError):
-        return in_words(error)
+        return _said(in_words(error))
     text = str(error).strip()
     if not isinstance(error, AssertionError):
-        return text
+        return _said(text)
     words, values = _parted(text)
     if words:
-        return _plain(words)
+        return _said(_plain(words))
     asserted = asserted_by(error)
     if not values:
-        return f"expected {asserted.shown[:LIMIT]}, which is not so" if asserted else NOT_SAID
+        return _not_so(asserted) if asserted else _said(NOT_SAID)
     if not asserted:
-        return _plain(values)
+        return _said(_plain(values))
     return _explained(asserted, *values.splitlines())
 
 
-def _explained(asserted: Asserted, first: str, *more: str) -> str:
+def _said(text: str) -> Seen:
+    return Seen(text, Reason(code=ReasonCode.SAID, words=text.partition("\n")[0]))
+
+
+def _not_so(asserted: Asserted) -> Seen:
+    shown = asserted.shown[:LIMIT]
+    return Seen(f"expected {shown}, which is not so", Reason(code=ReasonCode.VALUE, expected=shown))
+
+
+def _value(text: str, subject: ast.expr | None, seen: str, wanted: str, unit: str = "") -> Seen:
+    """Return what was seen of a subject where something else was expected."""
+    name = looked_at(subject) if subject is not None else ""
+    return Seen(
+        text,
+        Reason(code=ReasonCode.VALUE, subject=name, expected=wanted[:LIMIT], seen=seen[:LIMIT], unit=unit),
+    )
+
+
+def looked_at(node: ast.expr) -> str:
+    """Return the field that an expression ends with, whatever it is a field of; empty where it is none."""
+    if isinstance(node, ast.Subscript) and isinstance(_literal(ast.unparse(node.slice)), int):
+        node = node.value
+    if isinstance(node, ast.Call) and not node.args and not node.keywords:
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _explained(asserted: Asserted, first: str, *more: str) -> Seen:
     """Say in words what pytest explains of an assertion."""
     elements = _elements_apart(asserted.tree, first)
     if elements:
-        return _plain(elements)
+        return Seen(_plain(elements.text), elements.why)
     differences = [
         _SIDES.sub(lambda found: SIDES[found[0]], line.strip())
         for line in more
         if line.strip() and not line.lstrip().startswith(("+", "-", "Use -v", "...Full output truncated"))
     ]
-    return "\n".join([_plain(_compared(asserted, first)), *(_plain(line) for line in differences)])
+    compared = _compared(asserted, first)
+    return Seen("\n".join([_plain(compared.text), *(_plain(line) for line in differences)]), compared.why)
 
 
 def in_full(sign: str, left: object, right: object, explanation: list[str]) -> list[str]:
@@ -124,7 +173,7 @@ def _parted(text: str) -> tuple[str, str]:
     return words, values
 
 
-def _compared(asserted: Asserted, values: str) -> str:
+def _compared(asserted: Asserted, values: str) -> Seen:
     """Say what was expected of what, and what was seen, of an assertion and the values that pytest gives."""
     tree = asserted.tree
     if isinstance(tree, ast.Compare):
@@ -141,11 +190,12 @@ def _compared(asserted: Asserted, values: str) -> str:
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return _denied(tree.operand, values.removeprefix("not "))
     if values.startswith(asserted.text):
-        return f"expected {asserted.shown[:LIMIT]}, which is not so"
-    return f"expected {asserted.shown[:LIMIT]}, seen {values}"
+        return _not_so(asserted)
+    shown = asserted.shown[:LIMIT]
+    return _value(f"expected {shown}, seen {values}", None, values, shown)
 
 
-def _told(subject: ast.expr, comparison: type[ast.cmpop], other: ast.expr, seen: str, wanted: str) -> str:
+def _told(subject: ast.expr, comparison: type[ast.cmpop], other: ast.expr, seen: str, wanted: str) -> Seen:
     """Say what was expected of a subject beside something else, and what was seen, of what pytest shows of
     both.
     """
@@ -153,46 +203,55 @@ def _told(subject: ast.expr, comparison: type[ast.cmpop], other: ast.expr, seen:
     name, beside = ast.unparse(subject)[:LIMIT], ast.unparse(other)[:LIMIT]
     apart = _apart(seen, wanted)
     if apart and sign in IN_TIME:
-        return f"{name}: expected {IN_TIME[sign]}{beside}, seen {apart}"
+        text = f"{name}: expected {IN_TIME[sign]}{beside}, seen {apart}"
+        return _value(text, subject, seen, wanted)
     if sign in IN_A_TEXT and (wanted[:1] in {"'", '"'} or isinstance(subject, ast.Constant)):
-        return f"{beside}: expected {IN_A_TEXT[sign]} {seen}, seen {wanted}"
+        return _value(f"{beside}: expected {IN_A_TEXT[sign]} {seen}, seen {wanted}", other, wanted, seen)
     seen, wanted = _constant(seen, other), _constant(wanted, other)
-    units = f"{name} {beside}"
-    return f"{name}: expected {words}{_number(wanted, units)}, seen {_number(seen, units)}"
+    unit = _unit_of(f"{name} {beside}")
+    text = f"{name}: expected {words}{_number(wanted, unit)}, seen {_number(seen, unit)}"
+    return _value(text, subject, seen, wanted, unit)
 
 
-def _denied(denied: ast.expr, value: str) -> str:
+def _denied(denied: ast.expr, value: str) -> Seen:
     """Say what was seen where nothing was to be seen; what a call answers in words speaks for itself."""
     name, words = ast.unparse(denied)[:LIMIT], _literal(value)
     if not isinstance(words, str):
-        return f"expected not {name}, seen {value}"
-    return words if isinstance(denied, ast.Call) else f"{name}: expected nothing, seen {words!r}"
+        return _value(f"expected not {name}, seen {value}", None, value, "")
+    if isinstance(denied, ast.Call):
+        return _said(words)
+    return _value(f"{name}: expected nothing, seen {words!r}", denied, value, "")
 
 
-def _elements_apart(tree: ast.expr | None, values: str) -> str:
+def _elements_apart(tree: ast.expr | None, values: str) -> Seen | None:
     """Say which elements of two lists or tuples differ and how, where a reader would not see it: they are
-    long, points in time differ, or the test names the elements. Empty where that is not so.
+    long, points in time differ, or the test names the elements. None where that is not so.
     """
     if not isinstance(tree, ast.Compare) or [type(sign) for sign in tree.ops] != [ast.Eq]:
-        return ""
+        return None
     texts = values.split(" == ")
     seen, wanted = (_literal(text) for text in texts) if len(texts) == len("ab") else (None, None)
     if not isinstance(seen, list | tuple) or not isinstance(wanted, list | tuple) or len(seen) != len(wanted):
-        return ""
+        return None
     names, others = (_elements(side, len(seen)) for side in (tree.left, tree.comparators[0]))
     # what the test itself names one by one is told so
     said, telling = [], isinstance(tree.left, ast.Tuple | ast.List)
+    last: tuple[str, object, object] = ("", None, None)
     for name, other, one, another in zip(names, others, seen, wanted, strict=True):
         if one == another:
             continue
         apart = _apart(str(one), str(another))
         telling |= bool(apart)
+        last = name, one, another
         said.append(
             f"{name}: expected {IN_TIME['==']}{other}, seen {apart}"
             if apart
             else f"{name}: expected {another!r}, seen {one!r}"
         )
-    return "; ".join(said) if len(said) <= FEW and (telling or len(max(texts, key=len)) > SHORT) else ""
+    if len(said) > FEW or not (telling or len(max(texts, key=len)) > SHORT):
+        return None
+    name, one, another = last
+    return _value("; ".join(said), parsed(name), repr(one), repr(another))
 
 
 def _elements(node: ast.expr, count: int) -> list[str]:
@@ -237,9 +296,14 @@ def _constant(number: str, beside: ast.expr) -> str:
     return number
 
 
-def _number(text: str, names: str) -> str:
-    """Return a number, or a sum of numbers as pytest shows it, rounded and with the unit that its names tell;
-    other text without what only Python writes so.
+def _unit_of(names: str) -> str:
+    """Return the unit that names tell of what they name; empty where they tell none."""
+    return "s" if re.search(r"seconds", names, re.IGNORECASE) else ""
+
+
+def _number(text: str, unit: str) -> str:
+    """Return a number, or a sum of numbers as pytest shows it, rounded and with its unit; other text without
+    what only Python writes so.
     """
     if text in {"True", "False"}:
         return text
@@ -247,8 +311,7 @@ def _number(text: str, names: str) -> str:
         number = number_in(text)
     except ValueError:
         return "nothing" if text in NOTHING else FROZEN.sub(r"\1", text)
-    unit = " s" if re.search(r"seconds", names, re.IGNORECASE) else ""
-    return str(number) if not unit and number % 1 == 0 else f"{number:.4g}{unit}"
+    return str(number) if not unit and number % 1 == 0 else f"{number:.4g} {unit}".rstrip()
 
 
 def _plain(text: str) -> str:

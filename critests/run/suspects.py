@@ -16,6 +16,7 @@ from critests import catalogue
 from critests.catalogue.words import Outcome
 from critests.record.errors import RecordError
 from critests.record.files import read
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.run.daemon_watch import OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED
 
@@ -63,6 +64,7 @@ def _blocked(test: TestResult) -> TestResult:
         test,
         outcome=Outcome.BLOCKED,
         reason=reason,
+        why=Reason(code=ReasonCode.BESIDE_OTHERS),
         blocked_by=OUTLIVES_WELL_FORMED,
         expected="",
         seen="",
@@ -85,7 +87,7 @@ def _against_nobody(suspects: Sequence[TestResult]) -> TestResult:
         level=found.aspects[0].level,
         judgement=found.aspects[0].judgement,
         title=found.statement,
-        reason=f"{suspects[0].reason.partition(' during the test')[0]} while these ran: {names}",
+        reason=f"{suspects[0].why.seen} while these ran: {names}",
         synthesized=True,
         repeat_command="",
     )

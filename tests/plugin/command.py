@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from critests.record.expectations import NOW_AND_THEN
-
 SECONDS = 600
 """For one command, which may be a run of a few hundred tests on a machine that is busy with others."""
 
@@ -58,7 +56,7 @@ def verdicts_in(results: Path) -> dict[str, str]:
     A failure that is known to show only now and then has one verdict, whether it showed this time or not.
     """
     return {
-        test["id"]: NOW_AND_THEN if test["reason"].startswith(NOW_AND_THEN) else test["outcome"]
+        test["id"]: "intermittent" if test["intermittent"] else test["outcome"]
         for test in record_in(results)["tests"]
         if test["outcome"] != "disabled"
     }

@@ -7,10 +7,12 @@ import pytest
 from critests.catalogue.words import Level, Outcome
 from critests.record.expectations import load
 from critests.record.judgement import Circumstances, Judgement, judge
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact
 
 JUDGES = {"RunPodSandbox": "SBX-01", "CreateContainer": "CTR-01", "RemoveContainer": "CTR-28/removed"}
+ENDED, NO_IMAGE = (Reason(code=code) for code in (ReasonCode.RUNTIME_ENDED, ReasonCode.REGISTRY_UNREACHABLE))
 SELINUX_ABSENT = CapabilityFact(name="SELinux", present=False, evidence="no /sys/fs/selinux")
 
 
@@ -395,7 +397,17 @@ def test_a_declared_capability_that_is_absent_fails() -> None:
         ),
         ([result("test_a", "A-01", Outcome.FAILED)], {"harness_error": "x", "runtime_gone": "y"}, 3),
         ([result("test_a", "A-01", Outcome.ERROR), result("test_b", "A-02", Outcome.FAILED)], {}, 3),
-        ([result("test_a", "A-01", Outcome.FAILED)], {"runtime_gone": "y"}, 5),
+        ([result("test_a", "A-01", Outcome.FAILED)], {"runtime_gone": "y"}, 1),
+        ([result("test_a", "A-01", Outcome.KNOWN, why=ENDED)], {"runtime_gone": "y"}, 1),
+        ([result("test_a", "A-01", Outcome.KNOWN)], {"runtime_gone": "y"}, 5),
+        (
+            [
+                result("test_a", "A-01", Outcome.FAILED),
+                result("b", "", Outcome.BLOCKED, why=NO_IMAGE, reason="r"),
+            ],
+            {},
+            5,
+        ),
         ([], {}, 5),
         ([result("test_a", "A-01", Outcome.BLOCKED, reason="r")], {}, 5),
         (

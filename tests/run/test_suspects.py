@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from critests.catalogue.words import Outcome
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.run.suspects import settled
 
@@ -13,7 +14,7 @@ DIED = TestResult(
     name="test_a",
     requirement="GEN-17",
     outcome=Outcome.FAILED,
-    reason="the daemon (process 7) ended during the test at Status",
+    why=Reason(code=ReasonCode.RUNTIME_ENDED, seen="the daemon (process 7) ended"),
 )
 OTHER = dataclasses.replace(DIED, id="a.py::test_b", name="test_b")
 PASSED = TestResult(id="a.py::test_c", name="test_c", outcome=Outcome.PASSED)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from critests.catalogue.words import Level, Outcome, worst
 from critests.exit_codes import ExitCode
-from critests.record.exits import CAPABILITY_MARK
-from critests.record.expectations import SURPRISE
+from critests.record.reasons import ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.wording.texts import plural
@@ -109,7 +108,5 @@ def _is_must(test: TestResult) -> bool:
 
 def _seen(test: TestResult) -> Outcome:
     """Return what the runtime did: a known failure that passed was kept, a missing capability broke none."""
-    failed = test.outcome is Outcome.FAILED
-    if failed and (test.reason.startswith(SURPRISE) or test.id.startswith(CAPABILITY_MARK)):
-        return Outcome.PASSED
-    return test.outcome
+    broke_nothing = test.why.code in {ReasonCode.UNEXPECTED_PASS, ReasonCode.CAPABILITY_MISSING}
+    return Outcome.PASSED if test.outcome is Outcome.FAILED and broke_nothing else test.outcome

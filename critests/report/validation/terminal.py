@@ -12,7 +12,7 @@ from rich.text import Text
 
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
-from critests.record.exits import CAPABILITY_MARK
+from critests.record.reasons import ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.facts.selection import TOTAL, area_rows, by_reason, columns, failures, with_outcome
@@ -73,7 +73,7 @@ def print_verdict(record: RunRecord, out: Console) -> None:
         Text.assemble((f"{name}: {verdict.word.lower()}{part}.", "bold"), f" {one_line(verdict.sentence)}")
     )
     # a capability that was declared and is missing breaks no promise, and the exit line says it
-    failed = [test for test in failures(record) if not test.id.startswith(CAPABILITY_MARK)]
+    failed = [test for test in failures(record) if test.why.code is not ReasonCode.CAPABILITY_MISSING]
     broken = list(dict.fromkeys(test.requirement_id or test.name for test in failed))
     if broken:
         more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""

@@ -4,16 +4,16 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Level, Outcome
-from critests.record.exits import CAPABILITY_MARK
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.facts.musts import musts, verdict_sentence
 from tests.report.sample_run import sample_run
 
 
-def of(name: str, outcome: Outcome, level: Level = Level.MUST, reason: str = "") -> TestResult:
+def of(name: str, outcome: Outcome, level: Level = Level.MUST, why: Reason = Reason()) -> TestResult:  # noqa: B008 - frozen
     return TestResult(
-        id=f"{name} {outcome}", name="t", requirement=name, outcome=outcome, level=level, reason=reason
+        id=f"{name} {outcome}", name="t", requirement=name, outcome=outcome, level=level, why=why
     )
 
 
@@ -63,8 +63,10 @@ def test_a_run_that_conforms_is_told_with_numbers(run: RunRecord) -> None:
 
 
 def test_what_is_no_breach_is_not_counted_as_one(run: RunRecord) -> None:
-    surprise = of("A-1", Outcome.FAILED, reason="unexpected pass: the list is wrong")
-    missing = TestResult(id=f"{CAPABILITY_MARK}IPv6>", name="c", outcome=Outcome.FAILED)
+    surprise = of("A-1", Outcome.FAILED, why=Reason(code=ReasonCode.UNEXPECTED_PASS))
+    missing = TestResult(
+        id="missing", name="c", outcome=Outcome.FAILED, why=Reason(code=ReasonCode.CAPABILITY_MISSING)
+    )
 
     assert said(run, 1, surprise) == "As the run says."
     assert musts([surprise, missing]).broken == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Outcome
-from critests.record.exits import CAPABILITY_MARK
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.run import RunRecord
 from critests.record.tally import count
 from critests.report.run_kinds import kind_of
@@ -168,7 +168,12 @@ def test_a_missing_capability_is_no_broken_promise(tmp_path: Path) -> None:
     record = dataclasses.replace(sample_run(tmp_path), exit_code=1, exit_reason="as it ended")
     failed = next(test for test in record.tests if test.outcome is Outcome.FAILED)
     missing = dataclasses.replace(
-        failed, id=f"{CAPABILITY_MARK}exec>", name="required_capability_exec", requirement_id="", cause=""
+        failed,
+        id="<missing>",
+        name="required_capability_exec",
+        requirement_id="",
+        cause="",
+        why=Reason(code=ReasonCode.CAPABILITY_MISSING),
     )
 
     told = summary(dataclasses.replace(record, tests=[*record.tests, missing]))
