@@ -59,7 +59,7 @@ lint: ## ruff, spelling, types and import directions: what needs no runtime and 
 	tools/run-tests.sh lint,types,imports
 
 .PHONY: docs
-docs: ## write the generated parts of the docs: the catalogue, counts, quoted tests and faults
+docs: ## write docs/catalogue.md, and what the other pages quote
 	$(VENV)/bin/python tools/generate_catalogue_doc.py
 	$(VENV)/bin/python tools/generate_doc_quotes.py
 

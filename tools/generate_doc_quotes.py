@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fill in what README and docs quote: counts of the catalogue, the published runs, tests and faults.
+"""Fill in what README and docs quote: the published runs, tests and faults.
 
     python tools/generate_doc_quotes.py            write the pages
     python tools/generate_doc_quotes.py --check    write nothing; exit 1 if a page is out of date
 
-A page says between which lines: `<!-- quote WHAT -->` and `<!-- /quote -->`, where WHAT is `counts`,
-`runtimes`, `FILE.py::FUNCTION` or `FILE.faults.toml::ID`.
+A page says between which lines: `<!-- quote WHAT -->` and `<!-- /quote -->`, where WHAT is `runtimes`,
+`FILE.py::FUNCTION` or `FILE.faults.toml::ID`.
 """
 
 import argparse
@@ -17,8 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # what is quoted is of this checkout, not of one that happens to be installed
 
-from critests import catalogue, toml_file  # noqa: E402 - after the line above
-from critests.catalogue.references import references_below  # noqa: E402 - likewise
+from critests import toml_file  # noqa: E402 - after the line above
 from critests.catalogue.words import Area  # noqa: E402 - likewise
 from critests.record.files import read  # noqa: E402 - likewise
 from critests.record.identity import RuntimeIdentity  # noqa: E402 - likewise
@@ -31,16 +30,6 @@ QUOTE = re.compile(r"(<!-- quote (?P<what>\S+) -->)(?P<old>.*?)(<!-- /quote -->)
 
 class NotThere(LookupError):
     """What a page quotes is not there."""
-
-
-def counts() -> str:
-    """Return how many requirements the catalogue describes, and for how many there is a test."""
-    tested = {
-        aspect.partition("/")[0]
-        for test in references_below(ROOT / "critests/validation")
-        for aspect in test.aspects
-    }
-    return f"{len(catalogue.load().requirements)} requirements are described, {len(tested)} of them tested"
 
 
 def runtimes() -> str:
@@ -99,8 +88,6 @@ def quoted(what: str) -> str:
     Raises:
         NotThere: there is nothing of this name.
     """
-    if what == "counts":
-        return counts()
     if what == "runtimes":
         return f"\n{runtimes()}\n"
     place, _, name = what.partition("::")

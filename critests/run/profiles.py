@@ -26,7 +26,7 @@ PROFILES: Final = {
     SMOKE: Profile("what judges the RPCs that other tests need", "1 min"),
 }
 MACHINE: Final = "-n 2, containerd 2.1, 2 idle cores"
-"""Where they take that long; docs/speed.md says what was measured."""
+"""Where they take that long."""
 
 
 def table() -> str:

@@ -1,5 +1,5 @@
-"""Every validation test names requirements that exist, has a name of its own and a docstring; the published
-page is up to date.
+"""Every validation test names requirements that exist, has a name of its own and a docstring; the page
+says which test judges what.
 """
 
 import ast
@@ -174,19 +174,9 @@ def generate(*arguments: str | Path) -> tuple[int, str]:
 
 
 @NEEDS_CHECKOUT
-def test_the_committed_page_is_up_to_date() -> None:
-    assert generate("--check") == (0, "")
-
-
-@NEEDS_CHECKOUT
 def test_the_page_says_which_test_judges_what(tmp_path: Path) -> None:
     suite, page = suite_of(tmp_path, test_one=GOOD), tmp_path / "page.md"
-    assert generate("--tests", suite, "--page", page, "--check") == (
-        1,
-        "page.md is out of date: run python tools/generate_catalogue_doc.py\n",
-    )
     assert generate("--tests", suite, "--page", page) == (0, "")
-    assert generate("--tests", suite, "--page", page, "--check") == (0, "")
     lines = page.read_text().splitlines()
     (row,) = [line for line in lines if line.startswith("| SBA-17 |")]
     link = "[test_list_filters_by_state](../critests/validation/sandboxes/test_one.py)"

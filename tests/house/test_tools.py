@@ -3,7 +3,6 @@ import os
 import re
 import runpy
 import shutil
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -261,48 +260,6 @@ def test_further_runtimes_that_are_there_are_not_fetched_again(tmp_path: Path) -
         f"{tmp_path}/1.7: containerd 1.7.9 is there",
         f"{tmp_path}/2.1: containerd 2.1.9 is there",
     ]
-
-
-READ = """
-import time
-import pytest
-from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.streaming import Factory
-from critests.run.marks import requirement, requires
-from critests.node.capabilities import Capability
-
-CODES = {"one": 1}
-
-
-@requires(Capability.ROOT)
-@requirement("STP-01")
-@pytest.mark.parametrize("code", CODES)
-def test_reads_easily(runtime: Runtime, tmp_path: Path, opened: Factory, code: str) -> None:
-    \"\"\"Waits.\"\"\"
-    time.sleep(runtime.patience)
-    assert opened(cri.ExecRequest(), code)
-"""
-
-
-def test_the_names_of_a_test_are_those_that_its_reader_must_know(tmp_path: Path) -> None:
-    readings = script("count_names.py")["readings"]
-    assert callable(readings)
-    (tmp_path / "test_it.py").write_text(READ, encoding="utf-8")
-
-    [reading] = readings(tmp_path, "critests")
-
-    assert reading.names == {"runtime", "opened", "Factory", "CODES"}
-
-
-def test_a_test_of_the_suite_asks_its_reader_to_know_few_names() -> None:
-    readings = script("count_names.py")["readings"]
-    assert callable(readings)
-
-    counts = sorted(len(reading.names) for reading in readings(ROOT / "critests" / "validation", "critests"))
-
-    assert statistics.median(counts) <= 4
-    assert counts[int(0.9 * len(counts))] <= 6
 
 
 def test_a_comparison_is_published_with_a_page_and_without_paths_of_the_machine(tmp_path: Path) -> None:
