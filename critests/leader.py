@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -41,7 +42,6 @@ from critests.run.settings import Settings
 from critests.run.stop_signals import STOP_SIGNALS, handled_by, say_that_it_goes_on
 
 if TYPE_CHECKING:  # the display is imported when a run has one, and the formats at its end
-    from critests.alluredir import AllureDir
     from critests.report.terminal.progress import Progress
     from critests.run.dealing import Dealing
 
@@ -49,9 +49,8 @@ if TYPE_CHECKING:  # the display is imported when a run has one, and the formats
 class Leader:
     """Begins the run, gathers what its processes report, judges it, writes the record and cleans up."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, allure: "AllureDir | None" = None) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
-        self.allure = allure
         self.settings = settings
         self.gathered = Gathered()
         self.rules: Circumstances | None = None
@@ -319,8 +318,10 @@ class Leader:
                 html=self.settings.html,
                 json=self.settings.json,
             )
-            if self.allure is not None:
-                self.allure.run(record, self.context.folder.path)
+            if folder := getattr(self.config.option, "allure_report_dir", None):
+                from critests.report.formats import allure, load  # noqa: PLC0415 - see above
+
+                allure.write_tree(load(self.context.folder.path), Path(folder).absolute())
         except (RecordError, OSError) as error:
             sys.stderr.write(f"critests: {error}\n")
             session.exitstatus = int(ExitCode.HARNESS_ERROR)

@@ -41,7 +41,6 @@ from critests.run.settings import Settings
 from critests.run.time_limit import TimeLimit
 
 if TYPE_CHECKING:
-    from critests.alluredir import AllureDir
     from critests.leader import Leader
 
 pytest_plugins = [f"{fixtures.__name__}.{module.name}" for module in pkgutil.iter_modules(fixtures.__path__)]
@@ -50,7 +49,6 @@ BACK_SECONDS = 30.0
 """How long the leader may take to start a throwaway runtime again."""
 
 LEADER: "pytest.StashKey[Leader]" = pytest.StashKey()
-ALLURE = pytest.StashKey["AllureDir"]()
 LIMIT = pytest.StashKey[TimeLimit]()
 COLLECTION = pytest.StashKey[Collection]()
 
@@ -88,26 +86,14 @@ def pytest_configure(config: pytest.Config) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
-    allure = _allure_of(config)
-    if allure is not None:
-        config.stash[ALLURE] = allure
     if _worker_input(config) is None:
         # a worker begins no run and judges none
         from critests.leader import Leader  # noqa: PLC0415 - see above
 
-        config.stash[LEADER] = Leader(config, settings, allure)
+        config.stash[LEADER] = Leader(config, settings)
         config.pluginmanager.register(config.stash[LEADER], "critests-leader")
         if config.stash[LEADER].alone:
             config.pluginmanager.unregister(name="terminalreporter")
-
-
-def _allure_of(config: pytest.Config) -> "AllureDir | None":
-    if not getattr(config.option, "allure_report_dir", None):
-        return None
-    # allure's modules and ours take as long to import as gRPC, and few want such a folder
-    from critests import alluredir  # noqa: PLC0415 - see above
-
-    return alluredir.AllureDir.of(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -331,11 +317,6 @@ def pytest_runtest_makereport(
         # what a report holds beside its fields travels to the leader with it
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # see above
         report.critests_gone = session.gone  # type: ignore[attr-defined]  # see above
-        allure = item.config.stash.get(ALLURE, None)
-        if allure is not None and session.context is not None:
-            allure.test(
-                judge_alone(result, session.rules), session.recorder.since(progress.position), session.context
-            )
     return report
 
 

@@ -79,17 +79,12 @@ def test_calls_are_steps_and_evidence_is_attached(run: tuple[Path, Path]) -> Non
     record = {test["name"]: test for test in record_in(run[0])["tests"]}
 
     for name, result in results_in(run[1]).items():
-        steps = [step["name"] for step in result.get("steps", [])]
-        assert steps, f"{name} has made calls"
-        attached = [each for step in result["steps"] for each in step.get("attachments", [])]
-        assert bool(attached) == (record[name]["outcome"] == "failed")
+        steps = result.get("steps", [])
+        attached = [each for step in steps for each in step.get("attachments", [])]
+        assert bool(steps) == bool(attached) == (record[name]["outcome"] == "failed")
         assert all((run[1] / each["source"]).is_file() for each in attached)
-        assert (
-            result["start"] - 2000
-            <= result["steps"][0]["start"]
-            <= result["steps"][-1]["stop"]
-            <= result["stop"] + 2000
-        )
+        if steps:
+            assert result["start"] - 2000 <= steps[0]["start"] <= steps[-1]["stop"] <= result["stop"] + 2000
 
 
 def test_a_history_goes_on_in_the_folder_that_is_made_from_the_record(

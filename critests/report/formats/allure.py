@@ -76,11 +76,16 @@ CATEGORIES: Final = [
     },
     {"name": "Not offered by the runtime", "matchedStatuses": ["skipped"], "messageRegex": "unsupported: .*"},
 ]
+KEPT: Final = frozenset({"uuid", "start", "stop"})
+"""Of a result that allure-pytest wrote, what it knows better than the record."""
 Files = dict[str, str]
 
 
 def write_tree(source: Source, root: Path) -> list[Path]:
     """Write the results of a run; those of other runs that are in the folder stay.
+
+    What allure-pytest wrote there of the same tests while the run went on is settled: it keeps its uuid, its
+    times and the fixtures around it, and says of the test what the record says.
 
     Args:
         source: The run.
@@ -91,6 +96,7 @@ def write_tree(source: Source, root: Path) -> list[Path]:
     """
     record, budget = source.record, Budget(EVIDENCE_BUDGET)
     files: Files = {}
+    written = _written_by_pytest(root)
     for test in record.tests:
         if test.outcome is not Outcome.DISABLED:
             evidence = (
@@ -98,32 +104,43 @@ def write_tree(source: Source, root: Path) -> list[Path]:
                 if source.folder and test.evidence
                 else Evidence()
             )
-            _add(files, result_of(source, test, evidence, files))
+            made = _plain(_result_of(source, test, evidence, files))
+            for name, earlier in written.get(made["name"], []):
+                # the names of modules begin where pytest was started
+                if f".{earlier['fullName']}".endswith(made["fullName"].removeprefix("critests")):
+                    known = {key: value for key, value in made.items() if key not in KEPT}
+                    files[name] = _json(earlier | known)
+                    break
+            else:
+                _add(files, made)
     for operation in record.operations:
-        _add(files, _operation_result(record, operation))
-    return [*write_run_files(source, root), *put_all(root, files)]
+        _add(files, _plain(_operation_result(record, operation)))
+    about_the_run = {
+        "categories.json": _json(CATEGORIES),
+        "environment.properties": "".join(
+            f"{name}={_property(value)}\n" for name, value in run_facts(source.record).items()
+        ),
+        "executor.json": _json(_executor(source)),
+    }
+    # one of thousands of files, each of which can be made again
+    for name, content in (about_the_run | files).items():
+        write_atomically(root / name, content, durable=False)
+    return [root / name for name in about_the_run | files]
 
 
-def write_run_files(source: Source, root: Path) -> list[Path]:
-    """Write the files that say what a whole run is: categories, environment and executor."""
-    return put_all(
-        root,
-        {
-            "categories.json": _json(CATEGORIES),
-            "environment.properties": "".join(
-                f"{name}={_property(value)}\n" for name, value in run_facts(source.record).items()
-            ),
-            "executor.json": _json(_executor(source)),
-        },
-    )
+def _written_by_pytest(root: Path) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+    """Return the results that allure-pytest wrote and nobody has settled, with the names of their files, by
+    the names of their tests.
+    """
+    found: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    for path in root.glob("*-result.json"):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if {"name": "framework", "value": "pytest"} in result.get("labels", []):
+            found.setdefault(result["name"], []).append((path.name, result))
+    return found
 
 
-def put_all(root: Path, files: Files) -> list[Path]:
-    """Write files of a folder, by their names; each of them can be made again."""
-    return [_put(root / name, content) for name, content in files.items()]
-
-
-def result_of(source: Source, test: Result, evidence: Evidence, files: Files) -> TestResult:
+def _result_of(source: Source, test: Result, evidence: Evidence, files: Files) -> TestResult:
     """Return the result of one test.
 
     Args:
@@ -357,15 +374,12 @@ def _executor(source: Source) -> dict[str, object]:
     }
 
 
-def _add(files: Files, result: TestResult) -> None:
-    plain: dict[str, Any] = asdict(result, filter=lambda _, value: value is False or bool(value))
-    files[f"{result.uuid}-result.json"] = _json(plain)
+def _plain(result: TestResult) -> dict[str, Any]:
+    return asdict(result, filter=lambda _, value: value is False or bool(value))
 
 
-def _put(path: Path, content: str) -> Path:
-    """Write one of thousands of files, each of which can be made again."""
-    write_atomically(path, content, durable=False)
-    return path
+def _add(files: Files, result: dict[str, Any]) -> None:
+    files[f"{result['uuid']}-result.json"] = _json(result)
 
 
 def _identity(record: RunRecord, name: str) -> str:
