@@ -33,7 +33,7 @@ COMMANDS = {
     "nightly": "Run everything that a night needs.",
     "doctor": "Say what can be tested here, what is missing, and how to get it.",
     "report": "Write stored runs in a format that others read.",
-    "results": "List, index, prune and merge stored runs.",
+    "results": "List, prune and merge stored runs.",
     "dashboard": "Build a static site from all runs below RESULTS (default ./results).",
     "clean": "Remove what interrupted runs left behind, and nothing else.",
     "images": "The test images: list them, write them to disk, or serve them.",

@@ -12,7 +12,6 @@ from critests.exit_codes import ExitCode
 from critests.record.errors import MergeRefused, RecordError
 from critests.report.store import Index, RunEntry, Update, merge_runs, remove, surplus
 from critests.report.store.history import stamp
-from critests.report.store.index import INDEX_FILE
 from critests.report.wording.texts import one_line, plural
 
 RESULTS: Final = click.argument(
@@ -48,7 +47,7 @@ class Age(click.ParamType[float]):
 
 @click.group()
 def results() -> None:
-    """List, index, prune and merge stored runs.
+    """List, prune and merge stored runs.
 
     The index is a file beside the runs and is brought up to date by every command that uses it. It may be
     deleted at any time.
@@ -65,21 +64,6 @@ def list_(results: Path, runtime: str | None, kind: str | None, *, as_json: bool
     with open_index(results)[0] as index:
         for entry in index.runs(runtime=runtime, kind=kind):
             click.echo(json.dumps(_plain(entry)) if as_json else _line(entry))
-
-
-@results.command("index")
-@RESULTS
-@click.option("--rebuild", is_flag=True, help="read every record again")
-def index_(results: Path, *, rebuild: bool) -> None:
-    """Bring the index of RESULTS (default ./results) up to date."""
-    if rebuild:
-        (results / INDEX_FILE).unlink(missing_ok=True)
-    index, update = open_index(results)
-    with index:
-        click.echo(
-            f"{plural(len(index.runs()), 'run')}: {len(update.added)} new, {len(update.changed)} changed,"
-            f" {len(update.removed)} gone, {len(update.damaged)} damaged"
-        )
 
 
 @results.command("prune")

@@ -43,14 +43,6 @@ def test_a_damaged_run_is_named_and_hides_no_other(tmp_path: Path) -> None:
     assert "containerd/2.1.0/1795000000" in listed.stdout
 
 
-def test_the_index_can_be_rebuilt(tmp_path: Path) -> None:
-    store(tmp_path, small_run())
-
-    assert call("index", tmp_path).output == "1 run: 1 new, 0 changed, 0 gone, 0 damaged\n"
-    assert call("index", tmp_path).output == "1 run: 0 new, 0 changed, 0 gone, 0 damaged\n"
-    assert call("index", tmp_path, "--rebuild").output == "1 run: 1 new, 0 changed, 0 gone, 0 damaged\n"
-
-
 def test_pruning_only_names_what_would_go_until_it_is_told_to(tmp_path: Path) -> None:
     old, new = store(tmp_path, small_run()), store(tmp_path, small_run(night=1))
 
