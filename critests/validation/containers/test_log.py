@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import pytest
 
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
 from critests.lifecycle import container_log
@@ -70,7 +70,7 @@ def test_log_is_written_where_it_was_asked_for(
     path = f"{directory}{secrets.token_hex(4)}.log"
     (sandbox.log_directory / path).parent.mkdir(exist_ok=True)
 
-    container = containers.exited(script="echo said", log_path=path)
+    container = containers.exited(script=lingering("echo said"), log_path=path)
 
     container.wait_for_log("said")
     assert container.log_path == sandbox.log_directory / path
@@ -102,7 +102,7 @@ def test_log_holds_one_record_a_line(runtime: Runtime, containers: Containers) -
     Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), in which the kubelet reads
     it.
     """
-    container = containers.exited(script="echo one; echo two words >&2; echo; printf unfinished")
+    container = containers.exited(script=lingering("echo one; echo two words >&2; echo; printf unfinished"))
     runtime.eventually(
         "four lines in the log",
         container.written_log.read_bytes,
@@ -137,7 +137,7 @@ def test_time_of_a_record_is_when_it_was_printed(containers: Containers) -> None
     --since read it so.
     """
     before = time.time_ns()
-    container = containers.exited(script="echo said")
+    container = containers.exited(script=lingering("echo said"))
     after = time.time_ns()
 
     container.wait_for_log("said")
@@ -388,7 +388,7 @@ def test_log_belongs_to_root_and_is_not_for_everybody(containers: Containers) ->
 
     Source: not stated by the CRI; what a container prints may be confidential.
     """
-    container = containers.exited(script="echo said")
+    container = containers.exited(script=lingering("echo said"))
 
     found = container.written_log.stat()
 

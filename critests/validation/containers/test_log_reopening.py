@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.lifecycle import container_log
 from critests.lifecycle.containers import Container
@@ -51,7 +51,7 @@ def test_an_earlier_log_is_appended_to(sandbox: Sandbox, containers: Containers)
     path = f"{secrets.token_hex(4)}.log"
     (sandbox.log_directory / path).write_bytes(EARLIER)
 
-    container = containers.exited(script="echo said", log_path=path)
+    container = containers.exited(script=lingering("echo said"), log_path=path)
 
     container.wait_for_log("said")
     assert container.log_path.read_bytes().startswith(EARLIER)
@@ -64,11 +64,13 @@ def test_the_next_attempt_has_a_log_of_its_own(containers: Containers) -> None:
 
     Source: ContainerMetadata.attempt, ContainerConfig.log_path.
     """
-    first = containers.exited(script="echo first attempt")
+    first = containers.exited(script=lingering("echo first attempt"))
     first.wait_for_log("first attempt")
     before = first.log_path.read_bytes()
 
-    second = containers.exited(script="echo second attempt", name=first.config.metadata.name, attempt=1)
+    second = containers.exited(
+        script=lingering("echo second attempt"), name=first.config.metadata.name, attempt=1
+    )
 
     second.wait_for_log("second attempt")
     assert second.log_lines() == ["second attempt"]

@@ -5,7 +5,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol
-from critests.fixtures.containers import Containers, staying
+from critests.fixtures.containers import Containers, lingering, staying
 from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
@@ -266,7 +266,7 @@ def test_stdin_that_is_not_wanted_is_at_its_end(containers: Containers) -> None:
 
     Source: ContainerConfig.stdin.
     """
-    container = containers.exited(script="timeout 5 cat; echo ended with $?")
+    container = containers.exited(script=lingering("timeout 5 cat; echo ended with $?"))
 
     assert container.final_log_lines() == ["ended with 0"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.lifecycle.containers import Container
@@ -58,9 +58,9 @@ def test_a_container_follows_one_that_ran_to_its_end(containers: Containers, hos
     Source: CreateContainer, ContainerConfig.mounts; it is how init containers work.
     """
     mounts = [cri.Mount(container_path="/shared", host_path=str(host_folder))]
-    first = containers.exited(script="echo prepared > /shared/note", mounts=mounts)
+    first = containers.exited(script=lingering("echo prepared > /shared/note"), mounts=mounts)
 
-    second = containers.exited(script="cat /shared/note", mounts=mounts)
+    second = containers.exited(script=lingering("cat /shared/note"), mounts=mounts)
 
     assert first.status().exit_code == 0
     assert second.final_log_lines() == ["prepared"]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
 from critests.fixtures.session import Observe
@@ -70,7 +70,7 @@ def printed(runtime: Runtime, registry: Registry, images: Images, containers: Co
         # its layers stay when the test is over: a pull of the next test beside it may count on them (CNC-15)
         images.pull(image)
         return containers.exited(
-            image=ImageName(answer.image_ref, minted.reference), script=script
+            image=ImageName(answer.image_ref, minted.reference), script=lingering(script)
         ).log_lines()
 
     return pull_and_run

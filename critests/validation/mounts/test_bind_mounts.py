@@ -11,7 +11,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.images import Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
@@ -172,7 +172,7 @@ def test_behind_a_link_of_the_host_its_target_is_mounted(containers: Containers,
     Source: Mount.host_path.
     """
     container = containers.exited(
-        mounts=[mount_of_links(host_folder, "a link")], script="cat /mounted/inside"
+        mounts=[mount_of_links(host_folder, "a link")], script=lingering("cat /mounted/inside")
     )
 
     assert container.log_lines("stdout") == ["behind the link"]
@@ -188,7 +188,9 @@ def test_links_of_the_host_are_followed_all_the_way(
 
     Source: Mount.host_path.
     """
-    container = containers.exited(mounts=[mount_of_links(host_folder, case)], script="cat /mounted/inside")
+    container = containers.exited(
+        mounts=[mount_of_links(host_folder, case)], script=lingering("cat /mounted/inside")
+    )
 
     assert container.log_lines("stdout") == ["behind the link"]
 
@@ -330,7 +332,7 @@ def test_special_files_are_mounted_as_what_they_are(
     with special_file(kind, path):
         container = containers.exited(
             mounts=[cri.Mount(container_path="/special", host_path=str(path))],
-            script="stat -c '%F %i' /special",
+            script=lingering("stat -c '%F %i' /special"),
         )
 
         found, _, number = "".join(container.log_lines("stdout")).rpartition(" ")

@@ -6,7 +6,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.session import Observe
@@ -132,7 +132,7 @@ def test_an_image_is_mounted_by_what_its_pull_returned(
     pulled = runtime.images.PullImage(images.pull_request(minted.reference))
 
     container = containers.exited(
-        mounts=[volume(ImageName(pulled.image_ref, minted.reference))], script="cat /volume/hello"
+        mounts=[volume(ImageName(pulled.image_ref, minted.reference))], script=lingering("cat /volume/hello")
     )
 
     assert container.log_lines("stdout") == [HELLO]
@@ -156,7 +156,7 @@ def test_images_are_mounted_several_times_and_beside_each_other(
     ]
     script = "cat /first/hello /second/hello /third/docker; test -x /own/bin/sh && echo own"
 
-    said = [containers.exited(mounts=mounts, script=script).log_lines("stdout") for _ in range(2)]
+    said = [containers.exited(mounts=mounts, script=lingering(script)).log_lines("stdout") for _ in range(2)]
 
     assert said == [[HELLO, HELLO, "docker", "own"]] * 2
 

@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.host_mounts import HostMounts
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandboxes import Sandboxes
@@ -49,7 +49,7 @@ def test_a_mount_inside_another_is_found_whatever_their_order(
             cri.Mount(container_path=inside, host_path=str(outside))
             for inside, outside in (paths[name] for name in order)
         ],
-        script="cat /mounted/parent /mounted/nested/child",
+        script=lingering("cat /mounted/parent /mounted/nested/child"),
     )
 
     assert container.log_lines("stdout") == ["of parent", "of child"]
@@ -117,7 +117,7 @@ def test_mounts_of_the_caller_replace_those_of_the_runtime(
 
     container = containers.exited(
         mounts=[cri.Mount(container_path=path, host_path=str(folder / "mine" if is_file else folder))],
-        script=f"cat {path if is_file else path + '/mine'}",
+        script=lingering(f"cat {path if is_file else path + '/mine'}"),
     )
 
     assert container.log_lines("stdout") == ["of mine"]
@@ -137,7 +137,7 @@ def test_a_container_has_hundreds_of_mounts(containers: Containers, host_folder:
             cri.Mount(container_path=f"/mounted/{folder.name}", host_path=str(folder), readonly=True)
             for folder in made
         ],
-        script="cat /mounted/*/* | sort | uniq | wc -l",
+        script=lingering("cat /mounted/*/* | sort | uniq | wc -l"),
     )
 
     assert container.log_lines("stdout") == [str(MANY)]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
@@ -25,8 +25,10 @@ def test_containers_of_a_pod_share_their_memory(containers: Containers, sandboxe
     """
     name = f"{SHARED_MEMORY}/{secrets.token_hex(8)}"
     containers.running(first=f"echo shared > {name}; echo written", wait_for_log="written")
-    beside = containers.exited(script=f"cat {name}")
-    elsewhere = containers.exited(in_sandbox=sandboxes.ready(), script=f"cat {name} || echo nothing")
+    beside = containers.exited(script=lingering(f"cat {name}"))
+    elsewhere = containers.exited(
+        in_sandbox=sandboxes.ready(), script=lingering(f"cat {name} || echo nothing")
+    )
 
     assert beside.log_lines("stdout") == ["shared"]
     assert elsewhere.log_lines("stdout") == ["nothing"]
@@ -62,7 +64,8 @@ def test_a_pod_with_the_hosts_ipc_sees_its_shared_memory(
     file.write_text("of the host\n")
     try:
         container = containers.exited(
-            in_sandbox=sandboxes.ready(namespaces=namespaces), script=f"cat {SHARED_MEMORY}/{file.name}"
+            in_sandbox=sandboxes.ready(namespaces=namespaces),
+            script=lingering(f"cat {SHARED_MEMORY}/{file.name}"),
         )
     finally:
         file.unlink()

@@ -6,7 +6,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import may_be_refused
 from critests.fixtures.session import Observe
@@ -26,8 +26,10 @@ def test_a_volume_of_the_image_holds_what_the_image_has_there(containers: Contai
     """
     container = containers.exited(
         image=images.pull("process"),
-        script=f"stat -c '%u:%g %a' {DATA}; stat -c '%u:%g' {DATA}/from-image; cat {DATA}/from-image;"
-        f" touch {DATA}/new {EMPTY}/new && echo writable",
+        script=lingering(
+            f"stat -c '%u:%g %a' {DATA}; stat -c '%u:%g' {DATA}/from-image; cat {DATA}/from-image;"
+            f" touch {DATA}/new {EMPTY}/new && echo writable"
+        ),
     )
 
     assert container.log_lines("stdout") == ["1000:2000 770", "1000:2000", "from the image", "writable"]

@@ -9,7 +9,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
@@ -145,7 +145,7 @@ def test_hostname_is_seen_in_every_way(sandboxes: Sandboxes, containers: Contain
     sandbox = sandboxes.ready(hostname="one-of-a-kind")
 
     container = containers.exited(
-        script="uname -n; cat /etc/hostname; env | grep ^HOSTNAME=", in_sandbox=sandbox
+        script=lingering("uname -n; cat /etc/hostname; env | grep ^HOSTNAME="), in_sandbox=sandbox
     )
 
     assert container.log_lines() == ["one-of-a-kind", "one-of-a-kind", "HOSTNAME=one-of-a-kind"]
@@ -176,7 +176,7 @@ def test_hostname_on_the_nodes_network(sandboxes: Sandboxes, containers: Contain
     """
     sandbox = sandboxes.ready(namespaces=HOST_NETWORK, hostname="")
 
-    container = containers.exited(script="hostname; cat /etc/hostname", in_sandbox=sandbox)
+    container = containers.exited(script=lingering("hostname; cat /etc/hostname"), in_sandbox=sandbox)
 
     assert container.log_lines() == [socket.gethostname()] * 2
 
@@ -199,7 +199,7 @@ def test_form_of_a_pod_without_hostname(
         return
 
     container = containers.exited(
-        script="hostname", in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
+        script=lingering("hostname"), in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
     )
     name = "".join(container.log_lines())
     observe("the node's" if name == socket.gethostname() else "one that is made up")
@@ -223,7 +223,7 @@ def test_form_of_a_hostname_on_the_node(
         observe(f"is refused with {refused_with(error).name}")
     else:
         container = containers.exited(
-            script="hostname", in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
+            script=lingering("hostname"), in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
         )
         name = "".join(container.log_lines())
         observe("is ignored" if name == nodes else "is used")
@@ -243,4 +243,4 @@ def test_hostname_may_be_as_long_as_the_kernel_takes(
     """
     sandbox = sandboxes.ready(hostname=hostname)
 
-    assert containers.exited(script="hostname", in_sandbox=sandbox).log_lines() == [hostname]
+    assert containers.exited(script=lingering("hostname"), in_sandbox=sandbox).log_lines() == [hostname]

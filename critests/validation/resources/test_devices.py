@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
@@ -46,7 +46,7 @@ def seen(containers: Containers, path: str, *devices: cri.Device) -> list[str]:
     """Return what the first process of a container finds at a path: kind and numbers of the device, and
     whether it can be read and written.
     """
-    container = containers.exited(script=attempts(path), devices=devices)
+    container = containers.exited(script=lingering(attempts(path)), devices=devices)
     return container.log_lines("stdout")
 
 
@@ -110,7 +110,7 @@ def test_a_device_that_was_not_requested_cannot_be_used(
     runtime.need_our_kernel()
     makes = f"mknod -m 666 /made c {device.major} {device.minor} && {attempts('/made')}"
     container = containers.exited(
-        script=makes,
+        script=lingering(makes),
         security_context=cri.LinuxContainerSecurityContext(
             capabilities=cri.Capability(add_capabilities=["MKNOD"])
         ),

@@ -4,7 +4,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.user_namespaces import with_user_namespace
@@ -49,7 +49,9 @@ def test_empty_handler_means_the_default(
 
     home = sandboxes.adopt(answer.pod_sandbox_id, config)
     assert home.state() == cri.SANDBOX_READY
-    assert containers.exited(script="echo by default", in_sandbox=home).log_lines() == ["by default"]
+    assert containers.exited(script=lingering("echo by default"), in_sandbox=home).log_lines() == [
+        "by default"
+    ]
 
 
 @requirement("RCL-02")
@@ -67,7 +69,7 @@ def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
 
     home = sandboxes.adopt(answer.pod_sandbox_id, config)
     assert home.status().runtime_handler == wanted
-    assert containers.exited(script="echo by name", in_sandbox=home).log_lines() == ["by name"]
+    assert containers.exited(script=lingering("echo by name"), in_sandbox=home).log_lines() == ["by name"]
 
 
 @requirement("RCL-03")

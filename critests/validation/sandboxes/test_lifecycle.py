@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
@@ -318,7 +318,7 @@ def test_log_directory_outlives_the_sandbox(
     Source: PodSandboxConfig.log_directory. Not stated by the CRI; the kubelet made the directory and still
     reads it.
     """
-    container = containers.exited(script="echo kept", in_sandbox=own_sandbox)
+    container = containers.exited(script=lingering("echo kept"), in_sandbox=own_sandbox)
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))

@@ -6,7 +6,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
@@ -267,7 +267,7 @@ def test_a_default_of_the_runtime_does_not_win(
     """
     pod = sandboxes.ready(sysctls={name: value.replace("\t", " ")})
 
-    container = containers.exited(in_sandbox=pod, script=f"cat {file_of(name)}")
+    container = containers.exited(in_sandbox=pod, script=lingering(f"cat {file_of(name)}"))
 
     assert container.log_lines("stdout") == [value]
 
@@ -281,6 +281,6 @@ def test_every_container_of_the_pod_sees_its_sysctls(sandboxes: Sandboxes, conta
     pod = sandboxes.ready(sysctls={"net.ipv4.tcp_fin_timeout": "33", "kernel.msgmax": "8195"})
     script = f"cat {file_of('net.ipv4.tcp_fin_timeout')} {file_of('kernel.msgmax')}"
 
-    seen = [containers.exited(in_sandbox=pod, script=script).log_lines("stdout") for _ in range(2)]
+    seen = [containers.exited(in_sandbox=pod, script=lingering(script)).log_lines("stdout") for _ in range(2)]
 
     assert seen == [["33", "8195"]] * 2

@@ -7,7 +7,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, lingering
 from critests.fixtures.images import Images
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandboxes import Sandboxes
@@ -114,7 +114,7 @@ def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
     containers.exited(
         in_sandbox=pod,
         mounts=[mount],
-        script="cd /mounted && touch by-root for-tester && chown 1000:1000 for-tester",
+        script=lingering("cd /mounted && touch by-root for-tester && chown 1000:1000 for-tester"),
     )
 
     seen = {name: (host_folder / name).stat() for name in ("by-root", "for-tester")}
@@ -196,7 +196,7 @@ def test_standard_output_can_be_opened_by_name(containers: Containers, shared: S
     pod = shared.sandbox(namespaces=with_user_namespace())
 
     container = containers.exited(
-        in_sandbox=pod, script="echo to stdout > /dev/stdout; echo to stderr > /dev/stderr"
+        in_sandbox=pod, script=lingering("echo to stdout > /dev/stdout; echo to stderr > /dev/stderr")
     )
 
     assert container.log_lines("stdout") == ["to stdout"]
@@ -221,7 +221,7 @@ def test_root_of_a_user_namespace_has_no_power_over_the_host(
         in_sandbox=pod,
         security_context=powers,
         mounts=[cri.Mount(container_path="/mounted", host_path=str(owned(host_folder)))],
-        script=ATTEMPTS,
+        script=lingering(ATTEMPTS),
     )
 
     assert container.log_lines("stdout") == ["tried"]
@@ -285,7 +285,7 @@ def test_pings_are_allowed_to_groups_that_a_user_namespace_has(
         )
     )
 
-    container = containers.exited(in_sandbox=pod, script="sysctl -n net.ipv4.ping_group_range")
+    container = containers.exited(in_sandbox=pod, script=lingering("sysctl -n net.ipv4.ping_group_range"))
 
     assert container.log_lines("stdout")[0].split() == ["0", str(IDS - 1)]
 
@@ -305,7 +305,7 @@ def test_pings_that_are_allowed_to_groups_that_a_user_namespace_lacks(
 
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace(), sysctls=everybody))
-        container = containers.exited(in_sandbox=pod, script="sysctl -n net.ipv4.ping_group_range")
+        container = containers.exited(in_sandbox=pod, script=lingering("sysctl -n net.ipv4.ping_group_range"))
         found = container.log_lines("stdout")[0].split()
 
     observe(f"reduced to {' to '.join(found)}" if found else "refused")
