@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from critests.api import api_pb2 as cri
 from critests.lifecycle import kubelet_keys
@@ -58,6 +59,53 @@ class ImageName:
 def pulling(written: str, auth: cri.AuthConfig | None = None) -> cri.PullImageRequest:
     """Return the request that pulls an image by the name that a user wrote."""
     return cri.PullImageRequest(image=ImageName(written, written).spec(), auth=auth)
+
+
+class SandboxOptions(TypedDict, total=False):
+    """The arguments of `RequestBuilder.sandbox`, for functions that pass them on."""
+
+    name: str
+    namespace: str
+    uid: str
+    attempt: int
+    hostname: str | None
+    labels: Mapping[str, str] | None
+    annotations: Mapping[str, str] | None
+    dns_config: cri.DNSConfig | None
+    port_mappings: Sequence[cri.PortMapping]
+    namespaces: cri.NamespaceOption | None
+    security_context: cri.LinuxSandboxSecurityContext | None
+    sysctls: Mapping[str, str] | None
+
+
+class SpecOptions(TypedDict, total=False):
+    """Those arguments of `RequestBuilder.container` that come from the specification of a pod."""
+
+    command: Sequence[str]
+    args: Sequence[str]
+    working_dir: str
+    envs: Mapping[str, str] | Sequence[cri.KeyValue] | None
+    labels: Mapping[str, str] | None
+    annotations: Mapping[str, str] | None
+    mounts: Sequence[cri.Mount]
+    devices: Sequence[cri.Device]
+    stdin: bool
+    stdin_once: bool
+    tty: bool
+    log_path: str | None
+    security_context: cri.LinuxContainerSecurityContext | None
+    unmasked: bool
+    resources: cri.LinuxContainerResources | None
+    namespaces: cri.NamespaceOption | None
+    stop_signal: "cri.Signal | None"
+
+
+class ContainerOptions(SpecOptions, total=False):
+    """The arguments of `RequestBuilder.container` but for the image, for functions that pass them on."""
+
+    name: str
+    pod: cri.PodSandboxMetadata | None
+    attempt: int
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar, Unpack
 
 import grpc
 
@@ -20,7 +20,7 @@ from critests.client.failures import failed_rpc
 from critests.client.plain import PlainConnection, plain_stubs
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
-from critests.lifecycle.requests import ImageName, RequestBuilder
+from critests.lifecycle.requests import ContainerOptions, ImageName, RequestBuilder, SandboxOptions
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import CapabilityMatrix
 from critests.run.context import RunContext, tls_files
@@ -133,13 +133,11 @@ class Target:
             msg = f"{self.name}: {capability.value}: {fact.evidence}"
             raise Unsupported(msg)
 
-    # the options of RequestBuilder.sandbox
-    def sandbox_request(self, **options: Any) -> cri.RunPodSandboxRequest:  # noqa: ANN401 - see above
+    def sandbox_request(self, **options: Unpack[SandboxOptions]) -> cri.RunPodSandboxRequest:
         """Return the request for a sandbox; the options are those of `RequestBuilder.sandbox`."""
         return cri.RunPodSandboxRequest(config=self._sandbox_config(**options), runtime_handler=self.handler)
 
-    # the options of RequestBuilder.sandbox
-    def _sandbox_config(self, **options: Any) -> cri.PodSandboxConfig:  # noqa: ANN401 - see above
+    def _sandbox_config(self, **options: Unpack[SandboxOptions]) -> cri.PodSandboxConfig:
         config = self.requests.sandbox(**options)
         if config.linux.cgroup_parent.startswith("/"):
             self._parents.append(config.linux.cgroup_parent)
@@ -149,13 +147,14 @@ class Target:
         self,
         sandbox_id: str,
         sandbox: cri.PodSandboxConfig,
-        **options: Any,  # noqa: ANN401 - those of RequestBuilder.container
+        image: ImageName | None = None,
+        **options: Unpack[ContainerOptions],
     ) -> cri.CreateContainerRequest:
         """Return the request for a container that waits and obeys SIGTERM; the options are those of
         `RequestBuilder.container`.
         """
         options.setdefault("command", WAITING)
-        image = options.pop("image", None) or self.image(PLAIN)
+        image = image or self.image(PLAIN)
         return cri.CreateContainerRequest(
             pod_sandbox_id=sandbox_id,
             config=self.requests.container(image, **options),
@@ -163,8 +162,7 @@ class Target:
         )
 
     @contextlib.contextmanager
-    # the options of RequestBuilder.sandbox
-    def sandbox(self, **options: Any) -> Iterator[Sandbox]:  # noqa: ANN401 - see above
+    def sandbox(self, **options: Unpack[SandboxOptions]) -> Iterator[Sandbox]:
         """Hold a sandbox for the time of a `with`, outside every timed window."""
         made = self.persistently(
             lambda: Sandbox.run(self.connection, self._sandbox_config(**options), self.handler)
@@ -174,11 +172,12 @@ class Target:
         finally:
             self.discard(made.id, made.container_ids)
 
-    # the options of RequestBuilder.container
-    def running(self, sandbox: Sandbox, **options: Any) -> Container:  # noqa: ANN401 - see above
+    def running(
+        self, sandbox: Sandbox, image: ImageName | None = None, **options: Unpack[ContainerOptions]
+    ) -> Container:
         """Return a container that runs in a sandbox; it goes with the sandbox."""
         options.setdefault("command", WAITING)
-        image = options.pop("image", None) or self.image(PLAIN)
+        image = image or self.image(PLAIN)
         made = self.persistently(lambda: self._started(sandbox, self.requests.container(image, **options)))
         if made.config.command == [*WAITING]:
             self.until_output(sandbox.config, made.config)
@@ -275,8 +274,7 @@ class Target:
         )
         self._remove(self.runtime.RemoveContainer, cri.RemoveContainerRequest(container_id=container_id))
 
-    # of whatever RPC it is
-    def _remove(self, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
+    def _remove(self, method: Callable[..., object], request: object) -> None:
         seconds = 1.0 if self._stalled else DISCARD_SECONDS
         try:
             method(request, timeout=seconds * self.connection.deadlines.scale)

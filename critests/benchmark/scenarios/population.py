@@ -9,6 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import NotDone
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.workloads import HOST
+from critests.lifecycle.requests import ContainerOptions
 
 PER_POD = 5
 """Containers in one sandbox: as many pods as containers would measure pods, one pod alone is no node."""
@@ -105,9 +106,10 @@ class Population:
 
     def _add_container(self) -> None:
         runtime, sandbox_id = self._target.connection.runtime, self.sandbox_ids[-1]
-        what = {"image": self._target.image(STILL), "command": ()} if self._still else {}
+        image = self._target.image(STILL) if self._still else None
+        options = ContainerOptions(command=()) if self._still else ContainerOptions()
         made = runtime.CreateContainer(
-            self._target.container_request(sandbox_id, self._configs[sandbox_id], **what)
+            self._target.container_request(sandbox_id, self._configs[sandbox_id], image, **options)
         ).container_id
         try:
             runtime.StartContainer(cri.StartContainerRequest(container_id=made))

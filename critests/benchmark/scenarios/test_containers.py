@@ -10,6 +10,7 @@ from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.workloads import container_lifecycle, has_ended, is_gone
+from critests.lifecycle.requests import ContainerOptions
 
 GRACE_SECONDS = 1
 STUBBORN = ("/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 60; done")
@@ -137,12 +138,14 @@ def _variables(number: int) -> Callable[[Target], dict[str, Any]]:
 
 
 def _stopping(command: tuple[str, ...] | None, grace: int) -> Workload:
+    options = ContainerOptions(command=command) if command else ContainerOptions()
+
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
         with target.sandbox() as sandbox:
 
             def cycle(meter: Meter) -> None:
-                container = target.running(sandbox, **({"command": command} if command else {}))
+                container = target.running(sandbox, **options)
                 if command:
                     container.wait_for_log("ready")
                 try:

@@ -4,7 +4,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Unpack
 
 import grpc
 import pytest
@@ -15,6 +15,7 @@ from critests.fixtures.session import Observe
 from critests.lifecycle import container_log
 from critests.lifecycle.container_log import LogRecord
 from critests.lifecycle.containers import Container
+from critests.lifecycle.requests import ContainerOptions
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, slow
 
@@ -41,13 +42,13 @@ def printed(runtime: Runtime, containers: Containers) -> Printed:
     """Run a script to its end and return the records of its log, once so many lines stand in it; further
     options as for containers.
 
-    With `stays=False` the process ends at once, which `exited` does not let it: that is for LOG-15, and not
-    for the form of the lines.
+    With `lingers=False` the process ends at once: that is for LOG-15, and not for the form of the lines.
     """
 
-    # those of `containers.config`
-    def run(script: str, lines: int = 1, *, stays: bool = True, **options: Any) -> list[LogRecord]:  # noqa: ANN401 - see above
-        container = (containers.exited if stays else containers.running)(script=script, **options)
+    def run(
+        script: str, lines: int = 1, *, lingers: bool = True, **options: Unpack[ContainerOptions]
+    ) -> list[LogRecord]:
+        container = containers.running(script=lingering(script) if lingers else script, **options)
         container.exited()
         return runtime.eventually(
             f"{lines} lines in the log",
@@ -339,7 +340,7 @@ def test_log_is_complete_soon_after_the_end(printed: Printed) -> None:
 
     Source: ContainerStatus.state; the kubelet reads the log of a container that has ended once.
     """
-    records = printed("seq 1 5000", 5000, stays=False)
+    records = printed("seq 1 5000", 5000, lingers=False)
 
     assert container_log.lines(records) == [b"%d" % number for number in range(1, 5001)]
 

@@ -1,5 +1,7 @@
 """STP: which signal asks a container to end."""
 
+from typing import cast
+
 import grpc
 import pytest
 
@@ -132,7 +134,7 @@ def test_signals_of_the_api_are_the_kernels(runtime: Runtime, containers: Contai
     """
     container = containers.running(
         script=ending_at_any_of("TERM", SIGNALS[name]),
-        stop_signal=cri.Signal.Value(f"SIGNAL_{name}"),
+        stop_signal=cast("cri.Signal", cri.Signal.Value(f"SIGNAL_{name}")),
         wait_for_log="ready",
     )
 

@@ -3,14 +3,14 @@
 import secrets
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Unpack
 
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, ScriptOptions
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, must_be_refused, refused_with
 from critests.fixtures.sandboxes import Sandboxes
@@ -50,11 +50,11 @@ def own_ids(pods: list[Sandbox], ids: list[str]) -> list[str]:
     return sorted(each for each in ids if each in own)
 
 
-def made(containers: Containers, pod: Sandbox, number: int, **options: Any) -> list[str]:  # noqa: ANN401 - those of `created`
+def made(containers: Containers, home: Sandbox, number: int, **options: Unpack[ScriptOptions]) -> list[str]:
     """Make many containers in the set-up, some at the same time, and return their ids."""
     with ThreadPoolExecutor(AT_ONCE) as threads:
         calls = [
-            threads.submit(lambda: containers.created(in_sandbox=pod, **options).id) for _ in range(number)
+            threads.submit(lambda: containers.created(in_sandbox=home, **options).id) for _ in range(number)
         ]
         return [call.result() for call in calls]
 

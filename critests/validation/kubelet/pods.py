@@ -6,7 +6,7 @@ import secrets
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Unpack
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
@@ -15,6 +15,7 @@ from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.kubelet_keys import CONTAINER_NAME, POD_UID, TERMINATION_LOG
+from critests.lifecycle.requests import ImageName, SpecOptions
 from critests.lifecycle.sandboxes import Sandbox
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -65,6 +66,15 @@ def added_mounts(home: Sandbox, name: str, attempt: int) -> list[cri.Mount]:
     ]
 
 
+class PodContainerOptions(SpecOptions, total=False):
+    """Those arguments of `Containers.config` that `Pod.config` does not set."""
+
+    script: str | None
+    first: str
+    on_term: str | None
+    image: ImageName | None
+
+
 @dataclass(frozen=True)
 class Pod:
     """A pod of the kubelet's. Its steps are the test's own calls: a refusal of one is what the test finds.
@@ -99,7 +109,7 @@ class Pod:
         home: Sandbox,
         name: str,
         attempt: int = 0,
-        **options: Any,  # noqa: ANN401 - those of `Containers.config`
+        **options: Unpack[PodContainerOptions],
     ) -> cri.ContainerConfig:
         """Return the configuration of a container with the mounts that the kubelet adds to those of the
         specification; its log is in a directory of the container's own, which is made here as the kubelet
@@ -112,15 +122,15 @@ class Pod:
             options: of `Containers.config`.
         """
         (home.log_directory / name).mkdir(exist_ok=True)
-        mounts = {mount.container_path: mount for mount in options.pop("mounts", ())}
+        mounts = {mount.container_path: mount for mount in options.get("mounts", ())}
         if self.runtime.has(Capability.SAME_HOST):
             mounts = {mount.container_path: mount for mount in added_mounts(home, name, attempt)} | mounts
+        options["log_path"] = f"{name}/{attempt}.log"
+        options["mounts"] = list(mounts.values())
         return self.containers.config(
             name=name,
             pod=home.config.metadata,
             attempt=attempt,
-            log_path=f"{name}/{attempt}.log",
-            mounts=list(mounts.values()),
             **options,
         )
 
@@ -129,7 +139,7 @@ class Pod:
         home: Sandbox,
         name: str,
         attempt: int = 0,
-        **options: Any,  # noqa: ANN401 - those of `Containers.config`
+        **options: Unpack[PodContainerOptions],
     ) -> Container:
         """Call CreateContainer and StartContainer; arguments as for `config`.
 

@@ -3,17 +3,18 @@
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import grpc
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, CreationOptions, ScriptOptions
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.lifecycle.containers import Container
 from critests.lifecycle.evidence import first_process
 from critests.lifecycle.process import host_processes
+from critests.lifecycle.sandboxes import Sandbox
 from critests.node import container_cgroup
 from critests.node.cgroups import cgroup_facts
 from critests.node.container_cgroup import CgroupValues
@@ -101,23 +102,29 @@ class Limits:
         """Read the cgroup of any container from inside, with ExecSync."""
         return CgroupValues.printed(container.output("/bin/sh", "-c", container_cgroup.INSIDE))
 
-    # those of `Containers.config`
-    def created(self, config: cri.ContainerConfig | None = None, **options: Any) -> Limited:  # noqa: ANN401 - see above
+    def created(
+        self,
+        config: cri.ContainerConfig | None = None,
+        *,
+        in_sandbox: Sandbox | None = None,
+        **options: Unpack[ScriptOptions],
+    ) -> Limited:
         """Make a container that has not been started; its process would wait for SIGTERM.
 
         Args:
             config: the whole configuration, of a shell's script.
-            options: of `Containers.created` and `Containers.config`.
+            in_sandbox: the shared one by default.
+            options: of `Containers.config`.
         """
         mark = f"mark-{secrets.token_hex(8)}"
-        home = {"in_sandbox": options.pop("in_sandbox")} if "in_sandbox" in options else {}
         wanted = config or self.containers.config(**options)
         # no program reads it; it is there to be seen in the process table
         wanted.args.append(mark)
-        return Limited(self.runtime, self.containers.created(wanted, **home), mark)
+        return Limited(self.runtime, self.containers.created(wanted, in_sandbox=in_sandbox), mark)
 
-    # those of `created`
-    def running(self, config: cri.ContainerConfig | None = None, **options: Any) -> Limited:  # noqa: ANN401 - see above
+    def running(
+        self, config: cri.ContainerConfig | None = None, **options: Unpack[CreationOptions]
+    ) -> Limited:
         """Make a running one; see `created`."""
         limited = self.created(config, **options)
         with setting_up():
