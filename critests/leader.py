@@ -37,7 +37,7 @@ from critests.run.listing import print_list
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.selection import NOTHING_LEFT
-from critests.run.session import SESSION, Audited
+from critests.run.session import SESSION
 from critests.run.settings import Settings
 from critests.run.stop_signals import STOP_SIGNALS, handled_by, say_that_it_goes_on
 
@@ -281,8 +281,9 @@ class Leader:
                 sys.stderr.write(f"critests: {NOTHING_LEFT}\n")
             return
         suite = self.config.stash[SESSION]
-        if suite.audited is not None:
-            self._conclude_audit(session, suite.audited, suite.problems)
+        if not suite.is_kept:
+            for problem in [*suite.problems, *self._end_context()]:
+                sys.stderr.write(f"critests: {problem}\n")
             return
         self.gathered.take(self.config.stash[SESSION].report())
         can_repeat = self.context.throwaway and not self.interrupted
@@ -333,30 +334,10 @@ class Leader:
         if self.progress is not None:
             _print_summary(record, self.context)
 
-    def _conclude_audit(self, session: pytest.Session, audited: Audited, problems: list[str]) -> None:
-        """Clean up, and write what an audit of the suite has found."""
-        for problem in [*problems, *self._end_context()]:
-            sys.stderr.write(f"critests: {problem}\n")
-        if audited.record is None or audited.folder is None:
-            return
-        from critests.report.exports import export_audit  # noqa: PLC0415 - see above
-
-        try:
-            export_audit(audited.record, audited.folder, html=self.settings.html, json=self.settings.json)
-        except (RecordError, OSError) as error:
-            sys.stderr.write(f"critests: {error}\n")
-            session.exitstatus = int(ExitCode.HARNESS_ERROR)
-
     def pytest_terminal_summary(self) -> None:
         """Print the suite's summary below pytest's."""
         if self.record is not None and self.context is not None and self.progress is None:
             _print_summary(self.record, self.context)
-        audited = self.config.stash[SESSION].audited
-        if audited is not None and audited.record is not None and audited.record.faults_total:
-            from critests.report.audit.terminal import print_audit  # noqa: PLC0415 - see above
-            from critests.report.terminal.console import new_console  # noqa: PLC0415 - see above
-
-            print_audit(audited.record, new_console(), f"page: {audited.folder}/audit.html")
 
     def pytest_unconfigure(self) -> None:
         """Clean up whatever happened."""

@@ -8,7 +8,7 @@ shift
 [ $# = 0 ] || set -- -- "$@"
 tox=.tox/.make
 reports=results/test-reports
-needs_runtime='(^|,)(runtime|nightly-runtime|suite|smoke|everything|wheel)(,|$)'
+needs_runtime='(^|,)(runtime|nightly-runtime|proof|suite|smoke|everything|wheel)(,|$)'
 
 if [ "$envs" = env_list ] || [ "$envs" = all ]; then
     tools/require-root.sh "make test" "tests a private containerd among other things"

@@ -26,6 +26,5 @@ case $came_from in "$checkout"/*) echo "critests was imported from the checkout:
 critests run --list >listed
 echo "critests run --list: $(grep -c . listed) tests"
 grep -q SBX listed
-python -c 'from critests.audit.matrix import load; assert load().entries, "the wheel lacks the faults beside the tests"'
 critests doctor --node containerd
 critests run --node containerd --profile smoke --results "$work/results" --junit "$junit"

@@ -37,8 +37,6 @@ COMMANDS = {
     "dashboard": "Build a static site from all runs below RESULTS (default ./results).",
     "clean": "Remove what interrupted runs left behind, and nothing else.",
     "images": "The test images: list them, write them to disk, or serve them.",
-    "audit": "Break the API in every way that it has, and say which tests notice.",
-    "proxy": "Stand in front of a runtime and break one promise at a time.",
 }
 """What each does, in the first sentence of its own help: no command is imported to list them."""
 

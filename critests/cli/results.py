@@ -57,7 +57,7 @@ def results() -> None:
 @results.command("list")
 @RESULTS
 @click.option("--runtime", metavar="NAME", help="only of this runtime")
-@click.option("--kind", type=click.Choice(("validation", "benchmark", "audit")), help="only of this kind")
+@click.option("--kind", type=click.Choice(("validation", "benchmark")), help="only of this kind")
 @click.option("--json", "as_json", is_flag=True, help="one JSON object a line")
 def list_(results: Path, runtime: str | None, kind: str | None, *, as_json: bool) -> None:
     """Print all runs below RESULTS (default ./results), the newest first."""

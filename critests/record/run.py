@@ -125,7 +125,7 @@ class RunRecord:
     Attributes:
         schema: Always `critests.run`.
         schema_version: Version of the schema.
-        kind: `validation`, `benchmark` or `audit`.
+        kind: `validation` or `benchmark`.
         run_id: `<epoch seconds>-<6 hex>`; also the label on everything that the run created.
         suite_version: Version of critests.
         catalogue_revision: Revision of the catalogue of requirements.

@@ -1,24 +1,18 @@
 """Writing a run: its record, and the files that are derived from it."""
 
-import json as encoder
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from critests.record.audits import AuditRecord
-from critests.record.codec import to_plain
 from critests.record.errors import RecordNotWritten
 from critests.record.files import bounded, to_json, write_atomically
 from critests.record.layout import RUN_FILE
 from critests.record.run import RunRecord
-from critests.report.audit.page import audit_to_html
 from critests.report.formats.junit import to_junit
 from critests.report.run_kinds import PAGE_FILE, kind_of
 
 JUNIT_FILE: Final = "junit.xml"
-AUDIT_FILE: Final = "audit.json"
-AUDIT_PAGE: Final = "audit.html"
 
 
 def export(
@@ -76,25 +70,3 @@ def export(
     if failures:
         raise failures[0]
     return written
-
-
-def export_audit(
-    record: AuditRecord, folder: Path, *, html: Path | None = None, json: Path | None = None
-) -> None:
-    """Write what an audit of the suite has found: the record and its page, and copies where the user wants
-    them.
-
-    Args:
-        record: The audit.
-        folder: Where both go.
-        html: Further place for the page.
-        json: Further place for the record.
-
-    Raises:
-        RecordNotWritten: a file could not be written.
-    """
-    text = encoder.dumps(to_plain(record), ensure_ascii=False, indent=1) + "\n"
-    page = audit_to_html(record)
-    for content, name, wanted in ((text, AUDIT_FILE, json), (page, AUDIT_PAGE, html)):
-        for target in filter(None, (folder / name, wanted)):
-            write_atomically(target, content)

@@ -4,14 +4,12 @@ import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import pytest
 
 from critests.client import Connection, Recorder
 from critests.client.hangs import Met
 from critests.node.capabilities import CapabilityMatrix
-from critests.record.audits import AuditRecord
 from critests.record.judgement import Circumstances
 from critests.record.operations import BenchmarkFacts, OperationResult
 from critests.record.results import TestResult
@@ -22,19 +20,6 @@ from critests.run.handover import WorkerReport
 from critests.run.made_objects import MadeObjects
 from critests.run.results import TestProgress
 from critests.run.settings import Settings
-
-
-@dataclass
-class Audited:
-    """What an audit of the suite has found.
-
-    Attributes:
-        folder: where it goes.
-        record: it; None until there is something.
-    """
-
-    folder: Path | None = None
-    record: AuditRecord | None = None
 
 
 @dataclass
@@ -57,7 +42,7 @@ class SuiteSession:
         benchmark: how they measured it; None until one begins.
         on_progress: hears a line about what goes on in a long test.
         private: what watches the runtimes that tests have for themselves.
-        audited: what an audit of the suite finds; None where the run is judged.
+        is_kept: whether the run has a record and evidence: not where the runtime is broken on purpose.
     """
 
     settings: Settings
@@ -75,12 +60,7 @@ class SuiteSession:
     benchmark: BenchmarkFacts | None = None
     on_progress: Callable[[str], None] = lambda _: None
     private: list[DaemonWatch] = field(default_factory=list)
-    audited: Audited | None = None
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the run has a record and evidence: not where the runtime is broken on purpose."""
-        return self.audited is None
+    is_kept: bool = True
 
     @cached_property
     def watch(self) -> DaemonWatch:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from critests_proof.proxy.fault_proxy import FaultProxy
 
 from critests.api import api_pb2 as cri
-from critests.audit.proxy.fault_proxy import FaultProxy
 from critests.client import Endpoint, connect
 from critests.record.samples import read_samples
 from tests.criserver import CriServer, serve

@@ -12,9 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from critests.api import api_pb2 as cri
 from critests.cli.command import COMMANDS, Lazy
-from critests.client import Endpoint, connect
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, begin, critests
 
@@ -62,7 +60,6 @@ def test_what_needs_no_runtime_does_not_wait_for_grpc_and_pytest(arguments: tupl
     [
         ("run", "--json", "-"),
         ("bench", "--html", "-"),
-        ("audit", "--tests", "--json", "-"),
         ("compare", "a", "b", "--json", "-"),
         ("gate", "a", "--junit", "-"),
     ],
@@ -146,46 +143,6 @@ def test_images_are_served_until_the_end() -> None:
         serving.communicate(timeout=SECONDS)
 
     assert serving.returncode == 0
-
-
-def test_the_proxy_breaks_what_it_is_told_to(tmp_path: Path) -> None:
-    socket = tmp_path / "proxy.sock"
-    with serve(CriServer()) as endpoint:
-        proxy = begin(
-            "proxy",
-            "--runtime-endpoint",
-            endpoint,
-            "--listen",
-            str(socket),
-            "Version.response.runtime_name: set broken",
-        )
-        try:
-            assert proxy.stdout is not None
-            proxy.stdout.readline()
-            connection = connect(Endpoint.parse(str(socket)))
-            name = connection.runtime.Version(cri.VersionRequest(version="0.1.0")).runtime_name
-            connection.close()
-        finally:
-            proxy.send_signal(signal.SIGTERM)
-            proxy.communicate(timeout=SECONDS)
-
-    assert name == "broken"
-    assert proxy.returncode == 0
-
-
-def test_a_fault_that_is_none_says_why(tmp_path: Path) -> None:
-    with serve(CriServer()) as endpoint:
-        ended = critests(
-            "proxy",
-            "--runtime-endpoint",
-            endpoint,
-            "--listen",
-            str(tmp_path / "p.sock"),
-            "NoSuchCall: swallow",
-        )
-
-    assert ended.returncode == 1
-    assert "NoSuchCall" in ended.stderr
 
 
 def test_doctor_says_it_in_json_too(tmp_path: Path) -> None:

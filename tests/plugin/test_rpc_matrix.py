@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from critests_proof.language.descriptors import Rpc
+from critests_proof.proxy.fault_proxy import FaultProxy
+from critests_proof.proxy.watch import Watch
 
 import critests
-from critests.audit.language.descriptors import Rpc
-from critests.audit.proxy.fault_proxy import FaultProxy
-from critests.audit.proxy.watch import Watch
 from critests.exit_codes import ExitCode
 from critests.node.remains import remove_cgroups, run_cgroups
 from critests.node.throwaway import ThrowawayRuntime

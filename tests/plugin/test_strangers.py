@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from critests_proof.proxy.fault_proxy import FaultProxy
 
-from critests.audit.proxy.fault_proxy import FaultProxy
 from critests.node.throwaway import ThrowawayRuntime
 from critests.node.with_registry import throwaway_with_registry
 from tests.criserver import CriServer, serve

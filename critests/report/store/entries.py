@@ -23,7 +23,7 @@ class RunEntry:
     Attributes:
         number: Its key in the index.
         path: Its folder relative to the root of the results.
-        kind: `validation`, `benchmark` or `audit`.
+        kind: `validation` or `benchmark`.
         run_id: Its id.
         runtime: Name of the runtime.
         version: Version of the runtime.

@@ -1,6 +1,0 @@
-"""The ways to break the API, derived from the API itself, so that none is forgotten."""
-
-from critests.audit.derived.everything import derived_faults
-from critests.audit.derived.fault import BELOW, KINDS, DerivedFault, Reach
-
-__all__ = ["BELOW", "KINDS", "DerivedFault", "Reach", "derived_faults"]

@@ -1,0 +1,5 @@
+"""`python -m critests_proof`."""
+
+from critests_proof.cli import main
+
+main()

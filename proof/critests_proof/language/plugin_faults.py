@@ -1,0 +1,77 @@
+"""A fault in what passes between a runtime and the suite's own plugins of the Node Resource Interface."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import Message
+
+from critests.api import nri_pb2 as nri
+from critests_proof.language.changes import FIELD_ACTIONS, Surroundings, parse_field_action
+from critests_proof.language.descriptors import FaultError, near, rpcs
+from critests_proof.language.paths import Step, check_path, parse_path, places
+
+_SERVICES = nri.DESCRIPTOR.services_by_name
+MOMENTS = {
+    name: method.input_type
+    for service in ("Plugin", "Runtime")
+    for name, method in _SERVICES[service].methods_by_name.items()
+    if name not in {"StateChange", "Shutdown", "RegisterPlugin"}
+}
+"""What a plugin hears, and `UpdateContainers`, which it calls, with the message of each."""
+ACTIONS = ("clear", "set", "drop-first", "drop-all")
+"""Those on a field that need nothing but the field."""
+
+
+@dataclass(frozen=True)
+class PluginFault:
+    """A fault at one moment: the whole call is swallowed, or a field of its message is another one.
+
+    Attributes:
+        text: as it was written.
+        moment: a key of `MOMENTS`, in whatever form the runtime tells it.
+        steps: path of the field; empty for the call as a whole.
+        action: `swallow`, or what is done to the field.
+        argument: of the action, read.
+    """
+
+    text: str
+    moment: str
+    steps: tuple[Step, ...]
+    action: str
+    argument: Any = None
+
+    def change(self, message: Message) -> bool:
+        """Act on a field of a message in place, and say whether anything is different now."""
+        before = message.SerializeToString(deterministic=True)
+        for place in list(places(message, self.steps)):
+            FIELD_ACTIONS[self.action].change(place, self.argument, Surroundings(message))
+        return before != message.SerializeToString(deterministic=True)
+
+
+def parse_plugin_fault(text: str, target: str, action: str, argument: str, when: str) -> PluginFault:
+    """Read a fault, such as `plugin.RunPodSandbox.pod.uid: set "another"`.
+
+    Raises:
+        FaultError: the text is no fault.
+    """
+    moment, _, path = target.partition(".")
+    if moment not in MOMENTS:
+        msg = f"plugins know no moment {moment!r}{near(moment, MOMENTS)}; there are: {', '.join(MOMENTS)}"
+        raise FaultError(msg)
+    if when:
+        msg = "faults before plugins take no conditions"
+        raise FaultError(msg)
+    if not path:
+        if action != "swallow" or argument:
+            msg = f"a call of a plugin can only be swallowed, not {action}"
+            raise FaultError(msg)
+        return PluginFault(text, moment, (), action)
+    if action not in ACTIONS:
+        msg = f"to a field of what plugins hear only this can be done: {', '.join(ACTIONS)}; not {action}"
+        raise FaultError(msg)
+    steps = parse_path(path)
+    field = check_path(steps, MOMENTS[moment])
+    # the RPC counts for actions that copy another field, and is none of ours
+    rpc = rpcs()["Version"]
+    read = parse_field_action(action, argument, field, rpc, element=steps[-1].pick is not None)
+    return PluginFault(text, moment, steps, action, read)

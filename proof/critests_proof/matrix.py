@@ -1,0 +1,191 @@
+"""Which fault breaks which promise, and which tests must notice.
+
+The faults for the tests of `test_stop.py` are in `test_stop.faults.toml` beside it:
+
+    [[fault]]
+    id = "sandbox-filter-state-ignored"
+    break = "ListPodSandbox.request.filter.state: clear"      # or a list of faults that are set together
+    promise = "a sandbox filter with a state selects by it"
+    turns_red = ["test_list_sandboxes_filters_by_state"]      # with [param] where it must be this very case
+    during = "call"     # optional; "all", the default, includes the test's own set-up;
+                        # "restart": once a runtime of the test's own was restarted
+    spoils = true       # optional; shared fixtures are made anew afterwards
+
+A test without its parameters is turned red if any of its cases is.
+
+Where nobody wrote down which test must notice, as with what is derived from a specification, a fault has
+`breaks = ["USR-01", "CAP-02/added"]` instead of `turns_red`: one of the tests that judge these must notice.
+They are tried until one has, with everything that tests share made under the fault.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests import toml_file
+from critests.run.known_tests import SUITE
+from critests.toml_file import Table, TomlMalformed
+from critests_proof.language.faults import AnyFault, FaultError, parse_fault
+
+SUFFIX = ".faults.toml"
+DURING = ("all", "call", "restart")
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One fault of the matrix.
+
+    Attributes:
+        id: words joined by dashes; unique.
+        faults: what is set, all together.
+        promise: what is broken, in one line.
+        turns_red: names of tests, each of which must notice.
+        breaks: ids of requirements or aspects; any of the tests that judge them must notice.
+        during: `all` of the test, its own set-up included, its `call` only, or from the first `restart` of a
+            runtime of its own on.
+        spoils: whether shared fixtures are no good afterwards.
+        where: file and line.
+    """
+
+    id: str
+    faults: tuple[AnyFault, ...]
+    promise: str
+    turns_red: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
+    during: str = "all"
+    spoils: bool = False
+    where: str = ""
+
+    def concerns(self, test: str, aspect: str = "") -> bool:
+        """Say whether a test, named with its parameters, is among those that must or may notice.
+
+        Args:
+            test: its name.
+            aspect: the id of what it judges.
+        """
+        return (
+            test in self.turns_red
+            or base_name(test) in self.turns_red
+            or aspect in self.breaks
+            or aspect.partition("/")[0] in self.breaks
+        )
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All faults, in the order of their files."""
+
+    entries: tuple[Entry, ...]
+
+    def for_test(self, test: str, aspect: str = "") -> list[Entry]:
+        """Return the faults that a test, named with its parameters, must notice, and those that break the
+        aspect it judges.
+        """
+        return [entry for entry in self.entries if entry.concerns(test, aspect)]
+
+    def coverage(self, tests: Iterable[str]) -> list[str]:
+        """Return the tests, named with or without parameters, that no fault is known for."""
+        covered = {base_name(name) for entry in self.entries for name in entry.turns_red}
+        return sorted({base_name(test) for test in tests} - covered)
+
+    @property
+    def broad(self) -> dict[str, Entry]:
+        """The faults that any test may notice which judges what they break, by their ids."""
+        return {entry.id: entry for entry in self.entries if entry.breaks}
+
+    def unknown(self, tests: Collection[str]) -> list[tuple[Entry, str]]:
+        """Return the names in `turns_red` that are no test's; of a name with parameters only the function is
+        looked at.
+        """
+        known = {base_name(test) for test in tests}
+        return [
+            (entry, name)
+            for entry in self.entries
+            for name in entry.turns_red
+            if base_name(name) not in known
+        ]
+
+
+def base_name(test: str) -> str:
+    """Return a test's name without its parameters."""
+    return test.partition("[")[0]
+
+
+def beside(module: Path) -> Path:
+    """Return where the faults for a module of tests are; the file need not exist."""
+    return module.with_suffix(SUFFIX)
+
+
+def load(*places: Path) -> Matrix:
+    """Read the faults for some tests, by default for those of the suite.
+
+    Args:
+        places: folders, with all their subfolders, and files.
+
+    Raises:
+        TomlMalformed: something in it is wrong; with file and line.
+    """
+    entries: list[Entry] = []
+    taken: dict[str, str] = {}
+    for file in dict.fromkeys(file.resolve() for place in places or (SUITE,) for file in _files(place)):
+        for entry in _read(file):
+            if entry.id in taken:
+                msg = f"{entry.where}: the id {entry.id!r} is taken by {taken[entry.id]}"
+                raise TomlMalformed(msg)
+            taken[entry.id] = entry.where
+            entries.append(entry)
+    return Matrix(tuple(entries))
+
+
+def _files(place: Path) -> list[Path]:
+    return sorted(place.rglob(f"*{SUFFIX}")) if place.is_dir() else [place]
+
+
+def _read(file: Path) -> Iterator[Entry]:
+    document = toml_file.read(file)
+    document.expect(entries=["fault"])
+    for table in document.entries("fault"):
+        table.expect(needs=["id", "break", "promise"], may=["turns_red", "breaks", "during", "spoils"])
+        nothing: tuple[str, ...] = ()
+        turns_red, breaks = (table.take(key, _texts, nothing) for key in ("turns_red", "breaks"))
+        if bool(turns_red) == bool(breaks):
+            msg = "either the tests that it turns red, or what it breaks"
+            raise table.wrong("id", msg)
+        yield Entry(
+            id=table.need("id", _id),
+            faults=tuple(_fault(table, text) for text in table.need("break", _texts)),
+            promise=table.need("promise", toml_file.text),
+            turns_red=turns_red,
+            breaks=breaks,
+            during=table.take("during", _during, "all"),
+            spoils=table.take("spoils", toml_file.switch, default=False),
+            where=table.where,
+        )
+
+
+def _fault(table: Table, text: str) -> AnyFault:
+    try:
+        return parse_fault(text)
+    except FaultError as error:
+        raise table.wrong("break", str(error), near=text.partition(" when ")[0].partition('"')[0]) from error
+
+
+def _id(value: object) -> str:
+    text = toml_file.text(value)
+    if not _ID.fullmatch(text):
+        msg = f"{text!r} is no id: expected lower-case words joined by dashes"
+        raise ValueError(msg)
+    return text
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return toml_file.texts([value] if isinstance(value, str) else value)
+
+
+def _during(value: object) -> str:
+    if value not in DURING:
+        msg = f"must be one of {', '.join(DURING)}, not {value!r}"
+        raise ValueError(msg)
+    return str(value)

@@ -1,0 +1,60 @@
+"""What audits of several runtimes prove together; a test needs to
+turn red on one of them.
+
+Reports are what `--cri-audit-report` writes, of audits with the honest runs: red proves nothing of a test
+that is never green. Exits with 1 while a test of the suite was not turned red anywhere.
+"""
+
+import ast
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from critests.run.known_tests import SUITE
+from critests_proof.matrix import base_name
+
+
+def written_tests(suite: Path = SUITE) -> set[str]:
+    """Return the names of all tests that are written below a folder, without their parameters."""
+    modules = [ast.parse(file.read_text(encoding="utf-8")) for file in suite.rglob("test_*.py")]
+    functions = [node for module in modules for node in module.body if isinstance(node, ast.FunctionDef)]
+    return {function.name for function in functions if function.name.startswith("test_")}
+
+
+def turned_red(report: dict[str, Any]) -> set[str]:
+    """Return the tests, without their parameters, that pass in one audit and that a fault turned red."""
+    honest = report["honest"]
+    return {
+        base_name(verdict["test"])
+        for verdict in report["verdicts"]
+        if verdict["noticed"] and honest.get(verdict["test"]) == "passed"
+    }
+
+
+def lines(tests: set[str], reports: Iterable[tuple[str, dict[str, Any]]]) -> tuple[list[str], set[str]]:
+    """Return what a person wants to read, and the tests that were not turned red anywhere.
+
+    Args:
+        tests: all names, without parameters.
+        reports: each with its name.
+    """
+    summary, left = [], set(tests)
+    for name, report in reports:
+        red = turned_red(report) & tests
+        summary.append(
+            f"{name}: {len(red)} tests turned red, {len(red & left)} of them not before;"
+            f" {len(report['unnoticed'])} went unnoticed"
+        )
+        left -= red
+    summary += [f"never turned red: {test}" for test in sorted(left)]
+    summary.append(f"{len(tests) - len(left)} of {len(tests)} tests were turned red by a fault")
+    return summary, left
+
+
+def main(files: Iterable[str]) -> int:
+    """Print it; return the exit code."""
+    reports = [(file, json.loads(Path(file).read_text(encoding="utf-8"))) for file in files]
+    summary, left = lines(written_tests(), reports)
+    print("\n".join(summary))
+    return 1 if left else 0

@@ -1,0 +1,328 @@
+"""One call under faults: what happens to its request, to the call itself, and to its answer."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+
+from critests_proof.language.changes import Surroundings
+from critests_proof.language.conditions import Moment
+from critests_proof.language.descriptors import Rpc
+from critests_proof.language.faults import Fault, OtherCall
+
+EVERYTHING_SECONDS = 10.0
+"""Deadline of the calls that the proxy makes on its own account."""
+
+
+class Answered(Exception):  # an end of the call that a fault wants, not a fault of the proxy
+    """The call ends with this code instead of an answer."""
+
+    def __init__(self, code: grpc.StatusCode, details: str) -> None:
+        super().__init__(details)
+        self.code = code
+        self.details = details
+
+
+class Effect(Protocol):
+    """A fault that reaches beyond messages: it sees the messages of some RPCs and may change them. It counts
+    its own hits.
+    """
+
+    rpcs: frozenset[str]
+
+    def on_request(self, rpc: str, request: Message) -> bool:
+        """Look at a request before it goes to the runtime; say whether it was changed."""
+
+    def on_response(self, rpc: str, request: Message, response: Message) -> bool:
+        """Look at an answer before it goes to the client; say whether it was changed."""
+
+    def close(self) -> None:
+        """End whatever it started."""
+
+
+@dataclass
+class ArmedFault:
+    """A fault that is set, and what it has seen since."""
+
+    fault: Fault
+    calls: int = 0
+    hits: int = 0
+    requests: set[bytes] = field(default_factory=set)
+    first: dict[bytes, bytes] = field(default_factory=dict)
+    last: dict[bytes, bytes] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, raw: bytes) -> tuple[int, bool]:
+        """Count a call; return which call of the RPC it is, from 1, and whether the same request came
+        before.
+        """
+        with self.lock:
+            self.calls += 1
+            repeated = raw in self.requests
+            self.requests.add(raw)
+            return self.calls, repeated
+
+    def hit(self) -> None:
+        """Count that the fault changed something."""
+        with self.lock:
+            self.hits += 1
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to reach runtime and client during one call.
+
+    Attributes:
+        forward: sends a request's bytes and returns the answer's; raises grpc.RpcError.
+        ask: makes another call of any RPC on the proxy's own account.
+        gone: set when the client has given up.
+        previous: the previous answer of this RPC; None before there was one.
+    """
+
+    forward: Callable[[bytes], bytes]
+    ask: Callable[[Rpc, bytes], bytes]
+    gone: threading.Event
+    previous: bytes | None
+
+
+class Exchange:
+    """One call of an RPC that some fault or effect touches."""
+
+    def __init__(
+        self, rpc: Rpc, raw: bytes, faults: list[ArmedFault], effects: list[Effect], way: Way
+    ) -> None:
+        self.rpc = rpc
+        self._raw = raw
+        self._effects = effects
+        self._way = way
+        self._sent = self._decode(rpc.request, raw)
+        self._counted = [(armed, *armed.count(raw)) for armed in faults]
+
+    def _decode(self, kind: type[Message], raw: bytes) -> Message:
+        message = kind()
+        try:
+            message.ParseFromString(raw)
+        except DecodeError as error:
+            raise Answered(
+                grpc.StatusCode.INTERNAL, f"the proxy cannot decode a {kind.DESCRIPTOR.name}: {error}"
+            ) from error
+        return message
+
+    def _acting(self, side: str, response: Message | None = None, number: int = 1) -> Iterator[ArmedFault]:
+        for armed, nth, repeated in self._counted:
+            if armed.fault.side == side and armed.fault.holds(
+                Moment(nth, repeated, self._sent, response, number)
+            ):
+                yield armed
+
+    def request(self) -> bytes:
+        """Return the request as the runtime shall get it."""
+        message = self._decode(self.rpc.request, self._raw)
+        changed = False
+        for armed in self._acting("request"):
+            if armed.fault.change(message, Surroundings(self._sent)):
+                armed.hit()
+                changed = True
+        for effect in self._effects:
+            changed |= effect.on_request(self.rpc.name, message)
+        return message.SerializeToString() if changed else self._raw
+
+    def before(self) -> None:
+        """Do what comes before the runtime is asked.
+
+        Raises:
+            Answered: the call ends here.
+        """
+        for armed in self._acting("call"):
+            match armed.fault.action:
+                case "error":
+                    armed.hit()
+                    raise Answered(*armed.fault.argument)
+                case "delay":
+                    armed.hit()
+                    self._way.gone.wait(armed.fault.argument)
+                case "hang":
+                    armed.hit()
+                    self._way.gone.wait()
+                    raise Answered(grpc.StatusCode.CANCELLED, "the client gave up")
+                case "before":
+                    armed.hit()
+                    self._other(armed.fault.argument, None)
+
+    def _other(self, call: OtherCall, response: Message | None) -> None:
+        try:
+            self._way.ask(call.rpc, call.request(Surroundings(self._sent, response)).SerializeToString())
+        except grpc.RpcError as error:
+            raise Answered(
+                grpc.StatusCode.INTERNAL, f"the fault's own call of {call.rpc.name} failed: {error}"
+            ) from error
+
+    def swallowed(self) -> bool:
+        """Say whether the runtime is never to hear of this call."""
+        for armed in self._acting("call"):
+            if armed.fault.action == "swallow":
+                armed.hit()
+                return True
+        return False
+
+    def unary(self) -> bytes:
+        """Carry out the call and return the answer that the client gets.
+
+        Raises:
+            Answered: the client gets an error.
+            grpc.RpcError: the runtime answered with one.
+        """
+        self.before()
+        if self.swallowed():
+            return b""
+        acting = {armed.fault.action: armed for armed in self._acting("call")}
+        request = self.request()
+        if "twice" in acting:
+            acting["twice"].hit()
+            self._way.forward(request)
+        try:
+            answer = self._way.forward(request)
+        except grpc.RpcError as error:
+            if "stale" in acting and self._way.previous is not None:
+                acting["stale"].hit()
+                return self.response(self._way.previous)
+            self._recode(error)
+            raise
+        return self.response(self._remembered(acting, answer))
+
+    def _recode(self, error: grpc.RpcError) -> None:
+        """Let an error of the runtime have another code.
+
+        Raises:
+            Answered: with that code, and the runtime's words.
+        """
+        ended = cast("grpc.Call", error)
+        for armed in self._acting("call"):
+            if armed.fault.action == "recode" and ended.code() != armed.fault.argument[0]:
+                armed.hit()
+                raise Answered(armed.fault.argument[0], ended.details() or "") from error
+
+    def _remembered(self, acting: dict[str, ArmedFault], raw: bytes) -> bytes:
+        answer = raw
+        for armed, _, _ in self._counted:
+            with armed.lock:
+                first, last = armed.first.setdefault(self._raw, raw), armed.last.get(self._raw, raw)
+                armed.last[self._raw] = raw
+            if acting.get(armed.fault.action) is armed:
+                old = {"frozen": first, "lagging": last, "stale": self._way.previous}.get(armed.fault.action)
+                if old is not None and old != answer:
+                    armed.hit()
+                    answer = old
+        return answer
+
+    def response(self, raw: bytes, number: int = 1) -> bytes:
+        """Return an answer, or the Nth message of a stream, as the client shall get it.
+
+        Raises:
+            Answered: the client gets an error.
+        """
+        true = self._decode(self.rpc.response, raw)
+        message = self._decode(self.rpc.response, raw)
+        changed = self._after(true, number)
+        if changed:
+            message.Clear()
+        around = Surroundings(self._sent, true, self._everything)
+        for armed in self._acting("response", true, number):
+            if armed.fault.change(message, around):
+                armed.hit()
+                changed = True
+        for effect in self._effects:
+            changed |= effect.on_response(self.rpc.name, self._sent, message)
+        return message.SerializeToString() if changed else raw
+
+    def _after(self, true: Message, number: int) -> bool:
+        """Do what comes after the runtime has answered; say whether the answer is to be empty."""
+        empty = False
+        for armed in self._acting("call", true, number):
+            match armed.fault.action:
+                case "fail-after":
+                    armed.hit()
+                    raise Answered(*armed.fault.argument)
+                case "delay-answer":
+                    armed.hit()
+                    self._way.gone.wait(armed.fault.argument)
+                case "after":
+                    armed.hit()
+                    self._other(armed.fault.argument, true)
+                case "empty":
+                    armed.hit()
+                    empty = True
+        return empty
+
+    def _everything(self) -> Message | None:
+        if self.rpc.streams:
+            return None
+        try:
+            return self._decode(self.rpc.response, self._way.ask(self.rpc, b""))
+        except grpc.RpcError:
+            return None
+
+    def stream(self, messages: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the messages of a stream as the client shall get them.
+
+        Raises:
+            Answered: the client gets an error.
+            grpc.RpcError: the runtime ended the stream with one.
+        """
+        postponed: list[bytes] = []
+        try:
+            for number, raw in enumerate(messages, start=1):
+                if self._is_cut(raw, number):
+                    return
+                sent = list(self._as_told(raw, number, postponed))
+                yield from sent
+                if sent:
+                    yield from postponed
+                    postponed.clear()
+        except grpc.RpcError as error:
+            self._recode(error)
+            raise
+        yield from postponed
+
+    def _is_cut(self, raw: bytes, number: int) -> bool:
+        for armed in self._acting("call", self._decode(self.rpc.response, raw), number):
+            if armed.fault.action == "cut" and number > armed.fault.argument:
+                armed.hit()
+                return True
+        return False
+
+    def _as_told(self, raw: bytes, number: int, postponed: list[bytes]) -> Iterator[bytes]:
+        """Yield what comes instead of one message of a stream; what is to come behind the next one is put to
+        those that are postponed.
+        """
+        decoded = self._decode(self.rpc.response, raw)
+        whole = {
+            armed.fault.action: armed
+            for armed in self._acting("response", decoded, number)
+            if not armed.fault.steps
+        }
+        for action in ("drop", "delay", "postpone", "duplicate"):
+            if action in whole:
+                whole[action].hit()
+        if "drop" in whole:
+            return
+        if "delay" in whole:
+            self._way.gone.wait(whole["delay"].fault.argument)
+        message = self.response(raw, number)
+        if "postpone" in whole and not postponed:
+            postponed.append(message)
+            return
+        yield message
+        if "duplicate" in whole:
+            yield self.response(raw, number)
+
+
+def deadline_of(context: grpc.ServicerContext) -> float | None:
+    """Return the seconds that a call has left; None where the client set no deadline, for which gRPC tells an
+    enormous number.
+    """
+    left = context.time_remaining()
+    return None if left is None or left > 1e9 else max(left, 0.0)

@@ -1,0 +1,48 @@
+"""A fault in what passes between a runtime and the plugins of this process."""
+
+from collections.abc import Callable
+
+from google.protobuf.message import Message
+
+from critests.node.nri.plugin import TAMPERINGS
+from critests_proof.language.plugin_faults import PluginFault
+
+
+class PluginEffect:
+    """Stands before every plugin of this process, as long as the fault is set; no RPC of the CRI concerns it.
+
+    Args:
+        fault: what it does.
+        hit: called for every change.
+    """
+
+    rpcs: frozenset[str] = frozenset()
+
+    def __init__(self, fault: PluginFault, hit: Callable[[], None]) -> None:
+        self._fault = fault
+        self._hit = hit
+        # several proxies may have the same fault; the last one acts
+        TAMPERINGS[fault.text] = self._tampering = self._tamper
+
+    def _tamper(self, moment: str, message: Message) -> bool:
+        if moment != self._fault.moment:
+            return True
+        if self._fault.action == "swallow":
+            self._hit()
+            return False
+        if self._fault.change(message):
+            self._hit()
+        return True
+
+    def on_request(self, rpc: str, request: Message) -> bool:  # noqa: ARG002 - the protocol's names
+        """Change nothing."""
+        return False
+
+    def on_response(self, rpc: str, request: Message, response: Message) -> bool:  # noqa: ARG002 - the protocol's names
+        """Change nothing."""
+        return False
+
+    def close(self) -> None:
+        """Step aside."""
+        if TAMPERINGS.get(self._fault.text) is self._tampering:
+            del TAMPERINGS[self._fault.text]

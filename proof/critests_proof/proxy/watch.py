@@ -1,0 +1,75 @@
+"""What passes through the proxy: which fields are set, which RPCs fail, which are asked the same again."""
+
+import threading
+
+from google.protobuf.message import DecodeError, Message
+
+from critests_proof.language.descriptors import Rpc, is_map
+
+ELEMENTS = 100
+"""Of a list that are looked at: long lists repeat one shape."""
+
+
+class Watch:
+    """Notes every place that a fault could act on; safe to use from several threads.
+
+    A place is written as in a fault: `StopContainer`, `StopContainer.request.timeout`, the elements of a list
+    `ListContainers.response.containers[]`; beside these `StopContainer.error`, where the RPC answered with
+    one, and `StopContainer.repeated`, where the same was asked twice. A field that holds its default is not
+    told from one that is not set.
+    """
+
+    def __init__(self) -> None:
+        self._places: set[str] = set()
+        self._requests: set[tuple[str, bytes]] = set()
+        self._lock = threading.Lock()
+
+    def take(self) -> frozenset[str]:
+        """Return the places so far, and begin anew."""
+        with self._lock:
+            places, self._places = frozenset(self._places), set()
+            self._requests.clear()
+        return places
+
+    def request(self, rpc: Rpc, raw: bytes) -> None:
+        """Note a request."""
+        with self._lock:
+            self._places.add(rpc.name)
+            if (rpc.name, raw) in self._requests:
+                self._places.add(f"{rpc.name}.repeated")
+            self._requests.add((rpc.name, raw))
+        self._message(f"{rpc.name}.request", rpc.request, raw)
+
+    def response(self, rpc: Rpc, raw: bytes) -> None:
+        """Note an answer, or one message of it."""
+        self._message(f"{rpc.name}.response", rpc.response, raw)
+
+    def error(self, rpc: Rpc) -> None:
+        """Note that the runtime answered with an error."""
+        with self._lock:
+            self._places.add(f"{rpc.name}.error")
+
+    def _message(self, place: str, kind: type[Message], raw: bytes) -> None:
+        message = kind()
+        try:
+            message.ParseFromString(raw)
+        except DecodeError:  # a test that sends what is no message
+            return
+        found = {place}
+        _note(message, place, found)
+        with self._lock:
+            self._places |= found
+
+
+def _note(message: Message, place: str, found: set[str]) -> None:
+    for field, value in message.ListFields():
+        here = f"{place}.{field.name}"
+        found.add(here)
+        if field.message_type is None or is_map(field):
+            continue
+        if field.is_repeated:
+            found.add(f"{here}[]")
+            for element in value[:ELEMENTS]:
+                _note(element, f"{here}[]", found)
+        else:
+            _note(value, here, found)

@@ -1,0 +1,340 @@
+"""The audit as a pytest plugin: every test once honestly, and once more under each fault that it must notice.
+
+    pytest -p critests.plugin -p critests_proof.pytest_audit --pyargs critests.validation --cri-audit …
+
+A case under a fault is a test of its own, `NAME!FAULT`: it passes if the test noticed. A test has noticed
+when its own phase found the promise broken and the fault had changed something by then. What is blocked,
+unsupported, or fails in the harness has not noticed;
+where the fault had no part in that, the case counts as not tried: another runtime has to prove the test.
+
+The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several
+tests is made honestly, whenever it is made. The containers that tests share to look at them are made anew
+under a fault, for that case alone. A runtime that a test, or a module of tests, has for itself gets a proxy
+for itself.
+
+Of a fault that names requirements instead of tests (`breaks`) the first test that notices is enough; there
+whatever tests share is made anew under the fault.
+"""
+
+import json
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from critests.run.items import is_ours, judged_by
+from critests.run.known_tests import SUITE
+from critests.run.session import PROGRESS, SESSION
+from critests.toml_file import TomlMalformed
+from critests_proof.below import OCI_FAULTS
+from critests_proof.between import Between, can_wrap, take_down_what_is_shared
+from critests_proof.cases import MARK, case_of
+from critests_proof.language.faults import BelowFault, FaultError, is_of_the_network, parse_fault
+from critests_proof.matrix import SUFFIX, Entry, Matrix, beside, load
+from critests_proof.verdicts import Audit, Verdict, verdict_of
+
+ENTRY = pytest.StashKey[Entry]()
+_REPORTED = "cri_audit"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the audit."""
+    group = parser.getgroup("critests audit")
+    group.addoption(
+        "--cri-audit", action="store_true", help="run every test under the faults that it must notice"
+    )
+    group.addoption(
+        "--cri-audit-matrix",
+        metavar="FILE",
+        help="faults and the tests that must notice (default: *.faults.toml beside the tests)",
+    )
+    group.addoption(
+        "--cri-audit-oci",
+        action="store_true",
+        help=(
+            "instead of those faults, the ones in what an OCI runtime reads, derived from its specification;"
+            " needs --cri-node, and no -n"
+        ),
+    )
+    group.addoption(
+        "--cri-audit-fault",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only this fault; may be given several times",
+    )
+    group.addoption(
+        "--cri-audit-try",
+        action="append",
+        default=[],
+        metavar="FAULT",
+        help=(
+            "set this fault for every selected test instead of those of the matrix; given several times, they"
+            " are set together"
+        ),
+    )
+    group.addoption("--cri-audit-only", action="store_true", help="leave the honest runs out")
+    group.addoption(
+        "--cri-audit-report", metavar="FILE", help="write which fault was noticed by which test, as JSON"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin the audit where it is asked for."""
+    if not config.getoption("cri_audit"):
+        return
+    try:
+        matrix, tried = _matrix(config), _tried(config)
+    except (FaultError, TomlMalformed) as error:
+        raise pytest.UsageError(str(error)) from error
+    between = Between(keeps_apart=lambda item: ENTRY in item.stash)
+    config.pluginmanager.register(between, "critests-between")
+    config.pluginmanager.register(Auditor(config, matrix, tried, between), "critests-auditor")
+
+
+def _tried(config: pytest.Config) -> Entry | None:
+    """Return the faults that are tried on everything, as an entry of their own."""
+    texts = config.getoption("cri_audit_try")
+    return Entry("try", tuple(map(parse_fault, texts)), "whatever the fault breaks", ()) if texts else None
+
+
+def _matrix(config: pytest.Config) -> Matrix | None:
+    """Return the matrix; None where one fault is tried on everything."""
+    if config.getoption("cri_audit_try"):
+        return None
+    given = config.getoption("cri_audit_matrix")
+    if config.getoption("cri_audit_oci"):
+        if not can_wrap(config):
+            msg = (
+                "--cri-audit-oci needs --cri-node, whose OCI runtime it can disturb, and one process (no -n)"
+            )
+            raise pytest.UsageError(msg)
+        given = given or OCI_FAULTS
+    matrix = load(Path(given)) if given else load(SUITE, *_faults_of_others(config))
+    wanted = config.getoption("cri_audit_fault")
+    unknown = set(wanted) - {entry.id for entry in matrix.entries}
+    if unknown:
+        msg = f"--cri-audit-fault {min(unknown)}: no fault has this id"
+        raise pytest.UsageError(msg)
+    return Matrix(tuple(entry for entry in matrix.entries if not wanted or entry.id in wanted))
+
+
+def _is_below_the_runtime(entry: Entry) -> bool:
+    return any(isinstance(fault, BelowFault) for fault in entry.faults)
+
+
+def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
+    """Yield the files of faults beside the tests that the user named, where pytest looks for tests."""
+    skipped = config.getini("norecursedirs")
+    for argument in config.args:
+        path = config.invocation_params.dir / argument.partition("::")[0]
+        if path.is_file() and beside(path).exists():
+            yield beside(path)
+        for file in path.rglob(f"*{SUFFIX}"):
+            folders = file.relative_to(path).parts[:-1]
+            if not any(fnmatch(folder, pattern) for folder in folders for pattern in skipped):
+                yield file
+
+
+class Auditor:
+    """Sets each fault for its case, and keeps the verdicts."""
+
+    def __init__(
+        self, config: pytest.Config, matrix: Matrix | None, tried: Entry | None, between: Between
+    ) -> None:
+        self.config = config
+        self.matrix = matrix
+        self.tried = tried
+        self.between = between
+        self.audit = Audit()
+        self.noticed: set[str] = set()
+        self.wraps: set[bool] = set()
+
+    # what runs
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put the cases under faults behind every test."""
+        wanted: list[pytest.Item] = []
+        for item in items:
+            if not is_ours(item) or not isinstance(item, pytest.Function):
+                wanted.append(item)
+                continue
+            if not self.config.getoption("cri_audit_only"):
+                wanted.append(item)
+            wanted += [_case(item, entry) for entry in self._entries(item)]
+            self.audit.tests.add(item.name)
+        items[:] = wanted
+        suite = self.config.stash[SESSION]
+        suite.settings = replace(
+            suite.settings, oci_wrapper=False in self.wraps, cni_wrapper=True in self.wraps
+        )
+
+    def _entries(self, item: pytest.Item) -> Iterator[Entry]:
+        entries = [self.tried] if self.tried is not None else []
+        if self.matrix is not None:
+            entries = self.matrix.for_test(item.name, judged_by(item).name)
+        for entry in entries:
+            if not _is_below_the_runtime(entry):
+                yield entry
+            elif can_wrap(self.config):
+                self.wraps |= {is_of_the_network(one) for one in entry.faults if isinstance(one, BelowFault)}
+                yield entry
+
+    def _left_out(self) -> list[Entry]:
+        """Return the faults of the tests that ran which could not be set here; with -n only the workers
+        collect.
+        """
+        if can_wrap(self.config):
+            return []
+        entries = self.matrix.entries if self.matrix is not None else ()
+        found = [entry for entry in entries if any(map(entry.concerns, self.audit.tests))]
+        return [entry for entry in (*found, self.tried) if entry is not None and _is_below_the_runtime(entry)]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Pass over a case where another test has noticed the fault already, and one is enough."""
+        entry = item.stash.get(ENTRY, None)
+        return True if entry is not None and entry.breaks and entry.id in self.noticed else None
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Forget the tests that the user left out."""
+        self.audit.tests -= {item.name for item in items if ENTRY not in item.stash}
+
+    # one case
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Set the fault for the whole test."""
+        entry = item.stash.get(ENTRY, None)
+        if entry is None:
+            return
+        if entry.breaks or self.between.used_up:
+            take_down_what_is_shared(item)
+        self.between.reaches_shared = bool(entry.breaks)
+        if entry.during == "all":
+            self.between.set(item.config, entry.faults)
+        elif entry.during == "restart":
+            self.between.after_restart = entry.faults
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Set the fault for the call only, where that is what it is for."""
+        entry = item.stash.get(ENTRY, None)
+        if entry is not None and entry.during == "call":
+            self.between.set(item.config, entry.faults)
+        return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        """Clean up honestly; after a fault that spoils, take down what tests share."""
+        entry = item.stash.get(ENTRY, None)
+        self.between.lift()
+        if entry is not None and (entry.spoils or entry.breaks):
+            take_down_what_is_shared(item)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Turn the outcome of a case round: it passes if the fault was noticed."""
+        entry = item.stash.get(ENTRY, None)
+        if entry is None:
+            return (yield)
+        hits = self.between.hits()
+        with self.between.honest():
+            report = yield
+        report.__dict__.pop("critests", None)  # a case under a fault is no result of the runtime
+        if call.when == "teardown" or (call.when == "setup" and call.excinfo is None):
+            return report
+        progress = item.stash.get(PROGRESS, None)
+        raw = progress.phases[call.when].raw if progress is not None else None
+        verdict = verdict_of(entry, item.name.partition(MARK)[0], raw, hits)
+        setattr(report, _REPORTED, verdict.to_json())
+        if verdict.noticed:
+            self.noticed.add(entry.id)
+        self._speak(report, item, entry, verdict)
+        report.__dict__.pop("wasxfail", None)
+        return report
+
+    def _speak(self, report: pytest.TestReport, item: pytest.Item, entry: Entry, verdict: Verdict) -> None:
+        """Give the report of a case the outcome of the audit."""
+        if verdict.noticed or self.tried is not None:
+            report.outcome, report.longrepr = "passed", None
+        elif (
+            entry.breaks
+            or verdict.stood_aside
+            or ("[" in verdict.test and verdict.test not in entry.turns_red)
+        ):
+            # another runtime, or some other case of this test, may notice; the summary knows in the end
+            report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, str(verdict))
+        else:
+            report.outcome, report.longrepr = "failed", str(verdict)
+
+    # all of it
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather the verdicts on the cases, from whatever process ran them."""
+        reported = getattr(report, _REPORTED, None)
+        if reported is not None:
+            self.audit.verdicts.append(Verdict.from_json(reported))
+            self.audit.tests.add(reported["test"])
+        elif MARK not in report.nodeid:
+            result = getattr(
+                report, "critests", None
+            )  # comes last; in pytest's own words a warning has passed
+            if result or report.when == "call" or (report.when == "setup" and not report.passed):
+                name = _name(report.nodeid)
+                self.audit.tests.add(name)
+                self.audit.honest[name] = result["outcome"] if result else report.outcome
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Step aside before the run is cleaned up, and let an unnoticed fault decide the exit code."""
+        self.between.step_aside()
+        result = yield
+        if not hasattr(session.config, "workerinput"):
+            report = session.config.getoption("cri_audit_report")
+            if report:
+                Path(report).write_text(
+                    json.dumps(self.audit.to_json(self.matrix), indent=1) + "\n", encoding="utf-8"
+                )
+            session.exitstatus = self._exit_status(int(session.exitstatus))
+        return result
+
+    def _exit_status(self, status: int) -> int:
+        if status not in {0, 1, 5}:
+            return status
+        if self.tried is None and self.audit.unnoticed(self.matrix):
+            return 1
+        return 0 if self.config.getoption("cri_audit_only") and self.audit.verdicts else status
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print which fault was noticed by which test, and which tests have no fault."""
+        terminalreporter.section("audit")
+        for line in self.audit.lines(self.matrix):
+            terminalreporter.write_line(line)
+        left_out = [entry.id for entry in self._left_out()]
+        if left_out:
+            needs = "below the runtime, which need --cri-node and one process (no -n)"
+            terminalreporter.write_line(f"not tried: {', '.join(left_out)}: faults {needs}")
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing behind."""
+        self.between.step_aside()
+
+
+def _name(nodeid: str) -> str:
+    """Return a test's name with its parameters, which may hold anything."""
+    path, _, rest = nodeid.partition("::")
+    function, bracket, parameters = rest.partition("[")
+    return (function.rpartition("::")[2] or path) + bracket + parameters
+
+
+def _case(item: pytest.Function, entry: Entry) -> pytest.Function:
+    """Return a test once more, under a fault."""
+    case = case_of(item, entry.id)
+    case.stash[ENTRY] = entry
+    return case

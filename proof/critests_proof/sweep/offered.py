@@ -1,0 +1,32 @@
+"""Which RPCs a runtime does not have, asked of it."""
+
+from collections.abc import Iterable
+
+import grpc
+
+from critests.client import Connection
+from critests_proof.language.descriptors import Rpc, rpcs
+
+SECONDS = 5.0
+
+
+def absent(connection: Connection, names: Iterable[str]) -> frozenset[str]:
+    """Return those of some RPCs that the runtime answers with Unimplemented when the request is empty.
+
+    Args:
+        connection: to the runtime.
+        names: of RPCs that may be called so.
+    """
+    return frozenset(name for name in names if _is_absent(connection, rpcs()[name]))
+
+
+def _is_absent(connection: Connection, rpc: Rpc) -> bool:
+    stub = connection.images if ".ImageService/" in rpc.path else connection.runtime
+    try:
+        answer = getattr(stub, rpc.name)(rpc.request(), timeout=SECONDS)
+        if rpc.streams:
+            next(answer, None)
+            answer.cancel()
+    except grpc.RpcError as error:
+        return bool(error.code() is grpc.StatusCode.UNIMPLEMENTED)
+    return False
