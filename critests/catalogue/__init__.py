@@ -39,6 +39,7 @@ __all__ = [
     "judge_of",
     "load",
     "minor_of",
+    "names",
     "requirement",
     "rpc_of",
     "worst",
@@ -53,3 +54,9 @@ def requirement(requirement_id: str) -> Requirement:
 def aspect(name: str) -> tuple[Requirement, Aspect]:
     """Return a requirement and one aspect of it, as a test names it; see `Catalogue.aspect`."""
     return load().aspect(name)
+
+
+def names() -> frozenset[str]:
+    """Return the names of all requirements and aspects."""
+    known = load()
+    return frozenset({*known.aspects, *(each.id for each in known.requirements)})

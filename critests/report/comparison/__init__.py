@@ -6,18 +6,15 @@ which `plain`, `terminal`, `markdown` and `html` show. A comparison informs; wha
 """
 
 from critests.report.comparison.compare import NotComparable, compare_records, compare_sides
+from critests.report.comparison.differences import Capability, Conformance, FormPair, RequirementDifference
 from critests.report.comparison.html import comparison_to_html
 from critests.report.comparison.markdown import comparison_to_markdown
 from critests.report.comparison.model import (
-    Capability,
     CompareSettings,
-    Conformance,
     Difference,
-    FormPair,
     Machines,
     Operation,
     OperationSide,
-    RequirementDifference,
     RunComparison,
     SideFacts,
     Speed,

@@ -8,17 +8,12 @@ from critests.record.run import RunRecord
 from critests.record.samples import SECONDS, Series
 from critests.record.scope import partial
 from critests.report.comparison.conformance import compare_conformance
+from critests.report.comparison.differences import Conformance
 from critests.report.comparison.machines import compare_machines
-from critests.report.comparison.model import (
-    CompareSettings,
-    Conformance,
-    Machines,
-    RunComparison,
-    SideFacts,
-    Speed,
-)
+from critests.report.comparison.model import CompareSettings, Machines, RunComparison, SideFacts, Speed
 from critests.report.comparison.names import Names, names_of
-from critests.report.comparison.speed import QuantileOf, compare_speed, measured
+from critests.report.comparison.outcomes import compare_tests
+from critests.report.comparison.speed import compare_speed, measured
 from critests.report.comparison.wording import amount, percent
 from critests.report.run_kinds import kind_of
 
@@ -35,8 +30,6 @@ def compare_records(
     samples_a: Sequence[Series] = (),
     samples_b: Sequence[Series] = (),
     settings: CompareSettings = DEFAULT,
-    *,
-    quantile_of: QuantileOf | None = None,
 ) -> RunComparison:
     """Compare two stored runs.
 
@@ -49,7 +42,6 @@ def compare_records(
         samples_a: What run A measured.
         samples_b: What run B measured.
         settings: How to compare.
-        quantile_of: Another quantile for some operations.
 
     Raises:
         NotComparable: they have nothing in common; the sentence says why.
@@ -60,7 +52,7 @@ def compare_records(
     machines = compare_machines(a.machine, b.machine)
     facts = side_facts("A", a), side_facts("B", b)
     names = names_of(*facts)
-    speed = _speed(a, b, samples_a, samples_b, settings, machines, names, quantile_of)
+    speed = _speed(a, b, samples_a, samples_b, settings, machines, names)
     conformance = compare_conformance(a, b) if a.requirements and b.requirements else None
     if conformance is None and (speed is None or not speed.operations):
         raise NotComparable(_nothing_in_common(a, b, speed))
@@ -72,6 +64,7 @@ def compare_records(
         machines=machines,
         speed=speed,
         conformance=conformance,
+        tests=compare_tests(a, b),
         notes=_notes(a, b, names, machines, speed, conformance, settings),
     )
 
@@ -80,8 +73,6 @@ def compare_sides(
     record: RunRecord,
     samples: Sequence[Series],
     settings: CompareSettings = DEFAULT,
-    *,
-    quantile_of: QuantileOf | None = None,
 ) -> RunComparison:
     """Compare the two sides of a live comparison, which were measured in interleaved blocks on one machine.
 
@@ -89,7 +80,6 @@ def compare_sides(
         record: The run.
         samples: What it measured, of both sides.
         settings: How to compare.
-        quantile_of: Another quantile for some operations.
 
     Raises:
         NotComparable: the run has not two sides, or they have no operation in common.
@@ -99,7 +89,7 @@ def compare_sides(
     if not sides[0] and not sides[1]:
         msg = f"run {record.run_id} is no live comparison: nothing in it belongs to a side A or B"
         raise NotComparable(msg)
-    speed = compare_speed(sides[0], sides[1], settings, live=True, quantile_of=quantile_of)
+    speed = compare_speed(sides[0], sides[1], settings, live=True)
     if not speed.operations:
         msg = (
             f"run {record.run_id} has no operation on both sides: {len(speed.only_a)} on A only,"
@@ -179,7 +169,6 @@ def _speed(
     settings: CompareSettings,
     machines: Machines,
     names: Names,
-    quantile_of: QuantileOf | None,
 ) -> Speed | None:
     sides = measured(a.operations, samples_a), measured(b.operations, samples_b)
     if not sides[0] and not sides[1]:
@@ -191,7 +180,7 @@ def _speed(
         return Speed(
             refused=f"the machines are not alike ({facts}); --unlike-machines compares them all the same"
         )
-    return compare_speed(sides[0], sides[1], settings, live=False, quantile_of=quantile_of)
+    return compare_speed(sides[0], sides[1], settings, live=False)
 
 
 def _nothing_in_common(a: RunRecord, b: RunRecord, speed: Speed | None) -> str:

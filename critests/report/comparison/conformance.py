@@ -8,7 +8,7 @@ from critests import catalogue
 from critests.catalogue.words import WORST_FIRST, Outcome
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
-from critests.report.comparison.model import (
+from critests.report.comparison.differences import (
     UNTESTED,
     AspectDifference,
     Capability,
@@ -38,7 +38,7 @@ def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
         if left == right and not aspects:
             same += 1
             continue
-        group = _group(left, right) if left != right else _group(aspects[0].a, aspects[0].b)
+        group = group_of(left, right) if left != right else group_of(aspects[0].a, aspects[0].b)
         differences.append(
             RequirementDifference(
                 requirement=identity, title=title_of(identity), group=group, a=left, b=right, aspects=aspects
@@ -115,10 +115,11 @@ def _aspects(
             )
         )
     order = [group.value for group in Group]
-    return sorted(found, key=lambda aspect: order.index(_group(aspect.a, aspect.b).value))
+    return sorted(found, key=lambda aspect: order.index(group_of(aspect.a, aspect.b).value))
 
 
-def _group(a: str, b: str) -> Group:
+def group_of(a: str, b: str) -> Group:
+    """Say how two outcomes differ."""
     pairs = (
         (KEPT, BROKEN, Group.ONLY_A_KEEPS, Group.ONLY_B_KEEPS),
         (KEPT, ABSENT, Group.ONLY_A_OFFERS, Group.ONLY_B_OFFERS),

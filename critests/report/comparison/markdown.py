@@ -3,8 +3,9 @@
 import re
 from typing import Final
 
+from critests.report.comparison.differences import Conformance
 from critests.report.comparison.fairness import beside, warning
-from critests.report.comparison.model import Conformance, Operation, RunComparison, SideFacts, Speed
+from critests.report.comparison.model import Operation, RunComparison, SideFacts, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.summary import (
     conformance_sentence,

@@ -1,10 +1,9 @@
 """What a comparison says, as data. Values are in the unit of their operation; ratios are B over A."""
 
 from dataclasses import dataclass, field
-from enum import StrEnum, unique
 from typing import Final
 
-from critests.catalogue.words import Outcome
+from critests.report.comparison.differences import Conformance, TestDifference
 from critests.statistics import Criteria, Verdict
 
 LIVE_FLOOR: Final = 0.02
@@ -17,8 +16,6 @@ TIME_FLOOR: Final = 0.0001
 their memory lies, which core they run on. Blocks cannot average that out."""
 NOT_JUDGED: Final = "not judged"
 """The verdict on an operation of which neither more nor less is better."""
-UNTESTED: Final = "untested"
-"""Stands for the verdict on a requirement that a run has not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,131 +255,6 @@ class Speed:
         return found
 
 
-@unique
-class Group(StrEnum):
-    """How two verdicts on one requirement differ."""
-
-    ONLY_A_KEEPS = "A keeps, B breaks"
-    ONLY_B_KEEPS = "B keeps, A breaks"
-    ONLY_A_OFFERS = "A keeps, B does not offer it"
-    ONLY_B_OFFERS = "B keeps, A does not offer it"
-    NOT_ON_B = "not judged on B"
-    NOT_ON_A = "not judged on A"
-    OTHERWISE = "broken or not offered in different ways"
-
-
-@dataclass(frozen=True, kw_only=True)
-class AspectDifference:
-    """One aspect whose verdicts differ.
-
-    Attributes:
-        aspect: Its name, `SBX-26/error`.
-        level: How it binds.
-        judgement: It is our engineering judgement (†).
-        a: Verdict on side A.
-        b: Verdict on side B.
-        why: What was seen on the side that does not keep it.
-    """
-
-    aspect: str
-    level: str
-    judgement: bool
-    a: str
-    b: str
-    why: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RequirementDifference:
-    """One requirement whose verdicts differ, in itself or in an aspect.
-
-    Attributes:
-        requirement: Its id.
-        title: What it promises.
-        group: How they differ.
-        a: Verdict on side A.
-        b: Verdict on side B.
-        aspects: The aspects that differ.
-    """
-
-    requirement: str
-    title: str
-    group: Group
-    a: str
-    b: str
-    aspects: list[AspectDifference] = field(default_factory=list)
-
-    @property
-    def not_run(self) -> bool:
-        """It differs only because one side did not run its tests."""
-        words = (
-            {self.a, self.b}
-            if self.a != self.b
-            else {word for aspect in self.aspects for word in (aspect.a, aspect.b)}
-        )
-        return bool(words & {UNTESTED, Outcome.DISABLED.value})
-
-
-@dataclass(frozen=True, kw_only=True)
-class FormPair:
-    """What each side does where the API is silent (an aspect of level DIV). An empty form was not
-    recorded.
-    """
-
-    aspect: str
-    title: str
-    a: str
-    b: str
-
-    @property
-    def differ(self) -> bool:
-        """Both were seen, and they are not the same."""
-        return bool(self.a and self.b) and self.a != self.b
-
-
-@dataclass(frozen=True, kw_only=True)
-class Capability:
-    """A capability that is not found alike; None where it could not be found out."""
-
-    name: str
-    a: bool | None
-    b: bool | None
-    evidence_a: str = ""
-    evidence_b: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Conformance:
-    """The promises.
-
-    Attributes:
-        same: Number of requirements with the same verdicts.
-        differences: Those that differ, by group.
-        forms: Recorded divergences, those that differ first.
-        capabilities: Those that differ.
-        tests_only_a: Tests that side A alone has.
-        tests_only_b: Tests that side B alone has.
-        counts_a: Outcome to the number of A's requirements.
-        counts_b: Outcome to the number of B's.
-    """
-
-    same: int = 0
-    differences: list[RequirementDifference] = field(default_factory=list)
-    forms: list[FormPair] = field(default_factory=list)
-    capabilities: list[Capability] = field(default_factory=list)
-    tests_only_a: list[str] = field(default_factory=list)
-    tests_only_b: list[str] = field(default_factory=list)
-    counts_a: dict[str, int] = field(default_factory=dict)
-    counts_b: dict[str, int] = field(default_factory=dict)
-
-    def grouped(self) -> dict[Group, list[RequirementDifference]]:
-        """Return the differences by group, in the order of the groups; empty groups are left out."""
-        found: dict[Group, list[RequirementDifference]] = {group: [] for group in Group}
-        for difference in self.differences:
-            found[difference.group].append(difference)
-        return {group: members for group, members in found.items() if members}
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunComparison:
     """Two runs, or two sides, beside each other.
@@ -395,6 +267,7 @@ class RunComparison:
         machines: Whether the machines agree.
         speed: The operations; None where neither side has any.
         conformance: The promises; None where a side has none.
+        tests: Those that ended otherwise.
         notes: Sentences that the reader should see.
     """
 
@@ -405,4 +278,5 @@ class RunComparison:
     machines: Machines
     speed: Speed | None
     conformance: Conformance | None
+    tests: list[TestDifference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

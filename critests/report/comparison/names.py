@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from critests.report.comparison.model import Group, SideFacts
+from critests.report.comparison.differences import Group
+from critests.report.comparison.model import SideFacts
 from critests.report.facts.side_names import Reported, told_apart
 
 

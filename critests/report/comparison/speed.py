@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -32,7 +32,6 @@ from critests.statistics import (
 )
 
 Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
-QuantileOf: TypeAlias = Callable[[Key], float]
 _ORDER: Final = {
     Verdict.SLOWER.value: 0,
     Verdict.FASTER.value: 1,
@@ -51,6 +50,11 @@ class Measured:
 
     series: list[Series] = field(default_factory=list)
     result: OperationResult | None = None
+
+    @property
+    def unit(self) -> str:
+        """What its values are in; empty where it has neither samples nor a result."""
+        return self.series[0].unit if self.series else self.result.unit if self.result else ""
 
     def steady(self) -> list[float]:
         """Return its steady values, series after series."""
@@ -83,7 +87,6 @@ def compare_speed(
     settings: CompareSettings,
     *,
     live: bool,
-    quantile_of: QuantileOf | None = None,
 ) -> Speed:
     """Compare all operations that both sides have; the correction is for all of them together.
 
@@ -92,13 +95,11 @@ def compare_speed(
         b: Side B.
         settings: How to compare.
         live: The samples lie in interleaved blocks.
-        quantile_of: Another quantile for some operations than that of the settings.
     """
     pairs = [key for key in a if key in b]
-    quantiles = {key: quantile_of(key) if quantile_of else settings.quantile for key in pairs}
     evidence = {
         key: _with_floor(
-            _evidence(a[key], b[key], settings, quantiles[key], live=live), a[key], b[key], settings
+            _evidence(a[key], b[key], settings, settings.quantile, live=live), a[key], b[key], settings
         )
         for key in pairs
     }
@@ -108,7 +109,7 @@ def compare_speed(
         settings.statistics(settings.quantile, live=live),
     )
     comparisons = {names[name]: comparison for name, comparison in judged.items()}
-    sides = {key: (side_of(a[key], quantiles[key]), side_of(b[key], quantiles[key])) for key in pairs}
+    sides = {key: (side_of(a[key], settings.quantile), side_of(b[key], settings.quantile)) for key in pairs}
     error_p = corrected(
         {
             key: fisher(left.failed, left.calls, right.failed, right.calls)
@@ -118,7 +119,7 @@ def compare_speed(
     operations = []
     for key in pairs:
         row = _operation(key, a[key], b[key], sides[key], evidence[key], comparisons.get(key))
-        row = dataclasses.replace(row, quantile=quantiles[key], errors_p=error_p[key])
+        row = dataclasses.replace(row, quantile=settings.quantile, errors_p=error_p[key])
         if error_p[key] <= settings.significance:
             row = dataclasses.replace(
                 row, errors_verdict="more" if row.b.error_rate > row.a.error_rate else "fewer"

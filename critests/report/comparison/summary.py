@@ -1,7 +1,8 @@
 """The sentences that say what a comparison found beside its headline; every form of it has them."""
 
+from critests.report.comparison.differences import Group
 from critests.report.comparison.headline import headline, said
-from critests.report.comparison.model import Group, Operation, RunComparison, Speed
+from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, percent, quantile_name, verdict_word
 from critests.report.wording.texts import plural

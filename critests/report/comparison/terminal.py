@@ -9,16 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from critests.report.comparison.differences import Conformance, RequirementDifference
 from critests.report.comparison.fairness import warning
 from critests.report.comparison.headline import headline
-from critests.report.comparison.model import (
-    Conformance,
-    Operation,
-    OperationSide,
-    RequirementDifference,
-    RunComparison,
-    Speed,
-)
+from critests.report.comparison.model import Operation, OperationSide, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.summary import (
     conformance_sentence,

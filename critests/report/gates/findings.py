@@ -1,8 +1,23 @@
-"""What a gate finds: one thing each, said in one sentence."""
+"""What a gate finds, one thing each in one sentence, and what it decided; as lines, JSON and JUnit."""
 
+import json
+import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum, unique
+from typing import Final
+
+from critests.exit_codes import ExitCode
+from critests.record.codec import to_plain
+from critests.report.comparison import SideFacts
+from critests.report.wording.texts import one_line
+
+SCHEMA: Final = "critests.gate"
+SCHEMA_VERSION: Final = 1
+LINES: Final = 10
+LINE_LIMIT: Final = 240
+_MESSAGE_LIMIT: Final = 4 * 1024
 
 
 @unique
@@ -18,32 +33,24 @@ class Kind(StrEnum):
     """Calls fail, more often than before or than allowed."""
     SLOWER = "slower operation"
     BOUND = "bound exceeded"
-    EXPIRED = "expired waiver"
     BLOCKED = "too much blocked"
     WARNING = "warning"
     """A SHOULD or a promise of our judgement is not kept."""
     NOISY = "not proven"
     """Something may be wrong; the samples do not decide it."""
     UNMEASURED = "not measured"
-    WAIVED = "waived"
     OLD = "not new"
     """The baseline has it too."""
     KNOWN = "known failure"
     SAID = "remark"
 
 
-_PLURALS = {
+_PLURALS: Final = {
     Kind.BREACH: "breaches",
     Kind.CAPABILITY: "capabilities gone",
     Kind.GONE: "verdicts gone",
     Kind.BOUND: "bounds exceeded",
-    Kind.BLOCKED: "too much blocked",
-    Kind.NOISY: "not proven",
-    Kind.UNMEASURED: "not measured",
-    Kind.WAIVED: "waived",
-    Kind.OLD: "not new",
-}
-_ORDER = list(Kind)
+} | {kind: kind.value for kind in (Kind.BLOCKED, Kind.NOISY, Kind.UNMEASURED, Kind.OLD)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,24 +67,113 @@ class Finding:
     """
 
     kind: Kind
-    fails: bool
-    subject: str
+    fails: bool = False
+    subject: str = ""
     sentence: str
     weight: float = 1.0
 
     @property
     def rank(self) -> tuple[int, float, str]:
         """Sorts the worst first."""
-        return _ORDER.index(self.kind), -self.weight, self.subject
+        return list(Kind).index(self.kind), -self.weight, self.subject
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateReport:
+    """What the gate decided.
+
+    Attributes:
+        exit_code: 0 passes, 1 fails, 5 could not be judged.
+        sentence: Why.
+        failing: What fails, worst first.
+        obstacles: Why something could not be judged.
+        remarks: What is said and does not fail.
+        run: The run that was judged.
+        baseline: What it was compared with, or None.
+        policy: Name of the policy.
+    """
+
+    exit_code: int
+    sentence: str
+    failing: list[Finding] = field(default_factory=list)
+    obstacles: list[str] = field(default_factory=list)
+    remarks: list[Finding] = field(default_factory=list)
+    run: SideFacts
+    baseline: SideFacts | None = None
+    policy: str = ""
 
 
 def counted(findings: Iterable[Finding]) -> str:
     """Return `2 breaches, 1 slower operation`."""
-    numbers: dict[Kind, int] = {}
-    for finding in findings:
-        numbers[finding.kind] = numbers.get(finding.kind, 0) + 1
+    numbers = Counter(finding.kind for finding in findings)
     return ", ".join(
         f"{numbers[kind]} {kind.value if numbers[kind] == 1 else _PLURALS.get(kind, f'{kind.value}s')}"
         for kind in Kind
         if kind in numbers
     )
+
+
+def gate_lines(report: GateReport, limit: int = LINES) -> list[str]:
+    """Return the lines that explain the decision, at most `limit`, worst first; the rest is counted.
+
+    Args:
+        report: What was decided.
+        limit: Number of lines, at least 2.
+    """
+    undecided = report.exit_code == ExitCode.NOT_TESTED
+    obstacles = [] if undecided else [f"? {obstacle}" for obstacle in report.obstacles]
+    found = [*report.failing, *report.remarks]
+    free = limit - 1 - len(obstacles)
+    shown = found if len(found) <= free else found[: max(free - 1, 0)]
+    rest = found[len(shown) :]
+    said = [f"{'✕' if finding.fails else '·'} {finding.sentence}" for finding in shown]
+    failing = len(report.failing)
+    lines = [f"gate {report.sentence} (exit {report.exit_code})", *said[:failing], *obstacles]
+    lines += said[failing:] + ([f"… and {len(rest)} more: {counted(rest)}"] if rest else [])
+    return [one_line(line, LINE_LIMIT) for line in lines[:limit]]
+
+
+def gate_to_json(report: GateReport) -> str:
+    """Return the decision as JSON, with a line end."""
+    body = to_plain(report)
+    assert isinstance(body, dict)
+    whole = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **body}
+    return json.dumps(whole, ensure_ascii=True, indent=1, allow_nan=False) + "\n"
+
+
+def gate_to_junit(report: GateReport) -> str:
+    """Return the decision as JUnit XML (xunit1): one case for the gate as a whole and one for each
+    finding.
+    """
+    undecided = report.exit_code == ExitCode.NOT_TESTED
+    root = ET.Element("testsuites", {"name": "critests"})
+    numbers = {
+        "tests": len(report.failing) + len(report.remarks) + 1,
+        "failures": len(report.failing) + bool(report.failing),
+        "errors": int(undecided),
+        "skipped": len(report.remarks),
+    }
+    suite = ET.SubElement(
+        root,
+        "testsuite",
+        {"name": "critests gate"} | {name: str(number) for name, number in numbers.items()},
+    )
+    _case(suite, "gate", "error" if undecided else "failure" if report.failing else "", report.sentence)
+    names: Counter[str] = Counter()
+    for finding in [*report.failing, *report.remarks]:
+        kind = finding.kind.value
+        name = one_line(f"{kind}: {finding.subject}" if finding.subject else kind, 300)
+        names[name] += 1  # dashboards merge rows of one name
+        unique_name = name if names[name] == 1 else f"{name} #{names[name]}"
+        _case(
+            suite, unique_name, "failure" if finding.fails else "skipped", finding.sentence, finding.kind.name
+        )
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(suite: ET.Element, name: str, end: str, sentence: str, kind: str = "") -> None:
+    case = ET.SubElement(suite, "testcase", {"classname": "critests.gate", "name": name})
+    if end:
+        of_kind = f"critests.gate.{kind.lower()}" if kind else "critests.gate"
+        ET.SubElement(case, end, {"message": one_line(sentence, _MESSAGE_LIMIT), "type": of_kind})

@@ -8,18 +8,17 @@ bound. What is not proven is said and does not fail.
 import dataclasses
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.blocking import VERDICTS
+from critests.record.expectations import Expectations
 from critests.record.run import RunRecord
 from critests.record.scope import partial
 from critests.report.comparison import (
     CompareSettings,
-    SideFacts,
-    Speed,
+    RunComparison,
     StoredRun,
     compare_records,
     compare_sides,
@@ -27,38 +26,14 @@ from critests.report.comparison import (
 from critests.report.comparison.compare import side_facts
 from critests.report.comparison.speed import Key, Measured, measured
 from critests.report.gates.conformance import conformance_findings
-from critests.report.gates.findings import Finding, Kind, counted
-from critests.report.gates.policy import Policy, Waiver
-from critests.report.gates.speed import SpeedRules, bound_findings, regression_findings
+from critests.report.gates.findings import Finding, GateReport, Kind, counted
+from critests.report.gates.policy import Policy
+from critests.report.gates.speed import bound_findings, regression_findings
 from critests.report.run_kinds import kind_of
 from critests.report.wording.texts import plural
 
 DEFAULT: Final = Policy()
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateReport:
-    """What the gate decided.
-
-    Attributes:
-        exit_code: 0 passes, 1 fails, 5 could not be judged.
-        sentence: Why.
-        failing: What fails, worst first.
-        obstacles: Why something could not be judged.
-        remarks: What is said and does not fail.
-        run: The run that was judged.
-        baseline: What it was compared with, or None.
-        policy: Name of the policy.
-    """
-
-    exit_code: int
-    sentence: str
-    failing: list[Finding] = field(default_factory=list)
-    obstacles: list[str] = field(default_factory=list)
-    remarks: list[Finding] = field(default_factory=list)
-    run: SideFacts
-    baseline: SideFacts | None = None
-    policy: str = ""
+NONE_KNOWN: Final = Expectations()
 
 
 def judge_run(
@@ -66,6 +41,7 @@ def judge_run(
     policy: Policy = DEFAULT,
     baseline: StoredRun | None = None,
     *,
+    known: Expectations = NONE_KNOWN,
     settings: CompareSettings | None = None,
     today: dt.date | None = None,
 ) -> GateReport:
@@ -77,93 +53,51 @@ def judge_run(
         run: The run.
         policy: What it may do.
         baseline: An earlier run; only what is new since then fails.
+        known: Failures that are known beside those that the run already took for known.
         settings: How speed is compared; the quantile is the policy's.
-        today: Day to judge waivers by; the present one by default.
+        today: Day by which known failures expire; the present one by default.
 
     Raises:
         NotComparable: run and baseline have nothing in common.
         TomlMalformed: a bound does not suit the unit of its operation.
     """
     settings = dataclasses.replace(settings or CompareSettings(), quantile=policy.quantile)
-    waivers = _Waivers(run.record, policy, today or dt.datetime.now(dt.UTC).date())
-    side = "b" if run.two_sided else ""
-    operations = measured(run.record.operations, run.samples, side)
-    rules = SpeedRules(policy, waivers.living, settings.significance)
-    findings = [
-        *waivers.findings,
-        *conformance_findings(run.record, policy, waivers.living, baseline.record if baseline else None),
-    ]
-    if baseline is not None and partial(baseline.record):
-        said = f"the baseline is no run of the whole suite: {partial(baseline.record)}"
-        findings.append(Finding(kind=Kind.SAID, fails=False, subject="baseline", sentence=said))
-    findings += bound_findings(operations, rules)
-    obstacles = _obstacles(run.record, operations)
-    if baseline is not None or run.two_sided:
-        comparison = _compared(run, baseline, settings, rules)
-        if comparison is not None and comparison.refused:
-            obstacles.append(f"speed is not compared with the baseline: {comparison.refused}")
-        elif comparison is not None:
-            findings += regression_findings(comparison, rules)
+    applied = known.apply(run.record.tests, run.record.runtime.version, today)
+    record = dataclasses.replace(run.record, tests=applied.tests)
+    operations = measured(record.operations, run.samples, "b" if run.two_sided else "")
+    obstacles = _obstacles(record, operations)
+    comparison = _compared(dataclasses.replace(run, record=record), baseline, settings)
+    findings = list(conformance_findings(record, policy, None if run.two_sided else comparison))
+    findings += [Finding(kind=Kind.SAID, sentence=note) for note in applied.notes]
+    if comparison is not None and comparison.a.partial:
+        sentence = f"the baseline is no run of the whole suite: {comparison.a.partial}"
+        findings.append(Finding(kind=Kind.SAID, subject="baseline", sentence=sentence))
+    findings += bound_findings(operations, policy, settings.significance)
+    if comparison is not None and comparison.speed is not None:
+        if comparison.speed.refused:
+            obstacles.append(f"speed is not compared with the baseline: {comparison.speed.refused}")
+        findings += regression_findings(comparison.speed, policy)
     told = {finding.subject for finding in findings if finding.kind is Kind.ERRORS}
-    findings = [
-        finding for finding in findings if finding.kind is not Kind.SAID or finding.subject not in told
-    ]
-    failing = sorted((finding for finding in findings if finding.fails), key=lambda finding: finding.rank)
-    remarks = sorted((finding for finding in findings if not finding.fails), key=lambda finding: finding.rank)
+    findings = [each for each in findings if each.kind is not Kind.SAID or each.subject not in told]
+    findings.sort(key=lambda finding: finding.rank)
+    failing = [finding for finding in findings if finding.fails]
     exit_code = ExitCode.BROKEN if failing else ExitCode.NOT_TESTED if obstacles else ExitCode.CONFORMS
-    identities = run.record.benchmark.sides if run.record.benchmark else {}
-    before = (
-        side_facts("A", baseline.record)
-        if baseline
-        else side_facts("A", run.record, identities.get("a"))
-        if side
-        else None
-    )
     return GateReport(
         exit_code=int(exit_code),
-        sentence=_sentence(exit_code, failing, obstacles, run.record, operations),
+        sentence=_sentence(exit_code, failing, obstacles, record, operations),
         failing=failing,
         obstacles=obstacles,
-        remarks=remarks,
-        run=side_facts("B", run.record, identities.get("b")),
-        baseline=before,
+        remarks=[finding for finding in findings if not finding.fails],
+        run=comparison.b if comparison else side_facts("B", record),
+        baseline=comparison.a if comparison else None,
         policy=policy.source,
     )
 
 
-class _Waivers:
-    """The waivers that speak of this run: those that hold, and what is to be said of the others."""
-
-    def __init__(self, record: RunRecord, policy: Policy, today: dt.date) -> None:
-        relevant = [
-            waiver
-            for waiver in policy.waivers
-            if waiver.holds_for(record.runtime.name, record.runtime.version)
-        ]
-        self.living: Sequence[Waiver] = [waiver for waiver in relevant if waiver.expires >= today]
-        self.findings = [
-            Finding(
-                kind=Kind.EXPIRED,
-                fails=True,
-                subject=waiver.subject,
-                sentence=(
-                    f"the waiver for {waiver.subject} ({policy.source}:{waiver.line}) expired on"
-                    f" {waiver.expires}; owner {waiver.owner}: {waiver.reason}"
-                ),
-            )
-            for waiver in relevant
-            if waiver.expires < today
-        ]
-
-
-def _compared(
-    run: StoredRun, baseline: StoredRun | None, settings: CompareSettings, rules: SpeedRules
-) -> Speed | None:
-    if baseline is None:
-        return compare_sides(run.record, run.samples, settings, quantile_of=rules.quantile).speed
-    return compare_records(
-        baseline.record, run.record, baseline.samples, run.samples, settings, quantile_of=rules.quantile
-    ).speed
+def _compared(run: StoredRun, baseline: StoredRun | None, settings: CompareSettings) -> RunComparison | None:
+    if baseline is not None:
+        return compare_records(baseline.record, run.record, baseline.samples, run.samples, settings)
+    return compare_sides(run.record, run.samples, settings) if run.two_sided else None
 
 
 def _obstacles(record: RunRecord, operations: dict[Key, Measured]) -> list[str]:

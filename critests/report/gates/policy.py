@@ -1,87 +1,40 @@
-"""What a gate lets pass: levels that block, waivers, bounds on speed. Written as TOML; `docs/comparing.md`
-has an example.
+"""What a gate lets pass: levels that block, and bounds on speed. Written as TOML; `docs/comparing.md` has an
+example.
 """
 
-import datetime as dt
 import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
-from critests.record.results import TestResult
-from critests.record.versions import VersionCondition
+from critests import toml_file
+from critests.report.comparison.speed import Key
+from critests.report.comparison.wording import read_amount, read_share
+from critests.toml_file import Table
 
 MUST, SHOULD, JUDGEMENT = "MUST", "SHOULD", "JUDGEMENT"
 LEVELS: Final = (MUST, SHOULD, JUDGEMENT)
 """MUST is whatever ends a run with 1: optional features that are offered and hangs are in it. JUDGEMENT are
 the promises marked †.
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Waiver:
-    """Something that may stand for a while. It names a requirement, an operation or a capability.
-
-    Attributes:
-        requirement: A requirement or an aspect, `STP-09` or `SBX-26/error`; or empty.
-        test: Name of the test function, with `[param]` for one case only; empty for all tests of the
-            requirement.
-        operation: Pattern of a scenario and its operation, `B-06 RunPodSandbox`; or empty.
-        dimensions: Of the operation, those that must be so.
-        capability: Name of a capability; or empty.
-        handlers: Patterns of the runtime handlers that it holds for.
-        runtime: Name of the runtime that it holds for; empty for all.
-        versions: Versions of the runtime that it holds for; None for all.
-        reason: Why.
-        owner: Who looks after it.
-        expires: Last day on which it holds.
-        line: Its line in the policy file.
-    """
-
-    requirement: str = ""
-    test: str = ""
-    operation: str = ""
-    dimensions: Mapping[str, str] = field(default_factory=dict)
-    capability: str = ""
-    handlers: tuple[str, ...] = ("*",)
-    runtime: str = ""
-    versions: VersionCondition | None = None
-    reason: str
-    owner: str
-    expires: dt.date
-    line: int = 0
-
-    @property
-    def subject(self) -> str:
-        """What it names."""
-        return self.requirement or self.operation or self.capability
-
-    def holds_for(self, runtime: str, version: str) -> bool:
-        """Say whether it speaks of this runtime at all."""
-        return self.runtime in {"", runtime} and (self.versions is None or self.versions.holds(version))
-
-    def covers_test(self, test: TestResult) -> bool:
-        """Say whether it speaks of this test."""
-        return (
-            bool(self.requirement)
-            and self.requirement in {test.requirement, test.requirement_id}
-            and self.test in {"", test.name, test.function}
-            and any(fnmatch.fnmatchcase(test.handler, pattern) for pattern in self.handlers)
-        )
-
-    def covers_aspect(self, aspect: str) -> bool:
-        """Say whether it speaks of a whole aspect."""
-        return (
-            bool(self.requirement)
-            and not self.test
-            and self.requirement in {aspect, aspect.partition("/")[0]}
-        )
-
-    def covers_operation(self, scenario: str, operation: str, dimensions: Mapping[str, str]) -> bool:
-        """Say whether it speaks of this operation."""
-        return bool(self.operation) and matches_operation(
-            self.operation, self.dimensions, scenario, operation, dimensions
-        )
+POLICY_KEYS: Final = (
+    "levels",
+    "max-blocked",
+    "quantile",
+    "max-regression",
+    "max-error-rate",
+    "noisy-fails",
+    "unmeasured-fails",
+)
+BOUND_KEYS: Final = (
+    "dimensions",
+    "quantile",
+    "at-most",
+    "at-least",
+    "max-regression",
+    "max-error-rate",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +44,7 @@ class Bound:
     Attributes:
         operation: Pattern of a scenario and its operation, `B-06 RunPodSandbox` or `B-18 *`.
         dimensions: Those that must be so.
-        quantile: The quantile that is judged; None for that of the policy.
+        quantile: The quantile that is held against the bounds; None for that of the policy.
         at_most: Upper bound of the quantile, in `unit`; None for none.
         at_least: Lower bound, for rates; None for none.
         unit: Of the bounds.
@@ -110,9 +63,11 @@ class Bound:
     max_error_rate: float | None = None
     line: int = 0
 
-    def covers(self, scenario: str, operation: str, dimensions: Mapping[str, str]) -> bool:
-        """Say whether it speaks of this operation."""
-        return matches_operation(self.operation, self.dimensions, scenario, operation, dimensions)
+    def covers(self, key: Key) -> bool:
+        """Say whether it speaks of an operation."""
+        scenario, operation, dimensions = key
+        named = fnmatch.fnmatchcase(f"{scenario} {operation}", self.operation)
+        return named and self.dimensions.items() <= dict(dimensions).items()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +83,6 @@ class Policy:
         noisy_fails: What is too noisy to be judged fails.
         unmeasured_fails: A bound that matches nothing in the run fails, and so does an operation of the
             baseline that was not measured.
-        waivers: What may stand for a while.
         bounds: What operations may cost; of several that match, the last one that says something holds.
         source: Name of the file, for messages.
     """
@@ -140,14 +94,109 @@ class Policy:
     max_error_rate: float | None = None
     noisy_fails: bool = False
     unmeasured_fails: bool = False
-    waivers: tuple[Waiver, ...] = ()
     bounds: tuple[Bound, ...] = ()
     source: str = "the policy"
 
+    def bounds_of(self, key: Key) -> list[Bound]:
+        """Return the bounds that speak of an operation."""
+        return [bound for bound in self.bounds if bound.covers(key)]
 
-def matches_operation(
-    pattern: str, wanted: Mapping[str, str], scenario: str, operation: str, dimensions: Mapping[str, str]
-) -> bool:
-    """Say whether a pattern with dimensions speaks of an operation."""
-    named = fnmatch.fnmatchcase(f"{scenario} {operation}", pattern)
-    return named and all(dimensions.get(name) == value for name, value in wanted.items())
+    def regression_of(self, key: Key) -> float:
+        """Return by which share an operation may be worse than in the baseline."""
+        own = [each.max_regression for each in self.bounds_of(key) if each.max_regression is not None]
+        return own[-1] if own else self.max_regression
+
+    def error_rate_of(self, key: Key) -> float | None:
+        """Return the share of an operation's calls that may fail; None for any."""
+        own = [each.max_error_rate for each in self.bounds_of(key) if each.max_error_rate is not None]
+        return own[-1] if own else self.max_error_rate
+
+
+def read_policy(path: Path) -> Policy:
+    """Read a policy file.
+
+    Args:
+        path: The file.
+
+    Raises:
+        TomlMalformed: with file, line and what is wrong.
+    """
+    table = toml_file.read(path)
+    if "waiver" in table.values:
+        what = "a waiver is an entry of a file of known failures, which --expectations names"
+        raise table.wrong("waiver", what)
+    table.expect(may=POLICY_KEYS, entries=["benchmark"])
+    return Policy(
+        levels=table.take("levels", _levels, Policy.levels),
+        max_blocked=table.take("max-blocked", _whole),
+        quantile=table.take("quantile", _quantile, Policy.quantile),
+        max_regression=table.take("max-regression", _share, Policy.max_regression),
+        max_error_rate=table.take("max-error-rate", _share),
+        noisy_fails=table.take("noisy-fails", toml_file.switch, Policy.noisy_fails),
+        unmeasured_fails=table.take("unmeasured-fails", toml_file.switch, Policy.unmeasured_fails),
+        bounds=tuple(_bound(entry) for entry in table.entries("benchmark")),
+        source=path.name,
+    )
+
+
+def _bound(table: Table) -> Bound:
+    table.expect(needs=["operation"], may=BOUND_KEYS)
+    at_most, at_least = table.take("at-most", _amount), table.take("at-least", _amount)
+    if at_most and at_least and at_most[1] != at_least[1]:
+        what = f"at-least: its unit is not that of at-most ({at_least[1]} and {at_most[1]})"
+        raise table.wrong("at-least", what)
+    return Bound(
+        operation=table.need("operation", toml_file.text),
+        dimensions=table.take("dimensions", _dimensions, {}),
+        quantile=table.take("quantile", _quantile),
+        at_most=at_most[0] if at_most else None,
+        at_least=at_least[0] if at_least else None,
+        unit=(at_most or at_least or (0, ""))[1],
+        max_regression=table.take("max-regression", _share),
+        max_error_rate=table.take("max-error-rate", _share),
+        line=table.line,
+    )
+
+
+def _levels(value: object) -> frozenset[str]:
+    if not isinstance(value, list) or not all(each in LEVELS for each in value):
+        msg = f"must be a list of {', '.join(LEVELS)}"
+        raise ValueError(msg)
+    return frozenset(value)
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        msg = "must be a whole number, 0 or more"
+        raise ValueError(msg)
+    return value
+
+
+def _quantile(value: object) -> float:
+    if not isinstance(value, float) or not 0 < value < 1:
+        msg = "must be a number between 0 and 1, such as 0.99"
+        raise ValueError(msg)
+    return value
+
+
+def _share(value: object) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1:
+        return float(value)
+    if not isinstance(value, str):
+        msg = 'must be a share, such as "10%" or 0.1'
+        raise TypeError(msg)
+    return read_share(value)
+
+
+def _amount(value: object) -> tuple[float, str]:
+    if not isinstance(value, str):
+        msg = 'must be a value with its unit, such as "250 ms", "64 MiB" or "20 /s"'
+        raise TypeError(msg)
+    return read_amount(value)
+
+
+def _dimensions(value: object) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+        msg = 'must be a table of texts, such as { containers = "100" }'
+        raise ValueError(msg)
+    return dict(value)

@@ -15,9 +15,9 @@ from critests.report.comparison import (
     compare_sides,
     read_run,
 )
+from critests.report.comparison.differences import Group
 from critests.report.comparison.errors import fisher
 from critests.report.comparison.machines import compare_machines
-from critests.report.comparison.model import Group
 from critests.statistics import Verdict
 from tests.report.comparison.sample_measured import MACHINE, record, samples, series, store
 from tests.report.comparison.sample_runs import capabilities, changed, clean_tests, rejudged, run_a, run_b

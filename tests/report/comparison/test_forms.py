@@ -195,6 +195,7 @@ def test_json_has_its_documented_shape(comparison: RunComparison) -> None:
             "machines",
             "speed",
             "conformance",
+            "tests",
             "notes",
         ),
     }

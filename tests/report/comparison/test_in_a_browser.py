@@ -6,7 +6,7 @@ import re
 import pytest
 
 from critests.report.comparison import compare_records, comparison_to_html
-from critests.report.comparison.model import Group
+from critests.report.comparison.differences import Group
 from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, faults, height
 from tests.report.comparison.sample_runs import run_a, run_b
 from tests.report.comparison.test_headline import live, measured

@@ -7,12 +7,21 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Level, Outcome
+from critests.record.expectations import Expectations, KnownFailure
 from critests.record.run import RunRecord, RunScope
+from critests.record.versions import parse_ranges
 from critests.report.comparison import NotComparable, StoredRun
-from critests.report.gates.findings import Finding, Kind
-from critests.report.gates.judging import GateReport, judge_run
-from critests.report.gates.output import LINES, gate_lines, gate_to_json, gate_to_junit
-from critests.report.gates.policy import SHOULD, Policy, Waiver
+from critests.report.gates.findings import (
+    LINES,
+    Finding,
+    GateReport,
+    Kind,
+    gate_lines,
+    gate_to_json,
+    gate_to_junit,
+)
+from critests.report.gates.judging import NONE_KNOWN, judge_run
+from critests.report.gates.policy import SHOULD, Policy
 from tests.report.comparison.sample_measured import record, samples
 from tests.report.comparison.sample_runs import capabilities, changed, clean_tests, rejudged, run_a, run_b
 from tests.report.sample_run import HOSTILE, sample_run
@@ -22,20 +31,36 @@ NEXT_YEAR = dt.date(2027, 11, 20)
 YESTERDAY = dt.date(2026, 11, 19)
 
 
-def waiver(**changes: object) -> Waiver:
-    fields: dict[str, object] = {
-        "reason": "being fixed",
+STP_02 = next(test.function for test in clean_tests() if test.requirement == "STP-02")
+
+
+def known(**changes: object) -> Expectations:
+    fields = {
+        "requirement": "STP-02",
+        "test": STP_02,
+        "handlers": ("*",),
+        "versions": parse_ranges(["*"]),
+        "proven": parse_ranges(["*"]),
+        "outcome": Outcome.FAILED,
+        "reason": "the code is replaced",
+        "link": "",
+        "api": "the exit code is the process's",
         "owner": "runtime team",
         "expires": NEXT_YEAR,
+        "intermittent": False,
         "line": 7,
     }
-    return Waiver(**fields | changes)  # type: ignore[arg-type]  # a test names real fields
+    return Expectations((KnownFailure(**fields | changes),), "known.toml")  # type: ignore[arg-type]  # a test names real fields
 
 
-def judged(run: RunRecord, policy: Policy | None = None, baseline: RunRecord | None = None) -> GateReport:
-    return judge_run(
-        StoredRun(run), policy or Policy(), StoredRun(baseline) if baseline else None, today=TODAY
-    )
+def judged(
+    run: RunRecord,
+    policy: Policy | None = None,
+    baseline: RunRecord | None = None,
+    known: Expectations = NONE_KNOWN,
+) -> GateReport:
+    before = StoredRun(baseline) if baseline else None
+    return judge_run(StoredRun(run), policy or Policy(), before, known=known, today=TODAY)
 
 
 def subjects(report: GateReport) -> list[tuple[Kind, str]]:
@@ -73,49 +98,36 @@ def test_levels_say_what_blocks(tmp_path: Path) -> None:
     assert judged(run_b(tmp_path), Policy(levels=frozenset())).exit_code == 0
 
 
-def test_a_waiver_lets_a_breach_pass_until_it_expires(tmp_path: Path) -> None:
-    living = judged(run_b(tmp_path), Policy(waivers=(waiver(requirement="STP-02"),)))
+def test_a_known_failure_does_not_fail_until_it_expires(tmp_path: Path) -> None:
+    living = judged(run_b(tmp_path), known=known())
     assert living.exit_code == 0
-    assert any(finding.kind is Kind.WAIVED for finding in living.remarks)
+    assert [each.sentence for each in living.remarks if each.kind is Kind.KNOWN] == [
+        "7 tests known to fail: STP-02"
+    ]
+    assert judged(run_b(tmp_path), known=known(expires=TODAY)).exit_code == 0
 
-    expired = judged(
-        run_b(tmp_path),
-        Policy(waivers=(waiver(requirement="STP-02", expires=YESTERDAY),), source="gate.toml"),
-    )
-    assert subjects(expired) == [(Kind.BREACH, "STP-02"), (Kind.EXPIRED, "STP-02")]
-    assert expired.failing[1].sentence == (
-        "the waiver for STP-02 (gate.toml:7) expired on 2026-11-19; owner runtime team: being fixed"
-    )
+    expired = judged(run_b(tmp_path), known=known(expires=YESTERDAY))
+    assert subjects(expired) == [(Kind.BREACH, "STP-02")]
+    assert any("known.toml:7: the entry for STP-02" in each.sentence for each in expired.remarks)
 
 
-def test_an_expired_waiver_fails_by_itself_and_its_last_day_counts(tmp_path: Path) -> None:
-    assert (
-        judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02", expires=YESTERDAY),))).exit_code
-        == 1
-    )
-    assert (
-        judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02", expires=TODAY),))).exit_code == 0
-    )
+@pytest.mark.parametrize(
+    "narrow",
+    [
+        {"test": f"{STP_02}[other]"},
+        {"handlers": ("crun",)},
+        {"versions": parse_ranges(["<1"])},
+        {"requirement": "STP-01"},
+        {"outcome": Outcome.WARNED},
+    ],
+)
+def test_a_known_failure_is_only_what_its_entry_speaks_of(tmp_path: Path, narrow: dict[str, object]) -> None:
+    assert judged(run_b(tmp_path), known=known(**narrow)).exit_code == 1
 
 
-def test_a_waiver_holds_for_its_test_handler_and_runtime_only(tmp_path: Path) -> None:
-    run = run_b(tmp_path)
-    broken = next(test for test in run.tests if test.requirement == "STP-02")
-
-    assert judged(run, Policy(waivers=(waiver(requirement="STP-02", test=broken.function),))).exit_code == 0
-    for narrow in (
-        waiver(requirement="STP-02", test=broken.name),
-        waiver(requirement="STP-02", handlers=("crun",)),
-        waiver(requirement="STP-02", runtime="cri-o"),
-        waiver(requirement="STP-01"),
-    ):
-        assert judged(run, Policy(waivers=(narrow,))).exit_code == 1
-
-
-def test_a_waiver_that_nothing_needs_is_named(tmp_path: Path) -> None:
-    report = judged(run_a(tmp_path), Policy(waivers=(waiver(requirement="STP-02"),)))
-
-    assert "it can go" in report.remarks[0].sentence
+def test_a_known_failure_that_passes_fails_as_it_does_in_a_run(tmp_path: Path) -> None:
+    assert judged(run_a(tmp_path), known=known()).exit_code == 1
+    assert judged(run_a(tmp_path), known=known(proven=parse_ranges(["<1"]))).exit_code == 0
 
 
 def test_more_blocked_than_allowed_fails(tmp_path: Path) -> None:
@@ -213,17 +225,6 @@ def test_everything_that_is_gone_is_new(tmp_path: Path) -> None:
     sentences = [finding.sentence for finding in report.failing]
     assert sentences[1].startswith("AppArmor was there and is not there now")
     assert sentences[2] == "7 tests that passed are unsupported now (IMG-02): no default tag"
-
-
-def test_what_is_gone_can_be_waived(tmp_path: Path) -> None:
-    waivers = (
-        waiver(requirement="STP-02"),
-        waiver(requirement="IMG-02"),
-        waiver(requirement="SBX-04"),
-        waiver(capability="AppArmor"),
-    )
-
-    assert judged(run_b(tmp_path), Policy(waivers=waivers), run_a(tmp_path)).exit_code == 0
 
 
 def test_a_verdict_of_a_should_that_is_gone_blocks_where_shoulds_do(tmp_path: Path) -> None:
