@@ -1,50 +1,43 @@
-"""`critests nightly`: run, store, export, compare, tell and show, as one command for a timer."""
+"""`critests nightly`: run, measure, compare with the last good run, show, and tell one command."""
 
-import fcntl
-import os
+import json
 import shlex
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from critests.cli.dashboard import links, said
-from critests.cli.explore import Duration
-from critests.cli.results import Age, StoreProblem, open_index
 from critests.cli.run_options import run_options, settings_from
 from critests.exit_codes import ExitCode
-from critests.record.errors import RecordError
-from critests.report.dashboard import Options, build
-from critests.report.formats import FORMATS, NotExported, load
-from critests.report.notices.changed import Notice, notice_of, to_json
-from critests.report.notices.delivery import NotDelivered, hand_over, post
-from critests.report.notices.levels import level_notice_of, level_notice_to_json
-from critests.report.run_kinds import BENCHMARK, VALIDATION
-from critests.report.store import Index, RunEntry, remove, surplus
-from critests.report.wording.texts import one_line, plural
+from critests.record.errors import RecordUnreadable
+from critests.record.layout import newest_run
+from critests.report.comparison import NotComparable, compare_records, read_run
+from critests.report.comparison.changes import changed, changes_sentence
+from critests.report.comparison.plain import comparison_to_plain
+from critests.report.comparison.since import COMPLETE, NO_EARLIER, last_good
+from critests.report.wording.texts import one_line
 from critests.run.options import RUNTIME
 from critests.run.settings import Settings
 from critests.run.stop_signals import wait_for
 
-WEBHOOK, TOKEN = "CRITESTS_WEBHOOK", "CRITESTS_WEBHOOK_TOKEN"
-LOCK_FILE: Final = ".nightly.lock"
-EPILOG = f"""\b
+SCHEMA: Final = "critests.notice"
+SCHEMA_VERSION: Final = 2
+NOTIFY_SECONDS: Final = 60.0
+EPILOG: Final = """\b
 All other options go to `critests run`; those that name the runtime also to `critests bench`.
 
 \b
 Examples:
   critests nightly --node containerd --site site/
-  critests nightly -n 2 --node containerd --site site/ --bench --export testgrid=bucket/
-  {WEBHOOK}=https://… critests nightly --node crio --notify-command 'logger -t critests'
+  critests nightly -n 2 --node containerd --site site/ --bench --bench-options '--profile smoke'
+  critests nightly --node crio --notify-command 'logger -t critests'
 
 \b
-Ends with the exit code of the run. Where that is 0: with that of the benchmark or of the exploration, or with
-3 if a later step failed."""
+Ends with the exit code of the run. Where that is 0: with that of the benchmark, or with 3 if a later step
+failed."""
 
 
 @click.command(epilog=EPILOG, context_settings={"ignore_unknown_options": True})
@@ -61,78 +54,42 @@ Ends with the exit code of the run. Where that is 0: with that of the benchmark 
     default="",
     help="options of `critests bench` alone, such as '--profile smoke'",
 )
-@click.option(
-    "--explore", "exploring", type=Duration(), help="also `critests explore` for so long, such as 30m"
-)
-@click.option(
-    "--export",
-    "exports",
-    multiple=True,
-    metavar="FORMAT=PATH",
-    help="write the new runs in this format (see `critests report`)",
-)
 @click.option("--site", type=click.Path(file_okay=False, path_type=Path), help="build the dashboard here")
-@click.option("--run-links", metavar="URL", help="as in `critests dashboard`")
-@click.option(
-    "--webhook",
-    metavar="URL",
-    help=f"post a notice here when a state changed (better in {WEBHOOK}; a token in {TOKEN})",
-)
+@click.option("--run-links", metavar="URL", help="where the dashboard's links to runs lead, or none")
 @click.option(
     "--notify-command",
     metavar="COMMAND",
-    help="give the notice to this program on its standard input; no shell reads the words: for a pipe or a"
-    " variable write sh -c '...'",
+    default="",
+    help="give this program what changed on its standard input, as JSON, where anything did; no shell reads"
+    " the words: for a pipe or a variable write sh -c '...'",
 )
-@click.option(
-    "--keep",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="keep the N newest runs of each runtime, version and kind",
-)
-@click.option("--newer-than", "days", type=Age(), metavar="AGE", help="keep what is newer: 90d, 12w, 36h")
 @run_options("nightly", hidden=True)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Run everything that a night needs.
-
-    Run the suite (and, with --bench and --explore, the benchmarks and an exploration), bring the index up to
-    date, write the exports, compare with the last good run of the runtime, send a notice if a requirement
-    broke, was fixed or became flaky or if the level of a benchmark is proven to have changed, remove old
-    runs, and build the dashboard.
+    """Run the suite (with --bench the benchmarks too), compare each run with the last good one of the
+    runtime, build the dashboard, and tell a command what changed.
     """
-    runtime = runtime_options(settings_from(values))
     results: Path = values["results"]
-    exports = [_export(each) for each in values["exports"]]
-    command = _command(values["notify_command"])
-    results.mkdir(parents=True, exist_ok=True)
-    with _alone(results):
-        index, _ = open_index(results)
-        with index:
-            began = {entry.path for entry in index.runs()}
-            code = _critests("run", "--results", str(results), *runtime, *values["run_options"])
-            if code == ExitCode.USAGE:
-                raise click.exceptions.Exit(code)
-            if values["bench"] and code != ExitCode.INTERRUPTED:
-                options = shlex.split(values["bench_options"])
-                measured = _critests("bench", "--results", str(results), *runtime, *options)
-                code = code or measured
-            if values["exploring"] and code != ExitCode.INTERRUPTED:
-                lasting = ["--time", f"{int(values['exploring'])}s"]
-                explored = _critests("explore", "--results", str(results), *runtime, *lasting)
-                code = code or explored
-            problems = [
-                f"{path}: {problem}"
-                for path, problem in index.update(results).damaged.items()
-                if path not in began
-            ]
-            new = [entry for entry in index.runs() if entry.path not in began][::-1]
-            if not new:
-                problems.append("the run left no record")
-            problems += _export_all(results, new, exports)
-            problems += _tell(index, new, values["webhook"] or os.environ.get(WEBHOOK, ""), command)
-            problems += _prune(index, results, values["keep"], values["days"])
-            problems += _show(index, results, values["site"], values["run_links"])
+    runtime = runtime_options(settings_from(values))
+    command, bench_options = _words("notify_command", values), _words("bench_options", values)
+    before = newest_run(results)
+    code = _critests("run", "--results", str(results), *runtime, *values["run_options"])
+    if code == ExitCode.USAGE:
+        raise click.exceptions.Exit(code)
+    new = [newest_run(results)]
+    if values["bench"] and code != ExitCode.INTERRUPTED:
+        measured = _critests("bench", "--results", str(results), *runtime, *bench_options)
+        code = code or measured
+        new.append(newest_run(results))
+    runs = [run for run in dict.fromkeys(new) if run is not None and run != before]
+    problems = [] if runs else ["the run left no record"]
+    notices = [_notice(run, results) for run in runs]
+    if values["site"] is not None:
+        links = ["--run-links", values["run_links"]] if values["run_links"] else []
+        if _critests("dashboard", str(results), "-o", str(values["site"]), *links):
+            problems.append("the dashboard was not built")
+    if command and any(notice["changed"] for notice in notices):
+        problems += _tell(command, {"text": "\n".join(each["text"] for each in notices), "runs": notices})
     for problem in problems:
         click.echo(f"nightly: {one_line(problem, 600)}", err=True)
     raise click.exceptions.Exit(code or (ExitCode.HARNESS_ERROR if problems else 0))
@@ -143,113 +100,52 @@ def runtime_options(settings: Settings) -> list[str]:
     return [f"{option.name}={words}" for option, words in settings.given() if option.section == RUNTIME]
 
 
+def _words(name: str, values: dict[str, str]) -> list[str]:
+    try:
+        return shlex.split(values[name])
+    except ValueError as error:
+        msg = f"--{name.replace('_', '-')}: {error}"
+        raise click.UsageError(msg) from error
+
+
 def _critests(*arguments: str) -> int:
     """Run a command of critests in a process of its own and return its exit code; a signal is left to it to
     act upon.
     """
     sys.stdout.flush()
-    process = subprocess.Popen([sys.executable, "-P", "-m", "critests.cli", *arguments])
-    code = wait_for(process)
+    code = wait_for(subprocess.Popen([sys.executable, "-P", "-m", "critests.cli", *arguments]))
     return code if code >= 0 else int(ExitCode.INTERRUPTED)
 
 
-@contextmanager
-def _alone(results: Path) -> Iterator[None]:
-    """Wait until no other `critests nightly` is at work on these results."""
+def _notice(folder: Path, results: Path) -> dict[str, Any]:
+    """Compare a new run with the last good one, else the last complete one; print the result, and return
+    it.
+    """
+    notice: dict[str, Any] = {"run": str(folder), "changed": False, "comparison": None}
     try:
-        descriptor = os.open(results / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        msg = f"cannot write in {results}: {error.strerror or error}"
-        raise StoreProblem(msg) from error
+        run = read_run(folder)
+        name = f"{run.record.runtime.name} {run.record.runtime.version}, {run.record.kind}"
+        notice |= {"exit_code": run.record.exit_code, "exit_reason": run.record.exit_reason}
+        earlier = last_good(results, run.record) or last_good(results, run.record, COMPLETE)
+        if earlier is None:
+            said = NO_EARLIER
+        else:
+            before = read_run(earlier)
+            found = compare_records(before.record, run.record, before.samples, run.samples)
+            said = f"{changes_sentence(found)} Compared with {earlier}."
+            notice |= {"changed": changed(found), "comparison": comparison_to_plain(found)}
+    except (NotComparable, RecordUnreadable) as error:
+        name, said = str(folder), str(error)
+    notice["text"] = one_line(f"{name}: {said}", 1000)
+    click.echo(notice["text"])
+    return notice
+
+
+def _tell(command: Sequence[str], document: dict[str, Any]) -> list[str]:
+    """Give a document to a command on its standard input, and return what went wrong."""
+    whole = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **document}
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            click.echo(f"another nightly is at work on {results}; waiting for it", err=True)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _export(text: str) -> tuple[str, Path]:
-    """Read `FORMAT=PATH`."""
-    name, equals, path = text.partition("=")
-    if not equals or not path or name not in FORMATS:
-        msg = f"--export {text}: expected FORMAT=PATH with one of {', '.join(FORMATS)}"
-        raise click.UsageError(msg)
-    return name, Path(path)
-
-
-def _command(text: str | None) -> list[str]:
-    try:
-        words = shlex.split(text or "")
-    except ValueError as error:
-        msg = f"--notify-command: {error}"
-        raise click.UsageError(msg) from error
-    return words
-
-
-def _export_all(results: Path, new: Sequence[RunEntry], exports: Sequence[tuple[str, Path]]) -> list[str]:
-    problems = []
-    for entry in new:
-        for name, output in exports:
-            try:
-                FORMATS[name].write(load(results / entry.path), output)
-            except (RecordError, NotExported) as error:
-                problems.append(f"export {name} of {entry.path}: {error}")
-    return problems
-
-
-def _tell(index: Index, new: Sequence[RunEntry], webhook: str, command: Sequence[str]) -> list[str]:
-    """Say what changed, and send it where anything did."""
-    problems = []
-    for sentence, document in _notices(index, new):
-        click.echo(sentence)
-        if document is None:
-            continue
-        try:
-            if webhook:
-                post(webhook, document, token=os.environ.get(TOKEN, ""))
-            if command:
-                hand_over(command, document)
-        except NotDelivered as error:
-            problems.append(str(error))
-    return problems
-
-
-def _notices(index: Index, new: Sequence[RunEntry]) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Return a sentence for each new run, and what is to be sent, where anything changed."""
-    for entry in new:
-        if entry.kind == VALIDATION:
-            notice = notice_of(index, entry)
-            yield _compared(notice), to_json(notice) if notice.worth_sending else None
-        elif entry.kind == BENCHMARK:
-            told = level_notice_of(index, entry)
-            yield told.summary, level_notice_to_json(told) if told.worth_sending else None
-
-
-def _compared(notice: Notice) -> str:
-    if notice.baseline is None:
-        return f"{notice.summary}; there is no earlier complete run to compare with"
-    return f"{notice.summary}; compared with {one_line(notice.baseline.path)}"
-
-
-def _prune(index: Index, results: Path, keep: int | None, days: float | None) -> list[str]:
-    if keep is None and days is None:
-        return []
-    removed, left = remove(results, surplus(index.runs(), now=time.time(), keep=keep, days=days))
-    index.update(results)
-    click.echo(f"{plural(len(removed), 'old run')} removed")
-    return [f"{path} could not be removed: {problem}" for path, problem in left.items()]
-
-
-def _show(index: Index, results: Path, site: Path | None, run_links: str | None) -> list[str]:
-    if site is None:
-        return []
-    try:
-        built = build(index, site, Options(now=time.time(), run_links=links(results, site, run_links)))
-    except RecordError as error:
-        return [str(error)]
-    click.echo(said(built, site))
-    return []
+        ended = subprocess.run(command, input=json.dumps(whole).encode(), timeout=NOTIFY_SECONDS, check=False)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return [f"the command of the notice cannot be started, or does not end ({type(error).__name__})"]
+    return [f"the command of the notice ended with {ended.returncode}"] if ended.returncode else []

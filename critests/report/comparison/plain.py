@@ -14,6 +14,11 @@ SCHEMA_VERSION: Final = 1
 
 def comparison_to_json(comparison: RunComparison) -> str:
     """Return the JSON form, with a line end."""
+    return json.dumps(comparison_to_plain(comparison), ensure_ascii=True, indent=1, allow_nan=False) + "\n"
+
+
+def comparison_to_plain(comparison: RunComparison) -> dict[str, object]:
+    """Return what the JSON form holds."""
     body = to_plain(comparison)
     assert isinstance(body, dict)
     counts = {
@@ -24,5 +29,4 @@ def comparison_to_json(comparison: RunComparison) -> str:
         if comparison.conformance
         else {},
     }
-    whole = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "counts": to_plain(counts), **body}
-    return json.dumps(whole, ensure_ascii=True, indent=1, allow_nan=False) + "\n"
+    return {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "counts": to_plain(counts), **body}

@@ -18,8 +18,8 @@ from critests.report.comparison.terminal import print_comparison
 from critests.report.wording.texts import one_line
 
 NO_EARLIER: Final = (
-    "no earlier run is like this one: whole and good, of the same runtime and handlers, on a machine that"
-    " agrees, with an operation in common"
+    "no earlier run is like this one: whole and good, of the same runtime and handlers, and where speed was"
+    " measured on a machine that agrees, with an operation in common"
 )
 GOOD: Final = frozenset({ExitCode.CONFORMS})
 COMPLETE: Final = frozenset({ExitCode.CONFORMS, ExitCode.BROKEN})
@@ -29,8 +29,8 @@ def last_good(results: Path, record: RunRecord, ends: frozenset[ExitCode] = GOOD
     """Return the newest earlier run of the same kind that a run can be compared with; None where there is
     none.
 
-    It is of one runtime of the same name with the same handlers, on a machine that agrees, and measured an
-    operation that this run has too, where this one measured any. The version may be another: whether that
+    It is of one runtime of the same name with the same handlers. Where this run measured anything, the
+    earlier one measured an operation of it on a machine that agrees. The version may be another: whether that
     made a difference is what is asked.
 
     Args:
@@ -54,7 +54,7 @@ def last_good(results: Path, record: RunRecord, ends: frozenset[ExitCode] = GOOD
             and earlier.runtime.name == record.runtime.name
             and earlier.runtime.handlers == record.runtime.handlers
             and (not wanted or wanted.intersection(operation.key for operation in earlier.operations))
-            and compare_machines(earlier.machine, record.machine).agree
+            and (not wanted or compare_machines(earlier.machine, record.machine).agree)
         ):
             return folder
     return None

@@ -1,1 +1,0 @@
-"""Telling somebody that something changed between two runs of one runtime."""
