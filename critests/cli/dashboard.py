@@ -66,7 +66,11 @@ def dashboard(
     with index:
         try:
             options = Options(
-                title=title, now=time.time(), run_links=links(results, output, run_links), compare=compare
+                title=title,
+                now=time.time(),
+                results=results,
+                run_links=links(results, output, run_links),
+                compare=compare,
             )
             built = build(index, output, options)
         except RecordError as error:

@@ -41,8 +41,13 @@ TAILS: Final = {"0.9": "p90", "0.99": "p99"}
 """Quantiles that stand under the one that is compared, where the samples support them."""
 
 
-def comparison_to_html(comparison: RunComparison) -> str:
-    """Return the page of a comparison: no network, no script, light and dark."""
+def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
+    """Return the page of a comparison: no network, no script, light and dark.
+
+    Args:
+        comparison: What to show.
+        home: Address of the page of all runtimes, where this one is part of a site.
+    """
     templates = environment("critests.report.comparison")
     style = source(templates, "style.css") + source(templates, "compare.css")
     names = names_of(comparison.a, comparison.b)
@@ -50,6 +55,7 @@ def comparison_to_html(comparison: RunComparison) -> str:
     first = [each for each in rows if _is_shown_first(each)] or rows
     return templates.get_template("compare.html.j2").render(
         comparison=comparison,
+        home=home,
         names=names,
         headline=headline(comparison),
         beside=beside(comparison),

@@ -10,7 +10,7 @@ from jinja2 import Environment
 import critests
 from critests.exit_codes import ExitCode
 from critests.report.dashboard import grid, series
-from critests.report.dashboard.comparison import Pair, pairs, side_by_side
+from critests.report.dashboard.comparison import Pair
 from critests.report.dashboard.lines import AREAS, Line, Promise
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.store import Index, RunEntry
@@ -56,7 +56,7 @@ class Site:
         mixed: Runtimes in all their versions.
         older: Number of versions without a page of their own.
         promises: Requirements that any run tested.
-        wished: Pairs that get a comparison in any case.
+        pairs: Those that have a page of their comparison.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Site:
         mixed: Sequence[Line],
         older: int,
         promises: Sequence[Promise],
-        wished: Sequence[tuple[Line, Line]],
+        pairs: Sequence[Pair],
     ) -> None:
         self.index, self.title, self.now, self.run_links = index, title, now, run_links
         self.lines, self.mixed, self.older, self.promises = lines, mixed, older, promises
-        self.pairs = pairs(lines, wished)
+        self.pairs = pairs
 
     def overview(self) -> str:
         """Return the page of all runtimes and areas."""
@@ -176,12 +176,6 @@ class Site:
             weeks=weeks,
             telling=telling,
             standing=_who_keeps([(line.name, state.letter) for line, state, *_ in rows]),
-        )
-
-    def compare(self, pair: Pair) -> str:
-        """Return two runtimes side by side."""
-        return self._render(
-            "compare.html.j2", found=side_by_side(self.index, pair, self.promises), first=FIRST
         )
 
     @cached_property

@@ -8,7 +8,9 @@ from typing import Final
 
 from critests.record.errors import RecordError, RecordNotWritten
 from critests.record.files import write_atomically
+from critests.report.comparison import comparison_to_html
 from critests.report.dashboard import pages
+from critests.report.dashboard.comparison import compared, pairs
 from critests.report.dashboard.lines import Line, all_versions, lines, promises
 from critests.report.store import Index
 
@@ -30,6 +32,7 @@ class Options:
     Attributes:
         title: Heading of the overview.
         now: Time of generation, seconds since the epoch; ages are relative to it.
+        results: Root of all results, whose runs are put side by side; None for no such pages.
         run_links: Prefix of links to the folders of runs, such as `../results/`; empty for no links.
         compare: Further pairs that get a page, each as two names: `runtime/version`, or `runtime` for its
             newest version.
@@ -37,6 +40,7 @@ class Options:
 
     title: str = "CRI runtimes, night by night"
     now: float = 0.0
+    results: Path | None = None
     run_links: str = ""
     compare: tuple[tuple[str, str], ...] = ()
 
@@ -128,6 +132,12 @@ def _contents(index: Index, options: Options, progress: Callable[[str], None]) -
     tested = [
         promise for promise in known if any(line.states[promise.place].letter != "." for line in all_lines)
     ]
+    progress("comparisons")
+    comparisons = [
+        (pair, found)
+        for pair in pairs(all_lines, _wished(all_lines, options.compare))
+        if options.results is not None and (found := compared(options.results, pair)) is not None
+    ]
     site = pages.Site(
         index=index,
         title=options.title,
@@ -137,7 +147,7 @@ def _contents(index: Index, options: Options, progress: Callable[[str], None]) -
         mixed=mixed,
         older=len(everything) - len(all_lines),
         promises=tested,
-        wished=_wished(all_lines, options.compare),
+        pairs=[pair for pair, _ in comparisons],
     )
     yield "style.css", pages.style()
     yield "filter.js", pages.script()
@@ -150,8 +160,8 @@ def _contents(index: Index, options: Options, progress: Callable[[str], None]) -
             yield f"grids/{line.slug}.html", site.grid(line)
         if line.benchmarks:
             yield f"benchmarks/{line.slug}.html", site.benchmarks(line)
-    for pair in site.pairs:
-        yield f"compare/{pair.page}.html", site.compare(pair)
+    for pair, comparison in comparisons:
+        yield f"compare/{pair.page}.html", comparison_to_html(comparison, home="../index.html")
     progress("requirements")
     for promise in tested:
         yield f"requirements/{promise.page}.html", site.requirement(promise)

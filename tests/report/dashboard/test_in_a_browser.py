@@ -27,7 +27,6 @@ PAGES = (
     "grids/containerd-1.0.0.html",
     BENCHMARKS,
     "requirements/GEN-01.html",
-    "compare/containerd-1.0.0--cri-o-1.0.0.html",
 )
 
 
@@ -84,9 +83,7 @@ def test_of_many_series_the_scenarios_open(tab: Tab, tmp_path: Path, width: int,
     assert tab.value("document.querySelector('#series details').open")
 
 
-@pytest.mark.parametrize(
-    "page", ["compare/containerd-1.0.0--cri-o-1.0.0.html", BENCHMARKS, "requirements.html"]
-)
+@pytest.mark.parametrize("page", [BENCHMARKS, "requirements.html"])
 def test_no_table_of_promises_or_of_changes_needs_scrolling_sideways_on_a_phone(
     tab: Tab, site: str, page: str
 ) -> None:
@@ -107,9 +104,6 @@ def test_the_first_sentence_answers(tab: Tab, site: str) -> None:
 
     tab.open(f"{site}/requirements/GEN-01.html")
     assert "that could be judged" in tab.value(said)
-
-    tab.open(f"{site}/compare/containerd-1.0.0--cri-o-1.0.0.html")
-    assert re.search(r"containerd 1\.0\.0 keeps \d+ requirements? that cri-o 1\.0\.0 breaks", tab.value(said))
 
 
 @pytest.mark.parametrize(("width", "dark"), SHAPES)

@@ -8,6 +8,7 @@ import pytest
 from critests.record.files import write
 from critests.record.identity import RuntimeIdentity
 from critests.record.results import RequirementVerdict
+from critests.report.comparison import compare_records, comparison_to_html, read_run
 from critests.report.dashboard import Options, SiteNotWritten, build
 from critests.report.store import Index, RunEntry
 from tests.report.dashboard.site_files import Page, broken_links, pages_of
@@ -44,7 +45,7 @@ def text(page: Page) -> str:
 def test_every_page_nests_and_every_link_leads_somewhere(site: Path, pages: dict[str, Page]) -> None:
     assert {name.partition("/")[0] for name in pages} == {
         *("index.html", "requirements.html"),
-        *("grids", "benchmarks", "requirements", "compare"),
+        *("grids", "benchmarks", "requirements"),
     }
     assert broken_links(site, pages) == []
     for page in pages.values():
@@ -233,12 +234,13 @@ def test_what_an_earlier_build_left_goes_and_nothing_else(tmp_path: Path) -> Non
     gone = store(tmp_path / "results", small_run(version="2.0.0"))
     store(tmp_path / "results", small_run(night=1))
     site = tmp_path / "site"
+    options = Options(now=STARTED, results=tmp_path / "results")
     with Index.of(tmp_path / "results")[0] as index:
-        build(index, site, Options(now=STARTED))
+        build(index, site, options)
         (site / "grids" / "mine.txt").write_text("mine")
         shutil.rmtree(gone)
         index.update(tmp_path / "results")
-        built = build(index, site, Options(now=STARTED))
+        built = build(index, site, options)
 
     assert built.removed == 3, "its grid, its comparison, and the grid of all versions"
     assert sorted(path.name for path in (site / "grids").iterdir()) == ["containerd-2.1.0.html", "mine.txt"]
@@ -259,14 +261,21 @@ def test_a_store_without_runs_has_a_site_that_says_so(tmp_path: Path) -> None:
     assert "There are no runs yet." in text(pages_of(tmp_path / "site")["index.html"])
 
 
-def test_any_two_runtimes_can_be_put_side_by_side(index: Index, tmp_path: Path) -> None:
-    build(index, tmp_path / "site", Options(now=NOW, compare=(("kata", "containerd/1.0.0"),)))
+def test_any_two_runtimes_are_compared_as_compare_does_it(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    old = store(results, small_run({"SBX-01": "P"}))
+    new = store(results, small_run({"SBX-01": "F"}, night=1, version="2.2.0"))
+    options = Options(now=NOW, results=results, compare=(("containerd/2.1.0", "containerd"),))
+    with Index.of(results)[0] as index:
+        build(index, tmp_path / "site", options)
+        with pytest.raises(SiteNotWritten, match=r"docker: no such runtime; there are: containerd/2\.2\.0"):
+            build(index, tmp_path / "site", Options(now=NOW, compare=(("docker", "kata"),)))
 
-    page = pages_of(tmp_path / "site")["compare/kata-1.0.0--containerd-1.0.0.html"]
-    assert "kata 1.0.0 keeps, " in text(page)
-    assert "Capabilities that differ" in text(page)
-    with pytest.raises(SiteNotWritten, match=r"docker: no such runtime; there are: containerd/1\.1\.0"):
-        build(index, tmp_path / "site", Options(now=NOW, compare=(("docker", "kata"),)))
+    name = "compare/containerd-2.1.0--containerd-2.2.0.html"
+    page = (tmp_path / "site" / name).read_text()
+    comparison = compare_records(read_run(old).record, read_run(new).record)
+    assert page == comparison_to_html(comparison, home="../index.html")
+    assert name in pages_of(tmp_path / "site")["index.html"].all("href")
 
 
 def test_damaged_runs_are_named_on_the_overview(tmp_path: Path) -> None:
