@@ -8,7 +8,9 @@ from typing import Final
 
 from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord
-from critests.report.facts.changes import Changes, changes
+from critests.report.comparison import NotComparable, RunComparison
+from critests.report.comparison.changes import changed_operations, changes_sentence
+from critests.report.comparison.differences import UNTESTED
 from critests.report.facts.selection import by_reason, failures, with_outcome
 from critests.report.formats import run_markdown as parts
 from critests.report.formats.source import Source
@@ -24,10 +26,14 @@ def render(source: Source) -> str:
     """Return the Markdown."""
     record, page = source.record, Page(LIMIT)
     page.add(f"<!-- critests: {source.job} -->", f"### {parts.headline(record)}", "")
-    if source.baseline:
-        _add_changes(page, source.baseline, changes(source.baseline, record))
-    else:
-        page.add("No baseline was given (`--baseline RUN`), so nothing is said about what is new.")
+    try:
+        comparison = source.compared()
+        if comparison is not None:
+            _add_changes(page, comparison)
+        else:
+            page.add("No baseline was given (`--baseline RUN`), so nothing is said about what is new.")
+    except NotComparable as error:
+        page.add(prose(f"Not compared: {error}", 500))
     page.add("", "#### This run", "", *parts.facts(record, source.publishing.url))
     if record.tests:
         page.add("", *parts.areas(record))
@@ -42,23 +48,32 @@ def render(source: Source) -> str:
     return page.text()
 
 
-def _add_changes(page: Page, baseline: RunRecord, found: Changes) -> None:
+def _add_changes(page: Page, comparison: RunComparison) -> None:
+    baseline = comparison.a
     page.add(
-        f"**{_sentence(found)}**",
+        f"**{prose(changes_sentence(comparison), 500)}**",
         "",
         f"Compared with run {code(baseline.run_id, 60)} of {moment(baseline.started)}.",
     )
-    if found.unselected:
-        verb = "was" if len(found.unselected) == 1 else "were"
-        page.add("", f"{plural(len(found.unselected), 'test')} of that run {verb} not selected in this one.")
-    page.add_table(f"Worse since then ({len(found.broken)})", parts.test_changes(found.broken, ROWS))
-    page.add_table(f"Passed then, not judged now ({len(found.lost)})", parts.test_changes(found.lost, ROWS))
-    page.add_table("Capabilities that came or went", parts.capability_changes(found))
-    page.add_table(
-        "Operations whose medians differ beyond their 95 % intervals", parts.operation_changes(found)
-    )
-    page.add_table(f"Fixed ({len(found.fixed)})", parts.test_changes(found.fixed, ROWS))
-    page.add_table(f"Other changes ({len(found.other)})", parts.test_changes(found.other, ROWS), folded=True)
+    not_run = sum(each.not_run for each in comparison.tests)
+    if not_run:
+        page.add("", f"{plural(not_run, 'test')} of that run {'was' if not_run == 1 else 'were'} not run.")
+    if comparison.speed and comparison.speed.refused:
+        page.add("", prose(f"Speed is not compared: {comparison.speed.refused}.", 500))
+    worse = [each for each in comparison.tests if each.worse]
+    gone = [each for each in comparison.tests if each.gone]
+    fixed = [each for each in comparison.tests if each.fixed]
+    known = [each for each in comparison.tests if each not in [*worse, *gone, *fixed]]
+    other = [each for each in known if not each.not_run and each.a != UNTESTED]
+    page.add_table(f"Worse since then ({len(worse)})", parts.test_changes(worse, ROWS))
+    page.add_table(f"Passed then, not judged now ({len(gone)})", parts.test_changes(gone, ROWS))
+    if comparison.conformance:
+        page.add_table(
+            "Capabilities that came or went", parts.capability_changes(comparison.conformance.capabilities)
+        )
+    page.add_table("Operations that changed", parts.operation_changes(changed_operations(comparison)))
+    page.add_table(f"Fixed ({len(fixed)})", parts.test_changes(fixed, ROWS))
+    page.add_table(f"Other changes ({len(other)})", parts.test_changes(other, ROWS), folded=True)
 
 
 def _add_reasons(page: Page, record: RunRecord) -> None:
@@ -90,17 +105,3 @@ def _add_reasons(page: Page, record: RunRecord) -> None:
     page.add_table("Capabilities", table(["capability", "offered", "seen"], capabilities), folded=True)
     if record.notes:
         page.add("", *(f"- {prose(note, 500)}" for note in record.notes[:ROWS]))
-
-
-def _sentence(found: Changes) -> str:
-    lost = sum(before is True for _, before, _ in found.capabilities)
-    worse = [change for change in found.operations if change.better is False]
-    parts_of_it = [
-        f"{plural(len(found.broken), 'test')} got worse" if found.broken else "",
-        f"{plural(len(found.lost), 'test')} no longer judged" if found.lost else "",
-        (f"{lost} {'capability' if lost == 1 else 'capabilities'} lost" if lost else ""),
-        f"{plural(len(worse), 'operation')} slower or heavier" if worse else "",
-        f"{plural(len(found.fixed), 'test')} fixed" if found.fixed else "",
-    ]
-    named = [part for part in parts_of_it if part]
-    return (", ".join(named) if named else "Nothing got worse") + "."

@@ -6,12 +6,14 @@ from typing import Final
 from critests.record.operations import OperationResult
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
-from critests.report.facts.changes import Changes, TestChange
+from critests.report.comparison import Capability, Operation
+from critests.report.comparison.differences import TestDifference
+from critests.report.comparison.wording import amount, interval, operation_label, ratio, verdict_word
 from critests.report.facts.operations import median, row_name, tail
 from critests.report.facts.selection import area_rows, columns
 from critests.report.run_kinds import kind_of
 from critests.report.wording.markdown import code, prose, table
-from critests.report.wording.quantities import digits, quantity
+from critests.report.wording.quantities import quantity
 from critests.report.wording.texts import duration, moment, plural
 
 WORDS: Final = {True: "yes", False: "no", None: "unknown"}
@@ -56,44 +58,43 @@ def tests(found: Sequence[TestResult], limit: int) -> list[str]:
     return table(head, [*rows, *_more(found, limit, len(head))])
 
 
-def test_changes(found: Sequence[TestChange], limit: int) -> list[str]:
-    """Return a row for each changed test, with what it was and is, up to a limit, and how many more there
-    are.
+def test_changes(found: Sequence[TestDifference], limit: int) -> list[str]:
+    """Return a row for each test that ends otherwise, with what it was and is, up to a limit, and how many
+    more there are.
     """
-    rows = []
-    for change in found[:limit]:
-        before = change.before.outcome.value if change.before else "new"
-        now = change.now.outcome.value if change.now else "gone"
-        rows.append([code(change.result.requirement, 40), f"{before} → {now}", *_row(change.result)[1:]])
+    rows = [
+        [
+            code(each.requirement or "-", 40),
+            f"{each.a} → {each.b}",
+            code(each.name, 160),
+            code(each.why, 240),
+        ]
+        for each in found[:limit]
+    ]
     return table(["requirement", "was → is", "test", "seen"], [*rows, *_more(found, limit, 4)])
 
 
-def capability_changes(found: Changes) -> list[str]:
+def capability_changes(found: Sequence[Capability]) -> list[str]:
     """Return a row for each capability that came or went."""
-    return table(
-        ["capability", "was", "is"],
-        [[prose(name, 80), WORDS[before], WORDS[now]] for name, before, now in found.capabilities],
-    )
+    rows = [[prose(each.name, 80), WORDS[each.a], WORDS[each.b]] for each in found]
+    return table(["capability", "was", "is"], rows)
 
 
-def operation_changes(found: Changes) -> list[str]:
+def operation_changes(found: Sequence[Operation]) -> list[str]:
     """Return a row for each operation that changed."""
-    rows = []
-    for change in found.operations:
-        old, new = median(change.before), median(change.now)
-        word = {True: "better", False: "worse", None: "differs"}[change.better]
-        if old and new:
-            unit = change.now.unit
-            rows.append(
-                [
-                    code(row_name(change.now), 200),
-                    quantity(old.value, unit),
-                    quantity(new.value, unit),
-                    digits(change.ratio),
-                    word,
-                ]
-            )
-    return table(["operation", "median before", "now", "ratio", ""], rows, right=3)
+    rows = [
+        [
+            code(operation_label(each.scenario, each.operation, each.dimensions), 200),
+            amount(each.a.value, each.unit),
+            amount(each.b.value, each.unit),
+            ratio(each.ratio),
+            interval(each.low, each.high),
+            verdict_word(each.verdict, each.unit)
+            + (f", fails {each.errors_verdict} often" if each.errors_verdict else ""),
+        ]
+        for each in found
+    ]
+    return table(["operation", "median before", "now", "ratio", "interval", ""], rows, right=4)
 
 
 def operations(found: Sequence[OperationResult]) -> list[str]:

@@ -3,11 +3,14 @@ published.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from critests.record.files import bounded, read
+from critests.record.layout import RunFolder
 from critests.record.run import RunRecord
+from critests.record.samples import read_samples
+from critests.report.comparison import RunComparison, StoredRun, compare_records, read_run
 from critests.report.run_kinds import kind_of
 
 
@@ -47,7 +50,7 @@ class Source:
 
     record: RunRecord
     folder: Path | None = None
-    baseline: RunRecord | None = None
+    baseline: StoredRun | None = None
     publishing: Publishing = field(default_factory=Publishing)
 
     @property
@@ -56,6 +59,18 @@ class Source:
         the usual ones.
         """
         return job_name(self.publishing.job) if self.publishing.job else _job_of(self.record)
+
+    def compared(self) -> RunComparison | None:
+        """Return the comparison with the baseline; None where there is none.
+
+        Raises:
+            NotComparable: the two have nothing in common.
+            RecordUnreadable: the samples are damaged.
+        """
+        if self.baseline is None:
+            return None
+        samples = read_samples(RunFolder(self.folder).samples) if self.folder else []
+        return compare_records(self.baseline.record, self.record, self.baseline.samples, samples)
 
     @property
     def build(self) -> int:
@@ -80,11 +95,14 @@ def load(path: Path, *, baseline: Path | None = None, publishing: Publishing | N
         RecordUnreadable: one of the two is no run record.
     """
     record = bounded(read(path))
+    earlier = read_run(baseline) if baseline else None
+    if earlier:
+        earlier = replace(earlier, record=bounded(earlier.record))
     folder = (path if path.is_dir() else path.parent).resolve()
     return Source(
         record=record,
         folder=folder,
-        baseline=bounded(read(baseline)) if baseline else None,
+        baseline=earlier,
         publishing=publishing or Publishing(),
     )
 

@@ -9,6 +9,7 @@ from critests.record.operations import BenchmarkFacts, OperationResult, Quantile
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.record.tally import count, verdicts
+from critests.report.comparison import StoredRun
 from critests.report.formats import FORMATS, Publishing, Source, TextFormat
 from tests.report.sample_run import HOSTILE, STARTED, sample_run, write_evidence
 
@@ -47,7 +48,7 @@ def validation(folder: Path) -> Source:
     run_dir = folder / "1795000000"
     run_dir.mkdir(exist_ok=True)
     write_evidence(record, run_dir, log_bytes=200)
-    return Source(record=record, folder=run_dir, baseline=earlier(record), publishing=PUBLISHING)
+    return Source(record=record, folder=run_dir, baseline=StoredRun(earlier(record)), publishing=PUBLISHING)
 
 
 def earlier(record: RunRecord) -> RunRecord:
@@ -121,7 +122,7 @@ def benchmark() -> Source:
         operations=_operations(),
         benchmark=BenchmarkFacts(profile="standard", seed=7, budget_seconds=900.0),
     )
-    return Source(record=record, baseline=faster(record), publishing=PUBLISHING)
+    return Source(record=record, baseline=StoredRun(faster(record)), publishing=PUBLISHING)
 
 
 def _operations() -> list[OperationResult]:

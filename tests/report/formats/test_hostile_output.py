@@ -17,6 +17,7 @@ from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult, QuantileEstimate
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact, RunRecord
+from critests.report.comparison import StoredRun
 from critests.report.formats import FORMATS, Source, TextFormat
 from tests.report.formats import samples
 from tests.report.formats.samples import rendered
@@ -113,7 +114,7 @@ def hostile_source(text: str, folder: Path) -> Source:
         operations=[operation, dataclasses.replace(operation, count=0, mean=None, quantiles={})],
     )
     record = samples.with_tests(record, tests)
-    baseline = samples.earlier(record)
+    baseline = StoredRun(samples.earlier(record))
     publishing = dataclasses.replace(
         samples.PUBLISHING, url=text[:300], mail=text[:300], bucket=text[:300], job=text[:300]
     )
@@ -206,7 +207,7 @@ def test_thousands_of_failures_stay_below_the_limits_and_the_page_says_so(tmp_pa
         for number in range(5000)
     ]
     record = samples.with_tests(base.record, many)
-    source = dataclasses.replace(base, record=record, baseline=samples.earlier(record))
+    source = dataclasses.replace(base, record=record, baseline=StoredRun(samples.earlier(record)))
 
     comment = rendered("github", source)
 

@@ -1,0 +1,22 @@
+"""What a comment says of speed is what `critests compare` says."""
+
+from pathlib import Path
+
+from critests.report.formats import FORMATS, TextFormat, load
+from tests.report.comparison.sample_measured import samples, store
+
+
+def test_a_slower_operation_is_named_with_its_interval_and_no_other(tmp_path: Path) -> None:
+    old = store(tmp_path / "old", samples())
+    new = store(tmp_path / "new", samples({"RunPodSandbox": 1.3}, seed=2), run_id="1795100001-bbbbbb")
+    chosen = FORMATS["github"]
+    assert isinstance(chosen, TextFormat)
+
+    text = chosen.render(load(new, baseline=old))
+
+    assert "**1 operation slower or heavier.**" in text
+    changed = text.partition("#### Operations that changed")[2].partition("#### This run")[0]
+    (row,) = [line for line in changed.splitlines() if line.startswith("| `")]
+    assert row.startswith("| `B-06 RunPodSandbox`")
+    assert row.endswith("| slower |")
+    assert " to " in row
