@@ -66,8 +66,10 @@ failed."""
 @run_options("nightly", hidden=True)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Run the suite (with --bench the benchmarks too), compare each run with the last good one of the
-    runtime, build the dashboard, and tell a command what changed.
+    """Run everything that a night needs.
+
+    Run the suite (with --bench the benchmarks too), compare each run with the last good one of the runtime,
+    build the dashboard, and tell a command what changed.
     """
     results: Path = values["results"]
     runtime = runtime_options(settings_from(values))
