@@ -331,6 +331,7 @@ def test_every_action_fits_every_field_or_is_refused_with_what_fits(
             read(text)
 
 
+@pytest.mark.nightly("hypothesis draws much")
 @settings(deadline=None, derandomize=True)
 @given(st.text(max_size=60))
 def test_no_text_breaks_the_reader(text: str) -> None:

@@ -13,6 +13,8 @@ from critests.catalogue.references import references_below
 from critests.run.known_tests import SUITE
 from tests.criserver import CriServer, serve
 
+pytestmark = pytest.mark.nightly("many runs, each with a fault")
+
 OFFERED_NOWHERE = "STP-11,STP-12,STP-13,CTA-08,RCL-04,SBA-10,SBA-13,SBA-14,IMS-04,IMG-36,STR-14,STR-15"
 CHECKPOINTS = "CKP-01,CKP-07,CKP-08,CKP-16,CKP-17"
 """Our server's own are counted lines and no memory; these stand for the whole group, which takes minutes."""

@@ -14,6 +14,8 @@ from critests_proof.derived.choice import chosen
 
 from tests.criserver import CriServer, serve
 
+pytestmark = pytest.mark.nightly("many runs, each with a fault")
+
 SUITE = """
 import pathlib
 

@@ -68,6 +68,7 @@ def test_a_right_server_is_measured(tmp_path: Path) -> None:
     assert "B-28" in {each.scenario for each in series}
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_every_third_failure_is_counted_and_the_rest_measured(tmp_path: Path) -> None:
     thirds = [f"RunPodSandbox: error UNKNOWN when nth={number}" for number in range(3, 300, 3)]
     with serve(CriServer()) as upstream, FaultProxy(upstream) as proxy:
@@ -86,6 +87,7 @@ def test_every_third_failure_is_counted_and_the_rest_measured(tmp_path: Path) ->
     assert "cycles failed" in pods["note"]
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_a_call_that_hangs_costs_its_own_scenario_only(tmp_path: Path) -> None:
     begin = time.monotonic()
     with serve(CriServer(wrong={"hangs=RunPodSandbox"})) as endpoint:
@@ -120,6 +122,7 @@ def test_a_runtime_that_dies_ends_the_run(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 60
 
 
+@pytest.mark.nightly("measures for half a minute")
 @pytest.mark.parametrize(
     ("lie", "sentence"),
     [
@@ -160,6 +163,7 @@ def pytest_on(endpoint: str, results: Path, *more: str) -> "subprocess.Completed
     )
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_plain_pytest_measures_too_and_pytest_benchmark_has_the_headline(tmp_path: Path) -> None:
     saved = tmp_path / "saved.json"
     with serve(CriServer()) as endpoint:
@@ -181,6 +185,7 @@ def test_plain_pytest_measures_too_and_pytest_benchmark_has_the_headline(tmp_pat
     assert outcomes(record_in(tmp_path / "results")) == {"test_version_and_status": "passed"}
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_a_scenario_without_a_headline_in_seconds_warns_of_nothing(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"hangs=RunPodSandbox"})) as endpoint:
         ended = pytest_on(
@@ -202,6 +207,7 @@ def test_a_scenario_without_a_headline_in_seconds_warns_of_nothing(tmp_path: Pat
     assert "error" not in found.values(), ended.stdout + ended.stderr
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_disabled_benchmarks_are_measured_and_not_handed_over(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         ended = pytest_on(
@@ -263,6 +269,7 @@ def test_the_other_side_must_be_there(tmp_path: Path) -> None:
     assert "no such socket" in record_in(tmp_path)["exit_reason"]
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_two_sides_are_measured_in_blocks(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint, serve(CriServer(wrong={"slow=0.03"})) as other:
         ended = measure(endpoint, tmp_path, "--select", "B-01,B-18", "--budget", "4", "--against", other)
@@ -304,6 +311,7 @@ def test_it_does_not_work_beside_a_kubelet(tmp_path: Path) -> None:
     assert "a kubelet is at work" in ended.stderr
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_nothing_is_left_on_the_runtime(tmp_path: Path) -> None:
     server = CriServer()
     with serve(server) as endpoint:

@@ -179,6 +179,7 @@ def test_clean_without_a_runtime_is_fine() -> None:
     assert critests("clean").returncode == 0
 
 
+@pytest.mark.nightly("two whole runs")
 def test_a_joined_run_that_failed_ends_the_command_like_that(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
         for number in ("1", "2"):

@@ -14,6 +14,7 @@ from tests.criserver import CriServer, serve
 from tests.plugin.command import begin, critests
 
 
+@pytest.mark.nightly("explores until a bug is found")
 def test_a_found_bug_ends_with_1_and_is_handed_over(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["lost=StopPodSandbox"])) as endpoint:
         ended = critests(

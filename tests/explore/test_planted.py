@@ -28,11 +28,18 @@ SOUND_SECONDS = float(os.environ.get("CRITESTS_EXPLORE_SECONDS", "10"))
 """Of the exploration in which nothing is wrong; CI gives it two minutes."""
 
 
-@pytest.mark.parametrize("wrong", SAMPLE)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        SAMPLE[0],
+        *(pytest.param(wrong, marks=pytest.mark.nightly("one more of a kind")) for wrong in SAMPLE[1:]),
+    ],
+)
 def test_a_planted_bug_is_found(tmp_path: Path, wrong: str) -> None:
     assert found_as(wrong, explored(tmp_path, wrong, seconds=SECONDS)) == ""
 
 
+@pytest.mark.nightly("explores until time is up")
 def test_where_nothing_is_wrong_nothing_is_told(tmp_path: Path) -> None:
     found = explored(tmp_path, "", seconds=SOUND_SECONDS)
 
@@ -45,12 +52,14 @@ def test_the_table_of_planted_bugs_is_long_enough() -> None:
     assert set(SAMPLE) <= set(BUGS)
 
 
+@pytest.mark.nightly("explores until time is up")
 def test_a_planted_bug_of_calls_at_once_is_found(tmp_path: Path) -> None:
     wrong = "made-twice-at-once"
 
     assert found_as(wrong, explored(tmp_path, wrong, seconds=SECONDS)) == ""
 
 
+@pytest.mark.nightly("explores until time is up")
 def test_where_nothing_is_wrong_nothing_is_told_of_calls_at_once(tmp_path: Path) -> None:
     found = explored(tmp_path, "", seconds=10.0, clients=3)
 
@@ -65,6 +74,7 @@ def test_a_daemon_that_ends_is_told_and_ends_the_exploration(tmp_path: Path, cli
     assert [each.breach.aspect for each in found.findings] == ["GEN-17"]
 
 
+@pytest.mark.nightly("explores until time is up")
 def test_what_was_found_is_kept_where_the_daemon_ends_while_it_is_shortened(tmp_path: Path) -> None:
     server = our_own_server("lost=StopContainer")
 
@@ -78,6 +88,7 @@ def test_what_was_found_is_kept_where_the_daemon_ends_while_it_is_shortened(tmp_
     assert [each.breach.aspect for each in found.findings] == ["CTA-27", "GEN-17"]
 
 
+@pytest.mark.nightly("explores until time is up")
 @pytest.mark.parametrize("clients", [1, 2])
 def test_a_daemon_that_can_be_started_again_is_and_the_exploration_goes_on(
     tmp_path: Path, clients: int

@@ -103,6 +103,7 @@ def test_diff_ids_are_the_digests_of_the_archives(builder: Builder) -> None:
     )
 
 
+@pytest.mark.nightly("draws 256 MiB")
 def test_a_layer_may_be_larger_than_what_python_draws_at_once(builder: Builder) -> None:
     size = (256 << 20) + 1
 

@@ -22,7 +22,14 @@ VERDICT = {
 }
 
 
-@pytest.fixture(scope="module", params=[(), ("-n", "2")], ids=["alone", "two workers"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((), marks=pytest.mark.nightly("two workers show it too")),
+        ("-n", "2"),
+    ],
+    ids=["alone", "two workers"],
+)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Validate a server that breaks a promise; return the folder of the results and Allure's."""
     root: Path = tmp_path_factory.mktemp("run")

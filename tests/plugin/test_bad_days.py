@@ -77,9 +77,8 @@ def test_permission_denied() -> None:
     [
         (not_grpc, "no CRI runtime answers there"),
         (hanging_up, "no CRI runtime answers there"),
-        (silent, "did not answer Version"),
     ],
-    ids=["not gRPC", "hangs up", "never answers"],
+    ids=["not gRPC", "hangs up"],
 )
 def test_an_endpoint_that_is_no_runtime(
     impostor: Callable[[], object], sentence: str, tmp_path: Path
@@ -103,27 +102,13 @@ def test_endpoints_and_patience_are_given_as_to_crictl(tmp_path: Path) -> None:
     assert "did not answer Version within 0.2 s" in ended.stderr
 
 
-def test_a_server_of_the_old_api_only(tmp_path: Path) -> None:
-    with serve(CriServer(wrong={"v1alpha2-only"})) as endpoint:
-        ended = run_on(endpoint, tmp_path)
-
-    assert ended.returncode == 5
-    assert "without CRI v1" in ended.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
         (["--no-such-option"], "--no-such-option"),
         (["--select", "SBX-9999"], "SBX-9999"),
-        (["--shard", "3/2"], "--shard"),
-        (["--api-level", "2.0"], "--api-level"),
         (["--require", "telepathy"], "telepathy"),
-        (["--runtime-endpoint", "npipe:////./pipe/x"], "Windows"),
-        (["--deadline-scale", "fast"], "--deadline-scale"),
         (["--rerun", "/no/such/run"], "/no/such/run"),
-        (["--tls-cert", "/etc/hostname"], "--tls-key"),
-        (["--node", "podman"], "podman"),
         (["--node", "containerd", "--runtime-endpoint", "/x"], "give one of them"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -156,9 +141,6 @@ def test_a_port_that_nobody_listens_on_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "chosen",
     [
-        ["--select", "SBA-15"],
-        ["-k", "test_list_without_a_filter"],
-        ["--select", "SBA-15", "--profile", "full"],
         ["--select", "SBA-15", "-k", "test_list_without_a_filter"],
     ],
     ids=" ".join,
@@ -173,21 +155,12 @@ def test_a_run_knows_how_much_of_the_suite_it_was(chosen: list[str], tmp_path: P
     assert scope["musts"] > 200
 
 
-@pytest.mark.parametrize("more", [["-k", "no_test_has_this_name"], ["--select", "SBA-01", "-k", "removal"]])
-def test_a_run_of_no_test_says_so(more: list[str], tmp_path: Path) -> None:
+def test_a_run_of_no_test_says_so(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        ended = run_on(endpoint, tmp_path, *more)
+        ended = run_on(endpoint, tmp_path, "--select", "SBA-01", "-k", "removal")
 
     assert ended.returncode == 5
     assert "no test is left" in ended.stderr
-
-
-def test_a_list_of_what_does_not_exist_is_only_an_error() -> None:
-    ended = critests("run", "--list", "--select", "STP-0")
-
-    assert ended.returncode == 4
-    assert "STP-0" in ended.stderr
-    assert not ended.stdout
 
 
 def test_a_malformed_expectations_file_names_file_and_line(tmp_path: Path) -> None:
@@ -202,29 +175,27 @@ def test_a_malformed_expectations_file_names_file_and_line(tmp_path: Path) -> No
 
 def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=RunPodSandbox"})) as endpoint:
-        ended = run_on(endpoint, tmp_path, "--select", "sandboxes", "--deadline-scale", "0.2")
+        ended = run_on(endpoint, tmp_path, "--select", "SBX-02,SBA", "--deadline-scale", "0.2")
 
     record = record_in(tmp_path)
     assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert record["scope"]["selection"] == "--select sandboxes"
+    assert record["scope"]["selection"] == "--select SBX-02,SBA"
     assert record["scope"]["musts_judged"] < record["scope"]["musts"]
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
     blocked = [
         test for test in record["tests"] if test["outcome"] == "blocked" and test["blocked_by"] == "SBX-02"
     ]
     assert failed == {"SBX-02"}
-    assert len(blocked) > 20
+    assert len(blocked) > 5
 
 
 @pytest.mark.parametrize(
     ("rpc", "select", "judge"),
     [
-        ("ListPodSandbox", "SBA-15,SBX-21", "SBA-15"),
         ("Status", "RT-02,RT-06,SBX-02", "RT-06"),
-        ("ListImages", "IMS-12,IMS-13", "IMS-11/no-filter"),
         ("PullImage", "CTR-01,CTR-13", "IMG-01"),
     ],
-    ids=["looked at before the run", "asked by probes", "judge not selected", "in set-up only"],
+    ids=["asked by probes", "in set-up only"],
 )
 def test_an_rpc_that_is_missing_is_one_failure_and_its_followers(
     rpc: str, select: str, judge: str, tmp_path: Path
@@ -280,7 +251,7 @@ def in_the_middle(endpoint: str, results: Path, stderr: int) -> "subprocess.Pope
 
 
 def test_ctrl_c_twice_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
-    with serve(CriServer(wrong={"slow=0.2"})) as endpoint:
+    with serve(CriServer(wrong={"slow=0.05"})) as endpoint:
         run = in_the_middle(endpoint, tmp_path, subprocess.PIPE)
         run.send_signal(signal.SIGINT)
         time.sleep(0.2)
@@ -291,6 +262,7 @@ def test_ctrl_c_twice_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
     assert record_in(tmp_path)["interrupted"] is True
 
 
+@pytest.mark.nightly("a run of much of the suite, with waits")
 def test_ctrl_c_that_ends_the_reader_of_our_output_too_loses_no_record(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"slow=0.2"})) as endpoint:
         run = in_the_middle(endpoint, tmp_path, subprocess.STDOUT)
@@ -305,6 +277,7 @@ def test_ctrl_c_that_ends_the_reader_of_our_output_too_loses_no_record(tmp_path:
     assert record_in(tmp_path)["interrupted"] is True
 
 
+@pytest.mark.nightly("a run of much of the suite, with waits")
 def test_a_run_whose_output_nobody_reads_goes_on(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         run = in_the_middle(endpoint, tmp_path, subprocess.STDOUT)
@@ -397,6 +370,7 @@ def test_the_plugin_is_inert_elsewhere(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["test_mine.py"]
 
 
+@pytest.mark.nightly("a run of much of the suite, with waits")
 def test_read_only_changes_nothing(tmp_path: Path) -> None:
     server = CriServer()
     with serve(server) as endpoint:
@@ -417,18 +391,6 @@ def test_list_needs_no_endpoint(tmp_path: Path) -> None:
     assert all(line.split()[0].startswith("SBX-") for line in lines)
 
 
-def test_a_list_of_which_somebody_wants_only_the_head() -> None:
-    with begin("run", "--list") as listing:
-        assert listing.stdout is not None
-        assert listing.stderr is not None
-        assert listing.stdout.readline()
-        listing.stdout.close()
-
-        assert listing.stderr.read() == ""
-
-    assert listing.returncode == 0
-
-
 def test_a_list_is_json_too_with_titles_and_levels(tmp_path: Path) -> None:
     ended = critests("run", "--list", "--select", "SBX-01,CTR-36", "--json", "-", cwd=tmp_path)
 
@@ -439,7 +401,6 @@ def test_a_list_is_json_too_with_titles_and_levels(tmp_path: Path) -> None:
         assert test["level"] in {"MUST", "SHOULD", "MAY"}
         assert test["title"]
         assert test["id"].endswith(f"::{test['name']}")
-    assert critests("run", "--json", "-").returncode == 4
     assert not list(tmp_path.iterdir())
 
 

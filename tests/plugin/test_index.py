@@ -13,6 +13,8 @@ from critests.run.known_tests import PACKAGE
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment, record_in
 
+pytestmark = pytest.mark.nightly("three runs, each with the whole suite to read")
+
 IMPORTED = "import atexit, sys; atexit.register(lambda: print('pytest' in sys.modules, file=sys.stderr));"
 """Of the process that prints the list; where it becomes pytest, nothing is said."""
 LIST = ("run", "--list", "--json", "-", "--select", "GEN,SBX-02")

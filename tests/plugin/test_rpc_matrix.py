@@ -35,10 +35,8 @@ SECONDS = {"unimplemented": 30.0, "unavailable": 30.0, "hangs": 60.0, "dies": 30
 an idle one it takes a tenth of that, and the longest deadline for a hang.
 """
 IN_CI = {
-    *(("ListImages", "unimplemented"), ("GetContainerEvents", "unimplemented")),
-    *(("Version", "unimplemented"), ("RuntimeConfig", "unavailable")),
-    *(("ExecSync", "hangs"), ("PullImage", "hangs"), ("CreateContainer", "dies")),
-    ("StreamPodSandboxes", "dies"),
+    *(("ListImages", "unimplemented"), ("RuntimeConfig", "unavailable")),
+    *(("ExecSync", "hangs"), ("CreateContainer", "dies")),
 }
 ON_CONTAINERD = [
     ("ReopenContainerLog", "unimplemented", "error UNIMPLEMENTED"),

@@ -27,7 +27,7 @@ def test_a_run_of_plain_pytest_by_path_is_not_a_whole_one(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("more", "selection"),
-    [(["--ignore-glob=**/test_[!v]*"], SOME_TESTS), (["-m", "disruptive"], "-m disruptive")],
+    [(["--ignore-glob=**/test_[!v]*"], SOME_TESTS), (["-m", "nothing"], "-m nothing")],
     ids=["files left out", "by marker"],
 )
 def test_what_pytest_leaves_out_by_other_options_is_noticed(

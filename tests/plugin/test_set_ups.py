@@ -8,6 +8,7 @@ from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 
 
+@pytest.mark.nightly("waits out deadlines")
 @pytest.mark.parametrize(
     ("way", "judge", "selected"),
     [("log-elsewhere", "LOG-01", "STP"), ("never-exits", "CTR-21", "EXS-02,EXS-03,CTA")],

@@ -48,28 +48,6 @@ def test_a_run_its_page_a_comparison_and_the_dashboard_call_it_by_its_name(acme:
     assert all(word in (site / "index.html").read_text(encoding="utf-8") for word in (NAME, VERSION))
 
 
-def test_doctor_says_that_nothing_is_known_of_it(acme: str) -> None:
-    ended = critests("doctor", "--json", "--runtime-endpoint", acme, "--allow-kubelet")
-
-    assert ended.returncode == 0, ended.stderr
-    assert f"no list for {NAME}, so that every failure counts" in ended.stdout
-
-
-def test_known_failures_of_it_come_from_a_file(acme: str, tmp_path: Path) -> None:
-    """A vendor's own list holds by its versions too, which may be no numbers."""
-    listed = tmp_path / "acme.toml"
-    listed.write_text(
-        '[[known]]\nrequirement = "STP-09"\ntest = "test_stop_of_an_unknown_container_succeeds"\n'
-        'versions = "*"\nproven = "<2"\noutcome = "warned"\nreason = "r"\napi = "a"\nowner = "o"\n'
-        "expires = 2999-01-01\n"
-    )
-
-    code, said = run_on(acme, tmp_path, "--expectations", str(listed))
-
-    assert code == 0, said
-    assert f"acme.toml:1: no longer needed from {VERSION}: STP-09" in said
-
-
 def test_a_runtime_without_a_name_is_called_unknown_and_fails_for_it(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["named=/1.0.0"])) as endpoint:
         code, said = run_on(endpoint, tmp_path, "--select", "RT-02")

@@ -7,6 +7,8 @@ import pytest
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 
+pytestmark = pytest.mark.nightly("waits out deadlines")
+
 SCALE = "0.1"
 
 

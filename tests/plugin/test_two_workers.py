@@ -9,6 +9,7 @@ from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 
 
+@pytest.mark.nightly("three runs")
 def test_two_workers_record_every_test_once_those_that_were_deselected_too(tmp_path: Path) -> None:
     tests = {}
     with serve(CriServer()) as endpoint:

@@ -51,6 +51,7 @@ def test_wrong_usage_ends_with_4_and_a_sentence(arguments: list[str], says: str)
     assert says in done.stderr
 
 
+@pytest.mark.nightly("starts processes that wait for each other")
 @LOCUST
 def test_a_worker_that_connects_before_it_can_hear_is_waited_for(endpoint: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(

@@ -273,6 +273,7 @@ def grown(monkeypatch: pytest.MonkeyPatch, *sides: str, most: int = 100, throwaw
     return made
 
 
+@pytest.mark.nightly("measures much")
 @pytest.mark.parametrize("sides", [(), ("a", "b")])
 def test_everything_is_measured_beside_every_number(
     whole: list[tuple[str, int]], sides: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

@@ -147,6 +147,7 @@ def test_hostile_names_and_reasons_are_inert(tmp_path: Path) -> None:
     assert all(len(path.read_bytes()) < LIMIT for path in (tmp_path / "site").rglob("*.html"))
 
 
+@pytest.mark.nightly("sizes of dashboards")
 def test_even_a_year_of_noise_stays_small(tmp_path: Path) -> None:
     source = random.Random(3)  # noqa: S311 - a repeatable sequence is wanted
     with Index(tmp_path / "index.sqlite") as index:
@@ -302,6 +303,7 @@ def test_a_runtime_whose_version_changes_every_night_has_one_grid_of_all_version
     assert "grids/containerd-all-versions.html" in pages["index.html"].all("href")
 
 
+@pytest.mark.nightly("sizes of dashboards")
 def test_hundreds_of_versions_stay_small(tmp_path: Path) -> None:
     with Index(tmp_path / "index.sqlite") as index:
         count = len(index.number_requirements(["SBX-01"]))
