@@ -67,11 +67,6 @@ def test_the_environment_names_another_configuration_of_crictl(tmp_path: Path) -
     assert (found.endpoint.text, found.source) == ("unix:///mine.sock", str(config))
 
 
-def test_a_configuration_that_the_environment_names_must_be_there() -> None:
-    with pytest.raises(EndpointError, match=f"CRI_CONFIG_FILE names {NOWHERE}"):
-        find(None, None, {"CRI_CONFIG_FILE": str(NOWHERE)}, well_known=())
-
-
 def test_the_only_socket_that_answers_comes_last(tmp_path: Path) -> None:
     one, other = tmp_path / "one.sock", tmp_path / "other.sock"
     with listening(one):
@@ -82,11 +77,6 @@ def test_two_that_answer_are_a_question(tmp_path: Path) -> None:
     one, other = tmp_path / "one.sock", tmp_path / "other.sock"
     with listening(one, other), pytest.raises(EndpointError, match="more than one"):
         find(None, None, {}, NOWHERE, (one, other))
-
-
-def test_none_says_what_was_looked_at() -> None:
-    with pytest.raises(EndpointError, match=r"CONTAINER_RUNTIME_ENDPOINT.*--node containerd"):
-        find(None, None, {}, NOWHERE, (NOWHERE,))
 
 
 @pytest.mark.parametrize("content", ["- a list\n", "{", "runtime-endpoint: [\n"])

@@ -23,15 +23,6 @@ def wait_for_log(path: Path, text: bytes) -> None:
     eventually(lambda: path.read_bytes() if path.exists() else b"", lambda log: text in log)
 
 
-def test_version_and_status(client: Client) -> None:
-    assert client.runtime.Version(cri.VersionRequest()).runtime_api_version == "v1"
-    conditions = client.runtime.Status(cri.StatusRequest()).status.conditions
-    assert {condition.type: condition.status for condition in conditions} == {
-        "RuntimeReady": True,
-        "NetworkReady": True,
-    }
-
-
 def test_sandbox_life(client: Client) -> None:
     box = client.run_sandbox("a", app="x")
     status = client.runtime.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=box)).status
@@ -99,14 +90,6 @@ def test_stop_waits_for_the_grace_period_and_then_kills(client: Client) -> None:
     client.runtime.StopContainer(cri.StopContainerRequest(container_id=polite, timeout=10))
     client.runtime.StopContainer(cri.StopContainerRequest(container_id=deaf, timeout=1))
     assert (client.status(polite).exit_code, client.status(deaf).exit_code) == (3, 137)
-
-
-def test_a_command_that_is_missing(client: Client) -> None:
-    container = client.create_container(client.run_sandbox(), ["/no/such/program"])
-    with pytest.raises(grpc.RpcError):
-        client.runtime.StartContainer(cri.StartContainerRequest(container_id=container))
-    status = client.status(container)
-    assert (status.state, status.exit_code, status.reason) == (cri.CONTAINER_EXITED, 128, "StartError")
 
 
 def test_exec_sync(client: Client) -> None:

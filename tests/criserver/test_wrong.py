@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import grpc
@@ -14,7 +13,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from tests.criserver import CriServer, impostors, serve
 from tests.criserver.clients import code_of, connect, eventually
-from tests.criserver.ways import WAYS, choose
+from tests.criserver.ways import choose
 
 
 def version_code(endpoint: str, seconds: float = 5) -> grpc.StatusCode:
@@ -26,47 +25,10 @@ def version_code(endpoint: str, seconds: float = 5) -> grpc.StatusCode:
     return grpc.StatusCode.OK
 
 
-@pytest.mark.parametrize("name", sorted(WAYS))
-def test_every_way_can_be_chosen(name: str) -> None:
-    argument = {
-        "RPC": "=Version",
-        "SECONDS": "=0.1",
-        "CALLS": "=0",
-        "NAME[/VERSION]": "=x/1",
-        "REFERENCE": "=example.test/pause:1",
-    }.get(WAYS[name].argument, "")
-    started = time.monotonic()
-    with serve(CriServer(wrong=[name + argument])) as endpoint:
-        version_code(endpoint, 0.3)
-    assert time.monotonic() - started < 30
-
-
 @pytest.mark.parametrize("text", ["no-such-way", "fails", "filters-ignored=x"])
 def test_a_bad_way_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(text.partition("=")[0])):
         choose([text])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "code"),
-    [
-        ("never-answers", grpc.StatusCode.DEADLINE_EXCEEDED),
-        ("v1alpha2-only", grpc.StatusCode.UNIMPLEMENTED),
-        ("fails=Version", grpc.StatusCode.UNKNOWN),
-        ("unimplemented=Version", grpc.StatusCode.UNIMPLEMENTED),
-        ("fails=RunPodSandbox", grpc.StatusCode.OK),
-    ],
-)
-def test_codes(wrong: str, code: grpc.StatusCode) -> None:
-    with serve(CriServer(wrong=[wrong])) as endpoint:
-        assert version_code(endpoint, 0.5 if wrong == "never-answers" else 20) == code
-
-
-def test_dies_after_calls() -> None:
-    with serve(CriServer(wrong=["dies-after=2"])) as endpoint:
-        assert [version_code(endpoint) for _ in range(4)] == [grpc.StatusCode.OK] * 2 + [
-            grpc.StatusCode.UNAVAILABLE
-        ] * 2
 
 
 def test_filters_ignored_and_huge_answer() -> None:
@@ -117,14 +79,6 @@ def test_own_process_is_killed(own_process: subprocess.Popen[str]) -> None:
         assert version_code(endpoint) == grpc.StatusCode.OK
         assert version_code(endpoint) == grpc.StatusCode.UNAVAILABLE
         assert own_process.wait(10) == -signal.SIGKILL
-
-
-def test_own_process_ends_on_sigterm(own_process: subprocess.Popen[str]) -> None:
-    with own_process:
-        assert own_process.stdout
-        assert version_code(own_process.stdout.readline().strip()) == grpc.StatusCode.OK
-        own_process.terminate()
-        assert own_process.wait(10) == 0
 
 
 def test_processes_end_with_the_server(tmp_path: Path) -> None:

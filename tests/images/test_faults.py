@@ -185,12 +185,6 @@ def test_a_redirection_leads_to_the_content(client: RegistryClient, image: Minte
     connection.close()
 
 
-def test_a_redirection_can_lead_elsewhere(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.REDIRECT, location="http://127.0.0.1:1{path}"))
-
-    assert get(image)[1]["Location"] == f"http://127.0.0.1:1/v2/{image.repository}/manifests/1"
-
-
 @pytest.mark.parametrize("after_bytes", [0, None])
 def test_a_stall_ends_when_its_fault_is_cleared(
     client: RegistryClient,
@@ -257,15 +251,3 @@ def test_faults_follow_each_other_and_can_be_cleared(client: RegistryClient, ima
     assert [get(image)[0] for _ in range(3)] == [503, 429, 429]
     client.clear_faults(image.repository)
     assert get(image)[0] == 200
-
-
-@pytest.mark.parametrize(
-    ("fault", "text"),
-    [
-        (Fault(kind=FaultKind.SHORT, scope=Scope.LAYER), "short (layer)"),
-        (Fault(kind=FaultKind.FORBIDDEN), "403"),
-    ],
-    ids=["of a scope", "of everything"],
-)
-def test_a_fault_is_named_in_reports_by_what_it_is(fault: Fault, text: str) -> None:
-    assert str(fault) == text

@@ -2,8 +2,6 @@ import base64
 import http.client
 import json
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import pytest
 
 from critests.images import oci, ports
-from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
+from critests.images.faults import Access, Fault, FaultKind, Scheme
 from critests.images.ports import RegistryPortTaken
 from critests.images.registry import RegistryServer
 from critests.images.registry_client import RegistryClient, RegistryError, repository_of
@@ -64,13 +62,6 @@ def test_an_image_can_be_walked_from_its_tag_to_its_layers(image: MintedImage) -
         blob = ask(image.registry, f"/v2/{image.repository}/blobs/{descriptor['digest']}")
         assert oci.digest(blob.content) == descriptor["digest"]
         assert blob.headers["Content-Type"] == "application/octet-stream"
-
-
-def test_the_base_of_the_api_answers(client: RegistryClient) -> None:
-    answer = ask(client.address, "/v2/")
-
-    assert answer.status == 200
-    assert answer.headers["Docker-Distribution-API-Version"] == "registry/2.0"
 
 
 def test_the_base_of_the_api_asks_for_credentials_while_a_repository_does(
@@ -175,14 +166,6 @@ def test_errors_are_in_the_form_of_the_distribution_specification(
     assert [error["code"] for error in answer.json()["errors"]] == [code]
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "POST"])
-def test_nothing_can_be_pushed(image: MintedImage, method: str) -> None:
-    answer = ask(image.registry, f"/v2/{image.repository}/blobs/uploads/", method)
-
-    assert answer.status == 405
-    assert answer.json()["errors"][0]["code"] == "UNSUPPORTED"
-
-
 def test_tags_come_sorted_and_in_pages(client: RegistryClient, repository: str) -> None:
     client.mint("plain", repository, tags=["b", "a", "c"])
 
@@ -267,37 +250,6 @@ def test_repositories_of_a_run_go_together(client: RegistryClient) -> None:
         client.tags("critests/1-abcdef/plain")
 
 
-def test_names_lead_to_the_image(image: MintedImage) -> None:
-    assert image.reference == f"{image.registry}/{image.repository}:1"
-    assert image.references == (f"{image.name}:1", f"{image.name}:2")
-    assert image.by_digest == f"{image.name}@{image.digest}"
-    assert MintedImage.from_json(json.loads(json.dumps(image.to_json()))) == image
-
-
-def test_the_sandbox_image_of_throwaway_runtimes_is_the_same_in_every_run(client: RegistryClient) -> None:
-    assert client.mint_pause().repository == "critests/pause"
-
-
-def test_another_process_drives_the_same_registry(client: RegistryClient, repository: str) -> None:
-    script = (
-        "import sys; from critests.images.registry_client import RegistryClient;"
-        " print(RegistryClient(*sys.argv[1:3]).mint('pause', sys.argv[3], salt='other').digest)"
-    )
-    minted = subprocess.run(
-        [sys.executable, "-c", script, client.address, client.admin_token, repository],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=30,
-    )
-
-    assert (
-        ask(client.address, f"/v2/{repository}/manifests/1").headers["Docker-Content-Digest"]
-        == minted.stdout.strip()
-    )
-    assert client.admin_token not in repr(client)
-
-
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -327,32 +279,12 @@ def test_what_cannot_be_done_is_a_sentence(
         call(client)
 
 
-def test_a_mistake_of_the_registry_is_told_to_who_asked(
-    registry: RegistryServer, client: RegistryClient, repository: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def mistaken(*_: object, **__: object) -> None:
-        raise OverflowError("too large")
-
-    monkeypatch.setattr(registry.contents.builder, "build", mistaken)
-
-    with pytest.raises(RegistryError, match=r"mint failed: OverflowError\('too large'\)"):
-        client.mint("plain", repository)
-
-
 def test_a_taken_port_says_who_has_it_and_which_flag_helps(registry: RegistryServer) -> None:
     with pytest.raises(
         RegistryPortTaken,
         match=r"the registry of another critests run holds it \(process \d+\)\. .*--registry-port",
     ):
         RegistryServer(registry.port).start()
-
-
-def test_a_port_taken_by_something_else_is_named_too() -> None:
-    with (
-        socket.create_server(("127.0.0.1", 0)) as listener,
-        pytest.raises(RegistryPortTaken, match=r"\(process \d+\) holds it"),
-    ):
-        RegistryServer(listener.getsockname()[1]).start()
 
 
 def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,14 +352,6 @@ def test_bearer_access_with_a_token_of_the_repository(client: RegistryClient, im
     assert ask(image.registry, path, Authorization="Bearer made-up").status == 401
 
 
-def test_a_challenge_may_have_an_empty_parameter(client: RegistryClient, image: MintedImage) -> None:
-    client.set_access(image.repository, Access(scheme=Scheme.BEARER, empty_parameter=True))
-
-    challenge = ask(image.registry, f"/v2/{image.repository}/manifests/1").headers["WWW-Authenticate"]
-
-    assert challenge.startswith('Bearer error_description="",realm=')
-
-
 def test_bearer_access_for_everybody_and_for_a_while(client: RegistryClient, image: MintedImage) -> None:
     client.set_access(image.repository, Access(scheme=Scheme.BEARER, token_seconds=0))
     answer = ask(image.registry, f"/token?scope=repository:{image.repository}:pull")
@@ -438,14 +362,6 @@ def test_bearer_access_for_everybody_and_for_a_while(client: RegistryClient, ima
         ask(image.registry, f"/v2/{image.repository}/manifests/1", Authorization=f"Bearer {token}").status
         == 401
     )
-
-
-def test_faults_of_one_repository_leave_the_others_alone(client: RegistryClient, image: MintedImage) -> None:
-    other = client.mint("plain", f"{image.repository}/other")
-    client.fault(image.repository, Fault(kind=FaultKind.SERVER_ERROR, scope=Scope.ANY))
-
-    assert ask(image.registry, f"/v2/{image.repository}/manifests/1").status == 500
-    assert ask(image.registry, f"/v2/{other.repository}/manifests/1").status == 200
 
 
 @pytest.mark.parametrize(

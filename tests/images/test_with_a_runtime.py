@@ -1,6 +1,5 @@
 """The images and the registry as a real containerd sees them."""
 
-import json
 import os
 import shutil
 import time
@@ -15,7 +14,6 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
 from critests.client.endpoint import Endpoint
 from critests.images.catalogue import IMAGES, Content
-from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
 from critests.images.platforms import machine_architecture
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.images.repositories import MintedImage
@@ -25,7 +23,6 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
 from critests.lifecycle.sandboxes import Sandbox
-from critests.lifecycle.waiting import eventually
 from critests.node.with_registry import throwaway_with_registry
 
 pytestmark = [
@@ -54,8 +51,8 @@ class Node:
             name, repository_of(self.run.id, salt or name), salt=salt, labels=self.run.labels
         )
 
-    def pull(self, reference: str, auth: cri.AuthConfig | None = None) -> str:
-        request = cri.PullImageRequest(image=cri.ImageSpec(image=reference), auth=auth)
+    def pull(self, reference: str) -> str:
+        request = cri.PullImageRequest(image=cri.ImageSpec(image=reference))
         return str(self.connection.images.PullImage(request).image_ref)
 
     def start(self, name: str, *command: str) -> Container:
@@ -66,21 +63,6 @@ class Node:
         container = Container.create(self.sandbox, config)
         container.start()
         return container
-
-    def until_in_system_call(self, container: Container, name: str) -> None:
-        """Wait until the container's process stands in a system call."""
-        status = self.connection.runtime.ContainerStatus(
-            cri.ContainerStatusRequest(container_id=container.id, verbose=True)
-        )
-        now = Path("/proc", str(json.loads(status.info["info"])["pid"]), "syscall")
-        number = str(SYSTEM_CALLS[machine_architecture()][name])
-
-        eventually(
-            f"the process to stand in {name} ({number})",
-            lambda: now.read_text().split()[0],
-            5,
-            lambda seen: seen == number,
-        )
 
     def output(self, name: str, *command: str) -> list[str]:
         container = self.start(name, *command)
@@ -183,27 +165,6 @@ def test_the_programs_run_in_a_container(node: Node) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [("pause", 0), ("process", 3)],
-    ids=["pause on SIGTERM", "process on its own stop signal"],
-)
-def test_a_stop_is_answered_with_the_processs_own_exit_code(node: Node, name: str, code: int) -> None:
-    container = node.start(name)
-    if name == "process":
-        container.wait_for_log("PWD=/work")
-    else:
-        node.until_in_system_call(
-            container, "rt_sigtimedwait"
-        )  # a first process loses a signal that it does not wait for yet
-
-    began = time.monotonic()
-    node.connection.runtime.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=30))
-
-    assert time.monotonic() - began < 10
-    assert container.status().exit_code == code
-
-
 def test_the_process_image_runs_as_it_says(node: Node) -> None:
     container = node.start("process")
     container.wait_for_log("PWD=/work")
@@ -212,60 +173,3 @@ def test_the_process_image_runs_as_it_says(node: Node) -> None:
     assert printed[:2] == ["entrypoint command from image", "/work"]
     assert {"FROM_IMAGE=image value", "EMPTY=", "WITH_EQUALS=a=b"} <= set(printed)
     container.kill()
-
-
-FATAL = [
-    FaultKind.UNAUTHORIZED,
-    FaultKind.FORBIDDEN,
-    FaultKind.NOT_FOUND,
-    FaultKind.SERVER_ERROR,
-    FaultKind.WRONG_DIGEST,
-    FaultKind.SHORT,
-    FaultKind.MALFORMED_MANIFEST,
-    FaultKind.TRUNCATED,
-    FaultKind.RESET,
-]
-
-
-@pytest.mark.parametrize("scope", [Scope.MANIFEST, Scope.LAYER])
-@pytest.mark.parametrize("kind", FATAL)
-def test_a_fault_breaks_the_pull(node: Node, kind: FaultKind, scope: Scope) -> None:
-    image = node.mint("plain", salt=f"{kind}-{scope}".replace(" ", "-"))
-    node.client.fault(image.repository, Fault(kind=kind, scope=scope))
-
-    with pytest.raises(grpc.RpcError):
-        node.pull(image.reference)
-
-    assert str(kind) in {request.fault for request in node.client.requests(image.repository)}
-
-
-@pytest.mark.parametrize(
-    "kind", [FaultKind.CHUNKED, FaultKind.REDIRECT, FaultKind.NO_DIGEST_HEADER, FaultKind.NO_RANGES]
-)
-def test_an_unusual_way_does_not_break_the_pull(node: Node, kind: FaultKind) -> None:
-    image = node.mint("plain", salt=f"way-{kind}".replace(" ", "-"))
-    node.client.fault(image.repository, Fault(kind=kind))
-
-    assert node.pull(image.reference) == image.config_digest
-
-
-@pytest.mark.parametrize("scheme", Scheme)
-def test_credentials_open_a_repository(node: Node, scheme: Scheme) -> None:
-    image = node.mint("plain", salt=f"access-{scheme}")
-    node.client.set_access(image.repository, Access(scheme=scheme, username="user", password="word"))
-
-    with pytest.raises(grpc.RpcError):
-        node.pull(image.reference)
-    with pytest.raises(grpc.RpcError):
-        node.pull(image.reference, cri.AuthConfig(username="user", password="other"))
-    assert node.pull(image.reference, cri.AuthConfig(username="user", password="word")) == image.config_digest
-
-
-def test_a_second_pull_asks_for_no_layers(node: Node) -> None:
-    image = node.mint("plain", salt="second-pull")
-    node.pull(image.reference)
-    node.client.reset_requests(image.repository)
-
-    node.pull(image.reference)
-
-    assert {request.kind for request in node.client.requests(image.repository)} == {"manifest"}

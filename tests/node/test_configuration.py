@@ -10,7 +10,6 @@ import pytest
 from critests.node import binaries, daemons
 from critests.node.binaries import (
     MissingProgram,
-    find_program,
     version_numbers,
     version_text,
 )
@@ -21,17 +20,11 @@ from critests.node.kinds.table import KINDS
 from critests.node.kinds.told import (
     CniTemplate,
     Credentials,
-    DeviceOwnership,
     LogCap,
-    Mirror,
     NoEvents,
-    NoHostDevices,
     NotToBeTold,
     Plugins,
-    ProfilesFromRegistries,
-    PullProgress,
     SplitStorage,
-    StreamingTls,
     Told,
 )
 from critests.node.locks import ProcessIdentity
@@ -160,10 +153,6 @@ def test_containerd_looks_for_cdi_specifications_in_a_directory_of_its_own(
     assert runtime["cdi_spec_dirs"] == [str(traces.cdi)]
 
 
-def test_a_containerd_without_cdi_is_not_told_of_it(traces: Traces) -> None:
-    assert "cdi_spec_dirs" not in containerd.configuration(traces, replace(SETTINGS, version=(1, 6, 20)))
-
-
 def test_registries_on_loopback_are_spoken_to_without_tls(traces: Traces) -> None:
     arguments = containerd.write_configuration(traces, SETTINGS)
     hosts = tomllib.loads((traces.state / "certs.d/127.0.0.1:5010/hosts.toml").read_text())
@@ -214,23 +203,6 @@ def test_crio_is_told_to_watch_the_network_where_it_can(
 ) -> None:
     data = tomllib.loads(crio.configuration(traces, replace(SETTINGS, version=version)))
     assert ("cni_status_grace_period" in data["crio"]["network"]) is told
-
-
-def test_crio_is_told_to_collect_metrics(traces: Traces) -> None:
-    data = tomllib.loads(crio.configuration(traces, SETTINGS))
-    assert {"cpu", "memory", "network"} <= set(data["crio"]["stats"]["included_pod_metrics"])
-
-
-def test_crio_without_its_helpers_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(tmp_path / "runc", "exit 0")
-    nowhere = replace(KINDS["crio"], facts=replace(KINDS["crio"].facts, helper_directories=()))
-    binary = program(tmp_path / "crio", "echo crio version 1.36.0")
-    monkeypatch.setattr(daemons, "search_path", lambda _: str(tmp_path))
-    with pytest.raises(
-        MissingProgram,
-        match=f"CRI-O needs the program conmon, which is in none of {tmp_path}; .*apt install conmon",
-    ):
-        find_daemon(nowhere, binary, extra_handlers={}, cni_plugins=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -355,11 +327,6 @@ def test_a_program_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch:
         version_text(program(tmp_path / "slow", "exec sleep 60"))
 
 
-def test_a_missing_program_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(MissingProgram, match=r"the program crio is not on the PATH; .*apt install cri-o"):
-        find_program("crio", path=str(tmp_path))
-
-
 def program(path: Path, script: str) -> Path:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
@@ -372,36 +339,6 @@ def strings(value: object) -> list[str]:
     if isinstance(value, list):
         return [text for item in value for text in strings(item)]
     return [value] if isinstance(value, str) else []
-
-
-TOLD = {
-    "who has devices": DeviceOwnership(),
-    "no devices of the host": NoHostDevices(),
-    "how long pulls wait": PullProgress(7),
-    "TLS for sessions": StreamingTls(Path("/usr/certificate"), Path("/usr/key")),
-    "a mirror": Mirror("below/it"),
-}
-
-
-@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
-@pytest.mark.parametrize("version", [(1, 7, 24), (2, 1, 9)])
-def test_what_is_unusual_stands_in_a_configuration(
-    traces: Traces, version: tuple[int, int, int], told: Told
-) -> None:
-    for module in (containerd, crio):
-        files = []
-        for settings in (SETTINGS, replace(SETTINGS, told=(told,))):
-            module.write_configuration(traces, replace(settings, version=version))
-            files.append({path: path.read_text() for path in traces.state.rglob("*") if path.is_file()})
-        assert files[0] != files[1]
-
-
-@pytest.mark.parametrize(
-    "told", [Credentials(Path("/usr/auth.json")), ProfilesFromRegistries(), SplitStorage()]
-)
-def test_what_only_a_crio_can_be_told_stands_in_its_configuration(traces: Traces, told: Told) -> None:
-    recent = replace(SETTINGS, version=(1, 36, 3))
-    assert crio.configuration(traces, replace(recent, told=(told,))) != crio.configuration(traces, recent)
 
 
 def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) -> None:
@@ -430,9 +367,3 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) ->
 def test_what_a_kind_cannot_be_told_is_a_sentence(traces: Traces, kind: ModuleType, told: Told) -> None:
     with pytest.raises(NotToBeTold, match=told.meaning):
         kind.configuration(traces, replace(SETTINGS, told=(told,)))
-
-
-def test_a_version_is_not_told_what_only_later_ones_know(traces: Traces) -> None:
-    settings = replace(SETTINGS, version=(1, 6, 36), told=(PullProgress(2),))
-    with pytest.raises(NotToBeTold, match=PullProgress.meaning):
-        containerd.configuration(traces, settings)

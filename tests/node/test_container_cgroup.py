@@ -9,7 +9,6 @@ from critests.lifecycle.process_cgroups import Membership
 from critests.node.container_cgroup import (
     INSIDE,
     CgroupValues,
-    NoSuchFile,
     folders_of,
     limits_at,
     numbers_in,
@@ -100,19 +99,6 @@ def test_a_hierarchy_with_two_names_is_read_once(tmp_path: Path) -> None:
     values = CgroupValues.printed(printed_in(tmp_path))
 
     assert values.text("cpu.stat") == "nr_periods 1\nnr_throttled 3"
-
-
-def test_what_a_cgroup_lacks_is_said(tmp_path: Path) -> None:
-    values = CgroupValues.printed(printed_in(tree(tmp_path, {"cpu/cpu.shares": "2"})))
-
-    assert values.hugepages == {}
-    with pytest.raises(NoSuchFile, match=r"memory\.limit_in_bytes"):
-        _ = values.memory
-
-
-def test_no_output_of_the_script_is_refused() -> None:
-    with pytest.raises(ValueError, match="no files of a cgroup"):
-        CgroupValues.printed("sh: not found")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from critests.node.locks import (
     RunHold,
     is_held,
     known_runs,
-    machine_lock,
     run_is_live,
 )
 
@@ -46,12 +45,6 @@ def test_a_lock_whose_file_was_removed_meanwhile_is_taken_on_the_new_file(tmp_pa
     assert not (tmp_path / "lock").exists()
 
 
-def test_the_machine_lock_leaves_no_directory() -> None:
-    with machine_lock():
-        assert is_held(places.RUNS / "machine.lock")
-    assert not places.RUNS.exists()
-
-
 def test_a_run_is_live_while_it_is_held() -> None:
     with RunHold("1-abc") as hold:
         assert run_is_live("1-abc")
@@ -68,11 +61,6 @@ def test_a_run_is_live_while_one_of_its_throwaway_runtimes_is() -> None:
         assert run_is_live("1-abc")
     assert not run_is_live("1-abc")
     assert known_runs() == {"1-abc": False}
-
-
-def test_the_directory_of_sockets_is_no_run() -> None:
-    places.socket_dir("a1b2c3").mkdir(parents=True)
-    assert known_runs() == {}
 
 
 def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from critests.lifecycle.process import CAPABILITIES
 from critests.node import kubelet
 from critests.node.cgroups import cgroup_facts
-from critests.node.kubelet import endpoint_of, live_kubelet, same_endpoint
+from critests.node.kubelet import endpoint_of, live_kubelet
 from critests.node.listeners import binary_of_process, pid_of_socket
 from critests.node.machine import fingerprint
-from critests.node.privileges import capability_names, process_capabilities
+from critests.node.privileges import process_capabilities
 from critests.node.remains import mount_of
 from critests.node.snapshot import Change, MachineSnapshot, difference, mentioning
 
@@ -37,13 +36,6 @@ def test_the_fingerprint_is_json_and_does_not_name_the_machine() -> None:
     assert facts["cpu"]["count"] >= facts["cpu"]["usable"] >= 1
     name = socket.gethostname()
     assert f'"{name}"' not in text
-
-
-def test_capability_masks_are_named() -> None:
-    assert capability_names(0) == frozenset()
-    assert capability_names(1 << 24 | 1) == {"CHOWN", "SYS_RESOURCE"}
-    assert capability_names((1 << 41) - 1) == set(CAPABILITIES)
-    assert capability_names(1 << 41) == {"41"}
 
 
 def test_capabilities_of_a_process_are_read() -> None:
@@ -124,24 +116,12 @@ def test_pods_with_our_label_are_no_kubelets(tmp_path: Path) -> None:
     )
 
 
-def test_endpoints_are_compared_as_files(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path)
-    assert same_endpoint(f"unix://{tmp_path}/s", f"{tmp_path}/link/s")
-    assert not same_endpoint("unix:///run/a.sock", "unix:///run/b.sock")
-    assert not same_endpoint("tcp://127.0.0.1:1", "unix:///run/b.sock")
-
-
 def test_a_difference_says_what_appeared_and_what_went() -> None:
     before = MachineSnapshot({"mount": frozenset({"/a", "/b"}), "cgroup": frozenset()})
     after = MachineSnapshot({"mount": frozenset({"/a"}), "cgroup": frozenset({"/k8s.io"})})
     changes = difference(before, after)
     assert [str(change) for change in changes] == ["gone: mount /b", "left behind: cgroup /k8s.io"]
     assert mentioning(changes, ["k8s"]) == [Change("cgroup", "/k8s.io", appeared=True)]
-
-
-def test_a_snapshot_sees_this_process() -> None:
-    processes = MachineSnapshot.take().things["process"]
-    assert [thing for thing in processes if thing.startswith(f"{os.getpid()} started ")]
 
 
 def test_a_path_lies_on_the_deepest_mount_above_it_and_on_the_last_of_those(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.images.registry import RegistryServer
 from critests.node import locks, places, readiness, removal, throwaway
-from critests.node.daemon_process import complaint_about, log_tail
+from critests.node.daemon_process import complaint_about
 from critests.node.locks import ProcessIdentity
 from critests.node.starting import start_throwaway
 from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime
@@ -115,19 +115,6 @@ def test_a_broken_record_is_reported_and_kept(directories: Path) -> None:
     (reaped,) = [entry for entry in removal.reap_dead_runs() if entry.left]
     assert "not the record" in reaped.left
     assert traces.state.exists()
-
-
-def test_only_root_starts_a_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(RuntimeStartFailed, match="only be started by root"):
-        start_throwaway(run_id="1-abc", pause_image="x")
-
-
-def test_the_tail_of_a_log_is_bounded(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_text("".join(f"line {number}\n" for number in range(10_000)))
-    assert log_tail(log).splitlines() == [f"line {number}" for number in range(9_980, 10_000)]
-    assert log_tail(tmp_path / "none") == ""
 
 
 def test_what_a_daemon_says_of_a_handler_is_found_in_its_log(tmp_path: Path) -> None:

@@ -341,35 +341,6 @@ def test_results_that_cannot_be_written(tmp_path: Path) -> None:
     assert "cannot write" in ended.stderr
 
 
-def test_the_plugin_is_inert_elsewhere(tmp_path: Path) -> None:
-    (tmp_path / "test_mine.py").write_text("def test_mine():\n    assert True\n", encoding="utf-8")
-    environment = {**os.environ, "CONTAINER_RUNTIME_ENDPOINT": "unix:///no/such/socket"}
-    ended = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "critests.plugin",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:benchmark",
-        ],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment,
-        timeout=SECONDS,
-        check=False,
-    )
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "critests" not in ended.stdout
-    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["test_mine.py"]
-
-
 @pytest.mark.nightly("a run of much of the suite, with waits")
 def test_read_only_changes_nothing(tmp_path: Path) -> None:
     server = CriServer()

@@ -64,6 +64,7 @@ def until_running(run: "subprocess.Popen[str]") -> None:
     raise AssertionError(run.communicate()[1])
 
 
+@pytest.mark.nightly("two or three runs")
 def test_two_runs_at_once_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     alone = critests(
         "run",
@@ -98,6 +99,7 @@ def test_two_runs_at_once_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tm
     assert left_on(runtime.endpoint) == []
 
 
+@pytest.mark.nightly("two or three runs")
 def test_two_workers_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     for workers in "12":
         ended = critests(
@@ -119,6 +121,7 @@ def test_two_workers_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_pat
     assert left_on(runtime.endpoint) == []
 
 
+@pytest.mark.nightly("much of the suite")
 def test_a_runtime_that_is_killed_blocks_the_rest(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     run = begin(
         "run",
@@ -144,6 +147,7 @@ def test_a_runtime_that_is_killed_blocks_the_rest(runtime: ThrowawayRuntime, tmp
     assert failed in (["GEN-17"], []), "of none, where it was killed between two tests"
 
 
+@pytest.mark.nightly("two or three runs")
 def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(
     runtime: ThrowawayRuntime, tmp_path: Path
 ) -> None:
@@ -185,19 +189,16 @@ def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(
     assert left_on(runtime.endpoint) == []
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_run_leaves_the_machine_as_it_was(workers: str, tmp_path: Path) -> None:
+def test_a_run_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
     before = MachineSnapshot.take()
     ended = critests(
         "run",
         "--node",
         "containerd",
         "--select",
-        "SBX,AUT,NET,RST",
-        "--deselect",
-        "AUT-11",  # waits for a minute, and leaves no more than the others
+        "SBX-02,AUT-01,NET-01,RST-01",
         "-n",
-        workers,
+        "2",
         "--results",
         str(tmp_path),
     )
@@ -239,6 +240,7 @@ def test_a_throwaway_runtime_goes_when_its_run_is_interrupted(tmp_path: Path) ->
     assert not Path("/proc", str(record["runtime"]["pid"])).exists()
 
 
+@pytest.mark.nightly("much of the suite")
 def test_without_a_network_plugin_there_is_one_failure_and_its_followers(tmp_path: Path) -> None:
     with throwaway_with_registry(network=False) as (started, _):
         ended = critests(
@@ -258,6 +260,7 @@ def test_without_a_network_plugin_there_is_one_failure_and_its_followers(tmp_pat
     assert "NetworkReady is false" in ended.stdout
 
 
+@pytest.mark.nightly("much of the suite")
 def test_an_unknown_handler_is_one_failure(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     ended = critests(
         "run",

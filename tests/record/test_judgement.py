@@ -13,7 +13,6 @@ from critests.record.run import CapabilityFact
 
 JUDGES = {"RunPodSandbox": "SBX-01", "CreateContainer": "CTR-01", "RemoveContainer": "CTR-28/removed"}
 ENDED, NO_IMAGE = (Reason(code=code) for code in (ReasonCode.RUNTIME_ENDED, ReasonCode.REGISTRY_UNREACHABLE))
-SELINUX_ABSENT = CapabilityFact(name="SELinux", present=False, evidence="no /sys/fs/selinux")
 
 
 def result(name: str, requirement: str, outcome: Outcome = Outcome.PASSED, **more: object) -> TestResult:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from critests.record.errors import RecordNotWritten, RecordUnreadable
+from critests.record.errors import RecordNotWritten
 from critests.record.layout import (
     evidence_name,
     new_run_folder,
@@ -97,19 +97,6 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("results")
 def test_latest_is_the_newest_run_with_a_record_below_what_stands_before_it(name: str, run: str) -> None:
     assert run_named(Path(name)) == Path(run)
-
-
-def test_a_folder_of_that_name_is_that_folder(results: Path) -> None:
-    (results / "latest").mkdir()
-
-    assert run_named(results / "latest") == results / "latest"
-
-
-def test_latest_where_there_is_none_names_the_folder(results: Path) -> None:
-    with pytest.raises(RecordUnreadable, match=r"no run below .*style"):
-        run_named(results / "style" / "latest")
-    with pytest.raises(RecordUnreadable, match="no run below results/crun"):
-        run_named(Path("crun/latest"))
 
 
 def test_runs_are_found_the_newest_first(results: Path) -> None:

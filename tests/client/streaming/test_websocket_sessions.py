@@ -1,6 +1,5 @@
 import contextlib
 import json
-import socket
 import struct
 import threading
 import time
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 
 from critests.client.streaming.errors import (
-    CannotConnect,
     HalfCloseUnsupported,
     OutputTooLarge,
     ProtocolViolation,
@@ -151,20 +149,6 @@ def test_read_until_takes_in_turn_and_across_frames() -> None:
             session.read_until(Stream.STDOUT, b"ready", 0.05)
     assert caught.value.awaited == "b'ready' on stdout"
     assert "stdout 19 bytes ending b'one ready two three'" in caught.value.last_seen
-
-
-def test_reading_waits_as_long_as_opening_unless_told_otherwise() -> None:
-    def play(peer: Peer) -> None:
-        peer.accept_websocket()
-        peer.send(websocket_frame(b"\x01ready"))
-        peer.message()
-
-    with serving(play) as url, opened(url, deadline_seconds=1.2) as session:
-        assert session.stdout_until(b"ready") == b"ready"
-        with pytest.raises(StreamTimeout, match=r"1\.2"):
-            session.stdout_until(b"never")
-        with pytest.raises(StreamTimeout, match=r"1\.2"):
-            session.finish()
 
 
 @pytest.mark.parametrize(
@@ -379,26 +363,3 @@ def test_a_server_that_never_answers_costs_the_deadline_only() -> None:
 
     with serving(play) as url, pytest.raises(StreamTimeout, match="the answer to the upgrade request"):
         open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=0.1)
-
-
-def test_a_url_without_a_scheme_is_taken_for_http() -> None:
-    def play(peer: Peer) -> None:
-        peer.accept_websocket(extra=websocket_frame(b"\x01"))
-        peer.frame(b"\x03" + json.dumps({"status": "Success"}).encode())
-        peer.frame(struct.pack("!H", 1000), opcode=8)
-
-    with serving(play) as url, opened(url.removeprefix("http:")) as session:
-        assert session.finish(5).failure == ""
-
-
-@pytest.mark.parametrize("url", ["/exec/abc", "exec/abc", "ftp://127.0.0.1/exec", "http://127.0.0.1:99999/x"])
-def test_what_is_no_url_is_refused(url: str) -> None:
-    with pytest.raises(CannotConnect):
-        opened(url)
-
-
-def test_nobody_listening_is_told() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(CannotConnect, match=f"127.0.0.1:{port}"):
-        opened(f"http://127.0.0.1:{port}/exec")
