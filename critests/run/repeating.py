@@ -34,7 +34,7 @@ def repeat_command(item: pytest.Item, judged: Judged, settings: Settings, contex
     scenario = scenario_of(item)
     ours = SUITE in item.path.parents or bool(scenario)
     command = "bench" if scenario else "run"
-    words = ["critests", command] if ours else ["pytest", item.nodeid]
+    words = ["critests", command] if ours else ["pytest", "-p", "critests.plugin", item.nodeid]
     if context is not None and not settings.node:
         words += _endpoints(settings, context)
     for option, value in settings.given():

@@ -96,5 +96,6 @@ def test_a_test_of_others_is_repeated_by_pytest_with_its_parameters(tmp_path: Pa
     command = repeat_command(own, NOTHING, settings, None)
 
     assert shlex.split(command) == [
-        *("pytest", "test_own.py::test_x[two streams]", "--runtime-endpoint", "/run/x.sock", "--cri-strict")
+        *("pytest", "-p", "critests.plugin", "test_own.py::test_x[two streams]"),
+        *("--runtime-endpoint", "/run/x.sock", "--cri-strict"),
     ]
