@@ -42,6 +42,7 @@ TESTS = (
 )
 
 
+@pytest.mark.nightly("a run for each kind of fault")
 def test_a_fault_of_every_kind_is_noticed(tmp_path: Path) -> None:
     report = tmp_path / "audit.json"
     command = [sys.executable, "-m", "critests_proof", "sweep", "--cri-node=containerd"]

@@ -16,7 +16,7 @@ from critests.node.snapshot import MachineSnapshot, difference, mentioning
 from critests.node.throwaway import ThrowawayRuntime
 from critests.node.with_registry import throwaway_with_registry
 from critests.node.wrappers.actions import Fail
-from tests.node.test_leaves_nothing import CRIOS, NO_CRIO
+from tests.node.test_leaves_nothing import ANOTHER, CRIOS, NO_CRIO
 from tests.plugin.command import SECONDS, begin, critests, record_in
 
 pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
@@ -58,7 +58,7 @@ NODES = pytest.mark.parametrize(
     "node",
     [
         "containerd",
-        *(pytest.param(f"crio={path}", id=str(path)) for path in CRIOS),
+        *(pytest.param(f"crio={path}", id=str(path), marks=ANOTHER) for path in CRIOS),
         *([] if CRIOS else [NO_CRIO]),
     ],
 )
@@ -112,6 +112,7 @@ def test_what_is_measured_holds_together_and_nothing_is_left(node: str, tmp_path
     assert 0 < version["mean"] <= lists["mean"]
 
 
+@pytest.mark.nightly("measures for half a minute")
 @NODES
 def test_growth_and_storms_hold_together_and_nothing_is_left(node: str, tmp_path: Path) -> None:
     record, said = measured_and_gone(node, tmp_path, "--select", "B-27,B-29,B-39,B-40,B-41", "--budget", "5")
@@ -153,6 +154,7 @@ def test_growth_and_storms_hold_together_and_nothing_is_left(node: str, tmp_path
     assert "What one more costs" in said
 
 
+@pytest.mark.nightly("measures for half a minute")
 @NODES
 def test_streams_logs_neighbours_and_counts_hold_together_and_nothing_is_left(
     node: str, tmp_path: Path
@@ -186,6 +188,7 @@ def test_streams_logs_neighbours_and_counts_hold_together_and_nothing_is_left(
     assert not [each for each in record["operations"] if each["errors"]]
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_a_benchmark_that_was_stopped_goes_on(tmp_path: Path) -> None:
     chosen = (
         *("--node", "containerd", "--profile", "smoke"),
@@ -223,6 +226,7 @@ def test_a_benchmark_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert "has measured all of them" in done.stdout + done.stderr
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_a_runtime_of_which_every_third_start_fails_is_measured(
     runtime: ThrowawayRuntime, tmp_path: Path
 ) -> None:
@@ -243,6 +247,7 @@ def test_a_runtime_of_which_every_third_start_fails_is_measured(
         connection.close()
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_a_daemon_that_is_killed_ends_the_run_at_once(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     run = begin(*on(runtime, tmp_path), "--budget", "60")
     eventually("the first scenario to be measured", lambda: list(tmp_path.rglob("samples/*")), 60)

@@ -128,6 +128,7 @@ def test_a_run_that_did_not_end_well_ends_the_comparison(
         compare_live(ENDPOINT, THROWAWAY, options(tmp_path))
 
 
+@pytest.mark.nightly("compares two runtimes for minutes")
 @pytest.mark.runtime
 def test_two_private_runtimes_are_compared(tmp_path: Path) -> None:
     file = tmp_path / "comparison.json"

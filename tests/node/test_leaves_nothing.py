@@ -23,11 +23,18 @@ def daemons(program: str) -> list[Path]:
 
 BINARIES = daemons("containerd") if os.geteuid() == 0 else []
 CRIOS = daemons("crio") if os.geteuid() == 0 else []
-NO_CRIO = pytest.param(None, marks=pytest.mark.skip(reason="needs root and a crio"), id="no crio")
+ANOTHER = pytest.mark.nightly("another runtime than the distribution's")
+NO_CRIO = pytest.param(None, marks=[ANOTHER, pytest.mark.skip(reason="needs root and a crio")], id="no crio")
+EVERY_CONTAINERD = [
+    pytest.param(path, id=str(path), marks=[ANOTHER] if path in BINARIES[1:] else []) for path in BINARIES
+]
 EVERY_KIND = [
-    *(pytest.param(path, id=str(path)) for path in (*BINARIES, *CRIOS)),
+    *EVERY_CONTAINERD,
+    *(pytest.param(path, id=str(path), marks=ANOTHER) for path in CRIOS),
     *([] if CRIOS else [NO_CRIO]),
 ]
+ENDS = ("SIGKILL and watcher", "SIGKILL and reaper", "beside a live one")
+"""What `make test` tries."""
 FAILED_STARTS = ("daemon ends at once", "configuration is broken", "not a program")
 
 
@@ -40,7 +47,14 @@ def left_by(case: str, binary: Path) -> tuple[list[str], str]:
 
 
 @pytest.mark.runtime
-@pytest.mark.parametrize("case", [case for case in CASES if case not in {*OWNERS, *FAILED_STARTS}])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=[] if case in ENDS else pytest.mark.nightly("another end of the same kind"))
+        for case in CASES
+        if case not in {*OWNERS, *FAILED_STARTS}
+    ],
+)
 @pytest.mark.parametrize("binary", EVERY_KIND)
 def test_nothing_is_left_of_a_throwaway_runtime(binary: Path, case: str) -> None:
     left, _ = left_by(case, binary)

@@ -22,7 +22,7 @@ from critests.node.locks import ProcessIdentity
 from critests.node.starting import start_throwaway
 from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.node.traces import Traces
-from tests.node.test_leaves_nothing import BINARIES
+from tests.node.test_leaves_nothing import BINARIES, EVERY_CONTAINERD
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_a_restart_may_take_as_long_as_the_start(directories: Path, monkeypatch:
     assert given == [pytest.approx(300.0, abs=10.0)] * 2
 
 
-@pytest.fixture(params=BINARIES, ids=lambda path: str(path.parent))
+@pytest.fixture(params=EVERY_CONTAINERD)
 def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[throwaway.ThrowawayRuntime]:
     run_id = f"{os.getpid()}-abcdef"
     pause = "127.0.0.1:5010/critests/pause:1"
@@ -205,7 +205,7 @@ def test_what_a_daemon_made_below_run_is_gone_when_its_machine_was_switched_off(
 
 
 @pytest.mark.runtime
-@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: str(path.parent))
+@pytest.mark.parametrize("binary", EVERY_CONTAINERD)
 def test_several_at_once_pull_from_our_registry_and_share_nothing(binary: Path) -> None:
     with RegistryServer() as registry, contextlib.ExitStack() as stack, ThreadPoolExecutor(3) as pool:
         registry.client().mint_pause()

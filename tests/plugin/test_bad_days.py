@@ -403,7 +403,7 @@ def test_a_full_disk_under_the_results_is_said(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], check=True)
     try:
         with serve(CriServer()) as endpoint:
-            ended = run_on(endpoint, tmp_path, "--select", "RT,SBA")
+            ended = run_on(endpoint, tmp_path, "--select", "RT-01")
     finally:
         subprocess.run(["umount", tmp_path], check=True)
 
