@@ -11,8 +11,8 @@ import pytest
 
 from critests.record.identity import RuntimeIdentity
 from critests.report.comparison import read_run
-from tests.house.tree import ROOT
 from tests.report.comparison.sample_measured import samples, store
+from tests.repository.tree import ROOT
 
 
 def script(name: str) -> dict[str, object]:
@@ -37,37 +37,6 @@ def test_every_job_of_make_test_is_one_of_tox() -> None:
     assert set(lists[1].split(",")) <= set(re.findall(r"^\[testenv:(.+)\]$", text, re.MULTILINE))
 
 
-@pytest.mark.parametrize(
-    ("pip", "uv"),
-    [
-        ({}, {}),
-        (
-            {"index-url": "https://mirror.example/simple"},
-            {"UV_DEFAULT_INDEX": "https://mirror.example/simple"},
-        ),
-        (
-            {"extra-index-url": "file:///a file:///b"},
-            {"UV_INDEX": "file:///a file:///b", "UV_INDEX_STRATEGY": "unsafe-best-match"},
-        ),
-        ({"find-links": "/one /two"}, {"UV_FIND_LINKS": "/one,/two"}),
-        ({"no-index": "true"}, {"UV_NO_INDEX": "1"}),
-        (
-            {"cert": "/etc/ca.pem", "proxy": "http://proxy.example:3128"},
-            {"SSL_CERT_FILE": "/etc/ca.pem", "ALL_PROXY": "http://proxy.example:3128"},
-        ),
-    ],
-    ids=["nothing set", "index", "several indexes", "folders", "no index", "certificate and proxy"],
-)
-def test_settings_of_pip_in_the_words_of_uv(pip: dict[str, str], uv: dict[str, str]) -> None:
-    for_uv = script("uv_settings.py")["for_uv"]
-    assert callable(for_uv)
-
-    said = for_uv(pip)
-
-    assert said.pop("UV_SYSTEM_CERTS", "1") == "1"
-    assert said == {"UV_PYTHON_DOWNLOADS": "never"} | uv
-
-
 def test_the_closing_line_counts_reports_and_jobs_without_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,31 +59,6 @@ def test_the_closing_line_counts_reports_and_jobs_without_one(
 
     assert code == 1
     assert capsys.readouterr().out.splitlines()[-1] == "==== 7 passed, 1 failed, 3 skipped in 4.50s ===="
-
-
-def test_what_failed_is_named_at_the_end_where_ci_still_shows_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main = script("count_tests.py")["main"]
-    assert callable(main)
-    job = {"result": {"success": False}, "setup": [], "test": [{"elapsed": 1.5}]}
-    (tmp_path / "tox.json").write_text(json.dumps({"testenvs": {"unit": job}}), encoding="utf-8")
-    mount = '<testcase name="test_mount"><error message="no loop device"/></testcase>'
-    labels = '<testcase name="test_labels"><failure message="two were expected&#10;one was seen"/></testcase>'
-    (tmp_path / "unit.xml").write_text(
-        f'<testsuite tests="22" failures="21" errors="1">{mount}{labels * 21}</testsuite>',
-        encoding="utf-8",
-    )
-
-    code = main(tmp_path)
-
-    lines = capsys.readouterr().out.splitlines()
-    assert code == 1
-    assert lines[1:3] == [
-        "      test_mount: no loop device",
-        "      test_labels: two were expected",
-    ]
-    assert lines[-2] == f"      and 2 more, see {tmp_path / 'unit'}.xml"
 
 
 def test_the_closing_line_does_not_pass_where_nothing_ran(
@@ -279,14 +223,3 @@ def test_a_comparison_is_published_with_a_page_and_without_paths_of_the_machine(
     assert stored.record.runtime.endpoint == "unix:///run/a.sock"
     assert stored.two_sided
     assert len(stored.samples) == len(both)
-
-
-def test_pictures_of_pages_that_are_not_there_stay(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for_docs = script("take_pictures.py")["for_docs"]
-    assert callable(for_docs)
-
-    for_docs(None, tmp_path)
-
-    assert "docs/compare.png: there is no compare.html, so it stays as it is" in capsys.readouterr().out

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from critests.cli.command import group
-from tests.house.tree import ROOT
+from tests.repository.tree import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [

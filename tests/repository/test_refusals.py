@@ -3,9 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-import pytest
-
-from tests.house import tree
+from tests.repository import tree
 
 ROOM = "critests/validation/"
 TELLS = "refused_with"
@@ -43,24 +41,6 @@ def undistinguished(module: ast.Module) -> Iterator[tuple[int, str]]:
                 and any(map(catches_calls, node.args))
             ):
                 yield node.lineno, function.name
-
-
-@pytest.mark.parametrize(
-    ("body", "line"),
-    [
-        ("with pytest.raises(grpc.RpcError):\n  call()", 2),
-        ("with contextlib.suppress(ValueError, grpc.RpcError):\n  call()", 2),
-        ("try:\n  call()\n except grpc.RpcError as error:\n  code = error.code()", 4),
-        ("try:\n  call()\n except (SetUpFailed, grpc.RpcError):\n  return", 4),
-        ("try:\n  call()\n except grpc.RpcError as error:\n  code = refused_with(error)", None),
-        ("with may_be_refused():\n  call()", None),
-        ("with pytest.raises(SetUpFailed):\n  call()", None),
-    ],
-)
-def test_what_takes_any_end_of_a_call_for_a_refusal(body: str, line: int | None) -> None:
-    found = list(undistinguished(ast.parse(f"def test_it():\n {body}")))
-
-    assert found == ([] if line is None else [(line, "test_it")])
 
 
 def test_no_validation_test_takes_a_hang_or_a_death_for_a_refusal() -> None:

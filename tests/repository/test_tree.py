@@ -5,10 +5,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
-
-from tests.house import tree
-from tests.house.conftest import LONGEST
+from tests.repository import tree
 
 # Joined here, so that this file does not break the rule that it checks.
 REGISTRIES = [
@@ -21,6 +18,7 @@ REGISTRIES = [
     )
 ]
 REGISTRIES += [".".join(parts) for parts in (("registry", "npmjs", "org"), ("proxy", "golang", "org"))]
+LONGEST = 500
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 REASON = re.compile(r"[A-Za-z]{3,}")
 SILENCES = re.compile(
@@ -91,24 +89,6 @@ def test_no_module_is_too_long() -> None:
     assert not {name: lines for name, lines in lengths.items() if lines > LONGEST}
 
 
-@pytest.mark.parametrize(
-    ("comment", "right"),
-    [
-        ("# noqa: S311 - the same bytes at every build", True),
-        ("# type: ignore[misc]  # mypy cannot type a lambda's default", True),
-        ("# noqa: S311", False),
-        ("# noqa", False),
-        ("# noqa - because it must be", False),
-        ("# type: ignore", False),
-        ("# type: ignore[misc]", False),
-        ("# type: ignore[misc] # noqa: S311", False),
-        ("# an ordinary comment", True),
-    ],
-)
-def test_what_counts_as_a_silence_with_its_reason(comment: str, right: bool) -> None:
-    assert is_explained(comment) is right
-
-
 def is_explained(comment: str) -> bool:
     silences = list(SILENCES.finditer(comment))
     if not silences:
@@ -143,17 +123,6 @@ def test_every_validation_test_states_its_promise_under_a_name_of_its_own() -> N
         "a dashboard merges tests of one name"
     )
     assert not silent, "the docstring is published: it says what the runtime MUST, SHOULD or MAY do"
-
-
-def test_no_validation_test_waits_with_a_sleep() -> None:
-    found = [
-        f"{tree.named(path)}:{node.lineno}"
-        for path, module in validation_modules()
-        for node in ast.walk(module)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"time.sleep", "sleep"}
-    ]
-
-    assert not found, "wait for a condition, with a deadline"
 
 
 def test_no_validation_test_mounts_what_only_the_suite_sees() -> None:

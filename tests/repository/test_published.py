@@ -3,7 +3,7 @@
 from critests.record.files import read
 from critests.record.layout import COMPRESSED_RUN_FILE
 from critests.record.samples import SUFFIX
-from tests.house import tree
+from tests.repository import tree
 
 PUBLISHED = tree.ROOT / "results/published"
 MOST_FILES = 100
