@@ -288,6 +288,7 @@ def pytest_runtest_makereport(
     progress = item.stash.get(PROGRESS, None)
     if progress is None:
         return report
+    report.critests_ours = True  # type: ignore[attr-defined]  # travels to the leader with the report
     session = item.config.stash[SESSION]
     phase = progress.phases[call.when] = Phase(seconds=call.duration)
     level = session.context.level if session.context else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import grpc
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.rpcs import rpc_of
 from critests.catalogue.words import Capability
 from critests.client import Connection
 from critests.client.failures import CallNotAllowed, failed_rpc, in_words
@@ -28,20 +29,32 @@ NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 Probe = Callable[[], CapabilityFact]
 
 
+PROBES_AGAIN = 3
+"""How often a capability is probed again whose probe ended with the error of an RPC."""
+
+
 class CapabilityMatrix:
     """Facts by capability; a fact that is not known yet is probed when it is asked for."""
 
     def __init__(self, probes: dict[Capability, Probe]) -> None:
         self._probes = probes
         self._facts: dict[Capability, CapabilityFact] = {}
+        self._failed: dict[Capability, int] = {}
         self._lock = threading.RLock()
 
     def fact(self, capability: Capability) -> CapabilityFact:
         """Return what is known of a capability, probing it if need be."""
         with self._lock:
-            if capability not in self._facts:
+            known = self._facts.get(capability)
+            # one call that failed says nothing of the tests to come
+            if known is None or (known.present is None and rpc_of(known.source) and self._again(capability)):
                 self._facts[capability] = self._probe(capability)
             return self._facts[capability]
+
+    def _again(self, capability: Capability) -> bool:
+        """Say whether to probe once more what could not be found out."""
+        self._failed[capability] = self._failed.get(capability, 0) + 1
+        return self._failed[capability] <= PROBES_AGAIN
 
     def _probe(self, capability: Capability) -> CapabilityFact:
         probe = self._probes.get(capability)

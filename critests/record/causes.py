@@ -1,21 +1,25 @@
 """What many results share: one fault is one finding, however many tests it turns red."""
 
 import dataclasses
-import re
 from collections.abc import Callable, Sequence
 
 from critests.catalogue.words import Outcome, worst
 from critests.record.answers import without_what_varies
 from critests.record.blocking import BREACHES
+from critests.record.reasons import ReasonCode
 from critests.record.results import RootCause, TestResult
 
-_SEEN = re.compile(r"(?P<subject>.+): expected .+, seen (?P<seen>.+)", re.DOTALL)
-_FIELD = re.compile(r"\.(\w+)(?:\(\))?(?:\[-?\d+\])?\Z")
-"""What was looked at, at the end of its name: a field, what a test reads of a container, or an element."""
-_ONLY_ONE = re.compile(r"\[('[^']*')\]")
-_OF_A_CONDITION = ("waited ", "expected ")
-"""What many tests say of conditions that have nothing else in common."""
-_SAYS_LITTLE = frozenset({"True", "False", "None", "0", "1", "''", "b''", "nothing", "the same time"})
+_SAID = frozenset(
+    {
+        ReasonCode.SAID,
+        ReasonCode.SESSION,
+        ReasonCode.NOT_REFUSED,
+        ReasonCode.LOG_UNREADABLE,
+        ReasonCode.ANSWER,
+    }
+)
+"""Where equal words mean one finding; conditions that were waited for have nothing else in common."""
+_SAYS_LITTLE = frozenset({"True", "False", "None", "0", "1", "''", "b''", "[]", "{}", "()", "set()"})
 """What is seen of many fields for many reasons."""
 _OUTLIVED = frozenset({"GEN-06", "GEN-17"})
 """What every request puts to the test: two ends of a daemon are one finding only where they say the same."""
@@ -88,26 +92,25 @@ def _judges_its_call(test: TestResult, judge_of: Callable[[str], str | None]) ->
 
 def _promise(test: TestResult) -> tuple[str, ...]:
     """Return what all failures of one finding break."""
-    said = (without_what_varies(test.reason),) if test.requirement_id in _OUTLIVED else ()
-    return "requirement", test.requirement_id, *said
+    why = test.why
+    said = (why.subject, *map(without_what_varies, (why.expected, why.seen, why.words)))
+    return "requirement", test.requirement_id, *(said if test.requirement_id in _OUTLIVED else ())
 
 
 def _answered(test: TestResult) -> tuple[str, ...]:
     """Return the call that failed a test and what was answered to it; empty where none did."""
     if not test.raw_rpc or not test.answer:
         return ()
-    return "answer", test.raw_rpc, test.answer, without_what_varies(test.reason)
+    return "answer", test.raw_rpc, test.answer, without_what_varies(test.why.words)
 
 
 def _looked_at(test: TestResult) -> tuple[str, ...]:
     """Return after which call what was seen in which field, or what was said, of a failure without a failed
     call; empty where that says little.
     """
-    found = _SEEN.fullmatch(test.reason)
-    if test.after and test.reason and found is None and not test.reason.startswith(_OF_A_CONDITION):
-        return "said", test.after, test.reason
-    field = _FIELD.search(found["subject"]) if found else None
-    if not test.after or found is None or field is None or found["seen"] in _SAYS_LITTLE:
+    why = test.why
+    if test.after and why.words and why.code in _SAID:
+        return "said", test.after, why.words
+    if not test.after or why.code is not ReasonCode.VALUE or not why.subject or why.seen in _SAYS_LITTLE:
         return ()
-    alone = _ONLY_ONE.fullmatch(found["seen"])
-    return "seen", test.after, field[1], alone[1] if alone else found["seen"]
+    return "seen", test.after, why.subject, why.seen

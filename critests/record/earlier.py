@@ -8,6 +8,9 @@ from critests.record.reasons import ReasonCode
 
 _VALUE: Final = re.compile(r"(?P<subject>.+): expected (?P<expected>.+), seen (?P<seen>.+)", re.DOTALL)
 _FIELD: Final = re.compile(r"\.(\w+)(?:\(\))?(?:\[-?\d+\])?\Z")
+_ONLY_ONE: Final = re.compile(r"\[('[^']*')\]")
+_PLAIN: Final = {"nothing": "[]", "the same time": "0"}
+"""What says nothing, as Python writes it."""
 _ANSWER: Final = re.compile(r"(?P<rpc>\w+) failed (?:in the set-up: |with )(?P<code>[A-Z_]+): (?P<words>.*)")
 _ENDED: Final = re.compile(
     r"(?P<how>the daemon \(.+?\) ended) (?:during the test|before the first test)"
@@ -75,7 +78,9 @@ def _why(test: MutableMapping[str, Any], reason: str) -> dict[str, str]:
     value = _VALUE.fullmatch(reason) if begun in {None, ReasonCode.VALUE} and outcome != "blocked" else None
     if value:
         field = _FIELD.search(value["subject"])
-        return _reason(ReasonCode.VALUE, field[1] if field else "", value["expected"], value["seen"])
+        alone = _ONLY_ONE.fullmatch(value["seen"])
+        seen = alone[1] if alone else _PLAIN.get(value["seen"], value["seen"])
+        return _reason(ReasonCode.VALUE, field[1] if field else "", value["expected"], seen)
     return _reason(begun or _OF_OUTCOME.get(outcome, ReasonCode.NONE), words=reason)
 
 

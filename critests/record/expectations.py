@@ -91,6 +91,7 @@ class KnownFailure:
         """Say whether the entry speaks of this test, whatever its outcome."""
         named = self.requirement in {test.requirement, test.requirement_id} and self.test in {
             test.name,
+            test.case,
             test.function,
         }
         return (

@@ -35,7 +35,7 @@ def blame_what_was_asked(
     groups: dict[tuple[str, ...], list[TestResult]] = {}
     for test in tests:
         if is_refused(test) and test.blocked_by in kept:
-            words = without_what_varies(test.reason)
+            words = without_what_varies(test.why.words)
             groups.setdefault((test.blocked_by, test.setup_rpc, test.answer, words), []).append(test)
     blamed: dict[str, str] = {}
     for refused in groups.values():

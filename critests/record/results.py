@@ -110,6 +110,18 @@ class TestResult:
         return self.name.partition("[")[0]
 
     @property
+    def case(self) -> str:
+        """Name of the test without the handler that it ran on, which a run of several puts into it."""
+        if "runtime_handler" not in self.params or not self.name.endswith("]"):
+            return self.name
+        label, words = self.handler or "default", self.name[len(self.function) + 1 : -1]
+        if words == label:
+            return self.function
+        if words.startswith(f"{label}-"):
+            return f"{self.function}[{words.removeprefix(f'{label}-')}]"
+        return f"{self.function}[{words.removesuffix(f'-{label}')}]"
+
+    @property
     def total_seconds(self) -> float:
         """Set-up, body and teardown together, in seconds."""
         return self.setup_seconds + self.seconds + self.teardown_seconds

@@ -121,7 +121,9 @@ def _not_so(asserted: Asserted) -> Seen:
 
 def _value(text: str, subject: ast.expr | None, seen: str, wanted: str, unit: str = "") -> Seen:
     """Return what was seen of a subject where something else was expected."""
-    name = looked_at(subject) if subject is not None else ""
+    name, alone = looked_at(subject) if subject is not None else "", _literal(seen)
+    if isinstance(alone, list) and len(alone) == 1:
+        seen = repr(alone[0])
     return Seen(
         text,
         Reason(code=ReasonCode.VALUE, subject=name, expected=wanted[:LIMIT], seen=seen[:LIMIT], unit=unit),

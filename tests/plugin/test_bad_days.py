@@ -389,6 +389,23 @@ def test_a_test_that_hangs_is_lost_alone(tmp_path: Path) -> None:
     assert outcomes == {"test_hangs": "error", "test_goes_on": "passed"}
 
 
+def test_an_error_before_a_test_is_known_to_be_ours_is_counted(tmp_path: Path) -> None:
+    test = (
+        "def test_misspelled(runtme):\n    pass\n\n\n"
+        "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n"
+    )
+    with serve(CriServer()) as endpoint:
+        ended = mine(test, endpoint, tmp_path)
+
+    assert ended.returncode == 3, ended.stdout + ended.stderr
+    record = record_in(tmp_path / "results")
+    assert {test["name"]: test["outcome"] for test in record["tests"]} == {
+        "test_misspelled": "error",
+        "test_goes_on": "passed",
+    }
+    assert record["counts"]["outcomes"]["error"] == 1
+
+
 def test_a_runtime_that_does_not_reach_the_registry_is_told_how(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=PullImage"})) as endpoint:
         ended = run_on(endpoint, tmp_path, "--select", "CTR-01,CTR-13,CTR-21")

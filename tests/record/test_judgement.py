@@ -106,6 +106,7 @@ def refused(name: str, requirement: str, reason: str, **more: object) -> TestRes
         raw_rpc="RemoveContainer",
         answer="UNKNOWN",
         reason=f"RemoveContainer failed with UNKNOWN: {reason}",
+        why=Reason(code=ReasonCode.ANSWER, subject="RemoveContainer", seen="UNKNOWN", words=reason),
         **more,
     )
 
@@ -141,35 +142,46 @@ def test_failures_of_one_requirement_are_one_finding() -> None:
 
 def test_two_ends_of_a_daemon_are_two_findings_where_their_words_differ() -> None:
     ends = {
-        "test_stats": "the daemon (process 7) ended during the test at Stats, with the words: panic: a",
-        "test_metrics": "the daemon (process 8) ended during the test at Stats, with the words: panic: a",
-        "test_stop": "the daemon (process 9) ended during the test at Stop, with the words: panic: b",
+        "test_stats": ("7", "Stats", "panic: a"),
+        "test_metrics": ("8", "Stats", "panic: a"),
+        "test_stop": ("9", "Stop", "panic: b"),
     }
 
-    found = judged(*(result(name, "GEN-17", Outcome.FAILED, reason=said) for name, said in ends.items()))
+    found = judged(
+        *(
+            result(
+                name,
+                "GEN-17",
+                Outcome.FAILED,
+                why=Reason(code=ReasonCode.RUNTIME_ENDED, subject=rpc, seen=f"process {pid}", words=words),
+            )
+            for name, (pid, rpc, words) in ends.items()
+        )
+    )
 
     assert [test.cause for test in found.tests] == ["", "GEN-17", ""]
     assert "comes down to 2 findings" in found.exit_reason
 
 
-def saw(name: str, requirement: str, reason: str, after: str = "StopContainer") -> TestResult:
-    return result(name, requirement, Outcome.FAILED, reason=reason, after=after)
+def saw(name: str, requirement: str, field: str, seen: str, after: str = "StopContainer") -> TestResult:
+    why = Reason(code=ReasonCode.VALUE, subject=field, expected=name, seen=seen)
+    return result(name, requirement, Outcome.FAILED, why=why, after=after)
 
 
 def test_the_same_value_of_the_same_field_after_the_same_call_is_one_finding() -> None:
     found = judged(
-        saw("test_keeps_its_code", "STP-02", "container.status().exit_code: expected 7, seen 137"),
-        saw("test_ends_by_itself", "STP-05", "status.exit_code: expected 0, seen 137"),
-        saw("test_graceful", "CTR-30", "container.status().exit_code: expected 3, seen 137"),
-        saw("test_other_value", "STP-10", "status.exit_code: expected 0, seen 143"),
-        saw("test_other_field", "STP-11", "status.code: expected 0, seen 137"),
-        saw("test_other_call", "STP-12", "status.exit_code: expected 0, seen 137", after="StartContainer"),
-        saw("test_says_little", "STP-13", "status.pinned: expected True, seen False"),
-        saw("test_says_little_too", "STP-14", "status.pinned: expected True, seen False"),
-        saw("test_signal", "STP-17", "container.log_lines()[-1]: expected 'got 1', seen 'ready'"),
-        saw("test_signals", "STP-19", "container.log_lines(): expected ['got 2'], seen ['ready']"),
-        saw("test_of_no_field", "STP-15", "len(lines): expected 3, seen 2"),
-        saw("test_of_no_field_either", "STP-16", "len(lines): expected 3, seen 2"),
+        saw("test_keeps_its_code", "STP-02", "exit_code", "137"),
+        saw("test_ends_by_itself", "STP-05", "exit_code", "137"),
+        saw("test_graceful", "CTR-30", "exit_code", "137"),
+        saw("test_other_value", "STP-10", "exit_code", "143"),
+        saw("test_other_field", "STP-11", "code", "137"),
+        saw("test_other_call", "STP-12", "exit_code", "137", after="StartContainer"),
+        saw("test_says_little", "STP-13", "pinned", "False"),
+        saw("test_says_little_too", "STP-14", "pinned", "False"),
+        saw("test_signal", "STP-17", "log_lines", "'ready'"),
+        saw("test_signals", "STP-19", "log_lines", "'ready'"),
+        saw("test_of_no_field", "STP-15", "", "2"),
+        saw("test_of_no_field_either", "STP-16", "", "2"),
     )
 
     cause, other = found.root_causes
@@ -245,12 +257,11 @@ def test_a_failure_that_another_requirement_explains_follows_it_only_where_that_
 
 
 def test_the_same_sentence_after_the_same_call_is_one_finding() -> None:
-    def says(name: str, requirement: str, reason: str) -> TestResult:
-        return result(
-            name, requirement, Outcome.FAILED, requirement_id=requirement, after="Exec", reason=reason
-        )
+    def says(name: str, requirement: str, why: Reason) -> TestResult:
+        return result(name, requirement, Outcome.FAILED, after="Exec", why=why)
 
-    refused, late = "the server chose another sub-protocol", "waited 10 s for the end; last seen: nothing"
+    refused = Reason(code=ReasonCode.SESSION, words="the server chose another sub-protocol")
+    late = Reason(code=ReasonCode.CONDITION, words="waited 10 s for the end; last seen: nothing")
     found = judged(
         says("test_code", "EXE-04", refused),
         says("test_size", "EXE-08", refused),
@@ -442,3 +453,42 @@ def test_what_could_not_run_is_called_by_its_name(area: str, reason: str) -> Non
     found = judged(blocked)
 
     assert found.exit_reason == f"{reason}; the commonest reason: needs a throwaway runtime"
+
+
+def nonsense(test: TestResult) -> TestResult:
+    """Return a result in which no sentence for a reader is left."""
+    return dataclasses.replace(test, reason="zxq", expected="qzx", seen="xqz", detail="zqx", title="xzq")
+
+
+def test_no_verdict_hangs_on_a_sentence() -> None:
+    silent = Reason(code=ReasonCode.RUNTIME_SILENT)
+    tests = [
+        refused("test_other", "CTR-30", "container 12ab is busy"),
+        refused("test_remove", "CTR-31", "container 34cd is busy"),
+        saw("test_keeps_its_code", "STP-02", "exit_code", "137"),
+        saw("test_ends_by_itself", "STP-05", "exit_code", "137"),
+        lacking("test_lacks", "CTR-28/removed"),
+        result("test_ends", "GEN-17", Outcome.FAILED, why=ENDED, reason="the daemon ended"),
+        result("test_silent", "A-09", Outcome.BLOCKED, why=silent, reason="it stopped answering"),
+        result("test_run", "SBX-01", Outcome.FAILED, raw_rpc="RunPodSandbox", reason="it cannot"),
+        result("test_list", "SBA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox", reason="no"),
+        result("test_should", "A-02", Outcome.FAILED, level=Level.SHOULD, reason="expected 1, seen 2"),
+        result("test_events", "A-03", Outcome.UNSUPPORTED, reason="no events"),
+        result("test_young", "A-04", Outcome.FAILED, unproven_since="1.34", reason="none"),
+        result("test_kept", "A-05"),
+    ]
+    alone = [*tests, result("test_typo", "A-06", Outcome.ERROR, reason="NameError in the harness")]
+    here = [test for test in tests if test.outcome is Outcome.BLOCKED] + [
+        result("test_image", "A-07", Outcome.BLOCKED, why=NO_IMAGE, reason="out of reach")
+    ]
+
+    for chosen in (tests, alone, here):
+        told = judged(*chosen, runtime_gone="it stopped answering")
+        untold = judged(*map(nonsense, chosen), runtime_gone="xzz")
+        assert [(test.id, test.outcome, test.blocked_by, test.cause) for test in untold.tests] == [
+            (test.id, test.outcome, test.blocked_by, test.cause) for test in told.tests
+        ]
+        assert [
+            (each.requirement, each.blocked, each.failed, each.outcome) for each in untold.root_causes
+        ] == [(each.requirement, each.blocked, each.failed, each.outcome) for each in told.root_causes]
+        assert (untold.exit_code, untold.counts) == (told.exit_code, told.counts)
