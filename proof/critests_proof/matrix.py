@@ -18,9 +18,11 @@ Where nobody wrote down which test must notice, as with what is derived from a s
 They are tried until one has, with everything that tests share made under the fault.
 """
 
+import ast
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from critests import toml_file
@@ -106,6 +108,38 @@ class Matrix:
             for name in entry.turns_red
             if base_name(name) not in known
         ]
+
+
+def written_tests(*places: Path) -> set[str]:
+    """Return the names of all tests that are written in some modules, or below folders, without their
+    parameters.
+    """
+    files = {file for place in places for file in (place.rglob("test_*.py") if place.is_dir() else [place])}
+    nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    names = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return {name for name in names if name.startswith("test_")}
+
+
+def check_names(matrix: Matrix, *places: Path) -> None:
+    """Check that each name in `turns_red` is that of a test: in the module that the file is beside, or in
+    some places where it is beside none.
+
+    Raises:
+        TomlMalformed: a name is no test's; with file and line.
+    """
+    by_file: dict[Path, list[Entry]] = {}
+    for entry in matrix.entries:
+        by_file.setdefault(Path(entry.where.rpartition(":")[0]), []).append(entry)
+    for file, entries in by_file.items():
+        module = file.with_name(file.name.removesuffix(SUFFIX) + ".py")
+        if not any(entry.turns_red for entry in entries):
+            continue
+        tests = written_tests(*([module] if module.is_file() else places))
+        for entry, name in Matrix(tuple(entries)).unknown(tests):
+            close = get_close_matches(base_name(name), tests, 1)
+            meant = f" (did you mean {close[0]}?)" if close else ""
+            msg = f"{entry.where}: turns_red names {name}, which is no test{meant}"
+            raise TomlMalformed(msg)
 
 
 def base_name(test: str) -> str:

@@ -5,21 +5,13 @@ Reports are what `--cri-audit-report` writes, of audits with the honest runs: re
 that is never green. Exits with 1 while a test of the suite was not turned red anywhere.
 """
 
-import ast
 import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from critests.run.known_tests import SUITE
-from critests_proof.matrix import base_name
-
-
-def written_tests(suite: Path = SUITE) -> set[str]:
-    """Return the names of all tests that are written below a folder, without their parameters."""
-    modules = [ast.parse(file.read_text(encoding="utf-8")) for file in suite.rglob("test_*.py")]
-    functions = [node for module in modules for node in module.body if isinstance(node, ast.FunctionDef)]
-    return {function.name for function in functions if function.name.startswith("test_")}
+from critests_proof.matrix import base_name, written_tests
 
 
 def turned_red(report: dict[str, Any]) -> set[str]:
@@ -55,6 +47,6 @@ def lines(tests: set[str], reports: Iterable[tuple[str, dict[str, Any]]]) -> tup
 def main(files: Iterable[str]) -> int:
     """Print it; return the exit code."""
     reports = [(file, json.loads(Path(file).read_text(encoding="utf-8"))) for file in files]
-    summary, left = lines(written_tests(), reports)
+    summary, left = lines(written_tests(SUITE), reports)
     print("\n".join(summary))
     return 1 if left else 0

@@ -32,7 +32,7 @@ from critests_proof.below import OCI_FAULTS
 from critests_proof.between import Between, can_wrap, take_down_what_is_shared
 from critests_proof.cases import MARK, case_of
 from critests_proof.language.faults import BelowFault, FaultError, is_of_the_network, parse_fault
-from critests_proof.matrix import SUFFIX, Entry, Matrix, beside, load
+from critests_proof.matrix import SUFFIX, Entry, Matrix, beside, check_names, load
 from critests_proof.verdicts import Audit, Verdict, verdict_of
 
 ENTRY = pytest.StashKey[Entry]()
@@ -113,6 +113,8 @@ def _matrix(config: pytest.Config) -> Matrix | None:
             raise pytest.UsageError(msg)
         given = given or OCI_FAULTS
     matrix = load(Path(given)) if given else load(SUITE, *_faults_of_others(config))
+    if not hasattr(config, "workerinput"):
+        check_names(matrix, SUITE, *_places(config))
     wanted = config.getoption("cri_audit_fault")
     unknown = set(wanted) - {entry.id for entry in matrix.entries}
     if unknown:
@@ -125,11 +127,18 @@ def _is_below_the_runtime(entry: Entry) -> bool:
     return any(isinstance(fault, BelowFault) for fault in entry.faults)
 
 
+def _places(config: pytest.Config) -> Iterator[Path]:
+    """Yield the files and folders of tests that the user named."""
+    for argument in config.args:
+        path = config.invocation_params.dir / argument.partition("::")[0]
+        if path.exists():
+            yield path
+
+
 def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
     """Yield the files of faults beside the tests that the user named, where pytest looks for tests."""
     skipped = config.getini("norecursedirs")
-    for argument in config.args:
-        path = config.invocation_params.dir / argument.partition("::")[0]
+    for path in _places(config):
         if path.is_file() and beside(path).exists():
             yield beside(path)
         for file in path.rglob(f"*{SUFFIX}"):
@@ -307,9 +316,15 @@ class Auditor:
     def _exit_status(self, status: int) -> int:
         if status not in {0, 1, 5}:
             return status
-        if self.tried is None and self.audit.unnoticed(self.matrix):
+        if self.tried is None and (self.audit.unnoticed(self.matrix) or self._unproven()):
             return 1
         return 0 if self.config.getoption("cri_audit_only") and self.audit.verdicts else status
+
+    def _unproven(self) -> list[str]:
+        """Return the tests that no fault is known for, where all their faults were asked for."""
+        if self.matrix is None or self.matrix.broad or self.config.getoption("cri_audit_fault"):
+            return []
+        return self.audit.without_fault(self.matrix)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print which fault was noticed by which test, and which tests have no fault."""

@@ -116,10 +116,10 @@ def endpoint() -> Iterator[str]:
 
 
 def audit(
-    directory: Path, endpoint: str, *arguments: str, suite: str = SUITE
+    directory: Path, endpoint: str, *arguments: str, suite: str = SUITE, matrix: str = MATRIX
 ) -> tuple[int, str, dict[str, Any]]:
     (directory / "test_small.py").write_text(suite, encoding="utf-8")
-    (directory / "test_small.faults.toml").write_text(MATRIX, encoding="utf-8")
+    (directory / "test_small.faults.toml").write_text(matrix, encoding="utf-8")
     (directory / "pytest.ini").write_text(
         "[pytest]\naddopts = -p no:cacheprovider -p no:locust\n", encoding="utf-8"
     )
@@ -284,6 +284,23 @@ def test_faults_beside_the_tests_of_others_are_found_where_pytest_finds_tests(
     status, output, _ = audit(tmp_path, endpoint, ".", "--cri-audit-only", "--collect-only")
     assert ("the id 'other-name' is taken by" in output) is (folder == ".")
     assert (status == 4) is (folder == ".")
+
+
+def test_a_test_that_no_fault_is_known_for_is_not_proven(tmp_path: Path, endpoint: str) -> None:
+    status, output, report = audit(tmp_path, endpoint, "-k", "without_a_fault")
+    assert report["verdicts"] == []
+    assert "no fault is known for: test_without_a_fault" in output
+    assert status == 1
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["beside the tests", "elsewhere"])
+def test_a_name_that_is_no_test_s_is_an_error(tmp_path: Path, endpoint: str, *, beside: bool) -> None:
+    text = MATRIX.replace('"test_shared"', '"test_shraed"')
+    (tmp_path / "own.toml").write_text(text.replace('id = "', 'id = "own-'), encoding="utf-8")
+    arguments = [] if beside else ["--cri-audit-matrix", "own.toml"]
+    status, output, _ = audit(tmp_path, endpoint, *arguments, matrix=text if beside else MATRIX)
+    assert status == 4
+    assert ".toml:2: turns_red names test_shraed, which is no test (did you mean test_shared?)" in output
 
 
 def test_a_fault_that_is_tried(tmp_path: Path, endpoint: str) -> None:
