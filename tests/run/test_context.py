@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.load.installed import NotInstalled
 from critests.client import Connection, Endpoint, EndpointError, EndpointMalformed, connect
 from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.images.platforms import UnsupportedArchitectureError
@@ -50,7 +49,6 @@ def settings(**given: object) -> Settings:
                 RegistryPortTaken,
                 RegistryError,
                 UnsupportedArchitectureError,
-                NotInstalled,
             )
         ),
     ],

@@ -1,5 +1,5 @@
-"""Load: arrivals at a rate or users in a loop, driven by Locust in processes of its own.
+"""Load: arrivals at a rate or users in a loop, by Locust with our locustfile.
 
-Locust patches the standard library when it is imported, so only `workers` and `master` import it, and only as
-programs; everything else here can be imported anywhere.
+Locust patches the standard library when it is imported, so only `locustfile` imports it, and only Locust
+imports that; everything else here can be imported anywhere.
 """

@@ -1,22 +1,18 @@
-"""The search for the highest rate at which a latency stays under a bound, and the judgement of one step of
-it.
-"""
+"""The search for the highest rate at which p99 stays under a bound, and the judgement of one step of it."""
 
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 
-from critests.statistics.distributions import binomial_cdf
+from scipy.stats import binom  # type: ignore[import-untyped]  # the package ships no types
 
 TAIL = 0.01
 """The share of cycles that may be above the bound: it is p99 that is bounded."""
-CERTAINTY = 0.99
+DOUBT = 0.01
 """A step is decided early when chance alone would mislead it in at most one case of a hundred."""
 PRECISION = 0.1
 """The search ends when the bracket is no wider than this share of its lower end."""
 MOST_STEPS = 16
-WIDEST = 1024.0
-"""How far from the first rate the search goes, as a factor, in either direction."""
 
 
 @unique
@@ -26,25 +22,24 @@ class Decision(StrEnum):
     HELD = "held"
     EXCEEDED = "exceeded"
     UNDECIDED = "undecided"
-    """Too few samples in the time that a step may take. Above a rate that held it counts as exceeded; else
-    the search ends there.
+    """Too few samples in the time of a step. Above a rate that held it counts as exceeded; else the search
+    ends there.
     """
 
 
 def decide(count: int, above: int, *, last: bool = False) -> Decision:
     """Judge whether p99 is under the bound, by an exact binomial test on the share above it.
 
-    459 samples with none above the bound are enough to say that it held; 3 above it among the first 40 that
-    it did not.
+    459 samples with none above the bound are enough to say that it held; 3 of the first 40 that it did not.
 
     Args:
-        count: samples of the step so far, failed cycles and those that are overdue included.
-        above: how many of them are above the bound, failed or overdue.
+        count: samples of the step so far, failed cycles included.
+        above: how many of them are above the bound, or failed.
         last: no more samples will come: from 1,000 on, the observed share decides.
     """
-    if count and binomial_cdf(above, count, TAIL) <= 1 - CERTAINTY:
+    if count and binom.cdf(above, count, TAIL) <= DOUBT:
         return Decision.HELD
-    if count and above and 1 - binomial_cdf(above - 1, count, TAIL) <= 1 - CERTAINTY:
+    if count and above and binom.sf(above - 1, count, TAIL) <= DOUBT:
         return Decision.EXCEEDED
     if last and count * TAIL >= 10:
         return Decision.HELD if above <= count * TAIL else Decision.EXCEEDED
@@ -66,61 +61,33 @@ class Search:
     held: float = 0.0
     exceeded: float | None = None
     steps: list[tuple[float, Decision]] = field(default_factory=list)
-    _first: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._first = self.rate
 
     @property
     def over(self) -> bool:
         """Whether there is nothing more to try."""
-        if len(self.steps) >= MOST_STEPS or self._hopeless:
-            return True
-        if self.held and self.exceeded is not None:
-            return self.exceeded / self.held <= 1 + PRECISION
-        return not self._first / WIDEST <= self.rate <= self._first * WIDEST
+        hopeless = bool(self.steps) and not self.held and self.steps[-1][1] is Decision.UNDECIDED
+        found = self.exceeded is not None and self.held > 0 and self.exceeded / self.held <= 1 + PRECISION
+        return found or hopeless or len(self.steps) >= MOST_STEPS
 
-    @property
-    def _hopeless(self) -> bool:
-        """Whether no lower rate can be decided either, as it has fewer samples in the same time."""
-        return bool(self.steps) and not self.held and self.steps[-1][1] is Decision.UNDECIDED
-
-    def tell(self, decision: Decision) -> None:
+    def add(self, decision: Decision) -> None:
         """Take what the step at `rate` showed and choose the next rate."""
         self.steps.append((self.rate, decision))
         if decision is Decision.HELD:
             self.held = max(self.held, self.rate)
         else:
-            self.exceeded = self.rate if self.exceeded is None else min(self.exceeded, self.rate)
+            self.exceeded = min(self.exceeded or math.inf, self.rate)
         if self.exceeded is None:
             self.rate *= 2
-        elif not self.held:
-            self.rate /= 2
         else:
-            self.rate = math.sqrt(self.held * self.exceeded)
+            self.rate = math.sqrt(self.held * self.exceeded) if self.held else self.rate / 2
 
     def sentence(self, bound: float) -> str:
-        """Say what was found.
-
-        Args:
-            bound: of p99, in seconds.
-        """
-        limit = f"p99 of {bound:g} s"
-        if not self.steps:
-            return f"no rate was tried for {limit}"
-        if self._hopeless:
-            tried = f"{self.steps[-1][0]:.3g} per second"
+        """Say what was found about a bound of p99, in seconds."""
+        if self.held and self.exceeded is not None:
             return (
-                f"{tried} had too few samples to say whether it kept {limit}: let a step take longer"
-                " (--duration)"
+                f"p99 stays under {bound:g} s at {self.held:.3g} per second, and not at {self.exceeded:.3g}"
             )
-        if not self.held:
-            return f"even {min(rate for rate, _ in self.steps):.3g} per second did not keep {limit}"
-        if self.exceeded is None:
-            return f"{self.held:.3g} per second kept {limit}, and no rate was found that did not"
-        how = (
-            "did not"
-            if dict(self.steps)[self.exceeded] is Decision.EXCEEDED
-            else "could not be decided in the time of a step"
-        )
-        return f"{self.held:.3g} per second kept {limit}, {self.exceeded:.3g} per second {how}"
+        if self.held:
+            return f"p99 stays under {bound:g} s at {self.held:.3g} per second, the highest rate tried"
+        tried = min((rate for rate, _ in self.steps), default=self.rate)
+        return f"no rate from {tried:.3g} per second on is known to keep p99 under {bound:g} s"

@@ -8,21 +8,18 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum, unique
 from functools import cached_property
 from itertools import cycle
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.load.plan import Mix
 from critests.client.deadlines import Deadlines
 from critests.client.plain import PlainConnection
 from critests.lifecycle.requests import ImageName, RequestBuilder
 
-WRONG_ANSWER = "WRONG_ANSWER"
-"""Stands among the codes where the call succeeded and its answer shows that the operation did not happen."""
 COMMAND = ("/bin/sh", "-c", "while :; do sleep 3600; done")
 """Waits for ever; it is ended by SIGKILL, so that no grace period is measured."""
 TRUE = ("/bin/true",)
@@ -34,8 +31,29 @@ or its answer is wrong.
 """
 
 
+@unique
+class Mix(StrEnum):
+    """What one cycle does."""
+
+    POD = "pod"
+    CONTAINER = "container"
+    EXEC = "exec"
+    LIST = "list"
+
+    @property
+    def headline(self) -> str:
+        """What one cycle is called."""
+        return {Mix.POD: "pod cycle", Mix.CONTAINER: "container cycle", Mix.EXEC: "exec", Mix.LIST: "relist"}[
+            self
+        ]
+
+
 class StepFailed(Exception):
     """A call of a cycle failed; the message is its code."""
+
+
+class WrongAnswer(StepFailed):
+    """A call succeeded, and its answer shows that the operation did not happen."""
 
 
 @dataclass
@@ -122,11 +140,6 @@ class Work(ABC, Generic[Prepared]):
     def tidy(self, prepared: Prepared) -> None:
         """Remove, untimed, what a failed cycle left at the runtime."""
 
-    def log(self, prepared: Prepared) -> Path | None:
-        """Return the log file that a cycle left, if any, which nobody else removes."""
-        del prepared
-        return None
-
 
 @dataclass
 class Pod:
@@ -173,10 +186,6 @@ class PodWork(Work[Pod]):
         """Remove what a failed cycle left."""
         if prepared.left:
             self.site.discard(prepared.left)
-
-    def log(self, prepared: Pod) -> Path:
-        """Return the container's log file."""
-        return log_of(prepared.container)
 
 
 @dataclass
@@ -244,10 +253,6 @@ class ContainerWork(StandingWork[Creation]):
             with contextlib.suppress(grpc.RpcError):
                 self.site.call("RemoveContainer", cri.RemoveContainerRequest(container_id=container))
 
-    def log(self, prepared: Creation) -> Path:
-        """Return the container's log file."""
-        return log_of(prepared.request)
-
 
 class ExecWork(StandingWork[cri.ExecSyncRequest]):
     """A command in a running container, as a probe is one."""
@@ -287,11 +292,6 @@ class ListWork(StandingWork[tuple[cri.ListPodSandboxRequest, cri.ListContainersR
             prepared[1],
             right=lambda answer: len(answer.containers) >= expected,
         )
-
-
-def log_of(request: cri.CreateContainerRequest) -> Path:
-    """Return where a container's log is."""
-    return Path(request.sandbox_config.log_directory, request.config.log_path)
 
 
 def lead_container(

@@ -1,175 +1,183 @@
-"""The process that the user started: begins the run, starts the processes that put load on, and cleans up. It
-never imports Locust.
+"""The process that the user started: begins the run, has Locust put load on, and cleans up. It never imports
+Locust.
 """
 
 import contextlib
-import json
+import csv
 import os
 import signal
 import subprocess
-import tempfile
+import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Final, Self
 
-import critests
-from critests import catalogue
-from critests.benchmark.load import processes
-from critests.benchmark.load.outcome import Outcome, operations_of, outcome_of, write_measured
-from critests.benchmark.load.plan import Load, LoadResult, MasterPlan, WorkerPlan, read_plan, write_plan
-from critests.exit_codes import CannotTest, ExitCode
+from critests.benchmark.load.capacity import Search, decide
+from critests.benchmark.load.target import TARGET, write_target
+from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.lifecycle.requests import ImageName
-from critests.lifecycle.run_label import RunIdentity
-from critests.node.addresses import free_port
-from critests.node.machine import fingerprint
-from critests.record.identity import RuntimeIdentity
-from critests.record.layout import UNKNOWN, RunFolder, new_run_folder
-from critests.record.operations import BenchmarkFacts
-from critests.record.run import RunRecord, Timing
+from critests.record.layout import new_run_folder
 from critests.run.beginning import begin_run
-from critests.run.conclusion import identity_of
-from critests.run.context import RunContext, tls_files
+from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.settings import Settings
 from critests.run.stop_signals import handled_by, say, say_that_it_goes_on
 
-STOP_SECONDS = 30.0
-"""How long the master may take to end after it was asked to."""
-LEAVE_SECONDS = 20.0
-POLL_SECONDS = 0.2
-LATE_COMERS_SECONDS = 2.0
-"""What was under way when a process was killed may still come into being at the runtime; it is looked for
-again after this.
-"""
-
-Say = Callable[[dict[str, Any]], None]
+LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
+FIRST_RATE: Final = 1.0
+LATE_COMERS_SECONDS: Final = 2.0
+"""What was under way when Locust ended may still come into being at the runtime."""
 
 
 @dataclass(frozen=True)
-class Role:
-    """Which part of a distributed run this machine plays.
-
-    Attributes:
-        master: only add up what workers elsewhere do.
-        master_host: the master of which this machine is a worker; empty where it is none.
-        master_port: its port.
-        processes: worker processes of this machine.
-        expect_workers: worker processes that the master waits for.
-        web_port: of Locust's page; 0 for none.
-        bound: of p99 in a capacity search, in seconds; 0 for none.
-    """
-
-    master: bool = False
-    master_host: str = ""
-    master_port: int = 5557
-    processes: int = 1
-    expect_workers: int = 1
-    web_port: int = 0
-    bound: float = 0.0
-
-
-@dataclass
 class Ended:
-    """What is left of a run.
+    """How a run ended.
 
     Attributes:
-        record: None for a machine that only worked for a master elsewhere.
-        folder: of the run.
-        outcome: how it ended.
+        exit_code: as for every command.
+        reason: one sentence.
+        count: cycles in the measured time, failed ones included.
+        failed: how many of them failed.
     """
 
-    record: RunRecord | None
-    folder: RunFolder | None
-    outcome: Outcome
-    problems: list[str] = field(default_factory=list)
+    exit_code: ExitCode
+    reason: str
+    count: int = 0
+    failed: int = 0
 
 
-def run_load(settings: Settings, load: Load, role: Role, say: Say, arguments: list[str]) -> Ended:
-    """Put load on a runtime, or do this machine's part of it.
+class Front:
+    """A `with` in which Locust can be started on the runtime, or as a master that touches none.
 
     Args:
         settings: which runtime.
-        load: what load.
-        role: this machine's part.
-        say: called with a line of progress, about once a second.
-        arguments: of the command, for the record.
+        options: for Locust, as the user wrote them.
+        web: whether Locust's page is served while the load is on.
 
     Raises:
         UsageError: an option makes no sense with this runtime.
         CannotTest: there is nothing to put load on, or it must not be touched.
-        RecordError: the results cannot be written.
+        RecordNotWritten: there is no place for results.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="critests-load-") if role.master else contextlib.nullcontext("")
-    ) as directory:
-        front = _Front(settings, load, role, say, Path(directory))
-        with handled_by(front.interrupt):
-            return front.run(arguments)
 
-
-class _Front:
-    def __init__(self, settings: Settings, load: Load, role: Role, say: Say, directory: Path) -> None:
-        self.settings, self.load, self.role, self.say = settings, load, role, say
-        self.directory = directory
+    def __init__(self, settings: Settings, options: list[str], *, web: bool = False) -> None:
+        self.settings, self.options, self.web = settings, options, web
         self.context: RunContext | None = None
-        self.workers: list[subprocess.Popen[str]] = []
-        self.master: subprocess.Popen[str] | None = None
-        self.interrupted = False
-        self.ending = False
-        self.identity: RuntimeIdentity | None = None
-        self.begun = time.time()
+        self._locust: subprocess.Popen[bytes] | None = None
+        self._interrupted = self._ending = False
+        self._environment = dict(os.environ)
+        self._signals = contextlib.ExitStack()
 
-    def run(self, arguments: list[str]) -> Ended:
-        problems: list[str] = []
+    @property
+    def worker(self) -> bool:
+        """Whether the results are at a master elsewhere."""
+        return "--worker" in self.options
+
+    def option(self, name: str, default: float) -> float:
+        """Return the number that the user gave for an option of Locust's. Raises UsageError."""
+        for index, word in enumerate(self.options):
+            key, _, value = word.partition("=")
+            if key == name:
+                try:
+                    return float(value or self.options[index + 1])
+                except (ValueError, IndexError):
+                    msg = f"{name}: expected a number"
+                    raise UsageError(msg) from None
+        return default
+
+    def __enter__(self) -> Self:
+        if "--master" in self.options and (self.settings.runtime_endpoint or self.settings.node):
+            raise UsageError("--master touches no runtime: name it to its workers")
+        self._signals.enter_context(handled_by(self._stop))
         try:
-            if not self.role.master:
-                self.context = begin_run(self.settings, keep_results=not self.role.master_host)
-                self.identity = identity_of(self.context)
-                # with the run's other files, so that `critests clean` finds it
-                self.directory = self.context.run.data_directory / "load"
-                self.directory.mkdir(parents=True)
-            port = self.role.master_port
-            if not self.role.master and not self.role.master_host:
-                port = free_port()
-            image = self._image() if self.context is not None else None
-            self.say({"now": "starting"})
-            if not self.role.master_host:
-                self._start_master(port)
-            if self.role.web_port:
-                self.say({"now": "page", "port": self.role.web_port})
-            if image is not None:
-                self._start_workers(port, image)
-            result = self._wait()
-        finally:
-            self.ending = True
-            with contextlib.suppress(KeyboardInterrupt):
-                self._end_processes()
-            code, reason = self._why_workers_ended()
-            if self.context is not None:
-                self.say({"now": "cleaning up"})
-                problems += self._end_context()
-        if result is None:
-            return Ended(None, None, Outcome(code, reason, problems), problems)
-        outcome = outcome_of(result, interrupted=self.interrupted)
-        record, folder = self._record(result, outcome, problems, arguments)
-        write_measured(result, folder.samples)
-        return Ended(record, folder, outcome, problems)
+            if "--master" in self.options:
+                folder = new_run_folder(self.settings.results, "load", "master", time.time())
+            else:
+                self.context = begin_run(self.settings, keep_results=not self.worker)
+                folder = self.context.folder
+                self._environment[TARGET] = str(write_target(self.context, self._image()))
+        except BaseException:
+            self.__exit__()
+            raise
+        self.folder = folder.path
+        return self
 
-    def interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.ending or self.interrupted:
-            say_that_it_goes_on(number, frame)
-            return
-        self.interrupted = True
-        if self.master is None and not self.workers:
-            raise KeyboardInterrupt
-        say(b"interrupted; waiting a moment for what is under way, then cleaning up")
-        for process in [self.master] if self.master is not None else self.workers:
-            with contextlib.suppress(ProcessLookupError):
-                process.send_signal(signal.SIGTERM)
+    def __exit__(self, *_: object) -> None:
+        self._ending = True
+        if self.context is not None:
+            if self._interrupted:
+                time.sleep(LATE_COMERS_SECONDS)
+            for problem in self.context.end():
+                print(problem, file=sys.stderr)
+        self._signals.close()
+
+    def run(self, extra: list[str] | None = None, name: str = "load") -> Ended:
+        """Have Locust put load on, and say how that ended.
+
+        Args:
+            extra: options behind the user's.
+            name: what its files begin with.
+        """
+        self._locust = subprocess.Popen(
+            [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), *self._options(name), *(extra or [])],
+            stdin=subprocess.DEVNULL,
+            env=self._environment,
+            start_new_session=True,  # Ctrl-C is for the process that decides
+        )
+        code = self._locust.wait()
+        if self._interrupted:
+            return Ended(ExitCode.INTERRUPTED, "interrupted")
+        if code:
+            usage = code == 2 and not (self.folder / f"{name}_stats.csv").exists()  # argparse's
+            return Ended(ExitCode.USAGE if usage else ExitCode.HARNESS_ERROR, f"Locust ended with {code}")
+        if self.worker:
+            return Ended(ExitCode.CONFORMS, "worked for the master; the results are there")
+        return self._read(self.folder / f"{name}_stats.csv")
+
+    def _options(self, name: str) -> list[str]:
+        if self.worker:
+            return self.options
+        given = {word.partition("=")[0] for word in self.options}
+        options = ["--csv", str(self.folder / name), "--html", str(self.folder / f"{name}.html")]
+        options += ["--exit-code-on-error", "0", "--stop-timeout", "60"]
+        if self.web:
+            options += ["--autostart", "--autoquit", "0"]
+            options += [] if "--web-host" in given else ["--web-host", "127.0.0.1"]
+        else:
+            options += ["--headless", "--only-summary"]
+        if not given & {"--run-time", "-t"}:
+            options += ["--run-time", "60"]
+        if "--users" not in given and "-u" not in given:
+            options += ["--users", "1"]
+        return [*options, *self.options]
+
+    def _read(self, stats: Path) -> Ended:
+        """Judge by Locust's own file: errors of the runtime are data, a run without a success is none."""
+        with stats.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["Type"] == "cycle"]
+        count = sum(int(row["Request Count"]) for row in rows)
+        failed = sum(int(row["Failure Count"]) for row in rows)
+        if self._gone():
+            return Ended(ExitCode.NOT_TESTED, "the runtime stopped answering", count, failed)
+        if count == failed:
+            return Ended(ExitCode.NOT_TESTED, "not one cycle succeeded in the measured time", count, failed)
+        said = f"{count - failed} of {count} cycles succeeded in the measured time; results: {self.folder}"
+        return Ended(ExitCode.CONFORMS, said, count, failed)
+
+    def _gone(self) -> bool:
+        if self.context is None:
+            return False
+        connection = self.context.connect()
+        try:
+            connection.greet(self.settings.timeout)
+        except CannotTest:
+            return True
+        finally:
+            connection.close()
+        return False
 
     def _image(self) -> ImageName:
         assert self.context is not None
@@ -181,152 +189,34 @@ class _Front:
         finally:
             connection.close()
 
-    def _start_master(self, port: int) -> None:
-        local = not self.role.master
-        plan = MasterPlan(
-            bind_host="127.0.0.1" if local else "*",
-            port=port,
-            workers=self.role.processes if local else self.role.expect_workers,
-            load=self.load,
-            bound=self.role.bound,
-            web_port=self.role.web_port,
-            result=str(self.directory / "result.json"),
-            patience=60.0 if local else 0.0,
-        )
-        write_plan(plan, self.directory / "master.json")
-        self.master = processes.start("master", self.directory / "master.json", self.directory / "master.err")
-
-    def _start_workers(self, port: int, image: ImageName) -> None:
-        context = self.context
-        assert context is not None
-        files = tls_files(self.settings)
-        tls = [str(file or "") for file in (files.ca, files.certificate, files.key)]
-        identity = {
-            "name": context.version.runtime_name or UNKNOWN,
-            "version": context.version.runtime_version or UNKNOWN,
-            "api_version": context.version.runtime_api_version,
-            "endpoint": context.endpoint.text,
-        }
-        for number in range(self.role.processes):
-            plan = WorkerPlan(
-                master_host=self.role.master_host or "127.0.0.1",
-                master_port=port,
-                endpoint=context.endpoint.text,
-                image_endpoint=context.image_endpoint.text,
-                tls=tls,
-                handler=self.settings.handlers[0],
-                run=context.run.id,
-                cgroup_driver=str(context.driver),
-                image=image.reference,
-                image_written=image.written,
-                deadline_scale=self.settings.deadline_scale,
-                number=number,
-                identity=identity,
-            )
-            file = self.directory / f"worker-{number}.json"
-            write_plan(plan, file)
-            self.workers.append(processes.start("workers", file, file.with_suffix(".err")))
-
-    def _wait(self) -> LoadResult | None:
-        """Wait for the end of the run; return the master's result, or None where the master is elsewhere."""
-        if self.master is None:
-            self.say({"now": "working", "master": f"{self.role.master_host}:{self.role.master_port}"})
-            while any(worker.poll() is None for worker in self.workers):
-                time.sleep(POLL_SECONDS)
-            return None
-        assert self.master.stdout is not None
-        for line in self.master.stdout:
-            with contextlib.suppress(json.JSONDecodeError):
-                self.say(json.loads(line))
-        processes.end(self.master, STOP_SECONDS)
-        try:
-            return read_plan(LoadResult, self.directory / "result.json")
-        except (OSError, ValueError):
-            words = processes.last_words(self.directory / "master.err")
-            return LoadResult(
-                problem=f"the master process wrote no result ({words or 'and said nothing'})", harness=True
-            )
-
-    def _why_workers_ended(self) -> tuple[ExitCode, str]:
-        if self.interrupted:
-            return ExitCode.INTERRUPTED, "interrupted"
-        failed = [number for number, worker in enumerate(self.workers) if worker.returncode]
-        if failed:
-            words = processes.last_words(self.directory / f"worker-{failed[0]}.err")
-            return ExitCode.HARNESS_ERROR, f"a worker process failed: {words or 'it said nothing'}"
-        return (
-            ExitCode.CONFORMS,
-            (
-                f"worked for the master at {self.role.master_host}:{self.role.master_port}; the results are"
-                " there"
-            ),
-        )
-
-    def _end_processes(self) -> None:
-        if self.master is not None and self.master.poll() is None:
-            self.master.terminate()
-            processes.end(self.master, STOP_SECONDS)
-        for worker in self.workers:
-            processes.end(worker, LEAVE_SECONDS if self.master is None else 3.0)
-
-    def _end_context(self) -> list[str]:
-        assert self.context is not None
-        killed = any(worker.returncode for worker in self.workers) or self.interrupted
-        if killed:
-            time.sleep(LATE_COMERS_SECONDS)
-        return self.context.end()
-
-    def _record(
-        self, result: LoadResult, outcome: Outcome, problems: list[str], arguments: list[str]
-    ) -> tuple[RunRecord, RunFolder]:
-        if self.context is not None and self.identity is not None:
-            folder, run, runtime = self.context.folder, self.context.run, self.identity
-        else:
-            run, runtime = RunIdentity.new(), _identity_of(result.identities)
-            folder = new_run_folder(self.settings.results, runtime.name, runtime.version, self.begun)
-        finished = time.time()
-        used = os.times()
-        record = RunRecord(
-            kind="benchmark",
-            run_id=run.id,
-            suite_version=critests.__version__,
-            catalogue_revision=catalogue.load().revision,
-            started=self.begun,
-            finished=finished,
-            arguments=arguments,
-            runtime=runtime,
-            machine=fingerprint(),
-            exit_code=int(outcome.exit_code),
-            exit_reason=outcome.reason,
-            interrupted=self.interrupted,
-            notes=[*outcome.notes, *problems],
-            workers=len(result.identities),
-            timing=Timing(
-                wall_seconds=round(finished - self.begun, 3),
-                harness_cpu_seconds=round(
-                    used.user + used.system + used.children_user + used.children_system, 3
-                ),
-            ),
-            operations=operations_of(result),
-            benchmark=BenchmarkFacts(
-                profile="load",
-                seed=self.load.seed,
-                budget_seconds=self.load.warm_up + self.load.duration,
-                sides={},
-            ),
-        )
-        return record, folder
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._ending or self._interrupted:
+            say_that_it_goes_on(number, frame)
+            return
+        self._interrupted = True
+        if self._locust is None:
+            raise KeyboardInterrupt
+        say(b"interrupted; waiting a moment for what is under way, then cleaning up")
+        with contextlib.suppress(ProcessLookupError):
+            self._locust.send_signal(signal.SIGINT)
 
 
-def _identity_of(workers: list[dict[str, str]]) -> RuntimeIdentity:
-    """Return what the runtimes of workers elsewhere are called together."""
-    joined = {
-        key: "+".join(sorted({worker.get(key, "") for worker in workers}))
-        for key in ("name", "version", "api_version", "endpoint")
-    }
-    return RuntimeIdentity(
-        name=joined["name"] or "unknown",
-        version=joined["version"] or "unknown",
-        api_version=joined["api_version"],
-        endpoint=joined["endpoint"],
-    )
+def search_capacity(front: Front) -> Ended:
+    """Search for the highest rate that keeps `--p99`, one run of Locust a step.
+
+    Raises:
+        UsageError: there is no bound, or no number.
+    """
+    bound = front.option("--p99", 0.0)
+    if bound <= 0:
+        raise UsageError("--capacity needs --p99 SECONDS, the bound to search for")
+    search = Search(front.option("--rate", FIRST_RATE))
+    while not search.over:
+        ended = front.run(["--rate", f"{search.rate:.4g}"], f"step-{len(search.steps) + 1}")
+        if ended.exit_code in {ExitCode.INTERRUPTED, ExitCode.HARNESS_ERROR, ExitCode.USAGE}:
+            return ended
+        decision = decide(ended.count, ended.failed, last=True)
+        print(f"{search.rate:.3g} per second: {decision}, {ended.failed} of {ended.count} above", flush=True)
+        search.add(decision)
+    held = ExitCode.CONFORMS if search.held else ExitCode.NOT_TESTED
+    return Ended(held, f"{search.sentence(bound)}; results: {front.folder}")
