@@ -90,7 +90,13 @@ class KnownTest:
 
     @property
     def part(self) -> str:
-        """The profile that has it, of the four that everything consists of."""
+        """The profile that has it, of the five that everything consists of."""
+        aspect = self.judged.aspect
+        return profiles.SURVEY if aspect is not None and aspect.level is Level.DIV else self.stage
+
+    @property
+    def stage(self) -> str:
+        """When it runs, as the name of a profile: what the daemon may not survive comes last."""
         if self.malformed:
             return profiles.MALFORMED
         if self.disruptive:

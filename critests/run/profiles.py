@@ -4,7 +4,8 @@ from typing import Final, NamedTuple
 
 EVERYTHING: Final = "everything"
 FULL, SLOW, RESTART, MALFORMED = "full", "slow", "restart", "malformed"
-"""The four parts of everything; each test is in one of them."""
+SURVEY: Final = "survey"
+"""With those four the five parts of everything; each test is in one of them."""
 MUST: Final = "must"
 SMOKE: Final = "smoke"
 
@@ -18,11 +19,12 @@ class Profile(NamedTuple):
 
 PROFILES: Final = {
     EVERYTHING: Profile("every test: the default, and what a whole run is", "14 min"),
-    FULL: Profile("all but what is slow or disruptive", "5 min"),
+    FULL: Profile("all but the survey and what is slow or disruptive", "5 min"),
     SLOW: Profile("what has to wait for more than two seconds", "2 min"),
     RESTART: Profile("what restarts, starves or provokes the daemon", "3 min"),
     MALFORMED: Profile("requests that lack what they need", "1 min"),
-    MUST: Profile("what a MUST asks, in all four parts", "3 min"),
+    SURVEY: Profile("how runtimes differ where the API is silent", "1 min"),
+    MUST: Profile("what a MUST asks, in all parts", "3 min"),
     SMOKE: Profile("what judges the RPCs that other tests need", "1 min"),
 }
 MACHINE: Final = "-n 2, containerd 2.1, 2 idle cores"
