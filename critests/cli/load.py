@@ -37,7 +37,7 @@ From several nodes, each with its own runtime; the master only adds up:
 @click.option("--capacity", is_flag=True, help="search for the highest rate that keeps --p99, from --rate on")
 @click.argument("locust_options", nargs=-1, type=click.UNPROCESSED)
 def load(locust_options: tuple[str, ...], *, web: bool, capacity: bool, **values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Put load on a runtime with Locust and report latencies, errors and throughput.
+    """Put load on a runtime and report latencies, errors and throughput.
 
     With --rate the schedule is fixed in advance and latency counts from the intended start, so that a runtime
     that stalls is seen to stall. With --users each begins again when it is done.
