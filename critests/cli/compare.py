@@ -19,12 +19,12 @@ from critests.report.comparison import (
     RunComparison,
     compare_records,
     compare_sides,
-    comparison_to_html,
     comparison_to_json,
-    comparison_to_markdown,
-    print_comparison,
     read_run,
 )
+from critests.report.comparison.html import comparison_to_html
+from critests.report.comparison.markdown import comparison_to_markdown
+from critests.report.comparison.terminal import print_comparison
 from critests.run.settings import Settings
 
 HELP: Final = {

@@ -1,14 +1,12 @@
 """Two runs, or the two sides of one, beside each other: speed, errors, conformance, capabilities.
 
 `compare_records` weighs two stored runs and `compare_sides` a live comparison; both give a `RunComparison`,
-which `plain`, `terminal`, `markdown` and `html` show. A comparison informs; what fails on it is decided by
-`critests.report.gates`.
+which `plain` shows, and `terminal`, `markdown` and `html`, which are imported by who shows one. A comparison
+informs; what fails on it is decided by `critests.report.gates`.
 """
 
 from critests.report.comparison.compare import NotComparable, compare_records, compare_sides
 from critests.report.comparison.differences import Capability, Conformance, FormPair, RequirementDifference
-from critests.report.comparison.html import comparison_to_html
-from critests.report.comparison.markdown import comparison_to_markdown
 from critests.report.comparison.model import (
     CompareSettings,
     Difference,
@@ -22,7 +20,6 @@ from critests.report.comparison.model import (
 )
 from critests.report.comparison.plain import comparison_to_json
 from critests.report.comparison.stored import StoredRun, read_run
-from critests.report.comparison.terminal import print_comparison
 
 __all__ = [
     "Capability",
@@ -42,9 +39,6 @@ __all__ = [
     "Unpaired",
     "compare_records",
     "compare_sides",
-    "comparison_to_html",
     "comparison_to_json",
-    "comparison_to_markdown",
-    "print_comparison",
     "read_run",
 ]

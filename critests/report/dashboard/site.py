@@ -8,7 +8,7 @@ from typing import Final
 
 from critests.record.errors import RecordError, RecordNotWritten
 from critests.record.files import write_atomically
-from critests.report.comparison import comparison_to_html
+from critests.report.comparison.html import comparison_to_html
 from critests.report.dashboard import pages
 from critests.report.dashboard.comparison import compared, pairs
 from critests.report.dashboard.lines import Line, all_versions, lines, promises

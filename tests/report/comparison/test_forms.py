@@ -15,11 +15,11 @@ from critests.report.comparison import (
     RunComparison,
     compare_records,
     compare_sides,
-    comparison_to_html,
     comparison_to_json,
-    comparison_to_markdown,
-    print_comparison,
 )
+from critests.report.comparison.html import comparison_to_html
+from critests.report.comparison.markdown import comparison_to_markdown
+from critests.report.comparison.terminal import print_comparison
 from critests.report.comparison.wording import amount, percent, read_amount, read_share
 from critests.report.terminal.console import new_console
 from tests.report.comparison.sample_measured import MACHINE, record, samples

@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from critests.report.comparison import compare_records, comparison_to_html
+from critests.report.comparison import compare_records
 from critests.report.comparison.differences import Group
+from critests.report.comparison.html import comparison_to_html
 from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, faults, height
 from tests.report.comparison.sample_runs import run_a, run_b
 from tests.report.comparison.test_headline import live, measured

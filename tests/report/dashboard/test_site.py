@@ -8,7 +8,8 @@ import pytest
 from critests.record.files import write
 from critests.record.identity import RuntimeIdentity
 from critests.record.results import RequirementVerdict
-from critests.report.comparison import compare_records, comparison_to_html, read_run
+from critests.report.comparison import compare_records, read_run
+from critests.report.comparison.html import comparison_to_html
 from critests.report.dashboard import Options, SiteNotWritten, build
 from critests.report.store import Index, RunEntry
 from tests.report.dashboard.site_files import Page, broken_links, pages_of
