@@ -343,6 +343,7 @@ bench.Bench = stopped
 """
 
 
+@pytest.mark.nightly("measures for half a minute")
 def test_ctrl_c_before_a_scenario_begins_loses_no_record(tmp_path: Path) -> None:
     (tmp_path / "stopped_at_its_beginning.py").write_text(STOPPED_AT_ITS_BEGINNING, encoding="utf-8")
     more = {"PYTHONPATH": str(tmp_path), "PYTEST_PLUGINS": "stopped_at_its_beginning"}

@@ -64,6 +64,7 @@ NODES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.nightly("measures for half a minute")
 @NODES
 def test_what_is_measured_holds_together_and_nothing_is_left(node: str, tmp_path: Path) -> None:
     record, _ = measured_and_gone(

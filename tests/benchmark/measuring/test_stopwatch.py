@@ -31,14 +31,34 @@ def test_a_window_under_way_tells_the_time_so_far() -> None:
         assert watch.seconds >= first > 0
 
 
+class Clocks:
+    """The machine's clocks, as they are where this thread alone has a processor."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._waited, self._worked = 100.0, 10.0
+        monkeypatch.setattr(time, "perf_counter", lambda: self._waited + self._worked)
+        monkeypatch.setattr(time, "thread_time", lambda: self._worked)
+
+    def work(self, seconds: float) -> None:
+        self._worked += seconds
+
+    def wait(self, seconds: float) -> None:
+        self._waited += seconds
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    return Clocks(monkeypatch)
+
+
 @pytest.mark.parametrize(("own", "bound"), [(0.05, True), (0.0, False)], ids=["working", "waiting"])
-def test_what_the_client_works_stands_beside_the_time(own: float, bound: bool) -> None:
+def test_what_the_client_works_stands_beside_the_time(clocks: Clocks, own: float, bound: bool) -> None:
     made = bench()
     kept = made.meter(made.target)
     for _ in range(8):
         with Stopwatch() as watch:
-            busy(own)
-            time.sleep(0 if own else 0.01)
+            clocks.work(own)
+            clocks.wait(0 if own else 0.01)
         kept.keep_window("echo", watch)
 
     made.keep(kept, headline="echo", stopped="done")
@@ -49,11 +69,11 @@ def test_what_the_client_works_stands_beside_the_time(own: float, bound: bool) -
     assert (result.client_seconds > 0.04) is bound
 
 
-def test_a_rate_of_the_client_s_own_is_marked_as_well() -> None:
+def test_a_rate_of_the_client_s_own_is_marked_as_well(clocks: Clocks) -> None:
     kept = meter()
     for _ in range(3):
         with Stopwatch() as watch:
-            busy(0.02)
+            clocks.work(0.02)
         kept.keep_window("output", watch, size=1000)
 
     series = kept.series["output"]

@@ -190,6 +190,7 @@ def test_the_metrics_are_read_by_the_clients_own_parser(tmp_path: Path) -> None:
         assert all(sample.timestamp is None for family in families for sample in family.samples)
 
 
+@pytest.mark.nightly("thousands of failures, for their size")
 def test_thousands_of_failures_stay_below_the_limits_and_the_page_says_so(tmp_path: Path) -> None:
     base = samples.validation(tmp_path)
     many = [
