@@ -212,8 +212,9 @@ class Leader:
                 if gone not in self.deaths:
                     self._revive()
                 self.deaths.setdefault(gone, []).append(result.id)
-        elif report.failed and not getattr(report, "critests_ours", False):
-            # its worker died, or it never came to what makes it ours, such as a fixture that is misspelled
+        elif report.failed and report.when != "call" and not getattr(report, "critests_ours", False):
+            # its worker died, or it never came to what makes it ours, such as a fixture that is misspelled;
+            # what a test without the runtime finds is pytest's alone
             self._take(results.of_crash(report.nodeid, report.longreprtext[:2000] or "the worker died"))
 
     def _revive(self) -> None:
