@@ -90,7 +90,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
     if not can_wrap(config):
         faults = [fault for fault in faults if fault.kind not in BELOW]
-    if config.getoption("cri_sweep_workers") > 1 and not config.getoption("cri_node"):
+    # tests that only read do not disturb each other on one runtime
+    undisturbed = config.getoption("cri_node") or config.getoption("cri_read_only")
+    if config.getoption("cri_sweep_workers") > 1 and not undisturbed:
         msg = "--cri-sweep-workers: each process starts a runtime of its own, which takes --cri-node"
         raise pytest.UsageError(msg)
     size = config.getoption("cri_sweep_sample")

@@ -308,6 +308,6 @@ def test_a_word_that_means_no_fault(tmp_path: Path, endpoint: str) -> None:
 
 
 def test_several_processes_need_a_runtime_each(tmp_path: Path, endpoint: str) -> None:
-    status, output, _ = sweep(tmp_path, endpoint, "--cri-sweep-workers=2")
+    status, output, _ = sweep(tmp_path, endpoint, "--cri-sweep-workers=2", read_only=False)
     assert status == 4
     assert "takes --cri-node" in output
