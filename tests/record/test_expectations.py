@@ -218,6 +218,27 @@ def test_a_case_and_a_handler_can_be_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "handler"),
+    [
+        ("test_stop[runc-digest]", "runc"),
+        ("test_stop[digest-runc]", "runc"),
+        ("test_stop[default-digest]", ""),
+    ],
+)
+def test_a_case_is_named_without_the_handler_of_a_run_on_several(
+    tmp_path: Path, name: str, handler: str
+) -> None:
+    entry = ENTRY.replace('"test_stop"', '"test_stop[digest]"')
+    of_several = {"handler": handler, "params": {"runtime_handler": handler, "form": "digest"}}
+
+    known = dataclasses.replace(result(Outcome.WARNED, name=name), **of_several)  # type: ignore[arg-type]  # its fields differ in type
+    assert outcome_of(tmp_path, entry, known).outcome is Outcome.KNOWN
+
+    other = dataclasses.replace(known, name=name.replace("digest", "tag"))
+    assert outcome_of(tmp_path, entry, other).outcome is Outcome.WARNED
+
+
 def test_an_expired_entry_does_not_apply_and_is_said(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(ENTRY)
 
