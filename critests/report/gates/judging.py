@@ -77,8 +77,8 @@ def judge_run(
         if comparison.speed.refused:
             obstacles.append(f"speed is not compared with the baseline: {comparison.speed.refused}")
         findings += regression_findings(comparison.speed, policy)
-    told = {finding.subject for finding in findings if finding.kind is Kind.ERRORS}
-    findings = [each for each in findings if each.kind is not Kind.SAID or each.subject not in told]
+    reported = {finding.subject for finding in findings if finding.kind is Kind.ERRORS}
+    findings = [each for each in findings if each.kind is not Kind.SAID or each.subject not in reported]
     findings.sort(key=lambda finding: finding.rank)
     failing = [finding for finding in findings if finding.fails]
     exit_code = ExitCode.BROKEN if failing else ExitCode.NOT_TESTED if obstacles else ExitCode.CONFORMS

@@ -272,7 +272,7 @@ def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, re
     )
 
     # an image configuration of the OCI, with labels in `config`
-    images = [told.get("imageSpec", {}) for told in objects_of(answer.info)]
+    images = [document.get("imageSpec", {}) for document in objects_of(answer.info)]
     labels = [image.get("config", {}).get("Labels", {}) for image in images]
     assert "noted" in [each.get("critests.example/note") for each in labels]
 
