@@ -75,7 +75,7 @@ class RequirementDifference:
             if self.a != self.b
             else {word for aspect in self.aspects for word in (aspect.a, aspect.b)}
         )
-        return bool(words & {UNTESTED, Outcome.DISABLED.value})
+        return bool(words & NOT_RUN)
 
 
 @dataclass(frozen=True, kw_only=True)

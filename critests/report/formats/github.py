@@ -63,8 +63,11 @@ def _add_changes(page: Page, comparison: RunComparison) -> None:
     worse = [each for each in comparison.tests if each.worse]
     gone = [each for each in comparison.tests if each.gone]
     fixed = [each for each in comparison.tests if each.fixed]
-    known = [each for each in comparison.tests if each not in [*worse, *gone, *fixed]]
-    other = [each for each in known if not each.not_run and each.a != UNTESTED]
+    other = [
+        each
+        for each in comparison.tests
+        if not (each.worse or each.gone or each.fixed or each.not_run or each.a == UNTESTED)
+    ]
     page.add_table(f"Worse since then ({len(worse)})", parts.test_changes(worse, ROWS))
     page.add_table(f"Passed then, not judged now ({len(gone)})", parts.test_changes(gone, ROWS))
     if comparison.conformance:

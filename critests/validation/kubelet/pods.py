@@ -10,12 +10,12 @@ from typing import Unpack
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.containers import Containers, ProcessOptions
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.containers import Container
 from critests.lifecycle.kubelet_keys import CONTAINER_NAME, POD_UID, TERMINATION_LOG
-from critests.lifecycle.requests import ImageName, SpecOptions
+from critests.lifecycle.requests import SpecOptions
 from critests.lifecycle.sandboxes import Sandbox
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -66,13 +66,8 @@ def added_mounts(home: Sandbox, name: str, attempt: int) -> list[cri.Mount]:
     ]
 
 
-class PodContainerOptions(SpecOptions, total=False):
+class PodContainerOptions(SpecOptions, ProcessOptions, total=False):
     """Those arguments of `Containers.config` that `Pod.config` does not set."""
-
-    script: str | None
-    first: str
-    on_term: str | None
-    image: ImageName | None
 
 
 @dataclass(frozen=True)
