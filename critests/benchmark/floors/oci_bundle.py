@@ -92,7 +92,9 @@ def write_bundle(directory: Path, namespaces: Mapping[str, int], cgroup: str) ->
         Entry(PROCESS[1:], program("pause", architecture), mode=0o755),
     ]
     with tarfile.open(fileobj=io.BytesIO(archive(entries))) as layer:
-        layer.extractall(directory / "rootfs", filter="tar")
+        # the attribute and not the parameter, which Python has from 3.11.4: Debian 12 has 3.11.2
+        layer.extraction_filter = getattr(tarfile, "tar_filter", None)
+        layer.extractall(directory / "rootfs")  # noqa: S202 - the archive is made here, in the line above
     for name in ("hostname", "hosts", "resolv.conf"):
         (directory / name).write_text(f"# {name} of the reference\n", encoding="utf-8")
     (directory / "shm").mkdir()
