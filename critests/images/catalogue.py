@@ -209,7 +209,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ),
     ImageSpec(
         "tools",
-        "busybox, and programs for what it cannot do: sys (any system call), clock (monotonic), pause",
+        "busybox, and programs for what it cannot do: sys (system calls), clock (monotonic), pause",
         programs=PROGRAM_NAMES,
     ),
     ImageSpec(

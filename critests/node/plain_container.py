@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from critests.images.platforms import machine_architecture
+from critests.images.programs import program as container_program
 from critests.node.oci_asking import refused_words
 
 
@@ -37,7 +39,7 @@ def _asked(program: Path, place: Path, cgroup: str) -> str:
     files.mkdir(exist_ok=True)
     pause = files / "pause"
     if not pause.exists():
-        pause.write_bytes(_program())
+        pause.write_bytes(container_program("pause", machine_architecture()))
         pause.chmod(0o755)
     document = {
         "ociVersion": "1.0.0",
@@ -53,11 +55,3 @@ def _asked(program: Path, place: Path, cgroup: str) -> str:
         },
     }
     return refused_words(program, document, place)
-
-
-def _program() -> bytes:
-    # few runs come here, and writing programs takes a while to import
-    from critests.images.platforms import machine_architecture  # noqa: PLC0415 - see above
-    from critests.images.programs import program  # noqa: PLC0415 - see above
-
-    return program("pause", machine_architecture())

@@ -4,8 +4,6 @@ import re
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from critests.images.platforms import machine_architecture
-from critests.images.system_calls import SYSTEM_CALLS
 
 RUNTIME_DEFAULT = cri.SecurityProfile(profile_type=cri.SecurityProfile.RuntimeDefault)
 UNCONFINED = cri.SecurityProfile(profile_type=cri.SecurityProfile.Unconfined)
@@ -44,12 +42,12 @@ def system_call(name: str, *arguments: int | str, program: str = "/bin/sys") -> 
     """Return the shell's command that makes a system call; `outcome` reads what it prints.
 
     Args:
-        name: of the call.
+        name: of the call, one that `critests/images/programs/sys.c` knows.
         arguments: numbers, or texts that it gets the address of.
         program: that makes it.
     """
     words = [argument if isinstance(argument, int) else f"={argument}" for argument in arguments]
-    return " ".join(map(str, (program, SYSTEM_CALLS[machine_architecture()][name], *words)))
+    return " ".join(map(str, (program, name, *words)))
 
 
 def outcome(printed: str) -> tuple[int, int]:

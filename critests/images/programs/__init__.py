@@ -1,0 +1,17 @@
+"""The programs that test images hold beside busybox, for what a shell cannot do: `pause`, `sys` and `clock`.
+
+Each is a static ELF file of about a kilobyte, without a C library. The sources are here, with what each
+program does; `tools/build_programs.py` compiles them into the folder of each architecture.
+"""
+
+from importlib import resources
+
+from critests.images.platforms import Architecture
+
+PROGRAM_NAMES = ("clock", "pause", "sys")
+"""The names that `program` knows."""
+
+
+def program(name: str, architecture: Architecture) -> bytes:
+    """Return one of the programs as a static ELF file for an architecture."""
+    return resources.files(__name__).joinpath(architecture, name).read_bytes()
