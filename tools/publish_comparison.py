@@ -29,12 +29,12 @@ from critests.report.comparison import (  # noqa: E402 - likewise
 )
 from critests.report.comparison.fairness import beside as stood_beside  # noqa: E402 - likewise
 from critests.report.comparison.headline import headline  # noqa: E402 - likewise
-from critests.report.comparison.markdown import text  # noqa: E402 - likewise
 from critests.report.comparison.names import Names, names_of  # noqa: E402 - likewise
 from critests.report.comparison.summary import verdict_text  # noqa: E402 - likewise
 from critests.report.comparison.wording import amount, interval, ratio  # noqa: E402 - likewise
 from critests.report.facts.growth import Grown, beside, growths  # noqa: E402 - likewise
 from critests.report.facts.operations import label  # noqa: E402 - likewise
+from critests.report.wording.markdown import prose  # noqa: E402 - likewise
 
 
 def page(run: StoredRun, folder: str) -> str:
@@ -47,18 +47,18 @@ def page(run: StoredRun, folder: str) -> str:
     comparison = compare_sides(run.record, run.samples)
     names = names_of(comparison.a, comparison.b)
     lines = [
-        f"# {text(names.a)} beside {text(names.b)}",
+        f"# {prose(names.a)} beside {prose(names.b)}",
         "",
         "Both were measured in turn in one run on one machine. This page is made of the record and the",
         f"samples beside it (`tools/publish_comparison.py`); `critests compare {folder}` shows all of it.",
         "",
-        *(f"- {text(sentence, 1000)}" for sentence in headline(comparison)),
+        *(f"- {prose(sentence, 1000)}" for sentence in headline(comparison)),
         "",
-        f"| | {text(names.a)} | {text(names.b)} |",
+        f"| | {prose(names.a)} | {prose(names.b)} |",
         "|---|---|---|",
-        f"| runtime | {text(comparison.a.name)} | {text(comparison.b.name)} |",
+        f"| runtime | {prose(comparison.a.name)} | {prose(comparison.b.name)} |",
         *(
-            f"| {text(each.name)} | {text(each.a or 'not recorded')} | {text(each.b or 'not recorded')} |"
+            f"| {prose(each.name)} | {prose(each.a or 'not recorded')} | {prose(each.b or 'not recorded')} |"
             for each in stood_beside(comparison)
         ),
         *_operations(run, comparison, names),
@@ -76,11 +76,12 @@ def _operations(run: StoredRun, comparison: RunComparison, names: Names) -> list
     lines: list[str] = []
     for name in sorted(by_scenario):
         title = SCENARIOS[name].title if name in SCENARIOS else ""
+        a, b = prose(names.a), prose(names.b)
         lines += [
             "",
             f"## {name} {title}".rstrip(),
             "",
-            f"| | {text(names.a)} | {text(names.b)} | ratio | {text(names.b)} is | client | times bare OCI |",
+            f"| | {a} | {b} | ratio | {b} is | client | times bare OCI |",
             "|---|--:|--:|--:|---|--:|--:|",
         ]
         order = {_key(each): number for number, each in enumerate(run.record.operations)}
@@ -88,7 +89,7 @@ def _operations(run: StoredRun, comparison: RunComparison, names: Names) -> list
             sides = [measured.get((*_key(each), side)) for side in ("a", "b")]
             bounds = interval(each.low, each.high)
             cells = [
-                text(label(each.operation, each.dimensions)),
+                prose(label(each.operation, each.dimensions)),
                 *(
                     amount(side.value, each.unit)
                     + (
@@ -99,7 +100,7 @@ def _operations(run: StoredRun, comparison: RunComparison, names: Names) -> list
                     for side in (each.a, each.b)
                 ),
                 ratio(each.ratio) + (f" ({bounds})" if bounds else ""),
-                text(verdict_text(each, comparison)),
+                prose(verdict_text(each, comparison)),
                 _floor(sides),
                 _multiples(sides),
             ]
@@ -126,12 +127,12 @@ def _growth(found: Sequence[Grown], names: Names) -> list[str]:
     """Return what one more costs either side, and where they differ."""
     called = {"a": names.a, "b": names.b}
     lines = ["", "## What one more costs", ""] if found else []
-    lines += [f"- {text(each.sentence, 500)}" for each in beside(found, called)]
+    lines += [f"- {prose(each.sentence, 500)}" for each in beside(found, called)]
     if found:
         lines += ["", "| | of | side | growth |", "|---|---|---|---|"]
         lines += [
-            f"| {text(f'{each.scenario} {each.name}')} | {text(each.of)} |"
-            f" {text(called.get(each.side, ''))} | {text(each.sentence, 500)} |"
+            f"| {prose(f'{each.scenario} {each.name}')} | {prose(each.of)} |"
+            f" {prose(called.get(each.side, ''))} | {prose(each.sentence, 500)} |"
             for each in found
         ]
     return lines

@@ -43,12 +43,6 @@ def headline(comparison: RunComparison) -> list[str]:
     return [f"{each}." if not _ours(each, names) else f"{each[:1].upper()}{each[1:]}." for each in found]
 
 
-def said(operation: Operation) -> str:
-    """Return what to call an operation in a sentence: `ExecSync (output none)`."""
-    held = ", ".join(f"{name} {value}" for name, value in sorted(operation.dimensions.items()))
-    return operation.operation + (f" ({held})" if held else "")
-
-
 def difference(operation: Operation, names: Names) -> tuple[str, str]:
     """Return which side is better at a proven operation, and by how much with the interval: `takes 17 %
     (12 to 21 %) less time for pod cycle`.
@@ -70,7 +64,7 @@ def _by(operation: Operation, less: float, bounds: list[float]) -> str:
         less: The smaller value as a share of the larger one.
         bounds: The ends of its interval.
     """
-    what = said(operation)
+    what = operation.name
     low, high = bounds
     if operation.better == HIGHER:
         return f"does {_share(1 / less - 1)} ({_span(1 / high - 1, 1 / low - 1)}) more: {what}"
@@ -118,10 +112,10 @@ def _mixed(speed: Speed) -> list[str]:
 
 def _unproven(speed: Speed, significance: float) -> list[str]:
     unproven = [each for each in speed.operations if each.verdict == Verdict.NO_EVIDENCE]
-    small = [said(each) for each in unproven if each.p <= significance]
-    seen = [said(each) for each in unproven if each.p > significance and each.leaves_out_1]
-    alike = [said(each) for each in unproven if each.p > significance and not each.leaves_out_1]
-    noisy = [said(each) for each in speed.operations if each.verdict == Verdict.TOO_NOISY]
+    small = [each.name for each in unproven if each.p <= significance]
+    seen = [each.name for each in unproven if each.p > significance and each.leaves_out_1]
+    alike = [each.name for each in unproven if each.p > significance and not each.leaves_out_1]
+    noisy = [each.name for each in speed.operations if each.verdict == Verdict.TOO_NOISY]
     sentences = (
         ("no difference is proven in", alike),
         ("too small to be the runtimes' is what differs in", small),
@@ -132,8 +126,8 @@ def _unproven(speed: Speed, significance: float) -> list[str]:
 
 
 def _failing(speed: Speed, names: Names) -> list[str]:
-    more = [said(each) for each in speed.operations if each.errors_verdict == "more"]
-    fewer = [said(each) for each in speed.operations if each.errors_verdict == "fewer"]
+    more = [each.name for each in speed.operations if each.errors_verdict == "more"]
+    fewer = [each.name for each in speed.operations if each.errors_verdict == "fewer"]
     sentences = [f"calls fail more often on {names.b} in {_few(more)}"] if more else []
     sentences += [f"calls fail more often on {names.a} in {_few(fewer)}"] if fewer else []
     failed = any(operation.a.failed or operation.b.failed for operation in speed.operations)

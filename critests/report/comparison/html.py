@@ -9,6 +9,7 @@ from critests.report.comparison.fairness import beside, warning
 from critests.report.comparison.headline import headline
 from critests.report.comparison.model import Operation, OperationSide, RunComparison
 from critests.report.comparison.names import names_of
+from critests.report.comparison.sections import sides
 from critests.report.comparison.shape import shape
 from critests.report.comparison.summary import (
     conformance_sentence,
@@ -22,7 +23,6 @@ from critests.report.comparison.wording import (
     chance,
     error_words,
     interval,
-    operation_label,
     percent,
     ratio,
 )
@@ -59,6 +59,7 @@ def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
         names=names,
         headline=headline(comparison),
         beside=beside(comparison),
+        sides=sides(comparison),
         unfair=warning(comparison, names),
         tables=[("speed", first), ("rest", [each for each in rows if each not in first])],
         noisy=too_noisy(comparison.speed) if comparison.speed else [],
@@ -66,7 +67,6 @@ def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
         chance=chance,
         error_words=error_words,
         interval=interval,
-        operation_label=operation_label,
         percent=percent,
         shape=shape,
         statement_of=statement_of,

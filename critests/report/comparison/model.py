@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from critests.report.comparison.differences import Conformance, TestDifference
+from critests.report.comparison.wording import operation_label
 from critests.statistics import Criteria, Verdict
 
 LIVE_FLOOR: Final = 0.02
@@ -199,6 +200,16 @@ class Operation:
         return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
     @property
+    def label(self) -> str:
+        """What to call it where other operations are beside it."""
+        return operation_label(self.scenario, self.operation, self.dimensions)
+
+    @property
+    def name(self) -> str:
+        """What to call it in a sentence: `ExecSync (output none)`."""
+        return operation_label("", self.operation, self.dimensions)
+
+    @property
     def leaves_out_1(self) -> bool:
         """Its interval is there, and does not hold that both sides are the same."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
@@ -229,6 +240,11 @@ class Unpaired:
     scenario: str
     operation: str
     dimensions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What to call it."""
+        return operation_label(self.scenario, self.operation, self.dimensions)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,17 +1,11 @@
 """The sentences that say what a comparison found beside its headline; every form of it has them."""
 
 from critests.report.comparison.differences import Group
-from critests.report.comparison.headline import headline, said
 from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, percent, quantile_name, verdict_word
 from critests.report.wording.texts import plural
 from critests.statistics import Verdict
-
-
-def speed_sentence(comparison: RunComparison) -> str:
-    """Say what was found about speed, or why nothing was; empty where neither side has measured anything."""
-    return " ".join(headline(comparison))
 
 
 def conformance_sentence(comparison: RunComparison) -> str:
@@ -58,7 +52,7 @@ def too_noisy(speed: Speed) -> list[tuple[str, list[str]]]:
     reasons: dict[str, list[str]] = {}
     for operation in speed.operations:
         if operation.verdict == Verdict.TOO_NOISY:
-            reasons.setdefault(operation.reason, []).append(said(operation))
+            reasons.setdefault(operation.reason, []).append(operation.name)
     return sorted(reasons.items(), key=lambda item: -len(item[1]))
 
 

@@ -8,7 +8,7 @@ from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.comparison import Capability, Operation
 from critests.report.comparison.differences import TestDifference
-from critests.report.comparison.wording import amount, interval, operation_label, ratio, verdict_word
+from critests.report.comparison.wording import amount, interval, ratio, verdict_word
 from critests.report.facts.operations import median, row_name, tail
 from critests.report.facts.selection import area_rows, columns
 from critests.report.run_kinds import kind_of
@@ -84,7 +84,7 @@ def operation_changes(found: Sequence[Operation]) -> list[str]:
     """Return a row for each operation that changed."""
     rows = [
         [
-            code(operation_label(each.scenario, each.operation, each.dimensions), 200),
+            code(each.label, 200),
             amount(each.a.value, each.unit),
             amount(each.b.value, each.unit),
             ratio(each.ratio),

@@ -1,9 +1,13 @@
 """The console that everything is printed on, the colours of outcomes, and how every list and summary ends."""
 
 import sys
+from collections.abc import Iterable
 from typing import Final, TextIO
 
+from rich import box
 from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from critests.catalogue.words import Outcome
@@ -49,6 +53,31 @@ def new_console(file: TextIO | None = None, *, width: int | None = None) -> Cons
     console = LastingConsole(file=target, width=width, markup=False, highlight=False, emoji=False)
     console.width = min(console.width, WIDEST)
     return console
+
+
+def plain_table(*heads: str, numbers: int = 0) -> Table:
+    """Return a table without frames.
+
+    Args:
+        heads: Names of its columns.
+        numbers: How many columns from the second on hold numbers.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if 0 < place <= numbers else "left", overflow="fold")
+    return table
+
+
+def print_title(out: Console, title: str, style: str = "bold") -> None:
+    """Print the title of a section, after an empty line."""
+    out.print()
+    out.print(Text(title, style))
+
+
+def print_lines(out: Console, lines: Iterable[Text], indent: int = 2) -> None:
+    """Print lines of a list; what does not fit into one goes on where it began."""
+    for line in lines:
+        out.print(Padding(line, (0, 0, 0, indent), expand=False))
 
 
 def print_more(number: int, out: Console) -> None:

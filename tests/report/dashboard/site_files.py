@@ -1,45 +1,9 @@
-"""The files of a site, parsed: what nests, what links where, what is text."""
+"""The files of a site, parsed, and whether their links lead anywhere."""
 
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
-
-class Page(HTMLParser):
-    """Collects tags, attributes and text; refuses tags that do not nest and attributes that come twice."""
-
-    VOID = frozenset({"meta", "input", "br", "link", "col"})
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.texts: list[str] = []
-        self._open: list[str] = []
-        self.feed(source)
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _ in attrs}) == len(attrs), self.get_starttag_text()
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-        if tag not in self.VOID:
-            self._open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in self.VOID:
-            self._open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag, tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-    def all(self, name: str) -> list[str]:
-        """Every value of an attribute."""
-        return [value for _, found, value in self.attributes if found == name]
+from tests.report.pages import Page
 
 
 def pages_of(site: Path) -> dict[str, Page]:

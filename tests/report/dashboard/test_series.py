@@ -7,8 +7,8 @@ from critests.report.dashboard.lines import lines
 from critests.report.dashboard.series import History, amount, newest_change, series_of
 from critests.report.store import Index, Point, RunEntry, Series
 from critests.report.store.levels import JUDGED_RUNS
-from tests.report.dashboard.site_files import Page
 from tests.report.dashboard.synthetic import DAY, NOW
+from tests.report.pages import Page
 
 
 def measured(

@@ -12,8 +12,9 @@ from critests.report.comparison import compare_records, read_run
 from critests.report.comparison.html import comparison_to_html
 from critests.report.dashboard import Options, SiteNotWritten, build
 from critests.report.store import Index, RunEntry
-from tests.report.dashboard.site_files import Page, broken_links, pages_of
+from tests.report.dashboard.site_files import broken_links, pages_of
 from tests.report.dashboard.synthetic import DAY, NOW, fill
+from tests.report.pages import Page
 from tests.report.sample_run import HOSTILE
 from tests.report.store.small_run import BY_LETTER, STARTED, small_run, store
 
@@ -37,10 +38,6 @@ def site(index: Index, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[str, Page]:
     return pages_of(site)
-
-
-def text(page: Page) -> str:
-    return " ".join(" ".join(page.texts).split())
 
 
 def test_every_page_nests_and_every_link_leads_somewhere(site: Path, pages: dict[str, Page]) -> None:
@@ -73,7 +70,7 @@ def test_the_overview_shows_every_runtime_by_area_newest_version_first(pages: di
     ]
     order = [link for link in page.all("href") if link.startswith("grids/containerd")]
     assert order.index("grids/containerd-1.1.0.html") < order.index("grids/containerd-1.0.0.html")
-    assert "runtime newest run" in text(page)
+    assert "runtime newest run" in page.text
 
 
 def test_a_grid_says_when_something_broke_and_what_is_flaky(tmp_path: Path) -> None:
@@ -86,7 +83,7 @@ def test_a_grid_says_when_something_broke_and_what_is_flaky(tmp_path: Path) -> N
         build(index, tmp_path / "site", Options(now=STARTED + 5 * DAY, run_links="../results/"))
     page = pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"]
 
-    said = text(page)
+    said = page.text
     assert "First bad run: 2026-11-20 11:06, 3 days ago; failed in 3 runs since." in said
     assert "SBX-01 was not seen" in said
     assert "flaky: 2 changes in 5 runs" in said
@@ -172,7 +169,7 @@ def test_even_a_year_of_noise_stays_small(tmp_path: Path) -> None:
 
     sizes = {path.name: path.stat().st_size for path in (tmp_path / "site").rglob("*.html")}
     assert max(sizes.values()) < LIMIT, max(sizes.items(), key=lambda item: item[1])
-    assert "to keep this page small" in text(pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"])
+    assert "to keep this page small" in pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"].text
 
 
 def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> None:
@@ -199,7 +196,7 @@ def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> Non
                 )
         build(index, tmp_path / "site", Options(now=NOW))
 
-    overview = text(pages_of(tmp_path / "site")["index.html"])
+    overview = pages_of(tmp_path / "site")["index.html"].text
     assert "does not conform" in overview, "the whole run before the small one"
     assert "in part only" in overview, "there is no whole run"
     assert "1 of 500 MUSTs judged" in overview
@@ -207,9 +204,9 @@ def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> Non
     grid = pages_of(tmp_path / "site")["grids/cri-o-1.0.html"]
     ends = [value.split() for value in grid.all("class") if value.startswith("e ")]
     assert [("part" in each) for each in ends] == [True, False], "the small run looks like one"
-    assert "about a part of the suite" in text(grid)
-    assert "does not conform" in text(grid), "how it stands is what the whole run says"
-    assert "The newest of all" in text(grid)
+    assert "about a part of the suite" in grid.text
+    assert "does not conform" in grid.text, "how it stands is what the whole run says"
+    assert "The newest of all" in grid.text
 
 
 def test_a_year_of_a_runtime_is_quick(tmp_path: Path) -> None:
@@ -260,7 +257,7 @@ def test_a_store_without_runs_has_a_site_that_says_so(tmp_path: Path) -> None:
     with Index(tmp_path / "index.sqlite") as index:
         build(index, tmp_path / "site", Options(now=NOW))
 
-    assert "There are no runs yet." in text(pages_of(tmp_path / "site")["index.html"])
+    assert "There are no runs yet." in pages_of(tmp_path / "site")["index.html"].text
 
 
 def test_any_two_runtimes_are_compared_as_compare_does_it(tmp_path: Path) -> None:
@@ -287,7 +284,7 @@ def test_damaged_runs_are_named_on_the_overview(tmp_path: Path) -> None:
     with Index.of(tmp_path / "results")[0] as index:
         build(index, tmp_path / "site", Options(now=STARTED))
 
-    assert "containerd/2.1.0/7" in text(pages_of(tmp_path / "site")["index.html"])
+    assert "containerd/2.1.0/7" in pages_of(tmp_path / "site")["index.html"].text
 
 
 def test_a_runtime_whose_version_changes_every_night_has_one_grid_of_all_versions(tmp_path: Path) -> None:
@@ -297,7 +294,7 @@ def test_a_runtime_whose_version_changes_every_night_has_one_grid_of_all_version
         build(index, tmp_path / "site", Options(now=STARTED + 4 * DAY))
     pages = pages_of(tmp_path / "site")
 
-    said = text(pages["grids/containerd-all-versions.html"])
+    said = pages["grids/containerd-all-versions.html"].text
     assert "2026-11-21 11:06 2.2.0-3-<b>" in said
     assert "was failed" in said
     assert "flaky" not in said.replace("what is flaky", ""), "it changed with the version"

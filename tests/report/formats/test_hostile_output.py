@@ -22,6 +22,7 @@ from critests.report.formats import FORMATS, Source, TextFormat
 from tests.report.formats import samples
 from tests.report.formats.samples import rendered
 from tests.report.formats.test_golden import ELSEWHERE
+from tests.report.pages import FORBIDDEN
 from tests.report.sample_run import HOSTILE
 
 LONG = "x" * 10_000_000
@@ -40,9 +41,6 @@ NASTY = [
     LONG,
     "",
 ]
-FORBIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
-)
 
 
 def hostile_source(text: str, folder: Path) -> Source:

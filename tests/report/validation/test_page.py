@@ -1,6 +1,5 @@
 import dataclasses
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -10,36 +9,8 @@ from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord, RunScope
 from critests.report.facts.evidence import Budget, read_evidence
 from critests.report.validation.page import validation_to_html
+from tests.report.pages import FORBIDDEN, Page, is_inert
 from tests.report.sample_run import HOSTILE, sample_run, write_evidence
-
-STYLE = Path(__file__).parents[3] / "critests" / "report" / "page" / "templates" / "style.css"
-
-
-class Page(HTMLParser):
-    """Collects tags, attributes and text; refuses tags that do not nest."""
-
-    VOID = frozenset({"meta", "input", "br", "link"})
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.texts: list[str] = []
-        self._open: list[str] = []
-        self.feed(source)
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-        if tag not in self.VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
 
 
 @pytest.fixture
@@ -49,32 +20,12 @@ def record(tmp_path: Path) -> RunRecord:
     return record
 
 
-def test_the_page_nests_and_needs_nothing_from_elsewhere(record: RunRecord, tmp_path: Path) -> None:
-    page = Page(validation_to_html(record, tmp_path))
-
-    assert page.tags.count("script") == 1
-    assert page.tags.count("style") == 1
-    assert not {"link", "img", "iframe", "object", "form", "base"} & set(page.tags)
-    assert not [item for item in page.attributes if item[1].startswith("on")]
-    assert not [item for item in page.attributes if item[1] in {"src", "action", "srcset"}]
-    assert {value[0] for _, name, value in page.attributes if name == "href"} == {"#"}
-    assert "url(" not in STYLE.read_text()
-    assert "@import" not in STYLE.read_text()
-
-
-def test_every_link_of_the_page_leads_somewhere(record: RunRecord, tmp_path: Path) -> None:
-    page = Page(validation_to_html(record, tmp_path))
-
-    ids = [value for _, name, value in page.attributes if name == "id"]
-    targets = {
-        value.lstrip("#") for _, name, value in page.attributes if name in {"href", "for", "aria-labelledby"}
-    }
-    assert len(ids) == len(set(ids))
-    assert targets <= set(ids)
+def test_the_page_is_inert(record: RunRecord, tmp_path: Path) -> None:
+    is_inert(Page(validation_to_html(record, tmp_path)), scripts=1)
 
 
 def test_a_failure_has_its_story(record: RunRecord, tmp_path: Path) -> None:
-    text = " ".join(Page(validation_to_html(record, tmp_path)).texts)
+    text = Page(validation_to_html(record, tmp_path)).text
 
     for part in (
         "exit_code == 137",
@@ -105,7 +56,7 @@ def test_what_was_left_out_is_not_said_to_be_tested(record: RunRecord, tmp_path:
     }
     record = dataclasses.replace(record, requirements=requirements)
 
-    text = " ".join(Page(validation_to_html(record, tmp_path)).texts)
+    text = Page(validation_to_html(record, tmp_path)).text
 
     assert re.search(r"Requirements\s+1 of \d+ tested in this run", text)
 
@@ -129,24 +80,12 @@ def test_hostile_output_is_inert_and_bounded(record: RunRecord, tmp_path: Path) 
         tmp_path,
     )
 
-    assert Page(source).tags.count("script") == 1
+    page = Page(source)
+    assert page.tags.count("script") == 1
+    assert not FORBIDDEN.search(source)
     assert len(source) < 15_000_000
-    assert not re.search(
-        "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", source
-    )
     assert "bytes are left out here; all of it is in container.log" in source
     source.encode()
-
-
-def test_the_page_forbids_what_it_does_not_use(record: RunRecord) -> None:
-    source = validation_to_html(record)
-
-    policy = next(
-        value
-        for tag, name, value in Page(source).attributes
-        if tag == "meta" and name == "content" and "default-src" in value
-    )
-    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-")
 
 
 @pytest.mark.parametrize(
@@ -200,36 +139,3 @@ def test_a_full_page_says_where_the_evidence_is(record: RunRecord, tmp_path: Pat
     failed = next(test for test in record.tests if test.evidence)
 
     assert "this page is full" in read_evidence(tmp_path, failed.evidence, Budget(0)).note
-
-
-def variables(block: str) -> dict[str, str]:
-    return dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block))
-
-
-def luminance(colour: str) -> float:
-    channels = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def mixed(colour: str, ground: str, share: float) -> str:
-    parts = [
-        round(int(colour[at : at + 2], 16) * share + int(ground[at : at + 2], 16) * (1 - share))
-        for at in (1, 3, 5)
-    ]
-    return "#" + "".join(f"{part:02x}" for part in parts)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_has_the_contrast_that_people_need(scheme: str) -> None:
-    light, dark = STYLE.read_text().split("@media (prefers-color-scheme: dark)", 1)
-    colours = variables(light) | (variables(dark) if scheme == "dark" else {})
-    tones = ["ink", "soft", "accent", *(outcome.value for outcome in Outcome), "untested"]
-
-    for tone in tones:
-        grounds = [colours[name] for name in ("ground", "surface", "raised")]
-        if tone not in {"ink", "soft", "accent"}:
-            grounds += [mixed(colours[tone], colours["surface"], share) for share in (0.08, 0.14)]
-        for ground in grounds:
-            high, low = sorted((luminance(colours[tone]), luminance(ground)), reverse=True)
-            assert (high + 0.05) / (low + 0.05) >= 4.5, (tone, ground)

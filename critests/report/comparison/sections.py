@@ -1,0 +1,183 @@
+"""What a comparison shows where there is no page: sentences, and sections of plain rows, which `terminal` and
+`markdown` write each in their own way. The page shows more, and has a template.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from critests.report.comparison.differences import Conformance, RequirementDifference
+from critests.report.comparison.fairness import beside, warning
+from critests.report.comparison.headline import headline
+from critests.report.comparison.model import Operation, RunComparison, Speed
+from critests.report.comparison.names import Names, names_of
+from critests.report.comparison.summary import (
+    conformance_sentence,
+    method_sentence,
+    too_noisy,
+    verdict_text,
+    why,
+)
+from critests.report.comparison.wording import amount, error_words, interval, ratio
+from critests.report.wording.texts import moment, plural
+
+PRESENCE: Final = {True: "yes", False: "no", None: "not known"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row.
+
+    Attributes:
+        cells: Its texts; the first one says what it is about.
+        below: What explains it, a line each.
+    """
+
+    cells: tuple[str, ...]
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A table, or a list of lines.
+
+    Attributes:
+        title: What it shows.
+        intro: What is to be known before it is read, or empty.
+        heads: Names of the columns; none for a list.
+        numbers: How many columns from the second on hold numbers.
+        rows: The rows, those that matter most first.
+        whole: It is what the comparison was made for, so that a terminal shows all rows.
+        outro: What is left to be said, or empty.
+    """
+
+    title: str
+    intro: str = ""
+    heads: tuple[str, ...] = ()
+    numbers: int = 0
+    rows: list[Row]
+    whole: bool = False
+    outro: str = ""
+
+
+def sentences(comparison: RunComparison) -> list[str]:
+    """Return the answer: who is better at what, which promises differ, and what it may be due to."""
+    fair = warning(comparison, names_of(comparison.a, comparison.b))
+    said = [*headline(comparison), conformance_sentence(comparison), fair, *comparison.notes]
+    return [sentence for sentence in said if sentence]
+
+
+def sections(comparison: RunComparison) -> Iterator[Section]:
+    """Return what the answer is made of; sections without rows are left out."""
+    names = names_of(comparison.a, comparison.b)
+    fair = [
+        Row((each.name, each.a or "not recorded", each.b or "not recorded")) for each in beside(comparison)
+    ]
+    rows = [*sides(comparison), *fair]
+    yield Section(title="Both sides", heads=("", names.a, names.b), rows=rows, whole=True)
+    found: list[Section] = []
+    if comparison.speed is not None and not comparison.speed.refused:
+        found += _speed(comparison, comparison.speed, names)
+    if comparison.conformance is not None:
+        found += _conformance(comparison.conformance, names)
+    yield from (section for section in found if section.rows or section.outro)
+
+
+def sides(comparison: RunComparison) -> list[Row]:
+    """Return what each side is, and where the machines differ."""
+    a, b = comparison.a, comparison.b
+    rows = [
+        ("runtime", a.name, b.name),
+        ("run", *(f"{side.kind} {side.run_id}, {moment(side.started)}" for side in (a, b))),
+        ("suite", *(f"critests {side.suite_version}" for side in (a, b))),
+    ]
+    if a.partial or b.partial:
+        rows.append(("scope", a.scope, b.scope))
+    rows += [(each.name, each.a, each.b) for each in comparison.machines.differences]
+    return [Row(cells) for cells in rows]
+
+
+def _speed(comparison: RunComparison, speed: Speed, names: Names) -> Iterator[Section]:
+    yield Section(
+        title="Speed",
+        intro=method_sentence(comparison),
+        heads=("operation", names.a, names.b, "ratio", "interval", f"{names.b} is"),
+        numbers=4,
+        rows=[_operation(each, comparison, names) for each in speed.operations],
+        whole=True,
+    )
+    noisy = [Row((f"{', '.join(operations)}: {reason}",)) for reason, operations in too_noisy(speed)]
+    yield Section(title="Too noisy to tell", rows=noisy)
+    for name, unpaired in ((names.a, speed.only_a), (names.b, speed.only_b)):
+        yield _listed(f"Measured on {name} only", [each.label for each in unpaired])
+    failing = [each for each in speed.operations if each.a.failed or each.b.failed]
+    yield Section(
+        title=f"Calls that failed ({plural(len(failing), 'operation')})",
+        heads=("operation", names.a, names.b),
+        rows=[
+            Row(
+                (
+                    each.label,
+                    *(error_words(side.failed, side.calls, side.errors) for side in (each.a, each.b)),
+                )
+            )
+            for each in failing
+        ],
+    )
+
+
+def _operation(each: Operation, comparison: RunComparison, names: Names) -> Row:
+    reason = why(each, names)
+    cells = (
+        each.label,
+        amount(each.a.value, each.unit),
+        amount(each.b.value, each.unit),
+        ratio(each.ratio),
+        interval(each.low, each.high) or "·",
+        verdict_text(each, comparison),
+    )
+    return Row(cells, (reason,) if reason else ())
+
+
+def _conformance(conformance: Conformance, names: Names) -> Iterator[Section]:
+    for group, members in conformance.grouped().items():
+        absent = [each.requirement for each in members if each.not_run]
+        yield Section(
+            title=f"{names.heading(group)} ({len(members)})",
+            heads=("requirement", names.a, names.b),
+            rows=[_requirement(each) for each in members if not each.not_run],
+            outro=f"not tested there: {', '.join(absent)}" if absent else "",
+        )
+    differing = [pair for pair in conformance.forms if pair.differ]
+    yield Section(
+        title=f"Where the API is silent they differ ({len(differing)} of {len(conformance.forms)})",
+        heads=("aspect", names.a, names.b),
+        rows=[Row((pair.aspect, pair.a, pair.b)) for pair in differing],
+    )
+    yield Section(
+        title=f"Capabilities ({len(conformance.capabilities)})",
+        heads=("capability", names.a, names.b),
+        rows=[
+            Row(
+                (each.name, PRESENCE[each.a], PRESENCE[each.b]),
+                (each.evidence_a if each.b else each.evidence_b,),
+            )
+            for each in conformance.capabilities
+        ],
+    )
+    for name, tests in ((names.a, conformance.tests_only_a), (names.b, conformance.tests_only_b)):
+        yield _listed(f"Tests that {name} alone has", tests)
+
+
+def _requirement(each: RequirementDifference) -> Row:
+    below = tuple(
+        f"{aspect.aspect} {aspect.level}{' †' if aspect.judgement else ''}: {aspect.a} / {aspect.b}"
+        + (f"  {aspect.why}" if aspect.why else "")
+        for aspect in each.aspects
+        if aspect.aspect != each.requirement or aspect.why
+    )
+    return Row((f"{each.requirement}  {each.title}", each.a, each.b), below)
+
+
+def _listed(title: str, texts: list[str]) -> Section:
+    return Section(title=f"{title} ({len(texts)})", rows=[Row((text,)) for text in texts])
