@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the proxy of the audit costs a call while no fault is set, one call at a time: the difference to the
-same call without it. The number in docs/audit.md is made with this.
+same call without it. The number in proof/README.md is made with this.
 
 usage: tools/measure_proxy.py [--node containerd=/path/to/containerd] [--calls 2000]
 

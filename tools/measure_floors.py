@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""What stands beside every benchmark result, by itself. The numbers in docs/benchmark-floors.md are made with
-this.
+"""Take the reference measurements of a benchmark by themselves: see docs/benchmarking.md.
 
 usage: tools/measure_floors.py [--node containerd=/path/to/containerd] [--rounds 40] [--cycles 10]
 [--without-runtime]

@@ -12,9 +12,9 @@ from tests.repository.tree import ROOT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [
     re.split(r"\s{2,}|\s#\s", line.strip().removeprefix("$ "))[0]
-    for block in re.findall(r"^```(?:sh)?\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     for line in block.splitlines()
-    if line.strip()
+    if language != "text" and line.strip()
 ]
 
 

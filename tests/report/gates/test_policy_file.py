@@ -116,8 +116,11 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_documented_examples_can_be_read(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "comparing.md").read_text()
-    policy, known = (part.split("```")[0] for part in page.split("```toml\n")[1:3])
+    docs = Path(__file__).parents[3] / "docs"
+    policy, known = (
+        (docs / page).read_text().split("```toml\n")[1].split("```")[0]
+        for page in ("comparing.md", "running.md")
+    )
     file = tmp_path / "known.toml"
     file.write_text(known)
 
