@@ -16,8 +16,9 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
-from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refusal
+from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
 from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.unchanged import unchanged
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import disruptive, requires, slow
@@ -39,8 +40,8 @@ __all__ = [
     "disruptive",
     "may_be_refused",
     "must_be_refused",
-    "refusal",
     "requires",
     "slow",
+    "unchanged",
     "unsupported",
 ]

@@ -123,14 +123,14 @@ def test_a_checkpoint_of_a_container_that_does_not_run_is_refused(
 
     Source: CheckpointContainer, which saves a running container.
     """
-    container = containers.in_state(state)
-
-    runtime.refusal(
-        runtime.stub.CheckpointContainer,
-        cri.CheckpointContainerRequest(container_id=container.id, location=str(host_folder / "archive")),
+    archive = host_folder / "archive"
+    request = cri.CheckpointContainerRequest(
+        container_id=containers.in_state(state).id, location=str(archive)
     )
 
-    assert container.state() == state
+    runtime.refusal(runtime.stub.CheckpointContainer, request)
+
+    assert not archive.exists()
 
 
 @requirement("CKP-04/unwritable")

@@ -30,7 +30,7 @@ def test_no_container_is_made_of_an_artifact(
     observe("an artifact is pulled" if pulled else "a pull of an artifact is refused")
     of_it = containers.config()
     of_it.image.image, of_it.image.user_specified_image = pulled or minted.reference, minted.reference
-    runtime.refusal(containers.attempt, of_it)
+    containers.refusal(of_it)
 
 
 @requirement("IMG-16")

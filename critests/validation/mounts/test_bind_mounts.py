@@ -109,16 +109,14 @@ def test_nothing_can_be_written_below_a_read_only_mount(containers: Containers, 
 
 @requirement("MNT-09/error")
 @requires(Capability.SAME_HOST)
-def test_a_host_path_that_does_not_exist_is_refused(
-    runtime: Runtime, containers: Containers, host_folder: Path
-) -> None:
+def test_a_host_path_that_does_not_exist_is_refused(containers: Containers, host_folder: Path) -> None:
     """CreateContainer or StartContainer SHOULD refuse a mount of a host path that does not exist.
 
     Source: Mount.host_path, which must exist; the kubelet makes what it wants made.
     """
     mount = cri.Mount(container_path="/mounted", host_path=str(host_folder / "nowhere"))
 
-    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+    containers.refusal(containers.config(mounts=[mount]))
 
     assert not (host_folder / "nowhere").exists()
 
@@ -280,27 +278,25 @@ def test_a_relative_path_of_the_container(
 
 @requirement("MNT-13/empty")
 @requires(Capability.SAME_HOST)
-def test_an_empty_path_of_the_container_is_refused(
-    runtime: Runtime, containers: Containers, host_folder: Path
-) -> None:
+def test_an_empty_path_of_the_container_is_refused(containers: Containers, host_folder: Path) -> None:
     """CreateContainer or StartContainer SHOULD refuse a mount without a container's path.
 
     Source: Mount.container_path. Not stated by the CRI; what is mounted over the root hides the image.
     """
     mount = cri.Mount(container_path="", host_path=str(host_folder))
 
-    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+    containers.refusal(containers.config(mounts=[mount]))
 
 
 @requirement("MNT-33")
-def test_a_mount_of_nothing_is_refused(runtime: Runtime, containers: Containers) -> None:
+def test_a_mount_of_nothing_is_refused(containers: Containers) -> None:
     """CreateContainer or StartContainer SHOULD refuse a mount that names neither a host path nor an image.
 
     Source: Mount.host_path, which may be empty where `image` is given.
     """
     mount = cri.Mount(container_path="/mounted")
 
-    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+    containers.refusal(containers.config(mounts=[mount]))
 
 
 @contextmanager

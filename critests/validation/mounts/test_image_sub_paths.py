@@ -8,7 +8,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
 from critests.fixtures.images import Images, Registry
-from critests.fixtures.runtime import may_be_refused, must_be_refused
+from critests.fixtures.runtime import may_be_refused
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
@@ -25,21 +25,28 @@ OUTSIDE = {
 
 
 NOWHERE = "no/such/directory"
+Mounting = Callable[[str], cri.ContainerConfig]
 Mounted = Callable[[str], Container]
 
 
 @pytest.fixture
-def mounted(containers: Containers, images: Images, own_sandbox: Sandbox) -> Mounted:
-    """Makes containers with a path inside the image `volume` at /volume, by calls that may be refused; in a
-    sandbox of the test's own, where what a refused mount leaves behind is in nobody's way.
-    """
+def mounting(containers: Containers, images: Images) -> Mounting:
+    """Configures containers with a path inside the image `volume` at /volume."""
     image = images.pull("volume").spec()
 
-    def mounted(path: str) -> Container:
+    def mounting(path: str) -> cri.ContainerConfig:
         mount = cri.Mount(container_path="/volume", image=image, image_sub_path=path, readonly=True)
-        return containers.attempt(containers.config(mounts=[mount]), in_sandbox=own_sandbox)
+        return containers.config(mounts=[mount])
 
-    return mounted
+    return mounting
+
+
+@pytest.fixture
+def mounted(containers: Containers, mounting: Mounting, own_sandbox: Sandbox) -> Mounted:
+    """Makes such containers by calls that may be refused, in a sandbox of the test's own, where what a
+    refused mount leaves behind is in nobody's way.
+    """
+    return lambda path: containers.attempt(mounting(path), in_sandbox=own_sandbox)
 
 
 @requirement("VOL-06")
@@ -57,24 +64,26 @@ def test_a_directory_inside_an_image_is_mounted(mounted: Mounted) -> None:
 
 @requirement("VOL-07/error")
 @requires(Capability.IMAGE_SUB_PATHS)
-def test_a_directory_that_the_image_lacks_is_refused(mounted: Mounted) -> None:
+def test_a_directory_that_the_image_lacks_is_refused(
+    containers: Containers, mounting: Mounting, own_sandbox: Sandbox
+) -> None:
     """CreateContainer or StartContainer MUST refuse an `image_sub_path` that the image does not have.
 
     Source: Mount.image_sub_path.
     """
-    with must_be_refused():
-        mounted(NOWHERE)
+    containers.refusal(mounting(NOWHERE), own_sandbox)
 
 
 @requirement("VOL-07/text")
 @requires(Capability.IMAGE_SUB_PATHS)
-def test_the_refusal_of_a_directory_that_the_image_lacks_is_named(mounted: Mounted) -> None:
+def test_the_refusal_of_a_directory_that_the_image_lacks_is_named(
+    containers: Containers, mounting: Mounting, own_sandbox: Sandbox
+) -> None:
     """That refusal SHOULD carry the word `ImageVolumeMountFailed`, by which the kubelet knows it.
 
     Source: Mount.image_sub_path, and the errors package of the CRI.
     """
-    with must_be_refused() as refusal:
-        mounted(NOWHERE)
+    refusal = containers.refusal(mounting(NOWHERE), own_sandbox)
 
     assert "ImageVolumeMountFailed" in refusal.words
 

@@ -132,10 +132,7 @@ def test_a_mount_around_what_the_runtime_stores_spreads_both_ways(
 @requirement("MNT-17")
 @pytest.mark.parametrize("propagation", [IN, BOTH], ids=["in", "both-ways"])
 def test_propagation_of_what_the_host_does_not_share_is_refused(
-    runtime: Runtime,
-    containers: Containers,
-    host_mounts: HostMounts,
-    propagation: "cri.MountPropagation",
+    containers: Containers, host_mounts: HostMounts, propagation: "cri.MountPropagation"
 ) -> None:
     """A mount that is to propagate SHOULD be refused where the host path lies on a private mount, which
     spreads nothing.
@@ -145,4 +142,4 @@ def test_propagation_of_what_the_host_does_not_share_is_refused(
     private = host_mounts.bound("private", shared=False)
     mount = cri.Mount(container_path="/mounted", host_path=str(private), propagation=propagation)
 
-    runtime.refusal(containers.attempt, containers.config(mounts=[mount]))
+    containers.refusal(containers.config(mounts=[mount]))

@@ -349,8 +349,8 @@ def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(steps: FailingS
     stop = cri.StopPodSandboxRequest(pod_sandbox_id=pod.id)
     address = pod.status().network.ip
 
-    with steps.cni.planned({"DEL": [Fail(101, TOLD)]}):
-        steps.runtime.refusal(steps.runtime.stub.StopPodSandbox, stop)
+    with steps.cni.planned({"DEL": [Fail(101, TOLD)]}), must_be_refused():
+        steps.runtime.stub.StopPodSandbox(stop)
     steps.runtime.stub.StopPodSandbox(stop)
 
     assert address not in steps.runtime.daemon.leases

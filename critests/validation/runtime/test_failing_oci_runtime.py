@@ -128,8 +128,8 @@ def test_container_whose_start_failed_does_not_run_and_can_be_removed(
     stub = steps.runtime.stub
     container: Container = steps.runtime.containers.created(in_sandbox=pod)
 
-    with steps.oci.planned({"start": BROKEN}):
-        steps.runtime.refusal(stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
+    with steps.oci.planned({"start": BROKEN}), must_be_refused():
+        stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
 
     assert [entry.state for entry in container.entries()] != [cri.CONTAINER_RUNNING]
     stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))

@@ -9,7 +9,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers, lingering
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
+from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
 from critests.lifecycle.sandboxes import Sandbox
@@ -275,16 +275,8 @@ def test_no_container_is_made_in_a_stopped_sandbox(
     Source: CreateContainer. Not stated by the CRI; such a container could never be started.
     """
     stopped = sandboxes.in_state(cri.SANDBOX_NOTREADY)
-    request = cri.CreateContainerRequest(
-        pod_sandbox_id=stopped.id, config=containers.config(), sandbox_config=stopped.config
-    )
 
-    runtime.refusal(runtime.stub.CreateContainer, request)
-
-    listed = runtime.stub.ListContainers(
-        cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=stopped.id))
-    ).containers
-    assert list(listed) == []
+    runtime.refusal(runtime.stub.CreateContainer, containers.creation(containers.config(), stopped))
 
 
 @requirement("SBX-30")
@@ -300,8 +292,10 @@ def test_no_container_starts_in_a_stopped_sandbox(
     # what waits to become the container's process may ignore SIGTERM, and be given nearly all of the deadline
     runtime.until_answered("StopPodSandbox", lambda: runtime.stub.StopPodSandbox(stopping))
 
-    runtime.refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
+    with must_be_refused():
+        container.start()
 
+    assert container.state() != cri.CONTAINER_RUNNING
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
     listed = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))

@@ -56,7 +56,7 @@ def test_a_profile_of_the_node_is_in_force(shared: SharedContainers, profiles: L
 
 
 @requirement("AAR-02")
-def test_a_profile_that_is_not_loaded_is_refused(runtime: Runtime, containers: Containers) -> None:
+def test_a_profile_that_is_not_loaded_is_refused(containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail for a profile that the kernel does not have.
 
     Source: SecurityProfile.localhost_ref.
@@ -65,7 +65,7 @@ def test_a_profile_that_is_not_loaded_is_refused(runtime: Runtime, containers: C
         profile_type=cri.SecurityProfile.Localhost, localhost_ref="critests-no-such-profile"
     )
 
-    runtime.refusal(containers.attempt, containers.config(security_context=context(apparmor=missing)))
+    containers.refusal(containers.config(security_context=context(apparmor=missing)))
 
 
 @requirement("AAR-03")

@@ -5,7 +5,6 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers
-from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.images.rootfs import GROUPS, USERS
@@ -94,7 +93,7 @@ def test_groups_of_the_sandbox_are_accepted_and_leave_containers_alone(shared: S
 
 @requirement("USR-15")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
-def test_a_policy_that_does_not_exist_is_refused(runtime: Runtime, containers: Containers) -> None:
+def test_a_policy_that_does_not_exist_is_refused(containers: Containers) -> None:
     """CreateContainer SHOULD fail where supplemental_groups_policy is no value of the API.
 
     Source: LinuxContainerSecurityContext.supplemental_groups_policy.
@@ -103,7 +102,7 @@ def test_a_policy_that_does_not_exist_is_refused(runtime: Runtime, containers: C
     # an unknown value of an open enumeration, which the type does not have
     config.linux.security_context.supplemental_groups_policy = 99  # type: ignore[assignment]  # see above
 
-    runtime.refusal(containers.attempt, config)
+    containers.refusal(config)
 
 
 @requirement("USR-16")

@@ -161,14 +161,14 @@ def test_privileged_processes_are_not_confined(
 
 
 @requirement("PRV-06/error")
-def test_a_privileged_container_in_a_sandbox_that_is_not(runtime: Runtime, containers: Containers) -> None:
+def test_a_privileged_container_in_a_sandbox_that_is_not(containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail for a privileged container in a sandbox that is not.
 
     Source: LinuxSandboxSecurityContext.privileged.
     """
     config = containers.config(security_context=context(privileged=True))
 
-    runtime.refusal(containers.attempt, config)
+    containers.refusal(config)
 
 
 @requirement("PRV-07")

@@ -128,4 +128,4 @@ def test_a_sandbox_with_a_filter_that_is_not_there_is_refused(
     config = sandboxes.config()
     config.linux.security_context.MergeFrom(profile_at(host_folder / "missing.json"))
 
-    runtime.refusal(sandboxes.attempt, config)
+    runtime.refusal(runtime.stub.RunPodSandbox, sandboxes.creation(config))

@@ -88,16 +88,14 @@ def test_containers_of_a_pod_share_a_level_of_their_own(shared: SharedContainers
 
 @requirement("SEL-03")
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_label_that_the_policy_does_not_know_is_refused(
-    runtime: Runtime, containers: Containers, wrong: str
-) -> None:
+def test_a_label_that_the_policy_does_not_know_is_refused(containers: Containers, wrong: str) -> None:
     """CreateContainer or StartContainer MUST fail for a label that cannot be.
 
     Source: LinuxContainerSecurityContext.selinux_options.
     """
     config = containers.config(security_context=context(selinux_options=WRONG[wrong]))
 
-    runtime.refusal(containers.attempt, config)
+    containers.refusal(config)
 
 
 @requirement("SEL-04")

@@ -183,7 +183,7 @@ def test_an_impossible_sysctl_is_refused(
     config = sandboxes.marked_config()
     config.linux.sysctls[name] = value
 
-    runtime.refusal(sandboxes.attempt, config)
+    runtime.refusal(runtime.stub.RunPodSandbox, sandboxes.creation(config))
 
     ready = [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY]
     assert ready == []

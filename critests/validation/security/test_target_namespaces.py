@@ -40,36 +40,32 @@ def test_a_container_joins_the_processes_of_its_target(shared: SharedContainers,
 
 @requirement("NS-07/unknown")
 @pytest.mark.parametrize("target", ["", secrets.token_hex(32)], ids=["missing", "unknown"])
-def test_a_target_that_nobody_knows_is_refused(runtime: Runtime, containers: Containers, target: str) -> None:
+def test_a_target_that_nobody_knows_is_refused(containers: Containers, target: str) -> None:
     """A container that is to join the processes of none, or of one that does not exist, MUST be refused.
 
     Source: NamespaceOption.target_id.
     """
-    runtime.refusal(containers.attempt, containers.config(namespaces=joining(target)))
+    containers.refusal(containers.config(namespaces=joining(target)))
 
 
 @requirement("NS-07/exited")
-def test_a_target_that_has_ended_is_refused(
-    runtime: Runtime, containers: Containers, ended_container: Container
-) -> None:
+def test_a_target_that_has_ended_is_refused(containers: Containers, ended_container: Container) -> None:
     """A container that is to join the processes of one that has ended SHOULD be refused: it has none.
 
     Source: NamespaceOption.target_id.
     """
-    runtime.refusal(containers.attempt, containers.config(namespaces=joining(ended_container.id)))
+    containers.refusal(containers.config(namespaces=joining(ended_container.id)))
 
 
 @requirement("NS-07/exited")
-def test_a_target_in_another_pod_is_refused(
-    runtime: Runtime, containers: Containers, own_sandbox: Sandbox
-) -> None:
+def test_a_target_in_another_pod_is_refused(containers: Containers, own_sandbox: Sandbox) -> None:
     """A container that is to join the processes of one in another pod SHOULD be refused.
 
     Source: NamespaceOption.target_id, which names one of the same sandbox.
     """
     elsewhere = containers.running(in_sandbox=own_sandbox)
 
-    runtime.refusal(containers.attempt, containers.config(namespaces=joining(elsewhere.id)))
+    containers.refusal(containers.config(namespaces=joining(elsewhere.id)))
 
 
 @requirement("NS-07/created")

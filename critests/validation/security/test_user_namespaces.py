@@ -78,7 +78,9 @@ def test_user_namespaces_of_a_container_alone_are_refused(
     """
     options = cri.UserNamespace(mode=mode, uids=[MAPPING], gids=[MAPPING])
 
-    runtime.refusal(sandboxes.attempt, sandboxes.config(namespaces=mapped(options)))
+    runtime.refusal(
+        runtime.stub.RunPodSandbox, sandboxes.creation(sandboxes.config(namespaces=mapped(options)))
+    )
 
 
 OTHERS = {
@@ -194,9 +196,7 @@ def test_the_host_sees_a_process_by_its_mapped_user(shared: SharedContainers) ->
 
 @requirement("UNS-15")
 @requires(Capability.USER_NAMESPACES)
-def test_a_container_with_another_user_namespace_than_its_pod_is_refused(
-    runtime: Runtime, shared: SharedContainers
-) -> None:
+def test_a_container_with_another_user_namespace_than_its_pod_is_refused(shared: SharedContainers) -> None:
     """A container that asks for another mapping than its sandbox has SHOULD be refused.
 
     Source: NamespaceOption.userns_options: a container is given those of its sandbox.
@@ -205,10 +205,7 @@ def test_a_container_with_another_user_namespace_than_its_pod_is_refused(
     other = cri.IDMapping(host_id=FIRST_ID + IDS, container_id=0, length=IDS)
     options = cri.UserNamespace(mode=cri.POD, uids=[other], gids=[other])
 
-    def attempt(namespaces: cri.NamespaceOption, timeout: float | None) -> object:
-        return shared.own.attempt(shared.own.config(namespaces=namespaces), timeout, in_sandbox=pod)
-
-    runtime.refusal(attempt, mapped(options))
+    shared.own.refusal(shared.own.config(namespaces=mapped(options)), pod)
 
 
 @requirement("UNS-10/both-flags")
