@@ -80,6 +80,11 @@ def test_the_network_configuration_names_only_our_own_things() -> None:
     assert portmap["capabilities"] == {"portMappings": True}
 
 
+def test_no_check_is_asked_of_a_network_whose_addresses_udev_changes() -> None:
+    """libcni returns at once from CHECK then, as the CNI specification says of `disableCheck`."""
+    assert json.loads(conflist(TRACES))["disableCheck"] is True
+
+
 def test_the_plugins_are_found_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for plugin in cni.PLUGINS:
         (tmp_path / plugin).touch()
