@@ -147,7 +147,9 @@ def _reaching(subject: LiveSubject, settings: Settings) -> Settings:
     """Return the options with which a subject is reached."""
     match subject:
         case EndpointSubject(endpoint):
-            return dataclasses.replace(settings, runtime_endpoint=endpoint, node="", handler_binary=())
+            return dataclasses.replace(
+                settings, runtime_endpoint=endpoint, node="", handler_binary=(), cgroup_driver=""
+            )
         case ThrowawaySubject():
             return dataclasses.replace(settings, node=str(subject), runtime_endpoint="")
         case HandlerSubject(handler):

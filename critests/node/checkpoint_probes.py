@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ from critests.lifecycle.sandboxes import Sandbox
 from critests.node.capabilities import NO_ANSWER, Probe, fact
 from critests.record.run import CapabilityFact
 
-CHECK_SECONDS = 20
-"""For CRIU's own check of the kernel."""
+DUMP_SECONDS = 20
+"""For CRIU's dump of a process that sleeps."""
 COMMAND = ["/bin/sh", "-c", "while :; do sleep 0.1; done"]
 
 
@@ -60,9 +61,10 @@ class CheckpointProbes:
         return {Capability.CRIU: self.criu, Capability.CHECKPOINT_IMAGES: self.checkpoint_images}
 
     def criu(self) -> CapabilityFact:
-        """A checkpoint is taken, or CRIU finds nothing missing on this machine.
+        """A checkpoint is taken, or CRIU alone can dump a process of ours.
 
-        Where CRIU itself would work, the tests judge what comes of a checkpoint.
+        Where it can, the tests judge what comes of a checkpoint. What `criu check` says is not enough: it
+        looks at the kernel's features, and is content with kernels of which it can dump no process.
         """
         if not self._attempt.refusal:
             return fact(Capability.CRIU, True, "a checkpoint was taken", "CheckpointContainer")
@@ -70,14 +72,12 @@ class CheckpointProbes:
         if program is None:
             return fact(Capability.CRIU, False, "there is no criu on this machine", "PATH")
         try:
-            check = subprocess.run(
-                [program, "check"], capture_output=True, text=True, timeout=CHECK_SECONDS, check=False
-            )
+            dump = _dumped(program)
         except (OSError, subprocess.TimeoutExpired) as error:
-            return fact(Capability.CRIU, None, f"criu check cannot be asked: {error}", "criu check")
-        said = (check.stderr or check.stdout).strip().splitlines()
-        words = said[-1][:300] if said else f"exit code {check.returncode}"
-        return fact(Capability.CRIU, check.returncode == 0, words, "criu check")
+            return fact(Capability.CRIU, None, f"criu cannot be asked: {error}", "criu dump")
+        said = (dump.stderr or dump.stdout).strip().splitlines()
+        words = said[-1][:300] if said else f"exit code {dump.returncode}"
+        return fact(Capability.CRIU, dump.returncode == 0, words, "criu dump")
 
     def checkpoint_images(self) -> CapabilityFact:
         """A container is made from an archive that CheckpointContainer wrote."""
@@ -113,6 +113,31 @@ class CheckpointProbes:
             yield sandbox, container, sandbox.log_directory / "checkpoint.tar"
         finally:
             sandbox.discard()
+
+
+def _dumped(program: str) -> "subprocess.CompletedProcess[str]":
+    """Let CRIU dump a process of ours, which does nothing and has nothing open.
+
+    Args:
+        program: CRIU.
+    """
+    quiet = subprocess.DEVNULL
+    with (
+        tempfile.TemporaryDirectory(prefix="critests-criu-") as directory,
+        subprocess.Popen(
+            ["sleep", "60"], cwd="/", stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
+        ) as sleeper,
+    ):
+        try:
+            return subprocess.run(
+                [program, "dump", "--tree", str(sleeper.pid), "--images-dir", directory],
+                capture_output=True,
+                text=True,
+                timeout=DUMP_SECONDS,
+                check=False,
+            )
+        finally:
+            sleeper.kill()
 
 
 def _words(error: grpc.RpcError) -> str:

@@ -52,7 +52,7 @@ def fingerprint(used: Sequence[Path] = ()) -> dict[str, object]:
         "ipv6": ipv6_enabled(),
         "virtualisation": virtualisation(),
         "root_filesystem": _root_filesystem(),
-        "systemd": Path("/run/systemd/system").is_dir(),
+        "systemd": booted_by_systemd(),
         "capabilities": sorted(process_capabilities().effective),
         "boot_id": boot_id(),
         "programs": program_versions(used),
@@ -100,6 +100,11 @@ def security_modules() -> list[str]:
     mounted.
     """
     return [name for name in text_of(Path("/sys/kernel/security/lsm")).split(",") if name]
+
+
+def booted_by_systemd() -> bool:
+    """Tell whether systemd is the first process, as sd_booted(3) does."""
+    return Path("/run/systemd/system").is_dir()
 
 
 def ipv6_enabled() -> bool:

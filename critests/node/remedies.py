@@ -19,7 +19,7 @@ REMEDIES: Final = {
     Capability.USER_NAMESPACES: "Linux 6.3, runc 1.2 or crun 1.9, and containerd 2.0 or CRI-O 1.25",
     Capability.EVENTS: "containerd 1.7; for CRI-O enable_pod_events in its configuration",
     Capability.CHECKPOINT: "install criu; for CRI-O enable_criu_support in its configuration",
-    Capability.CRIU: "a kernel and privileges with which `criu check` finds nothing missing",
+    Capability.CRIU: "a kernel and privileges with which `criu dump` works on a process",
     Capability.SUITE_REGISTRY: "let the runtime reach that address over plain HTTP, or copy the images to a"
     " registry that it may use (critests images) and give --image-prefix",
     Capability.SAME_HOST: "run critests on the machine of the runtime, in its PID namespace",

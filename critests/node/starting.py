@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from critests.exit_codes import CannotTest
+from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node import cni, readiness, removal
 from critests.node.claims import claim
 from critests.node.daemon_process import DaemonProcess, log_tail
@@ -12,6 +13,7 @@ from critests.node.daemons import Daemon, find_daemon
 from critests.node.kinds.table import KINDS
 from critests.node.kinds.told import Told
 from critests.node.locks import FileLock, LockHeld
+from critests.node.machine import booted_by_systemd
 from critests.node.remains import LeftBehind
 from critests.node.throwaway import START_SECONDS, RuntimeStartFailed, ThrowawayRuntime
 from critests.node.traces import Traces
@@ -31,7 +33,7 @@ def start_throwaway(
     cni_plugins: Path | None = None,
     network: bool = True,
     dual_stack: bool = False,
-    systemd_cgroup: bool = False,
+    cgroup_driver: CgroupDriver = CgroupDriver.UNKNOWN,
     environment: Mapping[str, str] | None = None,
     oci_wrapper: bool = False,
     wrapped_handler: str = "",
@@ -55,7 +57,7 @@ def start_throwaway(
         network: whether there is a CNI network; without one the runtime stays "network not ready".
         dual_stack: give pods an IPv6 address too (each sandbox then takes longer, until its address is known
             to be unique).
-        systemd_cgroup: let systemd make the cgroups; False is safe everywhere.
+        cgroup_driver: who makes the cgroups; see `systemd_makes_cgroups`.
         environment: further variables for the daemon.
         oci_wrapper: put a wrapper around a handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
         wrapped_handler: that one; empty for the default.
@@ -70,8 +72,7 @@ def start_throwaway(
     """
     if os.geteuid() != 0:
         raise RuntimeStartFailed("a throwaway runtime can only be started by root")
-    if systemd_cgroup and not Path("/run/systemd/system").is_dir():
-        raise RuntimeStartFailed("systemd cannot make cgroups here: this machine was not booted by systemd")
+    systemd_cgroup = systemd_makes_cgroups(cgroup_driver)
     try:
         daemon = find_daemon(
             KINDS[kind], binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins
@@ -103,6 +104,22 @@ def start_throwaway(
         raise
     _start_or_stop(runtime, network=network, seconds=seconds)
     return runtime
+
+
+def systemd_makes_cgroups(asked: CgroupDriver) -> bool:
+    """Choose between the two cgroup drivers.
+
+    Args:
+        asked: unknown for systemd where it is the first process, and the runtime itself elsewhere.
+
+    Raises:
+        RuntimeStartFailed: systemd is asked for, and is not there.
+    """
+    if asked is CgroupDriver.UNKNOWN:
+        return booted_by_systemd()
+    if asked is CgroupDriver.SYSTEMD and not booted_by_systemd():
+        raise RuntimeStartFailed("systemd cannot make cgroups here: this machine was not booted by systemd")
+    return asked is CgroupDriver.SYSTEMD
 
 
 def _prepare(

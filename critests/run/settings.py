@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from critests.exit_codes import UsageError
+from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.subjects import parse_handler_binaries
 from critests.record.errors import RecordUnreadable
 from critests.record.layout import LAST, run_named
@@ -25,6 +26,7 @@ class Settings:
         runtime_handler: empty for the default one; `handlers` says so with an empty name.
         timeout: seconds until the runtime takes a connection, and until it answers Version; None for the
             default.
+        cgroup_driver: empty for what the machine is made for.
         registry_port: None for the default, or the next that is free.
         budget: seconds of sampling; None for what the profile gives.
         seed: None for a fresh one.
@@ -40,6 +42,7 @@ class Settings:
     runtime_handler: tuple[str, ...] = ()
     node: str = ""
     handler_binary: tuple[str, ...] = ()
+    cgroup_driver: str = ""
     upgrade_from: Path | None = None
     tls_ca: Path | None = None
     tls_cert: Path | None = None
@@ -100,6 +103,9 @@ class Settings:
             msg = "--handler-binary is for a runtime that --node starts; others have their own configuration"
             raise UsageError(msg)
         parse_handler_binaries(settings.handler_binary)
+        if settings.cgroup_driver and not settings.node:
+            msg = "--cgroup-driver is for a runtime that --node starts; others have their own configuration"
+            raise UsageError(msg)
         if settings.upgrade_from and not settings.node:
             msg = "--upgrade-from is for a runtime that --node starts: it is started with that program first"
             raise UsageError(msg)
@@ -117,6 +123,11 @@ class Settings:
     def handlers(self) -> list[str]:
         """The runtime handlers to test; the empty name stands for the default."""
         return list(self.runtime_handler) or [""]
+
+    @property
+    def driver(self) -> CgroupDriver:
+        """The cgroup driver that was asked for."""
+        return CgroupDriver(self.cgroup_driver or CgroupDriver.UNKNOWN)
 
     @property
     def collects_each_once(self) -> bool:

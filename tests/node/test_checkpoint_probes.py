@@ -39,12 +39,14 @@ def test_a_checkpoint_that_is_taken_shows_both(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("code", "present"), [(0, True), (1, False)], ids=["nothing", "something"])
-def test_a_checkpoint_that_fails_is_the_machines_fault_where_criu_misses_something(
+@pytest.mark.parametrize(("code", "present"), [(0, True), (1, False)], ids=["dumps", "fails"])
+def test_a_checkpoint_that_fails_is_the_machines_fault_where_criu_alone_dumps_no_process(
     code: int, present: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "criu"
-    program.write_text(f"#!/bin/sh\necho said >&2\nexit {code}\n", encoding="utf-8")
+    check = "test $1 != check || exit 0"  # it finds nothing missing
+    process = 'test -d /proc/$3 && test -z "$(ls -A $5)" || exit 2'
+    program.write_text(f"#!/bin/sh\n{check}\n{process}\necho said >&2\nexit {code}\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setattr(checkpoint_probes, "shutil", SimpleNamespace(which=lambda *_, **__: str(program)))
 

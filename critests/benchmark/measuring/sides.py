@@ -51,7 +51,7 @@ def settings_of_other(settings: Settings, subject: LiveSubject) -> Settings:
         case ThrowawaySubject():
             return replace(alone, node=str(subject), runtime_endpoint="")
         case EndpointSubject(endpoint):
-            return replace(alone, node="", handler_binary=(), runtime_endpoint=endpoint)
+            return replace(alone, node="", handler_binary=(), cgroup_driver="", runtime_endpoint=endpoint)
 
 
 @contextlib.contextmanager

@@ -40,6 +40,7 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
         registry_addresses=[context.registry.address],
         pause_image=f"{context.registry.address}/{PAUSE_REPOSITORY}:1",
         run_id=context.run.id,
+        cgroup_driver=context.settings.driver,
         oci_wrapper=True,
         cni_wrapper=True,
     ) as runtime:
