@@ -9,14 +9,13 @@ import click
 
 from critests.cli.results import StoreProblem, open_index
 from critests.record.errors import RecordError
-from critests.report.dashboard import Built, Options, build
+from critests.report.dashboard import Options, build
 from critests.report.wording.texts import plural
 
 NO_LINKS: Final = "none"
 EPILOG = """\b
 Examples:
   critests dashboard results/ -o site/
-  critests dashboard results/ -o site/ --compare containerd/2.1.9 cri-o/1.34.0
   critests dashboard results/ -o site/ --run-links https://example.org/results/"""
 
 
@@ -30,13 +29,6 @@ Examples:
     help="folder of the site",
 )
 @click.option("--title", default=Options.title, show_default=True, help="heading of the overview")
-@click.option(
-    "--compare",
-    type=(str, str),
-    multiple=True,
-    metavar="A B",
-    help="also put these side by side: runtime/version, or runtime",
-)
 @click.option(
     "--run-links",
     metavar="URL",
@@ -52,7 +44,6 @@ def dashboard(
     results: Path,
     output: Path,
     title: str,
-    compare: tuple[tuple[str, str], ...],
     run_links: str | None,
     index_file: Path | None,
 ) -> None:
@@ -62,20 +53,19 @@ def dashboard(
     The site needs no server, no network and no JavaScript. Files of an earlier build are replaced; a folder
     with anything else in it is refused.
     """
-    index, _ = open_index(results, index_file)
-    with index:
+    with open_index(results, index_file) as index:
         try:
             options = Options(
                 title=title,
                 now=time.time(),
                 results=results,
                 run_links=links(results, output, run_links),
-                compare=compare,
             )
             built = build(index, output, options)
         except RecordError as error:
             raise StoreProblem(str(error)) from error
-    click.echo(said(built, output))
+    written = f"{built.written} files written, {built.removed} removed"
+    click.echo(f"{plural(built.pages, 'page')}, {written}\n{output / 'index.html'}")
 
 
 def links(results: Path, output: Path, wanted: str | None) -> str:
@@ -85,10 +75,3 @@ def links(results: Path, output: Path, wanted: str | None) -> str:
     if wanted:
         return wanted.rstrip("/") + "/"
     return Path(os.path.relpath(results.resolve(), output.resolve())).as_posix() + "/"
-
-
-def said(built: Built, output: Path) -> str:
-    """Say what was built."""
-    size, name = built.largest
-    pages = f"{plural(built.pages, 'page')}, {built.written} files written, {built.removed} removed"
-    return f"{pages}; the largest page is {name} with {size / 1000:.0f} kB\n{output / 'index.html'}"

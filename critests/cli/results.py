@@ -10,13 +10,18 @@ import click
 from critests.cli.stored_runs import StoredRun
 from critests.exit_codes import ExitCode
 from critests.record.errors import MergeRefused, RecordError
-from critests.report.store import Index, RunEntry, Update, merge_runs, remove, surplus
+from critests.report.store import Index, RunEntry, merge_runs, remove, surplus
 from critests.report.store.history import stamp
 from critests.report.wording.texts import one_line, plural
 
 RESULTS: Final = click.argument(
     "results", type=click.Path(exists=True, file_okay=False, path_type=Path), default="results"
 )
+SHOWN: Final = (
+    *("path", "run_id", "kind", "runtime", "version", "started", "finished"),
+    *("exit_code", "exit_reason", "interrupted", "areas"),
+)
+"""What a line of JSON says of a run."""
 UNITS: Final = {"d": 1.0, "w": 7.0, "h": 1 / 24}
 
 
@@ -61,9 +66,11 @@ def results() -> None:
 @click.option("--json", "as_json", is_flag=True, help="one JSON object a line")
 def list_(results: Path, runtime: str | None, kind: str | None, *, as_json: bool) -> None:
     """Print all runs below RESULTS (default ./results), the newest first."""
-    with open_index(results)[0] as index:
+    with open_index(results) as index:
         for entry in index.runs(runtime=runtime, kind=kind):
-            click.echo(json.dumps(_plain(entry)) if as_json else _line(entry))
+            click.echo(
+                json.dumps({name: getattr(entry, name) for name in SHOWN}) if as_json else _line(entry)
+            )
 
 
 @results.command("prune")
@@ -85,8 +92,7 @@ def prune(results: Path, keep: int | None, days: float | None, *, yes: bool) -> 
     if keep is None and days is None:
         msg = "say what to keep: --keep N, --newer-than AGE, or both"
         raise click.UsageError(msg)
-    index, _ = open_index(results)
-    with index:
+    with open_index(results) as index:
         found = surplus(index.runs(), now=time.time(), keep=keep, days=days)
         if not yes:
             for each in found:
@@ -129,19 +135,19 @@ def merge(runs: tuple[Path, ...], results: Path, *, strict: bool) -> None:
     raise click.exceptions.Exit(record.exit_code)
 
 
-def open_index(results: Path, file: Path | None = None) -> tuple[Index, Update]:
+def open_index(results: Path, file: Path | None = None) -> Index:
     """Open the index of a tree, bring it up to date, and name on standard error what is damaged.
 
     Raises:
         StoreProblem: the index cannot be written.
     """
     try:
-        index, update = Index.of(results, file=file)
+        index = Index.of(results, file=file)
     except RecordError as error:
         raise StoreProblem(str(error)) from error
-    for path, problem in update.damaged.items():
+    for path, problem in index.damaged().items():
         click.echo(f"{one_line(path)}: left out: {one_line(problem)}", err=True)
-    return index, update
+    return index
 
 
 def _line(entry: RunEntry) -> str:
@@ -153,19 +159,3 @@ def _line(entry: RunEntry) -> str:
         entry.path,
     )
     return "  ".join(one_line(part) if place != 2 else part for place, part in enumerate(parts))
-
-
-def _plain(entry: RunEntry) -> dict[str, object]:
-    return {
-        "path": entry.path,
-        "run_id": entry.run_id,
-        "kind": entry.kind,
-        "runtime": entry.runtime,
-        "version": entry.version,
-        "started": entry.started,
-        "finished": entry.finished,
-        "exit_code": entry.exit_code,
-        "exit_reason": entry.exit_reason,
-        "interrupted": entry.interrupted,
-        "areas": entry.areas,
-    }

@@ -60,8 +60,13 @@ def quantile_name(at: float) -> str:
 
 def operation_label(scenario: str, operation: str, dimensions: Mapping[str, str]) -> str:
     """Return `B-06 RunPodSandbox (containers 100)`."""
-    held = ", ".join(f"{name} {value}" for name, value in sorted(dimensions.items()))
-    return f"{scenario} {operation}".strip() + (f" ({held})" if held else "")
+    fixed = held(dimensions)
+    return f"{scenario} {operation}".strip() + (f" ({fixed})" if fixed else "")
+
+
+def held(dimensions: Mapping[str, str]) -> str:
+    """Return what was held fixed: `containers 100, image plain`."""
+    return ", ".join(f"{name} {value}" for name, value in sorted(dimensions.items()))
 
 
 def verdict_word(verdict: str, unit: str) -> str:

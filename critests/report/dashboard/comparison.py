@@ -33,20 +33,14 @@ class Pair:
         return f"{self.left.slug}--{self.right.slug}"[:200]
 
 
-def pairs(lines: Sequence[Line], wished: Sequence[tuple[Line, Line]] = ()) -> list[Pair]:
-    """Choose what is compared: what was wished, the newest versions of any two runtimes, and neighbouring
-    versions of each.
-    """
+def pairs(lines: Sequence[Line]) -> list[Pair]:
+    """Choose what is compared: the newest versions of any two runtimes, and neighbouring versions of each."""
     newest: dict[str, Line] = {}
     for line in lines:
         newest.setdefault(line.runtime, line)
-    chosen = [*wished, *itertools.combinations(newest.values(), 2)]
+    chosen = [*itertools.combinations(newest.values(), 2)]
     chosen += [(old, new) for new, old in itertools.pairwise(lines) if new.runtime == old.runtime]
-    found: dict[frozenset[str], Pair] = {}
-    for left, right in chosen:
-        if left.slug != right.slug:
-            found.setdefault(frozenset({left.slug, right.slug}), Pair(left, right))
-    return list(found.values())[:PAIRS_LIMIT]
+    return [Pair(*pair) for pair in chosen[:PAIRS_LIMIT]]
 
 
 def compared(results: Path, pair: Pair) -> RunComparison | None:

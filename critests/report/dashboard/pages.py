@@ -1,8 +1,9 @@
 """The pages of the site. Every text goes through the same cleaning and escaping as in the report of a run."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from jinja2 import Environment
@@ -16,7 +17,6 @@ from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.store import Index, RunEntry
 from critests.report.store.history import RECENT, State, stamp
 from critests.report.store.letters import DEVIATING, JUDGED, RANK, UNTESTED, WORDS
-from critests.report.store.levels import JUDGED_RUNS
 from critests.report.wording.texts import plural
 
 TEXT_LIMIT: Final = 4096
@@ -44,10 +44,11 @@ END_WORDS: Final = {
 }
 
 
+@dataclass(kw_only=True)
 class Site:
     """All pages.
 
-    Args:
+    Attributes:
         index: The index.
         title: Heading of the overview.
         now: Time of generation, seconds since the epoch.
@@ -59,22 +60,15 @@ class Site:
         pairs: Those that have a page of their comparison.
     """
 
-    def __init__(
-        self,
-        *,
-        index: Index,
-        title: str,
-        now: float,
-        run_links: str,
-        lines: Sequence[Line],
-        mixed: Sequence[Line],
-        older: int,
-        promises: Sequence[Promise],
-        pairs: Sequence[Pair],
-    ) -> None:
-        self.index, self.title, self.now, self.run_links = index, title, now, run_links
-        self.lines, self.mixed, self.older, self.promises = lines, mixed, older, promises
-        self.pairs = pairs
+    index: Index
+    title: str
+    now: float
+    run_links: str
+    lines: Sequence[Line]
+    mixed: Sequence[Line]
+    older: int
+    promises: Sequence[Promise]
+    pairs: Sequence[Pair]
 
     def overview(self) -> str:
         """Return the page of all runtimes and areas."""
@@ -147,7 +141,7 @@ class Site:
             news=series.newest_change(found),
             limit=series.SERIES_LIMIT,
             few=series.FEW,
-            judged=JUDGED_RUNS,
+            judged=series.JUDGED_RUNS,
         )
 
     def requirement(self, promise: Promise) -> str:
@@ -163,7 +157,11 @@ class Site:
                         state,
                         grid.row_cells(line, promise.place),
                         at.reasons.get(promise.id, ""),
-                        self._forms(at, promise),
+                        [
+                            (aspect, form)
+                            for aspect, form in at.forms.items()
+                            if aspect.partition("/")[0] == promise.id
+                        ],
                     )
                 )
         weeks = max((sum(column.week for column in line.columns) for line, *_ in rows), default=0)
@@ -207,21 +205,6 @@ class Site:
             tone = WORDS[next(iter(numbers), UNTESTED)]
             found.append((tone, list(numbers.items())))
         return found
-
-    def _forms(self, entry: RunEntry, promise: Promise) -> list[tuple[str, str]]:
-        forms = self._facts(entry.facts)["forms"]
-        return [
-            (aspect, str(form)) for aspect, form in forms.items() if aspect.partition("/")[0] == promise.id
-        ]
-
-    def _facts(self, number: int) -> dict[str, dict[str, Any]]:
-        if number not in self._known_facts:
-            self._known_facts[number] = self.index.facts(number)
-        return self._known_facts[number]
-
-    @cached_property
-    def _known_facts(self) -> dict[int, dict[str, dict[str, Any]]]:
-        return {}
 
     def _end(self, entry: RunEntry) -> str:
         if entry.partial and entry.exit_code == ExitCode.CONFORMS:

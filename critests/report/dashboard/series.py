@@ -8,26 +8,23 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from critests.report.comparison.wording import amount, held
 from critests.report.dashboard.lines import Line
 from critests.report.store import Index, Point, Series
 from critests.report.store.history import Column, columns, stamp
-from critests.report.store.levels import JUDGED_RUNS, levels
 from critests.report.wording.texts import one_line
-from critests.statistics import ChangePoint
+from critests.statistics import ChangePoint, change_points
 
 SERIES_LIMIT: Final = 120
 """Series on one page; those that a scenario is about come first."""
 FEW: Final = 8
 """Series whose pictures are open; of more, the scenarios open."""
 WIDTH, HEIGHT, TOP, BOTTOM = 640, 132, 10, 14
-_MEBI: Final = 1024 * 1024
-_UNITS: Final = {
-    "s": (1000.0, "ms"),
-    "1/s": (1.0, "/s"),
-    "B": (1 / _MEBI, "MiB"),
-    "B/s": (1 / _MEBI, "MiB/s"),
-    "1": (1.0, ""),
-}
+JUDGED_RUNS: Final = 120
+"""Newest runs in which changes of level are looked for run by run."""
+SHORTEST: Final = 5
+"""Runs of the shortest level: one odd night is not a change."""
+SEED: Final = 20_261_120
 
 
 @dataclass(frozen=True)
@@ -110,19 +107,9 @@ def newest_change(found: Sequence[History]) -> tuple[History, Change] | None:
     return (newest[2], newest[3]) if newest else None
 
 
-def amount(value: float | None, unit: str) -> str:
-    """Say a value with its unit: seconds as milliseconds, bytes as MiB."""
-    if value is None:
-        return ""
-    factor, name = _UNITS.get(unit, (1.0, unit))
-    shown = value * factor
-    digits = 0 if abs(shown) >= 1000 else 1 if abs(shown) >= 100 else 2 if abs(shown) >= 1 else 3
-    return f"{shown:,.{digits}f} {name}".rstrip()
-
-
-def described(dimensions: dict[str, str]) -> str:
-    """Say what was held fixed: `containers 100, image plain`."""
-    return ", ".join(f"{name} {value}" for name, value in sorted(dimensions.items()))
+def levels(medians: Sequence[float]) -> list[ChangePoint]:
+    """Return the changes of level among the medians of runs, both the oldest first."""
+    return change_points(medians, seed=SEED, shortest=SHORTEST)
 
 
 def _place(series: Series) -> tuple[str, str, list[tuple[str, str]]]:
@@ -140,7 +127,7 @@ def _history(line: Line, series: Series, points: dict[int, Point]) -> History:
         anchor=f"s{series.number}",
         scenario=series.scenario,
         title=series.operation,
-        dimensions=described(series.dimensions),
+        dimensions=held(series.dimensions),
         headline=series.headline,
         newest=amount(newest.median, unit),
         interval=_interval(newest.low, newest.high, unit),
@@ -230,7 +217,7 @@ def picture(
     nightly = sum(column.week for column in shown)
     if 0 < nightly < len(shown):
         marks.append(f'<line class="seam" x1="{x(nightly)}" x2="{x(nightly)}" y1="0" y2="{HEIGHT}"/>')
-    name = escape(one_line(f"{series.operation} {described(series.dimensions)}", 200))
+    name = escape(one_line(f"{series.operation} {held(series.dimensions)}", 200))
     first, last = amount(values[0][0], series.unit), amount(values[-1][0], series.unit)
     label = f"{name}: median from {first} ({shown[0].label}) to {last} ({shown[-1].label})"
     top, bottom = amount(most, series.unit), amount(least, series.unit)

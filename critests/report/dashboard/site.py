@@ -1,7 +1,7 @@
 """Building the site: which pages there are, and writing them."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,7 @@ from critests.record.files import write_atomically
 from critests.report.comparison.html import comparison_to_html
 from critests.report.dashboard import pages
 from critests.report.dashboard.comparison import compared, pairs
-from critests.report.dashboard.lines import Line, all_versions, lines, promises
+from critests.report.dashboard.lines import all_versions, lines, promises
 from critests.report.store import Index
 
 MANIFEST: Final = "critests-site.json"
@@ -34,15 +34,12 @@ class Options:
         now: Time of generation, seconds since the epoch; ages are relative to it.
         results: Root of all results, whose runs are put side by side; None for no such pages.
         run_links: Prefix of links to the folders of runs, such as `../results/`; empty for no links.
-        compare: Further pairs that get a page, each as two names: `runtime/version`, or `runtime` for its
-            newest version.
     """
 
     title: str = "CRI runtimes, night by night"
     now: float = 0.0
     results: Path | None = None
     run_links: str = ""
-    compare: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,11 @@ class Built:
         pages: Number of HTML pages.
         written: Number of files that were new or different.
         removed: Number of files of an earlier build that are not part of this one.
-        largest: Size of the largest page in bytes, and its name.
     """
 
     pages: int
     written: int
     removed: int
-    largest: tuple[int, str]
 
 
 @dataclass
@@ -69,13 +64,11 @@ class _Writer:
     Attributes:
         folder: Of the site.
         names: All files.
-        sizes: Bytes of each page.
         written: Number of files that were written.
     """
 
     folder: Path
     names: list[str] = field(default_factory=list)
-    sizes: dict[str, int] = field(default_factory=dict)
     written: int = 0
 
     def write(self, name: str, content: str) -> None:
@@ -83,8 +76,6 @@ class _Writer:
         data = content.encode("utf-8", "replace")
         target = self.folder / name
         self.names.append(name)
-        if name.endswith(".html"):
-            self.sizes[name] = len(data)
         try:
             if target.is_file() and target.stat().st_size == len(data) and target.read_bytes() == data:
                 return
@@ -97,34 +88,30 @@ class _Writer:
         self.written += 1
 
 
-def build(
-    index: Index, folder: Path, options: Options, progress: Callable[[str], None] | None = None
-) -> Built:
+def build(index: Index, folder: Path, options: Options) -> Built:
     """Build the site of all runs of an index.
 
     Args:
         index: The index, up to date.
         folder: The folder of the site: new, empty, or of an earlier build.
         options: What it is built with.
-        progress: Is told what is being built.
 
     Raises:
-        SiteNotWritten: the folder holds something else, or cannot be written; or a pair names no runtime of
-            the index.
+        SiteNotWritten: the folder holds something else, or cannot be written.
     """
     earlier = _claim(folder)
     writer = _Writer(folder)
-    for name, content in _contents(index, options, progress or (lambda _: None)):
+    for name, content in _contents(index, options):
         writer.write(name, content)
     removed = _remove(folder, set(earlier) - set(writer.names))
     writer.write(
         MANIFEST, json.dumps({"schema": "critests.site", "files": sorted(writer.names)}, indent=0) + "\n"
     )
-    largest = max(((size, name) for name, size in writer.sizes.items()), default=(0, ""))
-    return Built(len(writer.sizes), writer.written, removed, largest)
+    pages_written = sum(name.endswith(".html") for name in writer.names)
+    return Built(pages_written, writer.written, removed)
 
 
-def _contents(index: Index, options: Options, progress: Callable[[str], None]) -> Iterator[tuple[str, str]]:
+def _contents(index: Index, options: Options) -> Iterator[tuple[str, str]]:
     known, everything = promises(index.requirements()), lines(index)
     newest = {line.slug for line in sorted(everything, key=lambda line: -line.newest)[:LINES_LIMIT]}
     all_lines = [line for line in everything if line.slug in newest]
@@ -132,10 +119,9 @@ def _contents(index: Index, options: Options, progress: Callable[[str], None]) -
     tested = [
         promise for promise in known if any(line.states[promise.place].letter != "." for line in all_lines)
     ]
-    progress("comparisons")
     comparisons = [
         (pair, found)
-        for pair in pairs(all_lines, _wished(all_lines, options.compare))
+        for pair in pairs(all_lines)
         if options.results is not None and (found := compared(options.results, pair)) is not None
     ]
     site = pages.Site(
@@ -151,34 +137,17 @@ def _contents(index: Index, options: Options, progress: Callable[[str], None]) -
     )
     yield "style.css", pages.style()
     yield "filter.js", pages.script()
-    progress("overview")
     yield "index.html", site.overview()
     yield "requirements.html", site.requirements()
     for line in [*mixed, *all_lines]:
-        progress(line.name)
         if line.runs:
             yield f"grids/{line.slug}.html", site.grid(line)
         if line.benchmarks:
             yield f"benchmarks/{line.slug}.html", site.benchmarks(line)
     for pair, comparison in comparisons:
         yield f"compare/{pair.page}.html", comparison_to_html(comparison, home="../index.html")
-    progress("requirements")
     for promise in tested:
         yield f"requirements/{promise.page}.html", site.requirement(promise)
-
-
-def _wished(all_lines: list[Line], names: Iterable[tuple[str, str]]) -> list[tuple[Line, Line]]:
-    return [(_named(all_lines, left), _named(all_lines, right)) for left, right in names]
-
-
-def _named(all_lines: list[Line], name: str) -> Line:
-    runtime, slash, version = name.partition("/")
-    for line in all_lines:
-        if line.runtime == runtime and (not slash or line.version == version):
-            return line
-    there = ", ".join(f"{line.runtime}/{line.version}" for line in all_lines) or "none"
-    msg = f"{name}: no such runtime; there are: {there}"
-    raise SiteNotWritten(msg)
 
 
 def _claim(folder: Path) -> list[str]:

@@ -4,7 +4,7 @@ one run.
 The run records stay the only truth. The index is derived from them and may be deleted at any time.
 """
 
-from critests.report.store.entries import Point, RunEntry, Series, Update
+from critests.report.store.entries import Point, RunEntry, Series
 from critests.report.store.index import Index, IndexUnusable
 from critests.report.store.merging import merge_runs
 from critests.report.store.retention import Surplus, remove, surplus
@@ -16,7 +16,6 @@ __all__ = [
     "RunEntry",
     "Series",
     "Surplus",
-    "Update",
     "merge_runs",
     "remove",
     "surplus",

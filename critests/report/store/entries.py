@@ -1,19 +1,17 @@
 """What the index holds: runs, series, and what a run measured of a series."""
 
+import dataclasses
 import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from critests.record.operations import OperationResult
 from critests.record.scope import COMPLETE
+from critests.report.facts.operations import quantiles
 
 LIVE_SIDES: Final = frozenset({"", "a"})
 """Sides of a benchmark whose numbers are about the runtime of the record."""
 MEDIAN: Final = "0.5"
-RUN_COLUMNS: Final = (
-    "number, path, kind, run_id, runtime, version, started, finished, suite_version, catalogue_revision,"
-    " exit_code, exit_reason, interrupted, partial, letters, areas, reasons, facts, report"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +27,6 @@ class RunEntry:
         version: Version of the runtime.
         started: Seconds since the epoch.
         finished: Seconds since the epoch.
-        suite_version: Version of critests.
-        catalogue_revision: Revision of the catalogue.
         exit_code: Of the command.
         exit_reason: Why.
         interrupted: It was stopped.
@@ -38,7 +34,7 @@ class RunEntry:
         letters: A letter for each requirement of the index; shorter where the last ones were not tested.
         areas: Area to outcome to the number of tests.
         reasons: Requirement to why it is not passed.
-        facts: Key of `Index.facts`: what was found of capabilities and of divergences.
+        forms: Aspect to what was seen where the API is silent.
         report: Whether it has a `report.html`.
     """
 
@@ -50,8 +46,6 @@ class RunEntry:
     version: str
     started: float
     finished: float
-    suite_version: str = ""
-    catalogue_revision: str = ""
     exit_code: int = 0
     exit_reason: str = ""
     interrupted: bool = False
@@ -59,13 +53,16 @@ class RunEntry:
     letters: str = ""
     areas: dict[str, dict[str, int]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    facts: int = 0
+    forms: dict[str, str] = field(default_factory=dict)
     report: bool = False
 
     @property
     def whole(self) -> bool:
         """Whether it judged the whole suite, and so says how the runtime stands."""
         return not self.partial and not self.interrupted and self.exit_code in COMPLETE
+
+
+RUN_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(RunEntry))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +88,9 @@ class Series:
     headline: bool
 
 
+SERIES_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(Series))
+
+
 @dataclass(frozen=True)
 class Point:
     """What one run measured of a series, in the series' unit.
@@ -103,8 +103,6 @@ class Point:
         high: Upper end, or None.
         tail_at: The highest quantile that the samples support, or None.
         tail: Its value, or None.
-        tail_low: Lower end, or None.
-        tail_high: Upper end, or None.
     """
 
     run: int
@@ -114,63 +112,36 @@ class Point:
     high: float | None = None
     tail_at: float | None = None
     tail: float | None = None
-    tail_low: float | None = None
-    tail_high: float | None = None
 
 
-@dataclass(frozen=True)
-class Update:
-    """What bringing the index up to date found.
+POINT_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(Point))
 
-    Attributes:
-        added: Folders of runs that are new.
-        changed: Folders of runs whose record was written again.
-        removed: Folders of runs that are gone.
-        damaged: Folder to what is wrong with its record, for all that cannot be read.
+
+def stored(value: object) -> str | int | float | None:
+    """Return a value as a column holds it: what is nested as JSON. Undecodable bytes become question marks:
+    SQLite keeps UTF-8 only.
     """
-
-    added: list[str]
-    changed: list[str]
-    removed: list[str]
-    damaged: dict[str, str]
-
-
-def run_values(entry: RunEntry) -> tuple[str | int | float, ...]:
-    """Return the values of all columns but the number. Undecodable bytes become question marks: SQLite keeps
-    UTF-8 only.
-    """
-    areas, reasons = json.dumps(entry.areas), json.dumps(entry.reasons)
-    return (
-        *(_utf8(text) for text in (entry.path, entry.kind, entry.run_id, entry.runtime, entry.version)),
-        *(
-            entry.started,
-            entry.finished,
-            _utf8(entry.suite_version),
-            _utf8(entry.catalogue_revision),
-            entry.exit_code,
-        ),
-        *(
-            _utf8(entry.exit_reason),
-            int(entry.interrupted),
-            _utf8(entry.partial),
-            entry.letters,
-            areas,
-            reasons,
-            entry.facts,
-            int(entry.report),
-        ),
-    )
+    if isinstance(value, dict):
+        return json.dumps(value, sort_keys=True)
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    assert value is None or isinstance(value, int | float)
+    return value
 
 
 def run_entry(row: tuple[Any, ...]) -> RunEntry:
-    """Build a run from its row of `RUN_COLUMNS`."""
-    names = RUN_COLUMNS.split(", ")
-    values = dict(zip(names, row, strict=True))
-    for name in ("areas", "reasons"):
-        values[name] = json.loads(values[name])
-    return RunEntry(
-        **{**values, "interrupted": bool(values["interrupted"]), "report": bool(values["report"])}
-    )
+    """Build a run from its row."""
+    values = dict(zip(RUN_COLUMNS, row, strict=True))
+    nested = {name: json.loads(values[name]) for name in ("areas", "reasons", "forms")}
+    flags = {name: bool(values[name]) for name in ("interrupted", "report")}
+    return RunEntry(**values | nested | flags)
+
+
+def series_of(row: tuple[Any, ...]) -> Series:
+    """Build a series from its row."""
+    values = dict(zip(SERIES_COLUMNS, row, strict=True))
+    dimensions = json.loads(values["dimensions"])
+    return Series(**values | {"dimensions": dimensions, "headline": bool(values["headline"])})
 
 
 def point_of(run: int, operation: OperationResult) -> Point | None:
@@ -180,21 +151,6 @@ def point_of(run: int, operation: OperationResult) -> Point | None:
     middle = operation.quantiles.get(MEDIAN)
     if middle is None or operation.side not in LIVE_SIDES:
         return None
-    tails = sorted((float(at), estimate) for at, estimate in operation.quantiles.items() if _is_tail(at))
-    if not tails:
-        return Point(run, operation.count, middle.value, middle.low, middle.high)
-    at, tail = tails[-1]
-    return Point(
-        run, operation.count, middle.value, middle.low, middle.high, at, tail.value, tail.low, tail.high
-    )
-
-
-def _is_tail(at: str) -> bool:
-    try:
-        return float(MEDIAN) < float(at) < 1
-    except ValueError:
-        return False
-
-
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    tails = [(at, estimate.value) for at, estimate in quantiles(operation) if float(MEDIAN) < at < 1]
+    at, tail = tails[-1] if tails else (None, None)
+    return Point(run, operation.count, middle.value, middle.low, middle.high, at, tail)

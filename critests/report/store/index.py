@@ -1,16 +1,16 @@
 """The index of all runs: one SQLite file beside them, made from their records and brought up to date by what
-changed.
+changed. Whatever is in it can be read again from the records.
 
 The verdicts of a run are one text with a letter for each requirement, in the order of the table
 `requirements`: thirteen million verdicts are thirteen megabytes, and the history of a requirement is one
 column of these texts.
 """
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from critests import catalogue
 from critests.record.errors import RecordError, RecordUnreadable
@@ -18,21 +18,37 @@ from critests.record.operations import OperationResult
 from critests.record.run import RunRecord
 from critests.record.scope import partial
 from critests.report.store.entries import (
+    POINT_COLUMNS,
     RUN_COLUMNS,
+    SERIES_COLUMNS,
     Point,
     RunEntry,
     Series,
-    Update,
     point_of,
     run_entry,
-    run_values,
+    series_of,
+    stored,
 )
 from critests.report.store.letters import LETTERS, UNTESTED
 from critests.report.store.reading import Found, find_runs, read_lean
-from critests.report.store.tables import FORMAT, TABLES
 
 INDEX_FILE: Final = "index.sqlite"
 FORMAT_KEY: Final = "format"
+FORMAT: Final = 4
+"""An index of another format is thrown away and made anew."""
+TABLES: Final = f"""
+CREATE TABLE about (name PRIMARY KEY, value);
+CREATE TABLE files (path PRIMARY KEY, size, changed, problem);
+CREATE TABLE requirements (number INTEGER PRIMARY KEY, id UNIQUE);
+CREATE TABLE runs (number INTEGER PRIMARY KEY, {", ".join(RUN_COLUMNS[1:])}, UNIQUE (path));
+CREATE INDEX runs_by_line ON runs (runtime, version, started);
+CREATE TABLE series (
+    number INTEGER PRIMARY KEY, {", ".join(SERIES_COLUMNS[1:])}, UNIQUE (scenario, operation, dimensions)
+);
+CREATE TABLE points (series, {", ".join(POINT_COLUMNS)}, PRIMARY KEY (run, series)) WITHOUT ROWID;
+"""
+"""Columns are named as the fields of what they hold, whose number comes first."""
+_DAMAGED: Final = "SELECT path, problem FROM files WHERE problem != '' ORDER BY path"
 
 
 class IndexUnusable(RecordError):
@@ -52,26 +68,24 @@ class Index:
         self._numbers: dict[str, int] = {}
 
     @classmethod
-    def of(
-        cls, results: Path, *, file: Path | None = None, progress: Callable[[int, int], None] | None = None
-    ) -> tuple[Self, Update]:
+    def of(cls, results: Path, *, file: Path | None = None) -> Self:
         """Open the index of a tree of results and bring it up to date.
 
         Args:
             results: Root of all results.
             file: The index; by default `index.sqlite` in that folder.
-            progress: Is told how many of how many new records were read.
 
         Raises:
             IndexUnusable: the index cannot be written there.
         """
         index = cls(file or results / INDEX_FILE)
         try:
-            return index, index.update(results, progress)
+            index.update(results)
         except sqlite3.Error as error:
             index.close()
             msg = f"cannot write the index {index.file}: {error}"
             raise IndexUnusable(msg) from error
+        return index
 
     def __enter__(self) -> Self:
         return self
@@ -83,9 +97,11 @@ class Index:
         """Close the file."""
         self._database.close()
 
-    def update(self, results: Path, progress: Callable[[int, int], None] | None = None) -> Update:
-        """Read the records that are new or changed, and forget those that are gone. A damaged one is named
-        and left out.
+    def update(self, results: Path) -> list[str]:
+        """Read the records that are new or changed, and forget those that are gone.
+
+        Returns:
+            The folders whose records were read.
         """
         known = {
             path: (size, changed)
@@ -93,124 +109,34 @@ class Index:
         }
         found = {each.path: each for each in find_runs(results)}
         stale = [each for each in found.values() if known.get(each.path) != (each.size, each.changed)]
-        gone = [path for path in known if path not in found]
         with self._database:
-            self._forget([*gone, *(each.path for each in stale)])
-        for done, each in enumerate(stale, start=1):
+            self._forget([*(path for path in known if path not in found), *(each.path for each in stale)])
+        for each in stale:
             with self._database:
                 self._read(results, each)
-            if progress:
-                progress(done, len(stale))
-        return Update(
-            added=[each.path for each in stale if each.path not in known],
-            changed=[each.path for each in stale if each.path in known],
-            removed=gone,
-            damaged=dict(
-                self._database.execute("SELECT path, problem FROM files WHERE problem != '' ORDER BY path")
-            ),
-        )
+        return [each.path for each in stale]
 
-    def add(self, record: RunRecord, found: Found, reasons: dict[str, str], *, report: bool = False) -> int:
-        """Add a run; the caller commits with `commit`.
-
-        Returns:
-            The key of the run.
-        """
-        facts = {
-            "capabilities": {fact.name: fact.present for fact in record.capabilities},
-            "forms": {
-                aspect: form
-                for verdict in record.requirements.values()
-                for aspect, form in verdict.forms.items()
-            },
-        }
-        letters = self._letters(
-            {name: LETTERS[verdict.outcome] for name, verdict in record.requirements.items()}
-        )
-        number = self.add_entry(
-            RunEntry(
-                number=0,
-                path=found.path,
-                kind=record.kind,
-                run_id=record.run_id,
-                runtime=record.runtime.name,
-                version=record.runtime.version,
-                started=record.started,
-                finished=record.finished,
-                suite_version=record.suite_version,
-                catalogue_revision=record.catalogue_revision,
-                exit_code=record.exit_code,
-                exit_reason=record.exit_reason,
-                interrupted=record.interrupted,
-                partial=partial(record),
-                letters=letters,
-                areas=record.counts.areas,
-                reasons=reasons,
-                facts=self.add_facts(facts),
-                report=report,
-            )
-        )
-        self._database.execute(
-            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, '')", (found.path, found.size, found.changed)
-        )
-        points = [(operation, point_of(number, operation)) for operation in record.operations]
-        self.add_points(
-            [(self._series(operation), point) for operation, point in points if point is not None]
-        )
-        return number
+    def damaged(self) -> dict[str, str]:
+        """Return the folders whose record cannot be read, which are left out, and why."""
+        return dict(self._database.execute(_DAMAGED))
 
     def add_entry(self, entry: RunEntry) -> int:
         """Add a run whose letters are in the order of this index; the caller commits. Returns its key."""
-        columns = RUN_COLUMNS.removeprefix("number, ")
-        marks = ", ".join("?" * len(columns.split(", ")))
-        # names are ours
-        cursor = self._database.execute(f"INSERT INTO runs ({columns}) VALUES ({marks})", run_values(entry))  # noqa: S608 - see above
-        return int(cursor.lastrowid or 0)
+        return self._insert("runs", RUN_COLUMNS, entry)
 
     def add_points(self, points: Iterable[tuple[int, Point]]) -> None:
         """Add what runs measured, each with the key of its series; the caller commits."""
-        self._database.executemany(
-            "INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (
-                    each.run,
-                    series,
-                    each.count,
-                    each.median,
-                    each.low,
-                    each.high,
-                    each.tail_at,
-                    each.tail,
-                    each.tail_low,
-                    each.tail_high,
-                )
-                for series, each in points
-            ),
-        )
+        marks = ", ".join("?" * (1 + len(POINT_COLUMNS)))
+        rows = ((series, *astuple(each)) for series, each in points)
+        self._database.executemany(f"INSERT OR REPLACE INTO points VALUES ({marks})", rows)  # noqa: S608 - marks
 
     def add_series(self, series: Series) -> int:
         """Add a series, or find it; the number of the argument is ignored. Returns its key."""
-        dimensions = json.dumps(series.dimensions, sort_keys=True)
-        key = (series.scenario, series.operation, dimensions)
         found = self._database.execute(
-            "SELECT number FROM series WHERE scenario = ? AND operation = ? AND dimensions = ?", key
+            "SELECT number FROM series WHERE scenario = ? AND operation = ? AND dimensions = ?",
+            [stored(value) for value in (series.scenario, series.operation, series.dimensions)],
         ).fetchone()
-        if found:
-            return int(found[0])
-        values = (*key, series.unit, series.better, series.headline)
-        statement = (
-            "INSERT INTO series (scenario, operation, dimensions, unit, better, headline) VALUES (?, ?, ?, ?,"
-            " ?, ?)"
-        )
-        return int(self._database.execute(statement, values).lastrowid or 0)
-
-    def add_facts(self, facts: dict[str, Any]) -> int:
-        """Keep what a run found beside verdicts, once for all runs that found the same. Returns its key."""
-        text = json.dumps(facts, sort_keys=True)
-        self._database.execute("INSERT OR IGNORE INTO facts (content) VALUES (?)", (text,))
-        return int(
-            self._database.execute("SELECT number FROM facts WHERE content = ?", (text,)).fetchone()[0]
-        )
+        return int(found[0]) if found else self._insert("series", SERIES_COLUMNS, series)
 
     def commit(self) -> None:
         """Write what was added."""
@@ -234,8 +160,7 @@ class Index:
         wanted = {"runtime": runtime, "version": version, "kind": kind}
         given = {name: value for name, value in wanted.items() if value is not None}
         where = " AND ".join(f"{name} = ?" for name in given) or "1"
-        # names are ours
-        statement = f"SELECT {RUN_COLUMNS} FROM runs WHERE {where} ORDER BY started DESC, path DESC LIMIT ?"  # noqa: S608 - see above
+        statement = f"SELECT * FROM runs WHERE {where} ORDER BY started DESC, path DESC LIMIT ?"  # noqa: S608 - names are ours
         return [run_entry(row) for row in self._database.execute(statement, (*given.values(), limit))]
 
     def lines(self) -> list[tuple[str, str]]:
@@ -244,59 +169,25 @@ class Index:
             self._database.execute("SELECT DISTINCT runtime, version FROM runs ORDER BY runtime, version")
         )
 
-    def facts(self, number: int) -> dict[str, dict[str, Any]]:
-        """Return `capabilities` (name to present or not) and `forms` (aspect to the observed form) by their
-        key.
-        """
-        row = self._database.execute("SELECT content FROM facts WHERE number = ?", (number,)).fetchone()
-        found: dict[str, dict[str, Any]] = json.loads(row[0]) if row else {}
-        return {"capabilities": {}, "forms": {}} | found
-
     def series(self) -> dict[int, Series]:
         """Return all series by their key."""
-        rows = self._database.execute(
-            "SELECT number, scenario, operation, dimensions, unit, better, headline FROM series ORDER BY"
-            " number"
-        )
-        return {
-            number: Series(
-                number=number,
-                scenario=scenario,
-                operation=operation,
-                dimensions=json.loads(dimensions),
-                unit=unit,
-                better=better,
-                headline=bool(headline),
-            )
-            for number, scenario, operation, dimensions, unit, better, headline in rows
-        }
+        rows = self._database.execute("SELECT * FROM series ORDER BY number")
+        return {each.number: each for each in map(series_of, rows)}
 
     def points(self, runs: Sequence[int]) -> dict[int, dict[int, Point]]:
         """Return what these runs measured: series to run to point."""
         found: dict[int, dict[int, Point]] = {}
-        statement = (
-            "SELECT series, run, count, median, low, high, tail_at, tail, tail_low, tail_high FROM points"
-            " WHERE run = ?"
-        )
         for run in runs:
-            for series, *values in self._database.execute(statement, (run,)):
+            for series, *values in self._database.execute("SELECT * FROM points WHERE run = ?", (run,)):
                 found.setdefault(series, {})[run] = Point(*values)
         return found
-
-    def damaged(self) -> dict[str, str]:
-        """Return the folders whose record cannot be read, and why."""
-        return dict(
-            self._database.execute("SELECT path, problem FROM files WHERE problem != '' ORDER BY path")
-        )
 
     def number_requirements(self, names: Iterable[str]) -> dict[str, int]:
         """Give numbers to requirements that have none yet, those that the catalogue knows in its order.
         Returns all numbers.
         """
         if not self._numbers:
-            self._numbers = {
-                name: number for number, name in self._database.execute("SELECT number, id FROM requirements")
-            }
+            self._numbers = {name: number for number, name in enumerate(self.requirements())}
         new = [name for name in names if name not in self._numbers]
         if new and not self._numbers:
             new = list(dict.fromkeys([*(entry.id for entry in catalogue.load().requirements), *new]))
@@ -306,6 +197,54 @@ class Index:
             "INSERT INTO requirements VALUES (?, ?)", [(self._numbers[name], name) for name in new]
         )
         return self._numbers
+
+    def _insert(self, table: str, columns: Sequence[str], what: RunEntry | Series) -> int:
+        """Add a row and return its key, whatever number it has."""
+        values = [None if name == "number" else stored(getattr(what, name)) for name in columns]
+        marks = ", ".join("?" * len(columns))
+        cursor = self._database.execute(f"INSERT INTO {table} VALUES ({marks})", values)  # noqa: S608 - names are ours
+        return int(cursor.lastrowid or 0)
+
+    def _read(self, results: Path, found: Found) -> None:
+        folder, problem = results / found.path, ""
+        try:
+            record, reasons = read_lean(folder)
+        except RecordUnreadable as error:
+            problem = str(error)
+        else:
+            self._add(record, found, reasons, report=(folder / "report.html").is_file())
+        self._database.execute(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+            (found.path, found.size, found.changed, stored(problem)),
+        )
+
+    def _add(self, record: RunRecord, found: Found, reasons: dict[str, str], *, report: bool) -> None:
+        verdicts = record.requirements
+        number = self.add_entry(
+            RunEntry(
+                number=0,
+                path=found.path,
+                kind=record.kind,
+                run_id=record.run_id,
+                runtime=record.runtime.name,
+                version=record.runtime.version,
+                started=record.started,
+                finished=record.finished,
+                exit_code=record.exit_code,
+                exit_reason=record.exit_reason,
+                interrupted=record.interrupted,
+                partial=partial(record),
+                letters=self._letters({name: LETTERS[each.outcome] for name, each in verdicts.items()}),
+                areas=record.counts.areas,
+                reasons=reasons,
+                forms={aspect: form for each in verdicts.values() for aspect, form in each.forms.items()},
+                report=report,
+            )
+        )
+        points = [(operation, point_of(number, operation)) for operation in record.operations]
+        self.add_points(
+            [(self._series(operation), point) for operation, point in points if point is not None]
+        )
 
     def _letters(self, verdicts: dict[str, str]) -> str:
         numbers = self.number_requirements(verdicts)
@@ -317,27 +256,9 @@ class Index:
     def _series(self, operation: OperationResult) -> int:
         return self.add_series(
             Series(
-                number=0,
-                scenario=operation.scenario,
-                operation=operation.operation,
-                dimensions=operation.dimensions,
-                unit=operation.unit,
-                better=operation.better,
-                headline=operation.headline,
+                number=0, **{name: getattr(operation, name) for name in SERIES_COLUMNS if name != "number"}
             )
         )
-
-    def _read(self, results: Path, found: Found) -> None:
-        folder = results / found.path
-        try:
-            record, reasons = read_lean(folder)
-        except RecordUnreadable as error:
-            self._database.execute(
-                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
-                (found.path, found.size, found.changed, str(error)),
-            )
-            return
-        self.add(record, found, reasons, report=(folder / "report.html").is_file())
 
     def _forget(self, paths: Sequence[str]) -> None:
         for path in paths:

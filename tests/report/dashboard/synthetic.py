@@ -52,13 +52,8 @@ def fill(
     ]
     for line in range(lines):
         runtime, version = RUNTIMES[line % len(RUNTIMES)], f"{1 + line // 20}.{line // len(RUNTIMES)}.0"
-        facts = index.add_facts(
-            {
-                "capabilities": {"pod network": True, "events": line % 2 == 0},
-                "forms": {names[0]: f"form {line % 3}"},
-            }
-        )
-        _add_line(index, source, (runtime, version), nights, count, names, keys, facts)
+        forms = {names[0]: f"form {line % 3}"}
+        _add_line(index, source, (runtime, version), nights, count, names, keys, forms)
         index.commit()
 
 
@@ -70,7 +65,7 @@ def _add_line(
     count: int,
     names: list[str],
     keys: list[int],
-    facts: int,
+    forms: dict[str, str],
 ) -> None:
     letters = source.choices("PUKWB", weights=[860, 60, 20, 10, 10], k=count)
     flaky = source.sample(range(count), 4)
@@ -100,7 +95,7 @@ def _add_line(
             exit_reason="a MUST is broken" if failed else "every MUST is kept",
             letters="".join(tonight),
             reasons=dict.fromkeys(failed, REASON),
-            facts=facts,
+            forms=forms,
             report=True,
         )
         index.add_entry(entry)
@@ -114,7 +109,6 @@ def _add_line(
                 version=line[1],
                 started=started + 200,
                 finished=started + 500,
-                facts=facts,
             )
         )
         for key, value in zip(keys, level, strict=True):
@@ -130,8 +124,6 @@ def _add_line(
                         middle * 1.03,
                         0.99,
                         middle * 2,
-                        middle * 1.8,
-                        middle * 2.4,
                     ),
                 )
             )

@@ -4,9 +4,8 @@ from pathlib import Path
 import pytest
 
 from critests.report.dashboard.lines import lines
-from critests.report.dashboard.series import History, amount, newest_change, series_of
+from critests.report.dashboard.series import JUDGED_RUNS, History, newest_change, series_of
 from critests.report.store import Index, Point, RunEntry, Series
-from critests.report.store.levels import JUDGED_RUNS
 from tests.report.dashboard.synthetic import DAY, NOW
 from tests.report.pages import Page
 
@@ -92,19 +91,3 @@ def test_short_and_flat_series_have_a_picture(tmp_path: Path, medians: list[floa
     assert "nan" not in str(found.picture)
     assert found.interval == ""
     assert "<plain>" in page.all("aria-label")[0], "escaped, so that it is text"
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "said"),
-    [
-        (0.0123, "s", "12.30 ms"),
-        (1.5, "s", "1,500 ms"),
-        (0.00002, "s", "0.020 ms"),
-        (52_428_800, "B", "50.00 MiB"),
-        (250.0, "1/s", "250.0 /s"),
-        (3, "1", "3.00"),
-        (None, "s", ""),
-    ],
-)
-def test_values_are_said_in_the_units_that_people_read(value: float | None, unit: str, said: str) -> None:
-    assert amount(value, unit) == said

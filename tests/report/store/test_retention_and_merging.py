@@ -10,7 +10,7 @@ from tests.report.store.small_run import DAY, STARTED, small_run, store
 
 
 def runs_of(results: Path) -> list[RunEntry]:
-    with Index.of(results)[0] as index:
+    with Index.of(results) as index:
         return index.runs()
 
 
