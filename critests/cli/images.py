@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from critests.images.layout import list_images, write_layout
+from critests.images.catalogue import CATALOGUE
+from critests.images.layout import IMPORTED_AS, write_layout
 from critests.images.platforms import Architecture
 from critests.images.registry import RegistryServer
 
@@ -18,7 +19,7 @@ def images() -> None:
 @images.command("list")
 def list_command() -> None:
     """Print name, tags and purpose of every test image."""
-    for spec in list_images():
+    for spec in CATALOGUE:
         click.echo(f"{spec.name:<22} {','.join(spec.tags):<12} {spec.why}")
 
 
@@ -41,7 +42,8 @@ def build(directory: Path, arch: str | None, busybox: Path | None, names: tuple[
     \b
     Mirror them for example with
       skopeo copy oci:DIRECTORY:plain:1 docker://registry.example/critests/plain:1
-    and give --image-prefix registry.example/critests to `critests run`.
+    and give --image-prefix registry.example/critests to `critests run`. Or import them:
+      tar -C DIRECTORY -c . | ctr -n k8s.io images import -
     """  # noqa: D301 - \b is click's mark for text that is not to be wrapped
     try:
         written = write_layout(directory, Architecture(arch) if arch else None, names, busybox=busybox)
@@ -49,6 +51,7 @@ def build(directory: Path, arch: str | None, busybox: Path | None, names: tuple[
         raise click.ClickException(str(error)) from error
     for image in written:
         click.echo(f"{image.reference:<26} {image.digest}")
+    click.echo(f"imported, for example with ctr, they are called {IMPORTED_AS}NAME:TAG", err=True)
 
 
 @images.command()
@@ -59,7 +62,7 @@ def serve(port: int | None) -> None:
     try:
         with RegistryServer(port) as registry:
             client = registry.client()
-            for spec in list_images():
+            for spec in CATALOGUE:
                 for reference in client.mint(spec.name, f"critests/{spec.name}").references:
                     click.echo(reference)
             click.echo(f"serving on {registry.address}; Ctrl-C ends it", err=True)

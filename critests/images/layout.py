@@ -1,5 +1,5 @@
-"""Images for people who mirror them, and for programs that import them: the list, an OCI image layout on disk
-and one image in an archive.
+"""Images for people who mirror them, and for programs that import them: an OCI image layout on disk, and one
+image in an archive.
 
 Sources: OCI Image Format Specification 1.1, image-layout and the annotation
 `org.opencontainers.image.ref.name`.
@@ -13,27 +13,27 @@ from pathlib import Path
 
 from critests.images import oci
 from critests.images.build import Builder, BuiltImage
-from critests.images.catalogue import CATALOGUE, ImageSpec, image_spec
+from critests.images.catalogue import CATALOGUE, image_spec
 from critests.images.platforms import Architecture
 
 REF_NAME = "org.opencontainers.image.ref.name"
 WHOLE_NAME = "io.containerd.image.name"
 """Of an image with its registry: containerd reads the other one as a mere tag."""
+IMPORTED_AS = "localhost/critests/"
+"""What the whole names of a layout begin with. To the CRI, a name without a registry is one of docker.io, and
+under that nobody finds what was imported.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenImage:
-    """An image in a layout. `skopeo copy oci:DIRECTORY:NAME:TAG docker://…` finds it by `reference`."""
+    """An image in a layout."""
 
-    name: str
     reference: str
-    """`name:tag`, as the layout's index has it."""
+    """`name:tag`, by which `skopeo copy oci:DIRECTORY:NAME:TAG docker://…` finds it."""
+    imported_as: str
+    """The whole name under which `ctr images import` makes it known, and the CRI finds it."""
     digest: str
-
-
-def list_images() -> tuple[ImageSpec, ...]:
-    """Return the images of the catalogue, in its order."""
-    return CATALOGUE
 
 
 def write_layout(
@@ -74,8 +74,10 @@ def write_layout(
                 path.write_bytes(blob.content)
         for tag in spec.tags:
             reference = f"{spec.name}:{tag}"
-            descriptors.append(image.top.descriptor(annotations={REF_NAME: reference}))
-            written.append(WrittenImage(spec.name, reference, image.top.digest))
+            one = WrittenImage(reference, f"{IMPORTED_AS}{reference}", image.top.digest)
+            names = {REF_NAME: one.reference, WHOLE_NAME: one.imported_as}
+            descriptors.append(image.top.descriptor(annotations=names))
+            written.append(one)
     for name, content in _documents(descriptors).items():
         (directory / name).write_bytes(content)
     return written

@@ -122,6 +122,7 @@ def test_images_are_written_as_a_layout(tmp_path: Path) -> None:
         "plain:1",
         "pause:1",
     }
+    assert "localhost/critests/NAME:TAG" in ended.stderr
 
 
 def test_images_of_no_such_name(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
 from critests.client.endpoint import Endpoint
 from critests.images.catalogue import IMAGES, Content
+from critests.images.layout import write_layout
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.images.repositories import MintedImage
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
@@ -21,6 +23,9 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.waiting import eventually
+from critests.node.importing import import_image
+from critests.node.throwaway import ThrowawayRuntime
 from critests.node.with_registry import throwaway_with_registry
 
 pytestmark = [
@@ -39,6 +44,7 @@ class Node:
     """A containerd of our own, beside a registry of our own."""
 
     run: RunIdentity
+    runtime: ThrowawayRuntime
     client: RegistryClient
     connection: Connection
     sandbox: Sandbox
@@ -81,7 +87,7 @@ def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         cgroups = CgroupParents(run, CgroupDriver.CGROUPFS)
         builder = RequestBuilder(run, tmp_path_factory.mktemp("logs"), cgroups)
         sandbox = Sandbox.run(connection, builder.sandbox())
-        yield Node(run, client, connection, sandbox, builder)
+        yield Node(run, runtime, client, connection, sandbox, builder)
         sandbox.discard()
         connection.close()
         cgroups.remove()
@@ -159,6 +165,21 @@ def test_the_programs_run_in_a_container(node: Node) -> None:
 
     assert before < int(node.output("tools", "clock")[0]) < time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     assert node.output("tools", "sys", "getpid") == ["ret=1 errno=0"]
+
+
+def test_what_is_imported_from_a_layout_is_found_under_its_whole_name(node: Node, tmp_path: Path) -> None:
+    (image,) = write_layout(tmp_path / "layout", names=["user-absent"])
+    with tarfile.open(tmp_path / "layout.tar", "w") as archive:
+        archive.add(tmp_path / "layout", ".")
+
+    import_image(node.runtime, tmp_path / "layout.tar", image.imported_as)
+
+    request = cri.ImageStatusRequest(image=cri.ImageSpec(image=image.imported_as))
+    found = eventually(
+        "the image that was imported", lambda: node.connection.images.ImageStatus(request).image, 10
+    )
+    assert list(found.repo_tags) == ["localhost/critests/user-absent:1"]
+    node.connection.images.RemoveImage(cri.RemoveImageRequest(image=request.image))
 
 
 def test_the_process_image_runs_as_it_says(node: Node) -> None:
