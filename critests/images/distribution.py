@@ -166,8 +166,6 @@ class DistributionHandler(BaseHTTPRequestHandler):
         match = _ROUTE.fullmatch(path)
         if path in {"/v2/", "/v2"}:
             self._base()
-        elif path == "/v2/_catalog":
-            self._json(HTTPStatus.OK, {"repositories": self.contents.repositories.names()})
         elif path == "/token":
             self._token({name: values[-1] for name, values in parse_qs(url.query).items()})
         elif path == ADMIN_PREFIX:
@@ -179,10 +177,9 @@ class DistributionHandler(BaseHTTPRequestHandler):
                 match["name"],
                 match["kind"].removesuffix("s") if match["kind"] != "tags" else "tags",
                 match["reference"],
-                url.query,
             )
 
-    def _pull(self, name: str, kind: str, reference: str, query: str) -> None:
+    def _pull(self, name: str, kind: str, reference: str) -> None:
         """Answer a request for a manifest, a blob or the tags of a repository, and keep that it was made."""
         credentials = _Credentials.of(self.headers.get("Authorization", ""))
         range_header, user_agent, command = (
@@ -218,7 +215,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
             self._refuse(refusal)
         elif kind == "tags":
             sent.status = int(HTTPStatus.OK)
-            self._tags(name, query)
+            self._json(HTTPStatus.OK, {"name": name, "tags": repositories.tags(name)})
         elif blob := repositories.find(name, kind, reference):
 
             def goes_on() -> bool:
@@ -266,19 +263,6 @@ class DistributionHandler(BaseHTTPRequestHandler):
             self._error(refusal.status, refusal.code, refusal.message, refusal.headers)
         else:
             self._json(refusal.status, {}, refusal.headers)
-
-    def _tags(self, name: str, query: str) -> None:
-        """Answer with the tags, in pages where the client asks for them."""
-        tags = self.contents.repositories.tags(name)
-        asked = {key: values[-1] for key, values in parse_qs(query).items()}
-        rest = [tag for tag in tags if tag > asked.get("last", "")]
-        page = rest[: int(asked["n"])] if asked.get("n", "").isdecimal() else rest
-        more = (
-            {"Link": f'</v2/{name}/tags/list?n={asked["n"]}&last={page[-1]}>; rel="next"'}
-            if page and len(page) < len(rest)
-            else {}
-        )
-        self._json(HTTPStatus.OK, {"name": name, "tags": page}, more)
 
     def _may_read(self, name: str, access: Access, credentials: _Credentials) -> bool:
         if access.scheme is Scheme.BASIC:

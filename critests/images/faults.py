@@ -1,8 +1,7 @@
 """How the registry can be told to misbehave, and whom it asks for credentials: as data."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Any, Self
 
 
 @unique
@@ -97,32 +96,16 @@ class Fault:
     def __str__(self) -> str:
         return str(self.kind) if self.scope is Scope.ANY else f"{self.kind} ({self.scope})"
 
-    def to_json(self) -> dict[str, object]:
-        """Return what `from_json` reads."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        """Read a fault.
+    def __post_init__(self) -> None:
+        """Refuse a fault without a number that its kind needs.
 
         Raises:
-            ValueError: It has an unknown kind, scope or field, or lacks a number that its kind needs.
+            ValueError: it lacks one.
         """
-        unknown = set(value) - {field.name for field in fields(cls)}
-        if unknown:
-            raise ValueError(f"a fault has no {', '.join(sorted(unknown))}")
-        fault = cls(
-            **{
-                **value,
-                "kind": FaultKind(value.get("kind", "")),
-                "scope": Scope(value.get("scope", Scope.ANY)),
-            }
-        )
-        if fault.kind is FaultKind.SLOW and fault.bytes_per_second <= 0 and fault.seconds <= 0:
+        if self.kind is FaultKind.SLOW and self.bytes_per_second <= 0 and self.seconds <= 0:
             raise ValueError("a slow fault needs bytes_per_second or seconds")
-        if fault.kind is FaultKind.DELAY and fault.seconds <= 0:
+        if self.kind is FaultKind.DELAY and self.seconds <= 0:
             raise ValueError("a delay needs seconds")
-        return fault
 
 
 @unique
@@ -155,24 +138,14 @@ class Access:
     token_seconds: int = 300
     """How long a token is good for."""
 
-    def to_json(self) -> dict[str, object]:
-        """Return what `from_json` reads."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        """Read who may.
+    def __post_init__(self) -> None:
+        """Refuse basic access without anybody to let in.
 
         Raises:
-            ValueError: It has an unknown scheme or field, or nobody to let in by name.
+            ValueError: there is no name.
         """
-        unknown = set(value) - {field.name for field in fields(cls)}
-        if unknown:
-            raise ValueError(f"access has no {', '.join(sorted(unknown))}")
-        access = cls(**{**value, "scheme": Scheme(value.get("scheme", Scheme.BASIC))})
-        if access.scheme is Scheme.BASIC and not access.username:
+        if self.scheme is Scheme.BASIC and not self.username:
             raise ValueError("basic access needs a username")
-        return access
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,12 +174,3 @@ class Request:
     """Bytes of content that were sent."""
     began: float
     """Seconds since the epoch."""
-
-    def to_json(self) -> dict[str, object]:
-        """Return what `from_json` reads."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        """Read a request."""
-        return cls(**value)

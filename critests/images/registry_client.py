@@ -12,6 +12,7 @@ from critests.exit_codes import CannotTest
 from critests.images.catalogue import Changes
 from critests.images.faults import Access, Fault, Request
 from critests.images.repositories import MintedImage
+from critests.record.codec import from_plain, to_plain
 
 _TIMEOUT_SECONDS = 60.0
 ADMIN_PREFIX = "/critests/"
@@ -58,15 +59,8 @@ class RegistryClient:
             labels: Further labels of the image's configuration, such as the run's.
             changes: What it has in place of the catalogue's.
         """
-        body = {
-            "image": image,
-            "repository": repository,
-            "tags": None if tags is None else list(tags),
-            "salt": salt,
-            "labels": dict(labels or {}),
-            "changes": changes or {},
-        }
-        return MintedImage.from_json(self._ask("mint", body))
+        answer = self._ask("mint", image, repository, tags, salt, labels or {}, changes or {})
+        return from_plain(MintedImage, answer)
 
     def mint_pause(self) -> MintedImage:
         """Make `critests/pause:1` available: the sandbox image of throwaway runtimes, the same in every
@@ -74,53 +68,43 @@ class RegistryClient:
         """
         return self.mint("pause", PAUSE_REPOSITORY)
 
-    def move_tag(self, repository: str, tag: str, digest: str) -> None:
-        """Point a tag to another manifest or index of the repository."""
-        self._ask("tag", {"repository": repository, "tag": tag, "digest": digest})
-
-    def remove_tag(self, repository: str, tag: str) -> None:
-        """Remove a tag; what it led to stays and can be pulled by digest."""
-        self._ask("tag", {"repository": repository, "tag": tag, "digest": ""})
-
-    def tags(self, repository: str) -> list[str]:
-        """Return the tags of a repository, sorted."""
-        return list(self._ask("tags", {"repository": repository})["tags"])
-
     def copy(self, repository: str, other: str) -> None:
         """Have another repository with what one holds now."""
-        self._ask("copy", {"repository": repository, "other": other})
+        self._ask("copy", repository, other)
 
     def remove_repository(self, repository: str) -> bool:
         """Forget a repository (with `*` at the end: all that begin so) and return whether there was one."""
-        return bool(self._ask("remove", {"repository": repository})["removed"])
+        return bool(self._ask("remove", repository))
 
     def fault(self, repository: str, fault: Fault) -> None:
         """Let a repository misbehave. Of several faults a request meets the first that is for it."""
-        self._ask("fault", {"repository": repository, "fault": fault.to_json()})
+        self._ask("fault", repository, fault)
 
     def clear_faults(self, repository: str) -> None:
         """End all faults of a repository, and what stalls because of them."""
-        self._ask("clear-faults", {"repository": repository})
+        self._ask("clear-faults", repository)
 
     def set_access(self, repository: str, access: Access | None) -> None:
         """Ask for credentials; None lets everybody read again."""
-        self._ask("access", {"repository": repository, "access": access.to_json() if access else None})
+        self._ask("access", repository, access)
 
     def requests(self, repository: str) -> list[Request]:
         """Return the requests that a repository had, oldest first, since the last reset."""
-        return [
-            Request.from_json(each) for each in self._ask("requests", {"repository": repository})["requests"]
-        ]
+        return [from_plain(Request, each) for each in self._ask("requests", repository)]
 
     def reset_requests(self, repository: str) -> None:
         """Forget the requests that a repository had."""
-        self._ask("reset-requests", {"repository": repository})
+        self._ask("reset-requests", repository)
 
-    def _ask(self, operation: str, body: Mapping[str, object]) -> dict[str, Any]:
+    # whatever the operation returns
+    def _ask(self, operation: str, *arguments: object) -> Any:  # noqa: ANN401 - see above
         connection = http.client.HTTPConnection(self.address, timeout=_TIMEOUT_SECONDS)
         try:
             connection.request(
-                "POST", f"{ADMIN_PREFIX}{operation}", json.dumps(body), {"X-Critests-Token": self.admin_token}
+                "POST",
+                f"{ADMIN_PREFIX}{operation}",
+                json.dumps(to_plain(arguments)),
+                {"X-Critests-Token": self.admin_token},
             )
             answer = connection.getresponse()
             content: dict[str, Any] = json.loads(answer.read())
@@ -132,4 +116,4 @@ class RegistryClient:
             connection.close()
         if "error" in content:
             raise RegistryError(f"the registry of the test images at {self.address}: {content['error']}")
-        return content
+        return content["answer"]

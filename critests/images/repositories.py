@@ -8,8 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field
 
 from critests.images.build import BuiltImage
 from critests.images.faults import MANIFESTS_ALONE, Access, Fault, Request, Scope
@@ -23,7 +22,7 @@ _REQUESTS_KEPT = 5000
 
 
 class UnknownRepositoryError(LookupError):
-    """The registry has no such repository, tag or manifest."""
+    """The registry has no such repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,16 +69,6 @@ class MintedImage:
     def by_digest(self) -> str:
         """The full name with the digest."""
         return f"{self.name}@{self.digest}"
-
-    def to_json(self) -> dict[str, object]:
-        """Return what `from_json` reads."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        """Read an image."""
-        lists: dict[str, Any] = {name: tuple(value[name]) for name in ("tags", "layer_digests", "diff_ids")}
-        return cls(**{**value, **lists})
 
 
 @dataclass(slots=True)
@@ -154,11 +143,6 @@ class Repositories:
                 dict(held.manifests), dict(held.blobs), set(held.configs), dict(held.tags)
             )
 
-    def names(self) -> list[str]:
-        """Return the names of all repositories."""
-        with self._lock:
-            return sorted(self._by_name)
-
     def knows(self, name: str) -> bool:
         """Whether there is such a repository."""
         with self._lock:
@@ -168,19 +152,6 @@ class Repositories:
         """Return the tags of a repository."""
         with self._lock:
             return sorted(self._repository(name).tags)
-
-    def move_tag(self, name: str, tag: str, target: str) -> None:
-        """Point a tag to a manifest of the repository; an empty target removes the tag."""
-        if not TAG.fullmatch(tag):
-            raise ValueError(f"{tag!r} is no tag")
-        with self._lock:
-            repository = self._repository(name)
-            if not target:
-                repository.tags.pop(tag, None)
-                return
-            if target not in repository.manifests:
-                raise UnknownRepositoryError(f"the repository {name} has no manifest {target}")
-            repository.tags[tag] = target
 
     def remove(self, name: str) -> bool:
         """Forget a repository, or with `*` at the end every one that begins so; return whether there was

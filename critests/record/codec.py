@@ -76,10 +76,10 @@ def _build(hint: object, value: object, where: str) -> object:
     if origin is types.UnionType:
         if value is not None or type(None) not in arguments:
             built = _build(next(item for item in arguments if item is not type(None)), value, where)
-    elif origin is list:
+    elif origin in {list, tuple}:
         if not isinstance(value, list):
             raise _mismatch(where, "a list", value)
-        built = [_build(arguments[0], item, f"{where}[{index}]") for index, item in enumerate(value)]
+        built = origin(_build(arguments[0], item, f"{where}[{index}]") for index, item in enumerate(value))
     elif origin is dict:
         if not isinstance(value, Mapping):
             raise _mismatch(where, "an object", value)
