@@ -1,6 +1,5 @@
 """A sandbox in hand: made, looked at, stopped and removed."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client import Connection
 from critests.lifecycle.told import the_one
+from critests.lifecycle.verbose_info import objects_of
 
 
 @dataclass
@@ -52,15 +52,8 @@ class Sandbox:
         answer = self.connection.runtime.PodSandboxStatus(
             cri.PodSandboxStatusRequest(pod_sandbox_id=self.id, verbose=True)
         )
-        for text in answer.info.values():
-            try:
-                value = json.loads(text)
-            except ValueError:
-                continue
-            if isinstance(value, dict) and key in value:
-                found: object = value[key]
-                return found
-        return None
+        found: object = next((value[key] for value in objects_of(answer.info) if key in value), None)
+        return found
 
     def state(self) -> int:
         """Return its state (`SANDBOX_READY` or `SANDBOX_NOTREADY`)."""

@@ -2,7 +2,6 @@
 container.
 """
 
-import json
 import socket
 import time
 from collections.abc import Callable
@@ -15,11 +14,12 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client import Connection
-from critests.client.streaming.probe import websocket_works
+from critests.client.streaming.errors import StreamError, UpgradeRefused
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process_cgroups import MOUNT
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.verbose_info import objects_of
 from critests.node.addresses import free_port, node_address
 from critests.node.capabilities import NO_ANSWER, Probe, RuntimeProbes, fact
 from critests.node.cdi import VENDOR, CdiFolder, variables
@@ -32,6 +32,7 @@ from critests.record.run import CapabilityFact
 DaemonProcess = Callable[[], int | None]
 
 PORT_SECONDS = 3.0
+UPGRADE_SECONDS = 10.0
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 LABEL = Path("/proc/1/attr/current")
 """Of a container's first process, seen from inside."""
@@ -218,7 +219,7 @@ class ContainerProbes:
                     ),
                     "PodSandboxStatus",
                 ),
-                Capability.EXEC_WEBSOCKET: self._exec_websocket(container),
+                Capability.EXEC_WEBSOCKET: self.exec_websocket(container),
             }
         finally:
             sandbox.discard()
@@ -404,12 +405,8 @@ class ContainerProbes:
         return fact(Capability.SELINUX, bool(theirs) and theirs != ours, evidence, "ExecSync")
 
     def _sandbox_process(self, pod: cri.PodSandboxStatusResponse) -> CapabilityFact:
-        for text in pod.info.values():
-            try:
-                value = json.loads(text)
-            except ValueError:
-                continue
-            if isinstance(value, dict) and isinstance(value.get("pid"), int):
+        for value in objects_of(pod.info):
+            if isinstance(value.get("pid"), int):
                 return fact(
                     Capability.SANDBOX_PROCESS,
                     value["pid"] > 0,
@@ -420,14 +417,27 @@ class ContainerProbes:
             Capability.SANDBOX_PROCESS, False, "the verbose status names no pid", "PodSandboxStatus.info"
         )
 
-    def _exec_websocket(self, container: Container) -> CapabilityFact:
+    def exec_websocket(self, container: Container) -> CapabilityFact:
+        """Open a session over WebSocket; unknown where the server cannot be asked."""
         request = cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)
         try:
             url = self.connection.runtime.Exec(request).url
         except grpc.RpcError as error:
             return fact(Capability.EXEC_WEBSOCKET, None, f"Exec failed: {error.details()}", "Exec")
-        finding = websocket_works(url)
-        return fact(Capability.EXEC_WEBSOCKET, finding.works, finding.evidence, "upgrade of an Exec URL")
+        from critests.client.streaming.session import V4  # noqa: PLC0415 - few runs ask, all wait
+        from critests.client.streaming.sessions import open_remote_command  # noqa: PLC0415 - see above
+
+        works: bool | None
+        try:
+            with open_remote_command(
+                url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=UPGRADE_SECONDS
+            ) as session:
+                works, evidence = session.subprotocol == V4, f"it chose {session.subprotocol or 'none'}"
+        except UpgradeRefused as error:
+            works, evidence = False, str(error)
+        except StreamError as error:
+            works, evidence = None, str(error)
+        return fact(Capability.EXEC_WEBSOCKET, works, f"{V4} was offered: {evidence}", "an Exec URL")
 
 
 def _lacks_sys_resource(pid: int | None) -> bool:

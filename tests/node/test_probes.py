@@ -1,5 +1,6 @@
 """What the machine withholds is told from what a runtime does not do."""
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node import probes
 from critests.node.probes import ContainerProbes
 from critests.record.run import CapabilityFact
+from tests.client.streaming.fake_server import Peer, serving
 from tests.criserver import CriServer, serve
 
 
@@ -119,3 +121,33 @@ def test_a_runtime_that_labels_no_container_is_told_from_one_that_uses_selinux(
     made = ContainerProbes(anything, "", anything, image=pytest.fail, daemon=lambda: 7)
 
     assert made.labels_of(anything).present is labels
+
+
+def refuse(peer: Peer) -> None:
+    peer.read_head()
+    peer.send(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 3\r\n\r\nno!")
+
+
+@pytest.mark.parametrize(
+    ("play", "works", "evidence"),
+    [
+        (Peer.accept_websocket, True, "it chose v4.channel.k8s.io"),
+        (lambda peer: peer.accept_websocket(""), False, "it chose none"),
+        (refuse, False, "HTTP 403"),
+        (lambda peer: peer.read_head(), None, "closed the connection"),
+    ],
+    ids=["switches", "switches to no sub-protocol", "refuses", "says nothing"],
+)
+def test_a_server_takes_sessions_over_websocket_where_it_switches_to_the_subprotocol(
+    play: Callable[[Peer], object], works: bool | None, evidence: str
+) -> None:
+    with serving(play) as url:
+        runtime = SimpleNamespace(Exec=lambda _: SimpleNamespace(url=url))
+        connection: Any = SimpleNamespace(runtime=runtime)
+        anything: Any = SimpleNamespace(id="container")
+        made = ContainerProbes(connection, "", anything, image=pytest.fail, daemon=lambda: 7)
+
+        fact = made.exec_websocket(anything)
+
+    assert fact.present is works
+    assert evidence in fact.evidence

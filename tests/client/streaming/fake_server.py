@@ -135,7 +135,7 @@ def websocket_frame(payload: bytes, opcode: int = 2, *, fin: bool = True) -> byt
 
 
 @contextlib.contextmanager
-def serving(play: Callable[[Peer], None]) -> Iterator[str]:
+def serving(play: Callable[[Peer], object]) -> Iterator[str]:
     """Serve one connection with `play` and give its URL; what `play` raises is raised at the end."""
     failures: list[BaseException] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
