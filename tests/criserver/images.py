@@ -19,9 +19,6 @@ from tests.criserver.state import ImageConfig, Store, StoredImage
 DEFAULT_IMAGES = {
     "example.test/busybox:1": ImageConfig(cmd=["sh"]),
     "example.test/busybox:latest": ImageConfig(cmd=["sh"]),
-    "example.test/user:1": ImageConfig(cmd=["sh"], user="1000"),
-    "example.test/named-user:1": ImageConfig(cmd=["sh"], user="someone"),
-    "example.test/stop-signal:1": ImageConfig(cmd=["sh"], stop_signal="SIGUSR1"),
 }
 MANIFESTS = (
     "application/vnd.oci.image.manifest.v1+json",

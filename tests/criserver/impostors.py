@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 Answer = Callable[[socket.socket], None]
-Impostor = Callable[[], contextlib.AbstractContextManager[str]]
 
 
 def _talks_http1(connection: socket.socket) -> None:
@@ -72,15 +71,3 @@ def silent() -> contextlib.AbstractContextManager[str]:
 def hanging_up() -> contextlib.AbstractContextManager[str]:
     """Serve a socket that closes every connection at once; gives the endpoint."""
     return _impostor(_hangs_up)
-
-
-@contextlib.contextmanager
-def dead_socket() -> Iterator[str]:
-    """Give the endpoint of a socket file that nothing listens on any more."""
-    directory = Path(tempfile.mkdtemp(prefix="impostor-"))
-    with socket.socket(socket.AF_UNIX) as bound:
-        bound.bind(str(directory / "cri.sock"))
-    try:
-        yield f"unix://{directory / 'cri.sock'}"
-    finally:
-        shutil.rmtree(directory)

@@ -69,10 +69,6 @@ class Services:
         self.streaming = StreamingServer()
         self.attaches = False
         """Whether there is a session at the URLs of Attach: without a terminal or an end of input."""
-        self.network_ready = True
-        self.runtime_ready = True
-        self.name = "criserver"
-        self.version = "1.0.0"
 
     def close(self) -> None:
         """End every process and stream."""
@@ -89,16 +85,16 @@ class Services:
         return {
             "Version": lambda _request: cri.VersionResponse(
                 version="0.1.0",
-                runtime_name=self.name,
-                runtime_version=self.version,
+                runtime_name="criserver",
+                runtime_version="1.0.0",
                 runtime_api_version="v1",
             ),
             "Status": self._status,
             "RuntimeConfig": lambda _request: cri.RuntimeConfigResponse(
                 linux=cri.LinuxRuntimeConfiguration(cgroup_driver=cri.CGROUPFS)
             ),
-            "UpdateRuntimeConfig": self._update_runtime_config,
-            "RunPodSandbox": self._run,
+            "UpdateRuntimeConfig": lambda _request: cri.UpdateRuntimeConfigResponse(),
+            "RunPodSandbox": boxes.run,
             "StopPodSandbox": _done(
                 lambda request: boxes.stop(request.pod_sandbox_id), cri.StopPodSandboxResponse
             ),
@@ -182,14 +178,10 @@ class Services:
             "ImageFsInfo": lambda _request: images.filesystems(),
         }
 
-    def _status(self, request: cri.StatusRequest) -> cri.StatusResponse:
+    @staticmethod
+    def _status(request: cri.StatusRequest) -> cri.StatusResponse:
         conditions = [
-            cri.RuntimeCondition(type="RuntimeReady", status=self.runtime_ready),
-            cri.RuntimeCondition(
-                type="NetworkReady",
-                status=self.network_ready,
-                reason="" if self.network_ready else "NetworkPluginNotReady",
-            ),
+            cri.RuntimeCondition(type=kind, status=True) for kind in ("RuntimeReady", "NetworkReady")
         ]
         handlers = [cri.RuntimeHandler(name=name, features=cri.RuntimeHandlerFeatures()) for name in HANDLERS]
         info = {"config": "{}"} if request.verbose else {}
@@ -199,17 +191,6 @@ class Services:
             runtime_handlers=handlers,
             features=cri.RuntimeFeatures(),
         )
-
-    def _update_runtime_config(
-        self, request: cri.UpdateRuntimeConfigRequest
-    ) -> cri.UpdateRuntimeConfigResponse:
-        self.store.pod_cidr = request.runtime_config.network_config.pod_cidr
-        return cri.UpdateRuntimeConfigResponse()
-
-    def _run(self, request: cri.RunPodSandboxRequest) -> cri.RunPodSandboxResponse:
-        if not self.network_ready:
-            refuse(grpc.StatusCode.UNKNOWN, "the network plugin is not ready")
-        return self.sandboxes.run(request)
 
     def _exec(self, request: cri.ExecRequest) -> cri.ExecResponse:
         container = self.containers.running(request.container_id)

@@ -36,7 +36,6 @@ class StoredImage:
     digests: list[str]
     size: int
     config: ImageConfig
-    pinned: bool = False
 
     def message(self) -> cri.Image:
         """Return the image as ListImages and ImageStatus show it."""
@@ -45,7 +44,6 @@ class StoredImage:
             repo_tags=self.tags,
             repo_digests=self.digests,
             size=self.size,
-            pinned=self.pinned,
             spec=cri.ImageSpec(image=self.tags[0] if self.tags else self.id),
         )
         user = self.config.user.partition(":")[0]
@@ -197,7 +195,6 @@ class Store:
         self.sandboxes: dict[str, Sandbox] = {}
         self.containers: dict[str, Container] = {}
         self.images: dict[str, StoredImage] = {}
-        self.pod_cidr = ""
         self._listeners: list[queue.SimpleQueue[cri.ContainerEventResponse | None]] = []
         self._next_ip = 1
 

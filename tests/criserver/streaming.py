@@ -16,7 +16,9 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from io import BufferedIOBase
-from typing import IO
+from typing import IO, cast
+
+from websocket import ABNF, WebSocketException, frame_buffer
 
 from critests.api import api_pb2 as cri
 from tests.criserver import processes, tunnel
@@ -25,7 +27,7 @@ PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 ACCEPT_KEY = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 STDIN, STDOUT, STDERR, STATUS = range(4)
 END = 255
-TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+BINARY, CLOSE, PING, PONG = ABNF.OPCODE_BINARY, ABNF.OPCODE_CLOSE, ABNF.OPCODE_PING, ABNF.OPCODE_PONG
 LOOK_SECONDS = 0.05
 Serve = Callable[[socket.socket, BufferedIOBase], None]
 """Serves one client to the end of its session."""
@@ -154,41 +156,28 @@ class Frames:
     def __init__(self, connection: socket.socket, reader: BufferedIOBase) -> None:
         self._connection = connection
         self._reader = reader
+        self._frames = frame_buffer(self._read, skip_utf8_validation=True)
         self._lock = threading.Lock()
+
+    def _read(self, size: int) -> bytes:
+        data = self._reader.read(size)
+        if not data:
+            raise EOFError
+        return data
 
     def send(self, opcode: int, payload: bytes) -> None:
         """Send one message."""
-        length = len(payload)
-        head = bytes([0x80 | opcode])
-        if length < 126:
-            head += bytes([length])
-        elif length < 1 << 16:
-            head += struct.pack(">BH", 126, length)
-        else:
-            head += struct.pack(">BQ", 127, length)
         with self._lock:
-            self._connection.sendall(head + payload)
+            self._connection.sendall(ABNF(1, 0, 0, 0, opcode, 0, payload).format())
 
     def messages(self) -> Iterator[bytes]:
         """Yield what comes until the client goes; pings are answered."""
-        while True:
-            head = self._reader.read(2)
-            if len(head) < 2:
-                return
-            opcode, length = head[0] & 15, head[1] & 127
-            if length == 126:
-                (length,) = struct.unpack(">H", self._reader.read(2))
-            elif length == 127:
-                (length,) = struct.unpack(">Q", self._reader.read(8))
-            mask = self._reader.read(4)
-            payload = self._reader.read(length)
-            payload = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
-            if opcode == CLOSE:
-                return
-            if opcode == PING:
-                self.send(PONG, payload)
-            else:
-                yield payload
+        with contextlib.suppress(EOFError, WebSocketException):
+            while (frame := self._frames.recv_frame()).opcode != CLOSE:
+                if frame.opcode == PING:
+                    self.send(PONG, cast("bytes", frame.data))
+                else:
+                    yield cast("bytes", frame.data)
 
 
 class Session:

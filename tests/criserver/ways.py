@@ -30,8 +30,8 @@ def _never(call: Call, _argument: str) -> Answer:
     refuse(grpc.StatusCode.UNAVAILABLE, "never answered")
 
 
-def _fail(call: Call, _argument: str) -> Answer:
-    refuse(grpc.StatusCode.UNKNOWN, f"{call.rpc} always fails here")
+def _refusing(code: grpc.StatusCode, words: str) -> Act:
+    return lambda call, _argument: refuse(code, f"{call.rpc} {words}")
 
 
 def _wants_image(call: Call, reference: str) -> Answer:
@@ -39,14 +39,6 @@ def _wants_image(call: Call, reference: str) -> Answer:
     if call.rpc == "RunPodSandbox" and not call.ask("ImageStatus", wanted).HasField("image"):
         refuse(grpc.StatusCode.UNKNOWN, f'failed to get sandbox image "{reference}": no such host')
     return call.answer()
-
-
-def _unimplemented(call: Call, _argument: str) -> Answer:
-    refuse(grpc.StatusCode.UNIMPLEMENTED, f"unknown method {call.rpc}")
-
-
-def _unavailable(call: Call, _argument: str) -> Answer:
-    refuse(grpc.StatusCode.UNAVAILABLE, f"{call.rpc} is not available")
 
 
 def _huge(call: Call, _argument: str) -> Answer:
@@ -119,36 +111,11 @@ def _filters_ignored(call: Call, _argument: str) -> Answer:
     return call.answer()
 
 
-def _wrong_state(call: Call, _argument: str) -> Answer:
-    answer = call.answer()
-    if call.rpc == "PodSandboxStatus":
-        answer.status.state = 1 - answer.status.state
-    elif call.rpc == "ContainerStatus":
-        answer.status.state = cri.CONTAINER_UNKNOWN
-    elif call.rpc == "ListPodSandbox":
-        for item in answer.items:
-            item.state = 1 - item.state
-    elif call.rpc == "ListContainers":
-        for container in answer.containers:
-            container.state = cri.CONTAINER_UNKNOWN
-    return answer
-
-
 def _only_says_so(verb: str) -> Act:
     def act(call: Call, _argument: str) -> Answer:
         return getattr(cri, f"{call.rpc}Response")() if call.rpc.startswith(verb) else call.answer()
 
     return act
-
-
-def _not_idempotent(call: Call, _argument: str) -> Answer:
-    wanted = getattr(call.request, "container_id", "") or getattr(call.request, "pod_sandbox_id", "")
-    if call.rpc.startswith(("Stop", "Remove")) and wanted:
-        containers = call.ask("ListContainers", cri.ListContainersRequest()).containers
-        sandboxes = call.ask("ListPodSandbox", cri.ListPodSandboxRequest()).items
-        if wanted not in {item.id for item in [*containers, *sandboxes]}:
-            refuse(grpc.StatusCode.NOT_FOUND, f"nothing has the id {wanted!r}")
-    return call.answer()
 
 
 def _log_elsewhere(call: Call, _argument: str) -> Answer:
@@ -162,32 +129,6 @@ def _never_exits(call: Call, _argument: str) -> Answer:
     if call.rpc == "ContainerStatus" and answer.status.state == cri.CONTAINER_EXITED:
         answer.status.state = cri.CONTAINER_RUNNING
     return answer
-
-
-def _exit_code_lost(call: Call, _argument: str) -> Answer:
-    answer = call.answer()
-    if call.rpc == "ContainerStatus":
-        answer.status.exit_code = 0
-    return answer
-
-
-def _hostile_errors(call: Call, _argument: str) -> Answer:
-    if call.rpc in {"RunPodSandbox", "CreateContainer"}:
-        refuse(grpc.StatusCode.UNKNOWN, "<script>alert(1)</script> ]]> \x1b[31mred\x1b[0m \x01")
-    return call.answer()
-
-
-def _conditions_false(*kinds: str) -> Act:
-    def act(call: Call, _argument: str) -> Answer:
-        if call.rpc == "RunPodSandbox":
-            refuse(grpc.StatusCode.UNKNOWN, f"{' and '.join(kinds)} is false")
-        answer = call.answer()
-        if call.rpc == "Status":
-            for condition in answer.status.conditions:
-                condition.status = condition.status and condition.type not in kinds
-        return answer
-
-    return act
 
 
 def _named(call: Call, name_and_version: str) -> Answer:
@@ -224,25 +165,28 @@ def _own_kernel(call: Call, _argument: str) -> Answer:
     return answer
 
 
-def _registry_unreachable(call: Call, _argument: str) -> Answer:
-    if call.rpc == "PullImage":
-        refuse(grpc.StatusCode.UNAVAILABLE, "no connection to the registry")
-    return call.answer()
-
-
 WAYS: dict[str, Way] = {
-    "never-answers": Way("every call hangs", "", lambda: _never),
     "hangs": Way("one RPC hangs", "RPC", lambda: _at(_never)),
     "keeps-until-third": Way(
         "equal requests of one RPC are kept until an impatient client gives up, and the third is answered",
         "RPC",
         lambda: _at(_KeepsUntilThird()),
     ),
-    "fails": Way("one RPC always fails with UNKNOWN", "RPC", lambda: _at(_fail)),
+    "fails": Way(
+        "one RPC always fails with UNKNOWN",
+        "RPC",
+        lambda: _at(_refusing(grpc.StatusCode.UNKNOWN, "always fails here")),
+    ),
     "wants-image": Way("sandboxes need an image that nobody brings", "REFERENCE", lambda: _wants_image),
-    "unimplemented": Way("one RPC is not implemented", "RPC", lambda: _at(_unimplemented)),
+    "unimplemented": Way(
+        "one RPC is not implemented",
+        "RPC",
+        lambda: _at(_refusing(grpc.StatusCode.UNIMPLEMENTED, "is an unknown method")),
+    ),
     "unavailable": Way(
-        "one RPC always fails with UNAVAILABLE, and the server lives", "RPC", lambda: _at(_unavailable)
+        "one RPC always fails with UNAVAILABLE, and the server lives",
+        "RPC",
+        lambda: _at(_refusing(grpc.StatusCode.UNAVAILABLE, "is not available")),
     ),
     "huge": Way("one RPC's answer is larger than 16 MiB", "RPC", lambda: _at(_huge)),
     "garbage": Way(
@@ -259,20 +203,8 @@ WAYS: dict[str, Way] = {
         "speaks only the v1alpha2 of the API", "", lambda: lambda call, _argument: call.answer()
     ),
     "filters-ignored": Way("lists ignore their filter", "", lambda: _filters_ignored),
-    "wrong-state": Way("states of sandboxes and containers are wrong", "", lambda: _wrong_state),
     "remove-does-nothing": Way("Remove RPCs answer OK and do nothing", "", lambda: _only_says_so("Remove")),
     "stop-does-nothing": Way("Stop RPCs answer OK and do nothing", "", lambda: _only_says_so("Stop")),
-    "not-idempotent": Way("stopping or removing what is gone is an error", "", lambda: _not_idempotent),
-    "exit-code-lost": Way("every exit code reads 0", "", lambda: _exit_code_lost),
-    "hostile-errors": Way("error texts hold markup and control characters", "", lambda: _hostile_errors),
-    "no-network": Way(
-        "NetworkReady is false and no sandbox can be run", "", lambda: _conditions_false("NetworkReady")
-    ),
-    "not-ready": Way(
-        "RuntimeReady is false and no sandbox can be run",
-        "",
-        lambda: _conditions_false("RuntimeReady", "NetworkReady"),
-    ),
     "named": Way("Version tells another name", "NAME[/VERSION]", lambda: _named),
     "no-shared-processes": Way(
         "no sandbox with one PID namespace can be run", "", lambda: _no_shared_processes
@@ -282,7 +214,6 @@ WAYS: dict[str, Way] = {
         "",
         lambda: _own_kernel,
     ),
-    "registry-unreachable": Way("no image can be pulled", "", lambda: _registry_unreachable),
     **SLIPS,
 }
 

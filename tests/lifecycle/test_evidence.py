@@ -8,7 +8,6 @@ import pytest
 
 from critests.lifecycle import evidence as evidence_of_processes
 from critests.lifecycle.evidence import COMPLETE, Evidence, NotShown, first_process, of_process, script
-from critests.lifecycle.mount_points import MountPoint
 
 
 def shown(**questions: str) -> Evidence:
@@ -52,18 +51,6 @@ def test_lines_of_a_terminal_are_read_too() -> None:
     assert (
         Evidence.parse(["@critests asks a\r", "text\r", "\r", "@critests answered 0\r"]).answer("a") == "text"
     )
-
-
-def test_a_line_of_a_mount_table() -> None:
-    mount = MountPoint.parse(
-        r"36 35 98:0 /a\040b /mnt\0402 ro,noexec shared:1 master:2 - ext4 /dev/root rw,x"
-    )
-
-    assert (mount.root, mount.place, mount.kind, mount.source) == ("/a b", "/mnt 2", "ext4", "/dev/root")
-    assert mount.options == {"ro", "noexec"}
-    assert mount.propagation == {"shared:1", "master:2"}
-    assert mount.read_only
-    assert mount.super_options == {"rw", "x"}
 
 
 def test_this_machine_sees_the_same() -> None:
