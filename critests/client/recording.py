@@ -72,11 +72,11 @@ class Call:
 class Recorder:
     """Keeps the latest calls and counts coverage; safe to use from several threads."""
 
-    def __init__(self, kept: int = KEPT_CALLS) -> None:
+    def __init__(self) -> None:
         self.coverage = Coverage()
         self.under_way = UnderWay()
         self._lock = threading.Lock()
-        self._calls: deque[Call] = deque(maxlen=kept)
+        self._calls: deque[Call] = deque(maxlen=KEPT_CALLS)
         self._number = 0
 
     @property

@@ -12,7 +12,6 @@ there from the start, once per port; on each the server first sends the port as 
 which is taken away here.
 """
 
-import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,8 +23,8 @@ from critests.client.streaming.errors import (
     SessionEnded,
     StreamError,
 )
-from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
-from critests.client.streaming.session import V4, Session
+from critests.client.streaming.ledger import KEPT_BYTES, Ledger
+from critests.client.streaming.session import CONTROL_SECONDS, V4, Session
 from critests.client.streaming.spdy_transport import SpdyTransport, open_spdy
 from critests.client.streaming.streams import EndedBy, Frame, Protocol
 from critests.client.streaming.transport import Transport
@@ -72,11 +71,11 @@ class PortConnection:
         """Send data to the port, taking what comes meanwhile; raises StreamTimeout or SessionEnded."""
         self._transport.send(self._data, data, deadline_seconds)
 
-    def close_write(self, deadline_seconds: float = 10.0) -> None:
+    def close_write(self) -> None:
         """Say that no more data will be sent, and keep reading; raises HalfCloseUnsupported over
         WebSocket.
         """
-        self._transport.half_close(self._data, deadline_seconds)
+        self._transport.half_close(self._data, CONTROL_SECONDS)
 
     def read_until(
         self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
@@ -168,7 +167,6 @@ class PortForward(Session):
         deadline_seconds: float | None = None,
         *,
         data_headers: Mapping[str, str] | None = None,
-        error_headers: Mapping[str, str] | None = None,
     ) -> PortConnection:
         """Open a connection to a port.
 
@@ -178,7 +176,6 @@ class PortForward(Session):
                 session by default.
             data_headers: instead of those of a proper data stream (SPDY only): for tests of what a server
                 does with violations.
-            error_headers: the same for the error stream, which is opened first.
 
         Raises:
             StreamRefused: the runtime refused a stream.
@@ -188,7 +185,7 @@ class PortForward(Session):
             ValueError: over WebSocket, the port is not (or no longer) to be had.
         """
         if isinstance(self._transport, WebSocketTransport):
-            if data_headers is not None or error_headers is not None:
+            if data_headers is not None:
                 raise ValueError("only SPDY streams have headers")
             return self._connect_channels(self._transport, port, deadline_seconds)
         channel, request = 2 * self._next, str(self._next)
@@ -196,7 +193,7 @@ class PortForward(Session):
         headers = {"port": str(port), "requestid": request}
         self._transport.start_stream(
             channel + 1,
-            {"streamtype": "error", **headers} if error_headers is None else error_headers,
+            {"streamtype": "error", **headers},
             fin=True,
         )
         self._transport.start_stream(
@@ -237,11 +234,7 @@ def open_port_forward(
     *,
     protocol: Protocol = Protocol.SPDY,
     deadline_seconds: float,
-    subprotocols: Sequence[str] | None = None,
-    method: str = "POST",
-    tls: ssl.SSLContext | None = None,
     keep_bytes: int = KEPT_BYTES,
-    sink: Sink | None = None,
 ) -> PortForward:
     """Open the session that a PortForward call gave a URL for. A URL is good for one session.
 
@@ -251,12 +244,7 @@ def open_port_forward(
         protocol: what to upgrade to.
         deadline_seconds: for connecting and the upgrade together; later also for what is read without a
             deadline of its own.
-        subprotocols: what to offer; None offers the one that the protocol has for port-forward.
-        method: of the upgrade to SPDY, POST or GET.
-        tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign
-            their own.
         keep_bytes: how many bytes of data to keep, over all connections; what comes after is counted only.
-        sink: called with channel and payload of each frame as it is read.
 
     Raises:
         CannotConnect: nobody answers at the URL.
@@ -265,17 +253,15 @@ def open_port_forward(
         ProtocolViolation: the server broke the protocol's rules while opening.
     """
     until = time.monotonic() + deadline_seconds
-    ledger = Ledger(keep_bytes, lambda channel: channel % 2 == 1, sink)
-    wire = connect(url, tls, until)
+    ledger = Ledger(keep_bytes, lambda channel: channel % 2 == 1)
+    wire = connect(url, until)
     try:
         transport: SpdyTransport | WebSocketTransport
         if protocol is Protocol.WEBSOCKET:
-            offered = (V4,) if subprotocols is None else subprotocols
-            transport = open_websocket(wire, url, offered, ledger, seconds=deadline_seconds, until=until)
+            transport = open_websocket(wire, url, (V4,), ledger, seconds=deadline_seconds, until=until)
         else:
-            offered = (SPDY_SUBPROTOCOL,) if subprotocols is None else subprotocols
             transport = open_spdy(
-                wire, url, offered, ledger, method=method, seconds=deadline_seconds, until=until
+                wire, url, (SPDY_SUBPROTOCOL,), ledger, seconds=deadline_seconds, until=until
             )
     except BaseException:
         wire.close()

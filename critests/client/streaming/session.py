@@ -10,6 +10,9 @@ V4 = "v4.channel.k8s.io"
 the status as JSON.
 """
 
+CONTROL_SECONDS = 10.0
+"""How long the server may take to accept a message that is no data."""
+
 CLOSE_SECONDS = 2.0
 """How long leaving a session waits for the server's good-bye."""
 
@@ -27,18 +30,13 @@ class Session:
         return self._transport.subprotocol
 
     @property
-    def peer_certificate(self) -> bytes | None:
-        """The server's certificate as DER, or None without TLS."""
-        return self._transport.peer_certificate
-
-    @property
     def ended_by(self) -> EndedBy | None:
         """How the session ended, as far as it was read; None while it has not."""
         return self._ledger.ended_by
 
-    def send_raw(self, channel: int, data: bytes, deadline_seconds: float = 10.0) -> None:
+    def send_raw(self, channel: int, data: bytes) -> None:
         """Send bytes on whatever channel, allowed or not: for tests of what a server does with violations."""
-        self._transport.send(channel, data, deadline_seconds)
+        self._transport.send(channel, data, CONTROL_SECONDS)
 
     def ping(self, deadline_seconds: float = 10.0) -> float:
         """Send the protocol's own ping and return the seconds until its answer came."""

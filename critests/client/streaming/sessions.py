@@ -10,13 +10,12 @@ A session is read to its end, and has the exit code then:
 """
 
 import json
-import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
-from critests.client.streaming.session import V4, Session
+from critests.client.streaming.session import CONTROL_SECONDS, V4, Session
 from critests.client.streaming.spdy_transport import open_spdy
 from critests.client.streaming.status import Status, parse_status
 from critests.client.streaming.streams import EndedBy, Frame, Protocol, Stream, channel_name
@@ -69,18 +68,18 @@ class RemoteCommand(Session):
         """
         self._transport.send(Stream.STDIN, data, deadline_seconds)
 
-    def close_stdin(self, deadline_seconds: float = 10.0) -> None:
+    def close_stdin(self) -> None:
         """Tell the server that no more input will come, and keep reading output.
 
         Raises:
             HalfCloseUnsupported: over WebSocket before v5, which has no word for it.
         """
-        self._transport.half_close(Stream.STDIN, deadline_seconds)
+        self._transport.half_close(Stream.STDIN, CONTROL_SECONDS)
 
-    def resize(self, width: int, height: int, deadline_seconds: float = 10.0) -> None:
+    def resize(self, width: int, height: int) -> None:
         """Set the size of the command's terminal, in characters."""
         self._transport.send(
-            Stream.RESIZE, json.dumps({"Width": width, "Height": height}).encode(), deadline_seconds
+            Stream.RESIZE, json.dumps({"Width": width, "Height": height}).encode(), CONTROL_SECONDS
         )
 
     def read_until(
@@ -104,11 +103,9 @@ class RemoteCommand(Session):
         """
         return self._transport.take(stream, wanted, channel_name(stream), deadline_seconds)
 
-    def stdout_until(
-        self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
-    ) -> bytes:
+    def stdout_until(self, wanted: bytes | Callable[[bytes], bool]) -> bytes:
         """Wait until something came on standard output, or on a terminal; see `read_until`."""
-        return self.read_until(Stream.STDOUT, wanted, deadline_seconds)
+        return self.read_until(Stream.STDOUT, wanted)
 
     def finish(self, deadline_seconds: float | None = None) -> Finished:
         """Read until the server ends the session.
@@ -152,7 +149,6 @@ def open_remote_command(
     deadline_seconds: float,
     subprotocols: Sequence[str] = (V4,),
     method: str = "POST",
-    tls: ssl.SSLContext | None = None,
     keep_bytes: int = KEPT_BYTES,
     sink: Sink | None = None,
 ) -> RemoteCommand:
@@ -170,8 +166,6 @@ def open_remote_command(
             what is read without a deadline of its own.
         subprotocols: what to offer, the best first; without any the header is not sent.
         method: of the upgrade to SPDY, POST or GET; a WebSocket handshake is always GET.
-        tls: how to check an `https:` server; None accepts every certificate, since streaming servers sign
-            their own.
         keep_bytes: how many bytes of output to keep; what comes after is counted only.
         sink: called with channel and payload of each frame as it is read, for output larger than what is
             kept.
@@ -185,7 +179,7 @@ def open_remote_command(
     """
     until = time.monotonic() + deadline_seconds
     ledger = Ledger(keep_bytes, lambda channel: channel == Stream.ERROR, sink)
-    wire = connect(url, tls, until)
+    wire = connect(url, until)
     try:
         if protocol is Protocol.WEBSOCKET:
             transport: Transport = open_websocket(

@@ -187,6 +187,6 @@ def ping(number: int) -> bytes:
     return control_frame(Kind.PING, struct.pack("!I", number))
 
 
-def goaway(last_stream: int, status: int = 0) -> bytes:
+def goaway(last_stream: int) -> bytes:
     """Return the frame that announces that no further stream will be taken."""
-    return control_frame(Kind.GOAWAY, struct.pack("!II", last_stream, status))
+    return control_frame(Kind.GOAWAY, struct.pack("!II", last_stream, 0))

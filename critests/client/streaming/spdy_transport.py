@@ -175,7 +175,7 @@ def open_spdy(
     subprotocols: Sequence[str],
     ledger: Ledger,
     *,
-    method: str,
+    method: str = "POST",
     seconds: float,
     until: float,
 ) -> SpdyTransport:

@@ -40,11 +40,6 @@ class Transport(ABC):
         self.patience_seconds = PATIENCE_SECONDS
         self._wire = wire
 
-    @property
-    def peer_certificate(self) -> bytes | None:
-        """The server's certificate as DER, or None without TLS."""
-        return self._wire.peer_certificate
-
     @abstractmethod
     def _feed(self, data: bytes) -> None:
         """Take bytes of the server apart and note them in the ledger; raise ProtocolViolation on what is not

@@ -3,7 +3,6 @@ after the handshake, without an upgrade of its own. The sub-protocol is `SPDY/3.
 session inside.
 """
 
-import ssl
 import time
 from collections.abc import Sequence
 
@@ -52,11 +51,6 @@ class Tunnel(Wire):
         """Whether it was closed here."""
         return self._below.closed
 
-    @property
-    def peer_certificate(self) -> bytes | None:
-        """The server's certificate as DER, or None without TLS."""
-        return self._below.peer_certificate
-
     def turn(self, until: float) -> bytes | None:
         """Send from the queue and read; see `Wire.turn`."""
         if self.queue:
@@ -80,9 +74,7 @@ class Tunnel(Wire):
         self._below.reset()
 
 
-def open_tunnelled_port_forward(
-    url: str, ports: Sequence[int], *, deadline_seconds: float, tls: ssl.SSLContext | None = None
-) -> PortForward:
+def open_tunnelled_port_forward(url: str, ports: Sequence[int], *, deadline_seconds: float) -> PortForward:
     """Open the session that a PortForward call gave a URL for, over SPDY inside WebSocket.
 
     Args:
@@ -90,7 +82,6 @@ def open_tunnelled_port_forward(
         ports: the ports of the request.
         deadline_seconds: for connecting and the handshake together; later also for what is read without a
             deadline of its own.
-        tls: how to check an `https:` server; None accepts every certificate.
 
     Raises:
         CannotConnect: nobody answers at the URL.
@@ -99,7 +90,7 @@ def open_tunnelled_port_forward(
         ProtocolViolation: the server broke the protocol's rules while opening.
     """
     until = time.monotonic() + deadline_seconds
-    wire = connect(url, tls, until)
+    wire = connect(url, until)
     try:
         opened = open_websocket(
             wire,

@@ -41,11 +41,6 @@ class Wire:
         self.last = False
         self.closed = False
 
-    @property
-    def peer_certificate(self) -> bytes | None:
-        """The server's certificate as DER, or None without TLS."""
-        return self._socket.getpeercert(binary_form=True) if isinstance(self._socket, ssl.SSLSocket) else None
-
     def push_back(self, data: bytes) -> None:
         """Have the next `turn` return these bytes first."""
         self._early = data + self._early
@@ -117,14 +112,13 @@ class Wire:
         self.close()
 
 
-def connect(url: str, tls: ssl.SSLContext | None, until: float) -> Wire:
-    """Connect to the address in a session's URL.
+def connect(url: str, until: float) -> Wire:
+    """Connect to the address in a session's URL. Every certificate is accepted, since streaming servers sign
+    their own.
 
     Args:
         url: an `http:`, `https:`, `ws:` or `wss:` URL; one without a scheme is taken for `http:`, as crictl
             and the kubelet take it.
-        tls: how to check an encrypted server; None accepts every certificate, since streaming servers sign
-            their own.
         until: the monotonic time at which to give up.
 
     Raises:
@@ -143,7 +137,7 @@ def connect(url: str, tls: ssl.SSLContext | None, until: float) -> Wire:
     if secure:
         try:
             connected.settimeout(max(0.001, until - time.monotonic()))
-            connected = (tls or _trusting()).wrap_socket(connected, server_hostname=parts.hostname)
+            connected = _trusting().wrap_socket(connected, server_hostname=parts.hostname)
         except OSError as error:
             connected.close()
             raise CannotConnect(f"no TLS with the streaming server at {parts.netloc}: {error}") from error

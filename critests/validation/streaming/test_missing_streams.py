@@ -44,7 +44,7 @@ def incomplete(runtime: Runtime, running_container: Container, streams: Streams)
         assert urlsplit(url).scheme
         until = time.monotonic() + streams.patience
         ledger = Ledger(KEPT_BYTES, lambda channel: channel == Stream.ERROR, None)
-        wire = connect(url, None, until)
+        wire = connect(url, until)
         transport = open_spdy(wire, url, (V4,), ledger, method="POST", seconds=streams.patience, until=until)
         transport.start_stream(Stream.ERROR, {"streamtype": "error"})
         opened.append(RemoteCommand(transport))
