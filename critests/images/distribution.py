@@ -107,12 +107,10 @@ class DistributionHandler(BaseHTTPRequestHandler):
         super().handle()
 
     def do_GET(self) -> None:
-        """Answer a GET."""
+        """Answer a GET or a HEAD."""
         self._read()
 
-    def do_HEAD(self) -> None:
-        """Answer a HEAD."""
-        self._read()
+    do_HEAD = do_GET  # noqa: N815 - the name is the base class's
 
     def do_POST(self) -> None:
         """Answer a POST: the operations of `admin.py`, and the token endpoint's second form. Registry content
@@ -141,13 +139,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
         """Refuse."""
         self._read_only()
 
-    def do_PATCH(self) -> None:
-        """Refuse."""
-        self._read_only()
-
-    def do_DELETE(self) -> None:
-        """Refuse."""
-        self._read_only()
+    do_PATCH = do_DELETE = do_PUT  # noqa: N815 - likewise
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name is the base class's
         """Print nothing; requests are kept by repository."""

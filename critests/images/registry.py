@@ -6,7 +6,6 @@ import socket
 import sys
 import threading
 from http.server import ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, Self
 
 from critests.images.build import Builder
@@ -15,7 +14,8 @@ from critests.images.distribution import DistributionHandler
 from critests.images.ports import listen
 from critests.images.registry_client import RegistryClient
 
-_END_SECONDS = 5.0
+_POLL_SECONDS = 0.2
+"""After which the server notices that it is to stop."""
 
 
 class RegistryServer:
@@ -23,15 +23,13 @@ class RegistryServer:
 
     Args:
         port: See `ports.listen`.
-        busybox: See `rootfs.find_busybox`.
     """
 
-    def __init__(self, port: int | None = None, *, busybox: Path | None = None) -> None:
-        self.contents = RegistryContents(Builder(busybox=busybox))
+    def __init__(self, port: int | None = None) -> None:
+        self.contents = RegistryContents(Builder())
         self.port = 0
         self._wanted_port = port
         self._server: _Server | None = None
-        self._thread: threading.Thread | None = None
 
     @property
     def address(self) -> str:
@@ -49,21 +47,20 @@ class RegistryServer:
         self.contents.address = f"127.0.0.1:{self.port}"
         self.contents.serving = True
         self._server = _Server(listener, self.contents)
-        self._thread = threading.Thread(target=self._server.serve, name="critests-registry", daemon=True)
-        self._thread.start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(_POLL_SECONDS,), name="critests-registry", daemon=True
+        ).start()
         return self
 
     def stop(self) -> None:
         """End every connection and stop listening. Stopping twice does nothing."""
-        if not self._server or not self._thread:
-            return
-        self.contents.serving = False
-        self._server.end()
-        self._thread.join(_END_SECONDS)
-        self._server = self._thread = None
+        if self._server:
+            self.contents.serving = False
+            self._server.end()
+            self._server = None
 
     def client(self) -> RegistryClient:
-        """Return what drives this registry, also from another process (see `RegistryClient.to_json`)."""
+        """Return what drives this registry, also from another process."""
         return RegistryClient(self.address, self.contents.admin_token)
 
     def __enter__(self) -> Self:
@@ -86,55 +83,36 @@ class _Server(ThreadingHTTPServer):
         self.socket = listener
         self.contents = contents
         self._connections: set[socket.socket] = set()
-        self._workers: set[threading.Thread] = set()
         self._lock = threading.Lock()
 
-    def serve(self) -> None:
-        """Accept connections until `end`."""
-        while self.contents.serving:
-            self.handle_request()
-
     def end(self) -> None:
-        """End every connection and the accepting thread, which waits for one connection more."""
-        try:
-            socket.create_connection(self.socket.getsockname(), timeout=1).close()
-        finally:
-            with self._lock:
-                going, workers = list(self._connections), list(self._workers)
-            for connection in going:
-                _shut(connection)
-            for worker in workers:
-                worker.join(_END_SECONDS)
-            self.server_close()
+        """Stop listening, and end every connection."""
+        self.shutdown()
+        with self._lock:
+            going = list(self._connections)
+        for connection in going:
+            _shut(connection)
+        self.server_close()
 
     # the types of socketserver
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - see above
         """Serve a connection in a thread of its own."""
-        worker = threading.Thread(
-            target=self._work,
-            args=(request, client_address),
-            name="critests-registry-connection",
-            daemon=True,
-        )
         with self._lock:
             self._connections.add(request)
-            self._workers.add(worker)
-            worker.start()  # before anybody may join it
+        super().process_request(request, client_address)
+
+    # the types of socketserver
+    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 - see above
+        """Forget a connection that is over, and close it."""
+        with self._lock:
+            self._connections.discard(request)
+        super().shutdown_request(request)
 
     # the types of socketserver
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - see above
         """Say nothing of a client that went away."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
-
-    # the types of socketserver
-    def _work(self, request: socket.socket, client_address: Any) -> None:  # noqa: ANN401 - see above
-        try:
-            self.process_request_thread(request, client_address)
-        finally:
-            with self._lock:
-                self._connections.discard(request)
-                self._workers.discard(threading.current_thread())
 
 
 def _shut(connection: socket.socket) -> None:

@@ -151,7 +151,7 @@ class Container:
         """
         return self._awaited_lines(f"the line {line!r} in the log", seconds, lambda lines: line in lines)
 
-    def wait_for_lines(self, count: int = 1, seconds: float = LOG_SECONDS) -> list[str]:
+    def wait_for_lines(self, count: int = 1) -> list[str]:
         """Wait until so many lines stand in its log, and return all lines then.
 
         Raises:
@@ -159,7 +159,7 @@ class Container:
             LogUnreadable: there was no such file, or it holds no records.
         """
         what = "a line in the log" if count == 1 else f"{count} lines in the log"
-        return self._awaited_lines(what, seconds, lambda lines: len(lines) >= count)
+        return self._awaited_lines(what, LOG_SECONDS, lambda lines: len(lines) >= count)
 
     def _awaited_lines(self, what: str, seconds: float, holds: Callable[[list[str]], bool]) -> list[str]:
         try:

@@ -160,11 +160,11 @@ class Container:
         if brief:
             self.exit_codes = frozenset({0 if self.process == Process.SUCCEEDS else FAILED})
 
-    def is_ended(self, *, by: int = TERMINATED) -> None:
+    def is_ended(self) -> None:
         """Its process was ended from outside, if it ran; what may be gone already may be that still."""
         gone, there = self.may_be & {GONE}, self.may_be - {GONE}
         if self.may_be == {RUNNING}:
-            self.exit_codes = KILLED | {by}
+            self.exit_codes = KILLED | {TERMINATED}
         elif RUNNING in self.may_be and self.exit_codes:
             self.exit_codes |= KILLED
         if there and there <= {RUNNING, EXITED}:
