@@ -12,6 +12,9 @@ from pathlib import Path
 from critests.lifecycle.process_cgroups import MOUNT
 from critests.lifecycle.run_label import RUN_ID, RunIdentity
 
+SLICE = "critests_"
+"""How the names of the slices begin that runs make; the run's id follows, with underscores for its dashes."""
+
 
 @unique
 class CgroupDriver(StrEnum):
@@ -31,16 +34,19 @@ class CgroupParents:
     driver: CgroupDriver
 
     def of_pod(self, uid: str) -> str:
-        """Return `linux.cgroup_parent` for a pod, as the kubelet would write it for this driver."""
+        """Return `linux.cgroup_parent` for a pod, as the kubelet would write it for this driver: as a path in
+        the hierarchy, also of a slice.
+        """
         if self.driver is CgroupDriver.CGROUPFS:
             return f"/critests/{self.run.id}/pod{uid}"
         if self.driver is CgroupDriver.SYSTEMD:
-            return f"{self._slice}-pod{uid.replace('-', '_')}.slice"
+            return f"/{self._slice}.slice/{self._slice}-pod{uid.replace('-', '_')}.slice"
         return ""
 
     @property
     def _slice(self) -> str:
-        return f"critests-{self.run.id.replace('-', '_')}"
+        # without a dash it lies in none that another run may use
+        return f"{SLICE}{self.run.id.replace('-', '_')}"
 
     def remove(self) -> list[str]:
         """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return the run's own in
@@ -62,9 +68,7 @@ class CgroupParents:
 
     def _tops(self) -> list[Path]:
         name = (
-            f"critests/{self.run.id}"
-            if self.driver is not CgroupDriver.SYSTEMD
-            else f"critests.slice/{self._slice}.slice"
+            f"critests/{self.run.id}" if self.driver is not CgroupDriver.SYSTEMD else f"{self._slice}.slice"
         )
         return [path for path in (MOUNT / name, *MOUNT.glob(f"*/{name}")) if path.is_dir()]
 
@@ -84,9 +88,9 @@ def runs_with_cgroups() -> set[str]:
         if path.is_dir()
     ]
     slices = [
-        path.name for pattern in ("critests.slice/*", "*/critests.slice/*") for path in MOUNT.glob(pattern)
+        path.stem for pattern in (f"{SLICE}*.slice", f"*/{SLICE}*.slice") for path in MOUNT.glob(pattern)
     ]
-    named = [name.removeprefix("critests-").removesuffix(".slice").replace("_", "-") for name in slices]
+    named = [name.removeprefix(SLICE).replace("_", "-") for name in slices]
     return {name for name in (*plain, *named) if RUN_ID.fullmatch(name)}
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from critests.kinds import shims
 from critests.kinds.table import monitors, programs
+from critests.lifecycle.cgroup_parents import SLICE
 from critests.lifecycle.process_cgroups import memberships
 from critests.node.kinds.table import KINDS
 from critests.node.locks import POLL_SECONDS, start_time
@@ -153,7 +154,7 @@ def run_cgroups(run_id: str) -> list[Path]:
     """Return the topmost cgroup directories, in every hierarchy, that are named after a run: those of its
     pods.
     """
-    names = (run_id, f"critests-{run_id.replace('-', '_')}.slice")
+    names = (run_id, f"{SLICE}{run_id.replace('-', '_')}.slice")
     return [
         Path(parent, name)
         for hierarchy in cgroup_hierarchies()

@@ -12,6 +12,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from critests.lifecycle.cgroup_parents import remove_cgroups_of
+from critests.lifecycle.run_label import RunIdentity
 from critests.node import baseline, firewall, places, remains
 from critests.node.binaries import search_path
 from critests.node.locks import FileLock, machine_lock, run_is_live
@@ -148,10 +150,11 @@ def _remove_cgroups_of_dead(run_id: str) -> list[str]:
     """
     if run_is_live(run_id):
         return []
+    remove_cgroups_of(RunIdentity(run_id))  # systemd is asked for its slices
     cgroups = remains.run_cgroups(run_id)
     left = remains.remove_cgroups(cgroups, seconds=1)
     for cgroup in cgroups:
-        if cgroup.parent.name in {"critests", "critests.slice"}:
+        if cgroup.parent.name == "critests":
             places.remove_empty(cgroup.parent, up_to=cgroup.parent)
     return left
 

@@ -101,7 +101,9 @@ def test_the_default_profile_is_asked_for_though_it_is_the_number_zero(builder: 
 def test_the_cgroup_parent_follows_the_driver() -> None:
     uid = "0f-1"
 
-    assert CgroupParents(RUN, CgroupDriver.SYSTEMD).of_pod(uid) == "critests-1795170000_aaaaaa-pod0f_1.slice"
+    assert CgroupParents(RUN, CgroupDriver.SYSTEMD).of_pod(uid) == (
+        "/critests_1795170000_aaaaaa.slice/critests_1795170000_aaaaaa-pod0f_1.slice"
+    )
     assert CgroupParents(RUN, CgroupDriver.UNKNOWN).of_pod(uid) == ""
 
 
