@@ -18,6 +18,7 @@ from critests.node import cni
 from critests.node.binaries import MissingProgram, search_path, version_text
 from critests.node.cgroups import cgroup_facts
 from critests.node.locks import boot_id
+from critests.node.network_facts import forwarding_dropped_by, mac_address_policy
 from critests.node.privileges import process_capabilities
 from critests.node.remains import mount_table
 
@@ -50,6 +51,10 @@ def fingerprint(used: Sequence[Path] = ()) -> dict[str, object]:
             "modules": security_modules(),
         },
         "ipv6": ipv6_enabled(),
+        "network": {
+            "mac_address_policy": mac_address_policy(),
+            "forwarding_dropped_by": forwarding_dropped_by(),
+        },
         "virtualisation": virtualisation(),
         "root_filesystem": _root_filesystem(),
         "systemd": booted_by_systemd(),

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+
+from critests.node.network_facts import dropping, mac_address_policy
+
+DEFAULT = "# as systemd ships it\n[Match]\nOriginalName=*\n\n[Link]\nMACAddressPolicy=persistent\n"
+OF_A_CARD = "[Match]\nDriver=e1000\n[Link]\nMACAddressPolicy=random\n"
+OF_VETH = "[Match]\nDriver=bridge veth\n[Link]\nMACAddressPolicy=none\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "policy"),
+    [
+        ({"usr/99-default.link": DEFAULT}, "persistent"),
+        ({"usr/99-default.link": DEFAULT, "usr/10-card.link": OF_A_CARD}, "persistent"),
+        ({"usr/99-default.link": DEFAULT, "run/10-veth.link": OF_VETH}, "none"),
+        ({"usr/99-default.link": DEFAULT, "run/99-default.link": "[Match]\nOriginalName=*\n"}, "none"),
+        (
+            {"usr/99-default.link": DEFAULT, "run/10-without.link": "[Link]\nMACAddressPolicy=none\n"},
+            "persistent",
+        ),
+        ({}, "none"),
+    ],
+    ids=["default", "another driver's", "ours", "taken out", "matches nothing", "none"],
+)
+def test_the_policy_for_a_veth_pair_is_that_of_the_first_file_that_matches(
+    files: dict[str, str], policy: str, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    assert mac_address_policy((tmp_path / "run", tmp_path / "usr"), udev=tmp_path) == policy
+
+
+def test_without_udev_there_is_no_policy(tmp_path: Path) -> None:
+    (tmp_path / "99-default.link").write_text(DEFAULT, encoding="utf-8")
+
+    assert mac_address_policy((tmp_path,), udev=tmp_path / "control") == ""
+
+
+def test_what_drops_what_is_forwarded_is_named_by_its_table() -> None:
+    def chain(table: str, **more: str) -> dict[str, dict[str, str]]:
+        return {"chain": {"family": "inet", "table": table, "name": "x", **more}}
+
+    chains = [
+        chain("filter", hook="forward", policy="drop"),
+        chain("ours", hook="forward", policy="accept"),
+        chain("guard", hook="input", policy="drop"),
+        chain("plain"),
+        chain("firewalld", hook="forward", policy="accept"),
+    ]
+
+    assert dropping({"nftables": [{"metainfo": {}}, *chains]}) == ["inet filter", "inet firewalld"]
