@@ -15,7 +15,7 @@ from critests.node.cgroups import controllers_beside_version_1
 from critests.node.kinds.kind import ThrowawayKind
 from critests.node.kinds.settings import DaemonSettings
 from critests.node.kinds.told import Told
-from critests.node.machine import apparmor_enabled
+from critests.node.machine import apparmor_enabled, selinux_mode
 from critests.node.privileges import children_may
 from critests.node.program_files import DAEMON
 from critests.node.remains import mount_of
@@ -141,6 +141,7 @@ class Daemon:
             pause_image=pause_image,
             registry_addresses=registry_addresses,
             apparmor=apparmor_enabled(),
+            selinux=bool(selinux_mode()),
             may_lower_oom_score=children_may("SYS_RESOURCE"),
             systemd_cgroup=systemd_cgroup,
             overlays=self.stores_overlays(traces),

@@ -114,6 +114,21 @@ def test_no_path_of_the_configuration_is_shared_with_another_runtime(
     ] == []
 
 
+@pytest.mark.parametrize("selinux", [True, False])
+def test_selinux_is_used_where_the_kernel_has_it(traces: Traces, selinux: bool) -> None:
+    plugins, older = (
+        tomllib.loads(containerd.configuration(traces, replace(SETTINGS, version=version, selinux=selinux)))[
+            "plugins"
+        ]
+        for version in ((2, 1, 9), (1, 7, 24))
+    )
+    of_crio = tomllib.loads(crio.configuration(traces, replace(SETTINGS, selinux=selinux)))["crio"]
+
+    assert plugins["io.containerd.cri.v1.runtime"]["enable_selinux"] is selinux
+    assert older["io.containerd.grpc.v1.cri"]["enable_selinux"] is selinux
+    assert of_crio["runtime"]["selinux"] is selinux
+
+
 @pytest.mark.parametrize("version", [(1, 7, 24), (2, 1, 9)])
 def test_plugins_of_a_containerd_have_a_socket_of_its_own(
     traces: Traces, version: tuple[int, int, int]

@@ -242,6 +242,7 @@ def _runtime(traces: Traces, settings: DaemonSettings) -> dict[str, _Value]:
     devices: dict[str, _Value] = {"enable_cdi": True, "cdi_spec_dirs": [str(traces.cdi)]}
     return {
         "disable_apparmor": not settings.apparmor,
+        "enable_selinux": settings.selinux,
         "restrict_oom_score_adj": not settings.may_lower_oom_score,
         "netns_mounts_under_state_dir": True,
         # off unless told otherwise, and then limits of huge pages are dropped without a word

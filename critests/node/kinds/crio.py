@@ -160,6 +160,7 @@ def configuration(traces: Traces, settings: DaemonSettings) -> str:
             "irqbalance_config_restore_file": "disable",
             "cdi_spec_dirs": [str(traces.cdi)],
             "enable_pod_events": True,
+            "selinux": settings.selinux,
             **({} if settings.apparmor else {"apparmor_profile": "unconfined"}),
         },
         "crio.image": {

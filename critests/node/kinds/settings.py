@@ -27,6 +27,8 @@ class DaemonSettings:
     """`host:port` of registries that speak plain HTTP."""
     apparmor: bool = False
     """Whether the kernel has AppArmor switched on."""
+    selinux: bool = False
+    """Whether the kernel has SELinux switched on, enforcing or not."""
     may_lower_oom_score: bool = True
     """Whether the daemon will have CAP_SYS_RESOURCE."""
     systemd_cgroup: bool = False
