@@ -13,7 +13,7 @@ lock() {
         --output-file "requirements/$to" "$@"
 }
 lock run.lock "$@" pyproject.toml --group build
-lock dev.lock "$@" pyproject.toml --extra explore --extra load --group build --group lint --group test
-lock floor.lock "$@" pyproject.toml --group build --group test --resolution lowest-direct
+lock dev.lock "$@" pyproject.toml --extra bench --extra explore --extra load --group build --group lint --group test
+lock floor.lock "$@" pyproject.toml --extra bench --group build --group test --resolution lowest-direct
 lock gen.lock "$@" --group gen
 lock tox.lock "$@" --group tox

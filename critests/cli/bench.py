@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from critests.benchmark.profiles import PROFILES, SCENARIOS, in_profile, seconds_each
+from critests.cli.extras import check_installed
 from critests.cli.pytest_command import BENCHMARK, become_pytest
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.run.settings import Settings
@@ -66,6 +67,7 @@ def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options
     if values["list_only"]:
         _list(settings)
         return
+    check_installed("bench", "numpy", "scipy")
     become_pytest(BENCHMARK, settings, [*values["pytest_args"], "--cri-progress"])
 
 

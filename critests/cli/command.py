@@ -101,6 +101,10 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("critests: interrupted\n")
         sys.exit(ExitCode.INTERRUPTED)
-    except Exception:  # noqa: BLE001 - Python would end with 1, which says that the runtime breaks a promise
+    except Exception as error:  # noqa: BLE001 - Python would end with 1: the runtime breaks a promise
+        if isinstance(error, ModuleNotFoundError) and error.name in {"numpy", "scipy"}:
+            message = f"the numbers of benchmarks need {error.name}: pip install 'critests[bench]'"
+            click.ClickException(message).show()
+            sys.exit(ExitCode.USAGE)
         traceback.print_exc()
         sys.exit(ExitCode.HARNESS_ERROR)

@@ -12,6 +12,7 @@ from typing import Final
 
 import click
 
+from critests.cli.extras import check_installed
 from critests.cli.pytest_command import BENCHMARK, VALIDATION, pytest_command, pytest_environment
 from critests.cli.refusals import NotPossible
 from critests.exit_codes import ExitCode
@@ -56,9 +57,12 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
     """Measure both sides in one run and validate each, and compare what was found.
 
     Raises:
+        UsageError: what measures is not installed.
         NotPossible: a side could not be measured or validated.
         click.exceptions.Exit: the user stopped it; nothing is left behind.
     """
+    if options.only != CONFORMANCE:
+        check_installed("bench", "numpy", "scipy")
     options = _with_one_oci_runtime(a, b, options)
     parts: list[RunComparison] = []
     if options.only != CONFORMANCE:

@@ -1,15 +1,14 @@
 """`critests load`: Locust with our locustfile on a runtime that is found or started, and cleaned up after."""
 
 import contextlib
-import importlib.util
 from typing import Any
 
 import click
 
+from critests.cli.extras import check_installed
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import UsageError
 
-NEEDED = ("locust", "scipy")
 EPILOG = """\b
 Every other option is Locust's (see `locust --help`), or our locustfile's:
   --mix pod|container|exec|list   what one cycle does (default pod)
@@ -43,10 +42,7 @@ def load(locust_options: tuple[str, ...], *, web: bool, capacity: bool, **values
     that stalls is seen to stall. With --users each begins again when it is done.
     """
     settings = settings_from(values)
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        msg = f"critests load needs {' and '.join(missing)}: pip install 'critests[load]'"
-        raise UsageError(msg)
+    check_installed("load", "locust", "scipy")
     if len(settings.handlers) > 1:
         raise UsageError("--runtime-handler: one at a time is put under load")
     # imported here: --help must not wait for gRPC

@@ -1,16 +1,20 @@
 """The numbers of a series, as the run record holds them."""
 
 import dataclasses
+from statistics import fmean, median
+from typing import Final
 
+from critests import statistics
 from critests.record.operations import OperationResult, QuantileEstimate
 from critests.record.samples import Series
-from critests.statistics import summarise
+
+QUANTILES: Final = (0.1, 0.5, 0.9, 0.95, 0.99, 0.999)
 
 
 def summarised(series: Series) -> OperationResult:
     """Return the numbers of a series: those of its steady samples that succeeded.
 
-    A quantile that their number does not support is left out. What samples do not tell (why sampling stopped,
+    A quantile that their number does not support is left out. What samples do not say (why sampling stopped,
     the client's cost) is left at its default.
     """
     values = series.steady()
@@ -26,21 +30,30 @@ def summarised(series: Series) -> OperationResult:
     )
     if not values:
         return plain
-    found = summarise(values)
-    quantiles = {
-        f"{at:g}": QuantileEstimate(
-            value=estimate.value,
-            low=estimate.interval.low if estimate.interval else None,
-            high=estimate.interval.high if estimate.interval else None,
-        )
-        for at, estimate in found.quantiles.items()
-    }
+    middle = median(values)
     return dataclasses.replace(
         plain,
-        count=found.count,
-        minimum=found.minimum,
-        maximum=found.maximum,
-        mean=found.mean,
-        mad=found.mad,
-        quantiles=quantiles,
+        count=len(values),
+        minimum=min(values),
+        maximum=max(values),
+        mean=fmean(values),
+        mad=median(abs(value - middle) for value in values),
+        quantiles={
+            f"{at:g}": estimate(values, at)
+            for at in QUANTILES
+            if statistics.quantiles.supports(len(values), at)
+        },
+    )
+
+
+def estimate(values: list[float], at: float, *, confidence: float = 0.95) -> QuantileEstimate:
+    """Return a quantile of values, in the order in which they were taken, with its interval: that allows for
+    neighbours that depend on each other, and is left out where they do so too much.
+    """
+    worth = statistics.autocorrelation.inefficiency(values, at)
+    bounds = statistics.quantiles.quantile_interval(values, at, confidence=confidence, inefficiency=worth)
+    return QuantileEstimate(
+        value=statistics.quantiles.quantile(values, at),
+        low=bounds.low if bounds else None,
+        high=bounds.high if bounds else None,
     )

@@ -71,12 +71,14 @@ def _validation_page(record: RunRecord, run_dir: Path | None) -> str:
 
 
 def _print_validation(record: RunRecord, out: "Console", run_dir: Path | None) -> None:
-    from critests.report.benchmark.terminal import print_operations
     from critests.report.terminal.console import print_end
     from critests.report.validation.terminal import print_validation, print_verdict
 
     print_validation(record, out, run_dir)
-    print_operations(record, out)
+    if record.operations:
+        from critests.report.benchmark.terminal import print_operations
+
+        print_operations(record, out)
     print_verdict(record, out)
     print_end(record, out, *([f"record: {run_dir / 'run.json'}"] if run_dir else []))
 

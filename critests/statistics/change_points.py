@@ -8,12 +8,11 @@ where the energy distance between both parts is largest, if so large a distance 
 and each part is then looked at in the same way.
 """
 
-import math
-import random
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
 
 _SHORTEST = 2
 """A single value has no distances within."""
@@ -66,102 +65,66 @@ def change_points(
             f" {shortest} are too short"
         )
         raise ValueError(msg)
-    source = random.Random(seed)  # noqa: S311 - permutations need a repeatable sequence, not a secret one
+    source = np.random.default_rng(seed)
+    series = np.asarray(values, dtype=float)
     found: dict[int, float] = {}
-    parts = [(0, len(values))]
+    parts = [(0, len(series))]
     while parts:
         start, end = parts.pop()
-        part = list(values[start:end])
-        if len(part) < 2 * shortest:
+        if end - start < 2 * shortest:
             continue
-        index, distance = best_split(part, shortest)
-        p_value = _p_value(part, distance, shortest, source, permutations, significance)
+        part = series[start:end]
+        distances = np.abs(np.subtract.outer(part, part))
+        index, distance = best_split(distances, shortest)
+        p_value = _p_value(distances, distance, shortest, source, permutations, significance)
         if p_value <= significance:
             found[start + index] = p_value
             parts += [(start, start + index), (start + index, end)]
-    edges = [0, *sorted(found), len(values)]
+    edges = [0, *sorted(found), len(series)]
     return [
         ChangePoint(
             edge,
-            median(values[edges[place - 1] : edge]),
-            median(values[edge : edges[place + 1]]),
+            float(np.median(series[edges[place - 1] : edge])),
+            float(np.median(series[edge : edges[place + 1]])),
             found[edge],
         )
         for place, edge in enumerate(edges[1:-1], start=1)
     ]
 
 
-def best_split(values: Sequence[float], shortest: int = 2) -> tuple[int, float]:
+def best_split(distances: NDArray[np.float64], shortest: int = _SHORTEST) -> tuple[int, float]:
     """Return where the scaled energy distance between the parts of a series is largest, and that distance.
 
-    Raises:
-        ValueError: the series is too short to be split, or a part would be shorter than 2.
+    Args:
+        distances: of each value of the series to each; at least twice as many as `shortest`.
+        shortest: the fewest values of a part, at least 2.
     """
-    if shortest < _SHORTEST or len(values) < 2 * shortest:
-        msg = f"a series of {len(values)} cannot be split into parts of at least {shortest}"
-        raise ValueError(msg)
-    return _best_split(values, shortest, _distances(values))
-
-
-def _best_split(
-    values: Sequence[float], shortest: int, distances: Mapping[float, float]
-) -> tuple[int, float]:
-    """The best split, given for each value the sum of its distances to all others: it is the same for every
-    permutation.
-    """
-    count = len(values)
-    within_left, within_right = 0.0, sum(distances[value] for value in values) / 2
-    total = within_right
-    best, best_index = -math.inf, shortest
-    ordered: list[float] = []
-    seen = 0.0
-    for left, value in enumerate(values):
-        right = count - left
-        if left >= shortest and right >= shortest:
-            across = (total - within_left - within_right) / (left * right)
-            scaled = (
-                (across - within_left / (left * (left - 1)) - within_right / (right * (right - 1)))
-                * 2
-                * left
-                * right
-                / count
-            )
-            if scaled > best:
-                best, best_index = scaled, left
-        place = bisect_left(ordered, value)
-        to_left = value * (2 * place - left) + seen - 2 * sum(ordered[:place])
-        ordered.insert(place, value)
-        seen += value
-        within_left += to_left
-        within_right -= distances[value] - to_left
-    return best_index, best
-
-
-def _distances(values: Sequence[float]) -> dict[float, float]:
-    """For each value the sum of its distances to all values."""
-    ordered = sorted(values)
-    total, below = sum(ordered), 0.0
-    distances = {}
-    for place, value in enumerate(ordered):
-        distances[value] = value * (2 * place - len(ordered)) + total - 2 * below
-        below += value
-    return distances
+    count = len(distances)
+    left = np.arange(shortest, count - shortest + 1)
+    right = count - left
+    sums = np.cumsum(np.cumsum(distances, axis=0), axis=1)
+    within_left = sums[left - 1, left - 1] / 2
+    within_right = (sums[-1, -1] - 2 * sums[left - 1, -1]) / 2 + within_left
+    across = sums[-1, -1] / 2 - within_left - within_right
+    means = across / (left * right) - within_left / (left * (left - 1)) - within_right / (right * (right - 1))
+    scaled = means * 2 * left * right / count
+    best = int(scaled.argmax())
+    return int(left[best]), float(scaled[best])
 
 
 def _p_value(
-    part: list[float],
+    distances: NDArray[np.float64],
     distance: float,
     shortest: int,
-    source: random.Random,
+    source: np.random.Generator,
     permutations: int,
     significance: float,
 ) -> float:
     """The share of permutations that split as well; counting ends once it cannot be significant any more."""
     as_good = 0
-    shuffled, distances = part.copy(), _distances(part)
     for done in range(1, permutations + 1):
-        source.shuffle(shuffled)
-        as_good += _best_split(shuffled, shortest, distances)[1] >= distance
+        order = source.permutation(len(distances))
+        as_good += best_split(distances[np.ix_(order, order)], shortest)[1] >= distance
         if (as_good + 1) / (permutations + 1) > significance:
             return (as_good + 1) / (done + 1)
     return (as_good + 1) / (permutations + 1)

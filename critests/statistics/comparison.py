@@ -6,96 +6,48 @@ longer. First the evidence of each operation is weighed by itself (`compare_bloc
 
 - Blocks: the sides were measured close together, in random order within each block (randomised complete
   blocks). Where every block has enough samples for the quantile, its log ratio per block goes into Wilcoxon's
-  signed-rank test; otherwise all samples above the common quantile are counted (`exceedances`). Both are
+  signed-rank test; otherwise all samples above the common quantile are counted (`exceedance_shift`). Both are
   permutation tests within blocks, valid for samples that depend on their neighbours and for a machine that
   drifts.
 - Runs: neighbouring samples are put into batches until the quantiles of the batches look independent of each
   other (batch means, Law and Kelton), which then go into the Mann-Whitney test. What differs between two
-  starts of the same runtime is not in the samples of one run each:
-  `Criteria.smallest_effect` is the place for it.
+  starts of the same runtime is not in the samples of one run each: `Criteria.smallest_effect` is the place
+  for it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum, unique
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
 
 from critests.statistics.autocorrelation import batches, inefficiency
-from critests.statistics.corrections import benjamini_hochberg, holm
-from critests.statistics.exceedances import exceedance_shift
+from critests.statistics.corrections import holm
 from critests.statistics.quantiles import Interval, quantile, samples_needed, supports
-from critests.statistics.shifts import MOST_PAIRS, Shift, paired_shift, unpaired_shift
+from critests.statistics.shifts import MOST_PAIRS, Shift, exceedance_shift, paired_shift, unpaired_shift
+from critests.statistics.verdict import Criteria, Verdict
 
 _MEDIAN = 0.5
 """A block with a single sample has a median; other quantiles need as many as put one beyond."""
-MOST_BATCHES = 20
-FEWEST_BATCHES = 8
+_MOST_BATCHES = 20
+_FEWEST_BATCHES = 8
 """With 8 of each side a difference among 30 operations can be proven; it takes 32 independent samples."""
+_RESOLUTION = 0.5
+"""Without a proven difference, an interval that reaches further than this share from its estimate is too
+noisy.
+"""
 _MATTERS = 5
 """An operation with a noise floor of its own is too noisy only if a difference of so many times that floor
 could stay unseen.
 """
-TIMES = 4
+_TIMES = 4
 """A batch is this many times as long as the samples depend on each other; its neighbours are then correlated
 by about 0.12.
 """
-
-
-@unique
-class Verdict(StrEnum):
-    """What is said about B beside A."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    NO_EVIDENCE = "no evidence of a difference"
-    TOO_NOISY = "too noisy"
-    """A difference that matters could have stayed unseen: too few samples or blocks, or too wide an
-    interval.
-    """
-
-
-@unique
-class Correction(StrEnum):
-    """How the p-values of many operations are corrected."""
-
-    HOLM = "Holm"
-    """The chance of any false alarm is at most the significance."""
-    BENJAMINI_HOCHBERG = "Benjamini-Hochberg"
-    """The share of false alarms among the alarms is at most the significance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Criteria:
-    """What a comparison looks at and how sure it has to be."""
-
-    quantile: float = 0.5
-    significance: float = 0.005
-    """The accepted chance of a false alarm; intervals have the confidence 1 - significance."""
-    smallest_effect: float = 0.02
-    """The noise floor: an estimated difference below this share is never called faster or slower."""
-    resolution: float = 0.5
-    """Without a proven difference, an interval that reaches further than this share from its estimate is too
-    noisy.
-    """
-    correction: Correction = Correction.HOLM
-    higher_is_better: bool = False
-    """True for rates: a larger B is then faster."""
-
-    def __post_init__(self) -> None:
-        if (
-            not 0 < self.quantile < 1
-            or not 0 < self.significance < 1
-            or self.smallest_effect < 0
-            or self.resolution <= 0
-        ):
-            msg = (
-                "quantile and significance lie between 0 and 1, the effect is at least 0 and the resolution"
-                f" above 0: {self}"
-            )
-            raise ValueError(msg)
-
-
 DEFAULT = Criteria()
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +141,12 @@ def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DE
     if obstacle:
         return _untested(a, b, at, obstacle)
     fewest = min(_batch_count(a, at), _batch_count(b, at))
-    if fewest < FEWEST_BATCHES:
+    if fewest < _FEWEST_BATCHES:
         return _untested(
             a,
             b,
             at,
-            f"a run has {fewest} batches of samples that are independent of each other, {FEWEST_BATCHES} are"
+            f"a run has {fewest} batches of samples that are independent of each other, {_FEWEST_BATCHES} are"
             " needed",
         )
     sides = _batch_values(a, at), _batch_values(b, at)
@@ -202,21 +154,18 @@ def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DE
     return _evidence(shift, "Mann-Whitney test of the log quantile per batch", counts, min(map(len, sides)))
 
 
-def verdicts(evidence: Mapping[str, Evidence], criteria: Criteria = DEFAULT) -> dict[str, Comparison]:
+def verdicts(evidence: Mapping[K, Evidence], criteria: Criteria = DEFAULT) -> dict[K, Comparison]:
     """Judge all operations of one comparison together, corrected for their number; one operation alone is a
     mapping of one.
     """
     tested = {name: item.p_value for name, item in evidence.items() if not item.obstacle}
-    correct = holm if criteria.correction is Correction.HOLM else benjamini_hochberg
-    corrected = correct(tested)
-    return {
-        name: _judge(item, corrected.get(name, 1.0), len(tested), criteria) for name, item in evidence.items()
-    }
-
-
-def _judge(evidence: Evidence, corrected_p: float, asked: int, criteria: Criteria) -> Comparison:
-    verdict, reason = _verdict(evidence, corrected_p, asked, criteria)
-    return Comparison(verdict, reason, evidence, corrected_p)
+    corrected = holm(tested)
+    judged = {}
+    for name, item in evidence.items():
+        corrected_p = corrected.get(name, 1.0)
+        verdict, reason = _verdict(item, corrected_p, len(tested), criteria)
+        judged[name] = Comparison(verdict, reason, item, corrected_p)
+    return judged
 
 
 def _verdict(evidence: Evidence, corrected_p: float, asked: int, criteria: Criteria) -> tuple[Verdict, str]:
@@ -227,9 +176,8 @@ def _verdict(evidence: Evidence, corrected_p: float, asked: int, criteria: Crite
     if corrected_p <= criteria.significance:
         if effect < needed:
             return Verdict.NO_EVIDENCE, f"the difference is below the noise floor of {floor:.1%}"
-        slower = (evidence.ratio > 1) != criteria.higher_is_better
         return (
-            Verdict.SLOWER if slower else Verdict.FASTER
+            Verdict.SLOWER if evidence.ratio > 1 else Verdict.FASTER
         ), f"p = {corrected_p:.2g} after correction for {asked} operations"
     blind = _blindness(evidence, asked, criteria)
     if blind:
@@ -244,7 +192,7 @@ def _blindness(evidence: Evidence, asked: int, criteria: Criteria) -> str:
     if evidence.interval is None or evidence.ratio is None:
         return "the samples do not bound the ratio on both sides"
     reach = max(evidence.interval.high / evidence.ratio, evidence.ratio / evidence.interval.low)
-    unseen = max(criteria.resolution, _MATTERS * evidence.floor)
+    unseen = max(_RESOLUTION, _MATTERS * evidence.floor)
     return f"a difference of {unseen:.0%} could stay unseen" if reach > 1 + unseen else ""
 
 
@@ -271,10 +219,9 @@ def _too_few(counts: tuple[int, int], at: float) -> str:
 
 
 def _check(samples: Sequence[float]) -> None:
-    for value in samples:
-        if not 0 < value < math.inf:
-            msg = f"a comparison of ratios needs finite samples above 0, not {value}"
-            raise ValueError(msg)
+    values = np.asarray(samples)
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise ValueError("a comparison of ratios needs finite samples above 0")
 
 
 def _merge(blocks: list[Block]) -> list[Block]:
@@ -283,18 +230,20 @@ def _merge(blocks: list[Block]) -> list[Block]:
     """
     if len(blocks) <= MOST_PAIRS:
         return blocks
+    edges = [len(blocks) * number // MOST_PAIRS for number in range(MOST_PAIRS + 1)]
+    groups = [blocks[first:last] for first, last in pairwise(edges)]
     return [
         Block(
             [value for block in group for value in block.a], [value for block in group for value in block.b]
         )
-        for group in batches(blocks, MOST_PAIRS)
+        for group in groups
     ]
 
 
 def _batch_count(samples: Sequence[float], at: float) -> int:
     """How many batches are long enough to be about independent of each other and to have the quantile."""
-    independent = len(samples) / (TIMES * inefficiency(samples, at))
-    return min(MOST_BATCHES, int(independent), int(len(samples) * min(at, 1 - at)))
+    independent = len(samples) / (_TIMES * inefficiency(samples, at))
+    return min(_MOST_BATCHES, int(independent), int(len(samples) * min(at, 1 - at)))
 
 
 def _batch_values(samples: Sequence[float], at: float) -> list[float]:

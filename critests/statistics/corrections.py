@@ -1,13 +1,18 @@
-"""Correction of p-values for having asked many questions at once."""
+"""P-values of many questions at once, and of failed calls."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+from scipy import stats
+
+K = TypeVar("K", bound=Hashable)
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+def holm(p_values: Mapping[K, float]) -> dict[K, float]:
     """Return p-values adjusted so that the chance of even one false alarm among all is at most the level
     (Holm, 1979).
     """
-    adjusted: dict[str, float] = {}
+    adjusted: dict[K, float] = {}
     largest = 0.0
     for number, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
         largest = max(largest, min(1.0, (len(p_values) - number) * p_values[name]))
@@ -15,15 +20,9 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     return {name: adjusted[name] for name in p_values}
 
 
-def benjamini_hochberg(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Return p-values adjusted so that of those at most the level that share is false alarms (Benjamini and
-    Hochberg, 1995).
+def fisher(failed_a: int, calls_a: int, failed_b: int, calls_b: int) -> float:
+    """Return the two-sided p-value of equal failure rates by Fisher's exact test, which takes failures for
+    independent of each other; 1 where there is nothing to compare.
     """
-    adjusted: dict[str, float] = {}
-    smallest = 1.0
-    ascending = sorted(p_values, key=lambda name: p_values[name])
-    for rank in range(len(ascending), 0, -1):
-        name = ascending[rank - 1]
-        smallest = min(smallest, p_values[name] * len(ascending) / rank)
-        adjusted[name] = smallest
-    return {name: adjusted[name] for name in p_values}
+    table = [[failed_a, calls_a - failed_a], [failed_b, calls_b - failed_b]]
+    return float(stats.fisher_exact(table).pvalue)

@@ -10,13 +10,15 @@ parametric bootstrap and the percentile interval.
 """
 
 import math
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Final
 
-from critests.statistics.quantiles import Interval, quantile_of_sorted
+import numpy as np
+from numpy.typing import NDArray
+
+from critests.statistics.quantiles import Interval
 
 FEWEST_LEVELS: Final = 3
 """Different numbers: with two of them every curve is a line."""
@@ -35,7 +37,7 @@ STRAIGHT: Final = 0.35
 reaches from 0.2 to 1.0 holds a root as well as a line.
 """
 DRAWS: Final = 300
-_EXPONENTS: Final = tuple(step / 10 for step in range(2, 31))
+_EXPONENTS: Final = np.arange(2, 31) / 10
 """Exponents that are tried; the best is known to a tenth. Below the first a curve is a logarithm."""
 _SEED: Final = 20
 
@@ -55,7 +57,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class GrowthLevel:
     """What was measured with one number of things."""
 
     number: float
@@ -81,14 +83,14 @@ class Growth:
     """What one more costs at the largest number, by the curve with the exponent."""
     rise: float
     """From the smallest to the largest number by the line, as a share of the value at the smallest."""
-    levels: tuple[Level, ...]
+    levels: tuple[GrowthLevel, ...]
 
     def line(self, number: float) -> float:
         """Return what the line says."""
         return self.base + self.slope * number
 
 
-def fit_growth(levels: Sequence[Level], *, confidence: float = 0.95) -> Growth:
+def fit_growth(levels: Sequence[GrowthLevel], *, confidence: float = 0.95) -> Growth:
     """Fit a line and a curve to the values at several numbers, and name the form.
 
     Args:
@@ -102,19 +104,19 @@ def fit_growth(levels: Sequence[Level], *, confidence: float = 0.95) -> Growth:
     points = tuple(sorted(levels, key=lambda level: level.number))
     _check(points)
     least = _least(points)
-    deviations = [max(point.deviation, FLOOR * point.value, FLOOR * least) for point in points]
-    weights = [1 / deviation**2 for deviation in deviations]
-    numbers, values = [point.number for point in points], [point.value for point in points]
-    straight = _Fit(numbers, weights, 1.0)
-    curves = [_Fit(numbers, weights, exponent) for exponent in _EXPONENTS]
-    base, slope = straight.coefficients(values)
-    best = max(curves, key=lambda curve: curve.explained(values))
-    drawn = _drawn(values, deviations)
-    slopes = sorted(straight.coefficients(each)[1] for each in drawn)
-    exponents = sorted(max(curves, key=lambda curve: curve.explained(each)).exponent for each in drawn)
-    slope_interval, exponent_interval = _middle(slopes, confidence), _middle(exponents, confidence)
-    span = numbers[-1] - numbers[0]
-    first = max(base + slope * numbers[0], least)
+    numbers = np.array([point.number for point in points])
+    values = np.array([point.value for point in points])
+    deviations = np.maximum([point.deviation for point in points], FLOOR * np.maximum(values, least))
+    drawn = np.random.default_rng(_SEED).normal(values, deviations, (DRAWS, len(points)))
+    straight = _Fit(numbers, deviations, 1.0)
+    curves = [_Fit(numbers, deviations, exponent) for exponent in _EXPONENTS]
+    base, slope = map(float, straight.coefficients(values))
+    best = curves[int(np.argmax([curve.explained(values) for curve in curves]))]
+    slope_interval = _middle(straight.coefficients(drawn)[1], confidence)
+    exponents = _EXPONENTS[np.argmax([curve.explained(drawn) for curve in curves], axis=0)]
+    exponent_interval = _middle(exponents, confidence)
+    span = float(numbers[-1] - numbers[0])
+    first = max(base + slope * float(numbers[0]), least)
     return Growth(
         form=_form(slope * span / first, span / first, slope_interval, exponent_interval),
         slope=slope,
@@ -122,37 +124,38 @@ def fit_growth(levels: Sequence[Level], *, confidence: float = 0.95) -> Growth:
         base=base,
         exponent=best.exponent,
         exponent_interval=exponent_interval,
-        marginal=best.coefficients(values)[1] * best.exponent * numbers[-1] ** (best.exponent - 1),
+        marginal=float(best.coefficients(values)[1] * best.exponent * numbers[-1] ** (best.exponent - 1)),
         rise=slope * span / first,
         levels=points,
     )
 
 
 class _Fit:
-    """Weighted least squares of `base + part * number ** exponent`, the exponent given: what does not depend
-    on the values is worked out once, as the bootstrap asks hundreds of times.
+    """Weighted least squares of `base + part * number ** exponent`, the exponent given, for values along the
+    last axis: the bootstrap asks for hundreds at once.
     """
 
-    def __init__(self, numbers: Sequence[float], weights: Sequence[float], exponent: float) -> None:
-        self.exponent = exponent
-        self._weights = weights
-        self._powers: list[float] = [number**exponent for number in numbers]
-        self._total = sum(weights)
-        self._mean = sum(w * x for w, x in zip(weights, self._powers, strict=True)) / self._total
-        self._pulls = [w * (x - self._mean) for w, x in zip(weights, self._powers, strict=True)]
-        self._spread = sum(p * (x - self._mean) for p, x in zip(self._pulls, self._powers, strict=True))
+    def __init__(
+        self, numbers: NDArray[np.float64], deviations: NDArray[np.float64], exponent: float
+    ) -> None:
+        self.exponent = float(exponent)
+        self._shares = deviations**-2 / (deviations**-2).sum()
+        powers = numbers**exponent
+        self._mean = powers @ self._shares
+        self._pulls = self._shares * (powers - self._mean)
+        self._spread = self._pulls @ powers
 
-    def coefficients(self, values: Sequence[float]) -> tuple[float, float]:
+    def coefficients(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return base and part."""
-        part = sum(p * y for p, y in zip(self._pulls, values, strict=True)) / self._spread
-        mean = sum(w * y for w, y in zip(self._weights, values, strict=True)) / self._total
-        return mean - part * self._mean, part
+        part = values @ self._pulls / self._spread
+        return values @ self._shares - part * self._mean, part
 
-    def explained(self, values: Sequence[float]) -> float:
+    def explained(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return by how much the curve lessens the weighted sum of squares around the mean: the best curve
         lessens it most.
         """
-        return sum(p * y for p, y in zip(self._pulls, values, strict=True)) ** 2 / self._spread
+        squares: NDArray[np.float64] = (values @ self._pulls) ** 2 / self._spread
+        return squares
 
 
 def _form(rise: float, span_by_first: float, slope: Interval, exponent: Interval) -> Form:
@@ -167,26 +170,18 @@ def _form(rise: float, span_by_first: float, slope: Interval, exponent: Interval
     return Form.LINEAR if straight else Form.GROWS
 
 
-def _drawn(values: Sequence[float], deviations: Sequence[float]) -> list[list[float]]:
-    """Return values drawn anew around the measured ones, the same for the same values."""
-    source = random.Random(_SEED)  # noqa: S311 - repeatable, not secret
-    return [
-        [source.gauss(value, deviation) for value, deviation in zip(values, deviations, strict=True)]
-        for _ in range(DRAWS)
-    ]
-
-
-def _middle(ordered: Sequence[float], confidence: float) -> Interval:
+def _middle(values: NDArray[np.float64], confidence: float) -> Interval:
     tail = (1 - confidence) / 2
-    return Interval(quantile_of_sorted(ordered, tail), quantile_of_sorted(ordered, 1 - tail), confidence)
+    low, high = np.quantile(values, (tail, 1 - tail))
+    return Interval(float(low), float(high), confidence)
 
 
-def _least(points: Sequence[Level]) -> float:
+def _least(points: Sequence[GrowthLevel]) -> float:
     """A value that counts as nothing beside the largest one; where all are 0, any."""
     return FLOOR * FLOOR * max(point.value for point in points) or 1.0
 
 
-def _check(points: Sequence[Level]) -> None:
+def _check(points: Sequence[GrowthLevel]) -> None:
     numbers = [point.number for point in points]
     if len(numbers) < FEWEST_LEVELS or len(set(numbers)) < len(numbers):
         msg = f"growth takes {FEWEST_LEVELS} different numbers, each once, not {numbers}"

@@ -1,17 +1,13 @@
-"""Quantiles of samples, their distribution-free confidence intervals, and how many samples a quantile needs.
-
-Sources: type 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996); the order-statistic
-interval of David and Nagaraja, "Order Statistics", 7.1.
-"""
+"""Quantiles of samples, their distribution-free intervals, and how many samples a quantile needs."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from critests.statistics.distributions import binomial_cdf, binomial_quantile
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
 
-STANDARD_QUANTILES = (0.1, 0.5, 0.9, 0.95, 0.99, 0.999)
-"""The quantiles that a report shows where the number of samples supports them."""
 _BEYOND = 10
 """A tail quantile is supported when at least this many samples are expected beyond it: 1,000 for p99, 10,000
 for p99.9.
@@ -33,8 +29,8 @@ class Interval:
         return self.low <= value <= self.high
 
 
-def quantile(samples: Iterable[float], at: float) -> float:
-    """Return the type-7 quantile (linear between order statistics, as numpy and R have it by default).
+def quantile(samples: Sequence[float] | NDArray[np.float64], at: float) -> float:
+    """Return the quantile, linear between order statistics.
 
     Args:
         samples: in any order, at least one.
@@ -43,29 +39,17 @@ def quantile(samples: Iterable[float], at: float) -> float:
     Raises:
         ValueError: there is no sample, or `at` is outside 0 and 1.
     """
-    return quantile_of_sorted(sorted(samples), at)
-
-
-def quantile_of_sorted(ordered: Sequence[float], at: float) -> float:
-    """Return the type-7 quantile of samples that are sorted already. Raises ValueError as `quantile` does."""
-    if not ordered:
+    if not len(samples):
         msg = "a quantile needs at least one sample"
         raise ValueError(msg)
-    if not 0 <= at <= 1:
-        msg = f"a quantile lies between 0 and 1, not at {at}"
-        raise ValueError(msg)
-    position = at * (len(ordered) - 1)
-    below = math.floor(position)
-    if below + 1 >= len(ordered):
-        return ordered[-1]
-    return ordered[below] + (position - below) * (ordered[below + 1] - ordered[below])
+    return float(np.quantile(samples, at))
 
 
 def quantile_interval(
-    samples: Iterable[float], at: float, *, confidence: float = 0.95, inefficiency: float = 1.0
+    samples: Sequence[float], at: float, *, confidence: float = 0.95, inefficiency: float = 1.0
 ) -> Interval | None:
     """Return an interval between two order statistics that covers the true quantile, whatever the
-    distribution.
+    distribution (David and Nagaraja, "Order Statistics", 7.1).
 
     Args:
         samples: in any order.
@@ -76,31 +60,23 @@ def quantile_interval(
 
     Returns:
         The interval with its achieved coverage, or None where so few samples have none.
-
-    Raises:
-        ValueError: `at` or `confidence` is not strictly between 0 and 1, or the inefficiency is below 1.
     """
-    return interval_of_sorted(sorted(samples), at, confidence=confidence, inefficiency=inefficiency)
-
-
-def interval_of_sorted(
-    ordered: Sequence[float], at: float, *, confidence: float = 0.95, inefficiency: float = 1.0
-) -> Interval | None:
-    """Return `quantile_interval` of samples that are sorted already."""
-    _check_open(at, "quantile")
-    _check_open(confidence, "confidence")
-    if inefficiency < 1:
-        msg = f"an inefficiency is at least 1, not {inefficiency}"
-        raise ValueError(msg)
-    independent = int(len(ordered) / inefficiency)
-    ranks = _ranks(independent, at, confidence)
-    if ranks is None:
+    independent = int(len(samples) / inefficiency)
+    if independent < 1:
         return None
-    lower, upper, achieved = ranks
+    tail = (1 - confidence) / 2
+    # ranks, counted from 1, of the order statistics of as many independent samples
+    lower = int(binom.ppf(tail, independent, at))
+    lower += binom.cdf(lower, independent, at) <= tail
+    upper = int(binom.ppf(1 - tail, independent, at)) + 1
+    if lower < 1 or upper > independent:
+        return None
+    ordered = np.sort(samples)
     stretch = len(ordered) / independent
     first = max(1, math.floor(lower * stretch))
     last = min(len(ordered), math.ceil((upper - 1) * stretch) + 1)
-    return Interval(ordered[first - 1], ordered[last - 1], achieved)
+    covered = binom.cdf(upper - 1, independent, at) - binom.cdf(lower - 1, independent, at)
+    return Interval(float(ordered[first - 1]), float(ordered[last - 1]), float(covered))
 
 
 def samples_needed(at: float, *, confidence: float = 0.95) -> int:
@@ -109,8 +85,6 @@ def samples_needed(at: float, *, confidence: float = 0.95) -> int:
     Its confidence interval exists, and outside the middle half of the distribution ten samples are expected
     beyond it. The median needs 6, p90 100, p99 1,000 and p99.9 10,000 at the usual confidence.
     """
-    _check_open(at, "quantile")
-    _check_open(confidence, "confidence")
     tail = min(at, 1 - at)
     # the interval exists when neither the smallest nor the largest sample is likely to be on the wrong side
     # of the quantile
@@ -122,40 +96,3 @@ def samples_needed(at: float, *, confidence: float = 0.95) -> int:
 def supports(count: int, at: float, *, confidence: float = 0.95) -> bool:
     """Return whether `count` independent samples are enough to state a quantile."""
     return count >= samples_needed(at, confidence=confidence)
-
-
-def supported_quantiles(
-    count: int, wanted: Sequence[float] = STANDARD_QUANTILES, *, confidence: float = 0.95
-) -> tuple[float, ...]:
-    """Return those of the wanted quantiles that `count` independent samples support."""
-    return tuple(at for at in wanted if supports(count, at, confidence=confidence))
-
-
-def half_width(estimate: float, interval: Interval) -> float:
-    """Return half of the interval's width as a share of the estimate; infinite for an estimate of 0 with a
-    wide interval.
-    """
-    width = (interval.high - interval.low) / 2
-    if width == 0:
-        return 0.0
-    return width / abs(estimate) if estimate else math.inf
-
-
-def _ranks(count: int, at: float, confidence: float) -> tuple[int, int, float] | None:
-    """The 1-based ranks of the order statistics, and the coverage P(lower <= Binomial(count, at) < upper)."""
-    tail = (1 - confidence) / 2
-    if count < 1:
-        return None
-    lower = binomial_quantile(tail, count, at)
-    if binomial_cdf(lower, count, at) <= tail:
-        lower += 1
-    upper = binomial_quantile(1 - tail, count, at) + 1
-    if lower < 1 or upper > count:
-        return None
-    return lower, upper, binomial_cdf(upper - 1, count, at) - binomial_cdf(lower - 1, count, at)
-
-
-def _check_open(value: float, what: str) -> None:
-    if not 0 < value < 1:
-        msg = f"a {what} lies strictly between 0 and 1, not at {value}"
-        raise ValueError(msg)

@@ -10,15 +10,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from statistics import median
+
+import numpy as np
+from scipy.stats import rankdata
 
 from critests.statistics.autocorrelation import batch_medians
-from critests.statistics.shifts import doubled_midranks
 
 _BATCH = 5
 _FEWEST = 40
 _GROUPS = 40
+_FEWEST_GROUPS = 10
+"""Pettitt's test cannot reach its significance with fewer."""
 _SIGNIFICANCE = 0.01
+_TOLERANCE = 0.05
+"""Level changes up to this share of the level do not matter."""
 _LATEST = 0.45
 """A warm-up that ends later than at this share of the series may as well not have ended: a growing series is
 best cut as late as can be.
@@ -40,90 +45,47 @@ class WarmUp:
     """The part of a series to leave out."""
 
     samples: int
-    """How many samples at the start belong to the warm-up; 0 where that could not be told."""
+    """How many samples at the start belong to the warm-up; 0 where its end is not known."""
     steadiness: Steadiness
-    reason: str
-    """One sentence without a full stop."""
 
 
-def warm_up(samples: Sequence[float], *, tolerance: float = 0.05) -> WarmUp:
-    """Find the end of the warm-up.
-
-    Args:
-        samples: in the order in which they were taken, at least 40 to tell anything.
-        tolerance: level changes up to this share of the level do not matter.
-
-    Raises:
-        ValueError: the tolerance is negative.
+def warm_up(samples: Sequence[float]) -> WarmUp:
+    """Find the end of the warm-up; of samples in the order in which they were taken, at least 40 to tell
+    anything.
     """
-    if tolerance < 0:
-        msg = f"a tolerance is at least 0, not {tolerance}"
-        raise ValueError(msg)
     if len(samples) < _FEWEST:
-        return WarmUp(0, Steadiness.TOO_SHORT, f"{len(samples)} samples, {_FEWEST} are needed")
+        return WarmUp(0, Steadiness.TOO_SHORT)
     latest = int(_LATEST * len(samples))
     cut = _mser(samples)
     while cut <= latest:
-        change = level_change(samples[cut:])
-        if change is None or change.share <= tolerance:
-            return WarmUp(
-                cut, Steadiness.STEADY, f"no level change above {tolerance:.0%} after the first {cut} samples"
-            )
-        if cut + change.index > latest:
-            return WarmUp(
-                cut,
-                Steadiness.NEVER_STEADY,
-                f"the level changed by {change.share:.0%} at sample {cut + change.index}",
-            )
-        cut += change.index
-    return WarmUp(0, Steadiness.NEVER_STEADY, "the level is known best without the whole first half")
+        change = _level_change(samples[cut:])
+        if change == 0:
+            return WarmUp(cut, Steadiness.STEADY)
+        cut += change
+    return WarmUp(0, Steadiness.NEVER_STEADY)
 
 
-@dataclass(frozen=True, slots=True)
-class LevelChange:
-    """The most probable change of level in a series."""
-
-    index: int
-    """The first sample of the new level, as exactly as groups of neighbours allow."""
-    share: float
-    """The difference of the medians before and after, as a share of the smaller one."""
-    p_value: float
-
-
-def level_change(samples: Sequence[float]) -> LevelChange | None:
-    """Return the change of level that Pettitt's test finds in medians of up to 40 groups of neighbours; None
-    for no evidence of one.
+def _level_change(samples: Sequence[float]) -> int:
+    """The first sample of a new level, as exactly as groups of neighbours allow, by Pettitt's test on their
+    medians; 0 where there is no evidence of one that matters.
     """
     groups = min(_GROUPS, len(samples) // 2)
-    if groups < 10:  # the test cannot reach its significance with fewer
-        return None
-    ranks = doubled_midranks(batch_medians(samples, groups))
-    total, largest, at = 0, 0, 0
-    for number, rank in enumerate(ranks[:-1], start=1):
-        total += rank - (groups + 1)  # Pettitt's U, as 2 * sum of ranks - number * (groups + 1)
-        if abs(total) > largest:
-            largest, at = abs(total), number
-    p_value = min(1.0, 2 * math.exp(-6 * largest**2 / (groups**3 + groups**2)))
-    if p_value > _SIGNIFICANCE:
-        return None
-    index = len(samples) * at // groups
-    before, after = median(samples[:index]), median(samples[index:])
-    smaller = min(abs(before), abs(after))
-    share = abs(after - before) / smaller if smaller else math.inf
-    return LevelChange(index, share, p_value)
+    if groups < _FEWEST_GROUPS:
+        return 0
+    ranks = rankdata(batch_medians(samples, groups))
+    distances = np.abs(np.cumsum(2 * ranks - (groups + 1))[:-1])
+    if 2 * math.exp(-6 * distances.max() ** 2 / (groups**3 + groups**2)) > _SIGNIFICANCE:
+        return 0
+    index = len(samples) * int(distances.argmax() + 1) // groups
+    before, after = np.median(samples[:index]), np.median(samples[index:])
+    return index if abs(after - before) > _TOLERANCE * min(abs(before), abs(after)) else 0
 
 
 def _mser(samples: Sequence[float]) -> int:
     """The number of leading samples, at most half, without which the mean of the rest is known best."""
     levels = batch_medians(samples, len(samples) // _BATCH)
-    mean = squares = 0.0
-    best, best_error = 0, math.inf
-    for kept, index in enumerate(range(len(levels) - 1, -1, -1), start=1):
-        difference = levels[index] - mean
-        mean += difference / kept
-        squares += difference * (levels[index] - mean)
-        # shorter rests are judged by chance (their spread may be small by luck), so that the rule is never to
-        # cut more than half
-        if 2 * kept >= len(levels) and squares / kept**2 <= best_error:
-            best, best_error = index, squares / kept**2
-    return len(samples) * best // len(levels)
+    backwards, kept = (levels - np.median(levels))[::-1], np.arange(1, len(levels) + 1)
+    variances = np.cumsum(backwards**2) / kept - (np.cumsum(backwards) / kept) ** 2
+    # shorter rests are judged by chance (their spread may be small by luck): never more than half is cut
+    errors = (variances / kept)[::-1][: len(levels) // 2 + 1]
+    return len(samples) * int(errors.argmin()) // len(levels)

@@ -3,19 +3,12 @@ of the two it was.
 """
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
 from critests.statistics.autocorrelation import inefficiency
-from critests.statistics.quantiles import (
-    Interval,
-    half_width,
-    interval_of_sorted,
-    quantile_of_sorted,
-    samples_needed,
-)
+from critests.statistics.quantiles import quantile, quantile_interval, samples_needed
 
 
 @unique
@@ -51,9 +44,6 @@ class Decision:
     """What the samples so far allow."""
 
     stop: Stop
-    estimate: float | None
-    """The quantile, in the unit of the samples; None where the samples do not support it."""
-    interval: Interval | None
     check_again_at: int
     """The number of samples at which asking again is worth its cost; the time budget is to be watched
     meanwhile.
@@ -74,35 +64,22 @@ def decide(samples: Sequence[float], elapsed: float, plan: Plan) -> Decision:
     """
     count = len(samples)
     needed = samples_needed(plan.quantile, confidence=plan.confidence)
-    estimate, interval, width = None, None, math.inf
-    if count >= needed:
-        ordered = sorted(samples)
-        worth = inefficiency(samples, plan.quantile)
-        estimate = quantile_of_sorted(ordered, plan.quantile)
-        interval = interval_of_sorted(ordered, plan.quantile, confidence=plan.confidence, inefficiency=worth)
-        if interval is not None and count / worth >= needed:
-            width = half_width(estimate, interval)
-    return Decision(
-        _stop(count, elapsed, width, plan), estimate, interval, _next_check(count, needed, width, plan)
-    )
+    width = _width(samples, plan) if count >= needed else math.inf
+    return Decision(_stop(count, elapsed, width, plan), _next_check(count, needed, width, plan))
 
 
-def collect(
-    draw: Callable[[], float], plan: Plan, *, clock: Callable[[], float] = time.monotonic
-) -> tuple[list[float], Decision]:
-    """Draw samples until `decide` says stop; at least one is drawn. The time that `draw` takes counts against
-    the budget.
+def _width(samples: Sequence[float], plan: Plan) -> float:
+    """Half of the interval's width as a share of the quantile; infinite where the samples are worth too few
+    independent ones.
     """
-    samples: list[float] = []
-    start, check_at = clock(), 0
-    while True:
-        samples.append(draw())
-        elapsed = clock() - start
-        if len(samples) >= check_at or elapsed >= plan.seconds:
-            decision = decide(samples, elapsed, plan)
-            if decision.stop is not Stop.NOT_YET:
-                return samples, decision
-            check_at = decision.check_again_at
+    worth = inefficiency(samples, plan.quantile)
+    bounds = quantile_interval(samples, plan.quantile, confidence=plan.confidence, inefficiency=worth)
+    if bounds is None or len(samples) / worth < samples_needed(plan.quantile, confidence=plan.confidence):
+        return math.inf
+    width, middle = (bounds.high - bounds.low) / 2, quantile(samples, plan.quantile)
+    if width == 0:
+        return 0.0
+    return width / abs(middle) if middle else math.inf
 
 
 def _stop(count: int, elapsed: float, width: float, plan: Plan) -> Stop:

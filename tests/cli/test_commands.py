@@ -33,7 +33,10 @@ def test_the_list_of_commands_says_what_their_own_help_says() -> None:
         assert command.get_short_help_str(1000) == sentence
 
 
-NOT_NEEDED = {"grpc", "pytest", "rich", "yaml", "http.client", "critests.catalogue", "critests.record.run"}
+NOT_NEEDED = {
+    *("grpc", "pytest", "rich", "yaml", "http.client", "numpy", "scipy"),
+    *("critests.catalogue", "critests.record.run"),
+}
 """What takes a while to import, and no command needs before it has found its runtime."""
 
 
@@ -53,6 +56,60 @@ def test_what_needs_no_runtime_does_not_wait_for_grpc_and_pytest(arguments: tupl
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert "imported: []" in ended.stdout, ended.stderr
+
+
+def without_numpy(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Call a command where numpy and scipy cannot be imported."""
+    code = (
+        "import sys; sys.modules['numpy'] = sys.modules['scipy'] = None; from critests.cli import main;"
+        f"sys.argv = ['critests', *{arguments!r}]; main()"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+PUBLISHED = Path(__file__).parents[2] / "results/published"
+CONFORMANCE = [
+    str(file) for file in sorted(PUBLISHED.glob("c*/1*/*/run.json.gz")) if "comparisons" not in str(file)
+][:2]
+COMPARISON = str(PUBLISHED / "comparisons/containerd-2.1-cri-o-1.36")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", CONFORMANCE[0]),
+        ("report", CONFORMANCE[0], "--format", "html"),
+        ("compare", *CONFORMANCE),
+        ("gate", CONFORMANCE[0]),
+    ],
+    ids=["report", "page", "compare", "gate"],
+)
+def test_what_is_about_conformance_needs_no_numpy(arguments: tuple[str, ...]) -> None:
+    ended = without_numpy(*arguments)
+
+    assert "critests[bench]" not in ended.stderr
+    assert ended.stdout
+    assert ended.returncode in {0, 1}
+
+
+def test_the_store_and_a_dashboard_of_conformance_need_no_numpy(tmp_path: Path) -> None:
+    results = tmp_path / "results/containerd/1/1"
+    results.mkdir(parents=True)
+    (results / "run.json.gz").write_bytes(Path(CONFORMANCE[0]).read_bytes())
+
+    listed = without_numpy("results", "list", str(tmp_path / "results"))
+    ended = without_numpy("dashboard", str(tmp_path / "results"), "--output", str(tmp_path / "site"))
+
+    assert (listed.returncode, ended.returncode) == (0, 0), ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [("bench",), ("compare", COMPARISON)], ids=["bench", "compare"])
+def test_numbers_of_benchmarks_name_what_they_need(arguments: tuple[str, ...]) -> None:
+    ended = without_numpy(*arguments)
+
+    assert ended.returncode == 4
+    assert "pip install 'critests[bench]'" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.parametrize(

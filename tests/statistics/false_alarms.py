@@ -9,7 +9,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
-from critests.statistics import Criteria, Evidence, Verdict, compare_blocks, compare_runs, verdicts
+from critests.statistics.comparison import Evidence, compare_blocks, compare_runs, verdicts
+from critests.statistics.verdict import Criteria, Verdict
 from tests.statistics.synthetic import blocks, latencies
 
 Experiment = Callable[[int], Evidence]

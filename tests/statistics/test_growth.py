@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from critests.statistics import Form, Growth, GrowthLevel, fit_growth
+from critests.statistics.growth import Form, Growth, GrowthLevel, fit_growth
 
 NUMBERS = (1, 10, 50, 100, 200)
 

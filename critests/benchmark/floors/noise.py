@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.record.operations import NoiseProbe
-from critests.statistics import quantile
+from critests.statistics.quantiles import quantile
 
 SECONDS: Final = 0.5
 """How long each kind of work is repeated: 1.5 s for the three."""

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 
-from scipy.stats import binom  # type: ignore[import-untyped]  # the package ships no types
+from scipy.stats import binom
 
 TAIL = 0.01
 """The share of cycles that may be above the bound: it is p99 that is bounded."""

@@ -20,7 +20,7 @@ from critests.client import Deadlines
 from critests.record.operations import OperationResult
 from critests.record.samples import Series
 from critests.run.marks import SCENARIO
-from critests.statistics import Plan
+from critests.statistics.stopping import Plan
 
 THROUGHPUT_WINDOW_SECONDS = 2.0
 FEWEST_WINDOWS = {1: 1, 2: 5}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from critests.record.operations import OperationResult
 from critests.record.samples import LATE_SECONDS, SECONDS, Series
 from critests.record.summaries import summarised
-from critests.statistics import warm_up
+from critests.statistics.stationarity import warm_up
 
 CLIENT_BOUND_SHARE = 1 / 3
 """Above this share of the median, what is measured is the client as much as the runtime."""

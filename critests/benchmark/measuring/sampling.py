@@ -18,7 +18,8 @@ from critests.benchmark.measuring.target import Target
 from critests.client.failures import failed_rpc
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.record.samples import Series
-from critests.statistics import Plan, Steadiness, Stop, decide, warm_up
+from critests.statistics.stationarity import Steadiness, warm_up
+from critests.statistics.stopping import Plan, Stop, decide
 
 Cycle: TypeAlias = Callable[[Meter], None]
 Workload: TypeAlias = "Callable[[Target], contextlib.AbstractContextManager[Cycle]]"

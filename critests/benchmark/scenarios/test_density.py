@@ -19,7 +19,7 @@ from critests.benchmark.scenarios.workloads import pod_cycle
 from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
 from critests.record.samples import BYTES, COUNT, LOWER, NEITHER
 from critests.run.outcomes import blocked
-from critests.statistics import trend
+from critests.statistics.trend import FEWEST_POINTS, trend
 
 PODS = {"smoke": 5, "standard": 50, "full": 500}
 LOOKS = 10
@@ -199,8 +199,8 @@ def _slopes(bench: Bench, target: Target, looks: list[tuple[float, dict[str, flo
                 f"gauge {name}", value, begin, unit=BYTES if name.endswith("bytes") else COUNT, better=NEITHER
             )
         note = "too few looks for a slope"
-        if len(values) >= 4:
+        if len(values) >= FEWEST_POINTS:
             slope = trend(positions, values)
-            bounds = f"{slope.interval.low:.3g} to {slope.interval.high:.3g}" if slope.interval else "unknown"
+            bounds = f"{slope.interval.low:.3g} to {slope.interval.high:.3g}"
             note = f"{slope.slope:.3g} per pod cycle ({bounds}){': it grows' if slope.grows else ''}"
         bench.keep(meter, headline=f"gauge {name}", stopped="the time budget ended", note=note)

@@ -11,7 +11,7 @@ from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Tally
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.workloads import container_lifecycle, pod_cycle
-from critests.statistics import quantile
+from critests.statistics.quantiles import quantile
 
 CONCURRENCIES = {"smoke": (1, 2, 4), "standard": (1, 2, 4, 8, 16), "full": (1, 2, 4, 8, 16, 32, 64)}
 LOADS = {"smoke": (0.5,), "standard": (0.3, 0.6, 0.8), "full": (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)}

@@ -19,7 +19,7 @@ from critests.report.facts.side_names import Reported, told_apart
 from critests.report.plots.strip import Spread
 from critests.report.wording.quantities import digits, percentile, quantity, reading, share
 from critests.report.wording.texts import one_line, plural
-from critests.statistics import supports
+from critests.statistics.quantiles import supports
 
 TIMES: Final = "\N{MULTIPLICATION SIGN}"
 MEDIAN: Final = 0.5

@@ -2,7 +2,7 @@
 
 from critests.report.comparison.model import Operation, RunComparison
 from critests.report.wording.texts import plural
-from critests.statistics import Verdict
+from critests.statistics.verdict import Verdict
 
 
 def changed_operations(comparison: RunComparison) -> list[Operation]:

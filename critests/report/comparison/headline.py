@@ -7,7 +7,7 @@ from critests.record.samples import HIGHER, SECONDS
 from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.wording.texts import plural
-from critests.statistics import Verdict
+from critests.statistics.verdict import Verdict
 
 TOLD: Final = 5
 """Operations that a headline tells of; the others stand in the table."""

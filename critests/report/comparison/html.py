@@ -27,7 +27,7 @@ from critests.report.comparison.wording import (
     ratio,
 )
 from critests.report.page.templating import SYMBOLS, environment, source
-from critests.statistics import Verdict
+from critests.statistics.verdict import Verdict
 
 TESTS_LISTED: Final = 300
 FIRST: Final = 8

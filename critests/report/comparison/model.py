@@ -5,7 +5,7 @@ from typing import Final
 
 from critests.report.comparison.differences import Conformance, TestDifference
 from critests.report.comparison.wording import operation_label
-from critests.statistics import Criteria, Verdict
+from critests.statistics.verdict import Criteria, Verdict
 
 LIVE_FLOOR: Final = 0.02
 STORED_FLOOR: Final = 0.05

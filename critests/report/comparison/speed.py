@@ -2,13 +2,16 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from statistics import median
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from critests import statistics
 from critests.record.operations import OperationResult
 from critests.record.samples import SECONDS, Series
-from critests.report.comparison.errors import corrected, fisher
+from critests.record.summaries import estimate
 from critests.report.comparison.model import (
     NOT_JUDGED,
     CompareSettings,
@@ -17,19 +20,10 @@ from critests.report.comparison.model import (
     Speed,
     Unpaired,
 )
-from critests.statistics import (
-    Block,
-    Comparison,
-    Evidence,
-    Verdict,
-    compare_blocks,
-    compare_runs,
-    inefficiency,
-    quantile,
-    quantile_interval,
-    supports,
-    verdicts,
-)
+from critests.statistics.verdict import Verdict
+
+if TYPE_CHECKING:
+    from critests.statistics.comparison import Comparison, Evidence
 
 Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
 _ORDER: Final = {
@@ -103,16 +97,14 @@ def compare_speed(
         )
         for key in pairs
     }
-    names = {str(index): key for index, key in enumerate(key for key in pairs if _better(a[key], b[key]))}
-    judged = verdicts(
-        {name: evidence[key] for name, key in names.items()},
+    comparisons = statistics.comparison.verdicts(
+        {key: evidence[key] for key in pairs if _better(a[key], b[key])},
         settings.statistics(settings.quantile, live=live),
     )
-    comparisons = {names[name]: comparison for name, comparison in judged.items()}
     sides = {key: (side_of(a[key], settings.quantile), side_of(b[key], settings.quantile)) for key in pairs}
-    error_p = corrected(
+    error_p = statistics.corrections.holm(
         {
-            key: fisher(left.failed, left.calls, right.failed, right.calls)
+            key: statistics.corrections.fisher(left.failed, left.calls, right.failed, right.calls)
             for key, (left, right) in sides.items()
         }
     )
@@ -132,7 +124,7 @@ def compare_speed(
     )
 
 
-def _evidence(a: Measured, b: Measured, settings: CompareSettings, at: float, *, live: bool) -> Evidence:
+def _evidence(a: Measured, b: Measured, settings: CompareSettings, at: float, *, live: bool) -> "Evidence":
     left, right = a.steady(), b.steady()
     obstacle = ""
     if not left and not right and not a.series and not b.series:
@@ -141,27 +133,29 @@ def _evidence(a: Measured, b: Measured, settings: CompareSettings, at: float, *,
         obstacle = f"the {'first' if not left else 'second'} side has no samples"
     elif not all(0 < value < math.inf for value in (*left, *right)):
         obstacle = "a ratio needs values above 0"
+    blocks = _blocks(a), _blocks(b)
+    shared = sorted(set(blocks[0]) & set(blocks[1]))
+    if live and not obstacle and not shared:
+        obstacle = "no block has both sides"
+    weighing = statistics.comparison
     if obstacle:
         values = side_of(a, at).value, side_of(b, at).value
         rough = values[1] / values[0] if values[0] and values[1] else None
-        return Evidence(rough, None, 1.0, 1.0, "none", (len(left), len(right)), 0, obstacle)
-    statistics = settings.statistics(at, live=live)
+        return weighing.Evidence(rough, None, 1.0, 1.0, "none", (len(left), len(right)), 0, obstacle)
+    criteria = settings.statistics(at, live=live)
     if not live:
-        return compare_runs(left, right, statistics)
-    blocks = _blocks(a), _blocks(b)
-    shared = sorted(set(blocks[0]) & set(blocks[1]))
-    if not shared:
-        rough = quantile(right, at) / quantile(left, at)
-        return Evidence(rough, None, 1.0, 1.0, "none", (len(left), len(right)), 0, "no block has both sides")
-    return compare_blocks([Block(blocks[0][block], blocks[1][block]) for block in shared], statistics)
+        return weighing.compare_runs(left, right, criteria)
+    return weighing.compare_blocks(
+        [weighing.Block(blocks[0][block], blocks[1][block]) for block in shared], criteria
+    )
 
 
-def _with_floor(evidence: Evidence, a: Measured, b: Measured, settings: CompareSettings) -> Evidence:
+def _with_floor(evidence: "Evidence", a: Measured, b: Measured, settings: CompareSettings) -> "Evidence":
     """Give durations a noise floor that is a time: a large share of a short call, and by so much two
     processes of one daemon differ.
     """
     values = a.steady(), b.steady()
-    least = min(quantile(side, 0.5) for side in values) if all(values) else 0.0
+    least = min(map(median, values)) if all(values) else 0.0
     if _unit(a, b) != SECONDS or least <= 0:  # an idle daemon may use no time at all: that has no ratio
         return evidence
     return dataclasses.replace(evidence, floor=settings.time_floor / least)
@@ -180,8 +174,8 @@ def _operation(
     a: Measured,
     b: Measured,
     sides: tuple[OperationSide, OperationSide],
-    evidence: Evidence,
-    judged: Comparison | None,
+    evidence: "Evidence",
+    judged: "Comparison | None",
 ) -> Operation:
     better = _better(a, b)
     verdict, reason, p = NOT_JUDGED, evidence.obstacle or "neither more nor less of it is better", 1.0
@@ -215,50 +209,40 @@ def side_of(found: Measured, at: float, *, confidence: float = _CONFIDENCE) -> O
     """Return what one side says about a quantile; without samples what its record says, whose confidence is
     95 %.
     """
-    steady, result = found.steady(), found.result
+    result, stated = found.result, None
     bound = result is not None and result.client_bound
     if found.series:
-        errors: dict[str, int] = {}
+        steady = found.steady()
+        numbers = statistics.quantiles
+        # a quantile that the samples do not support is not stated
+        if steady and (at == 0.5 or numbers.supports(len(steady), at)):
+            stated = estimate(steady, at, confidence=confidence)
+        count, calls = len(steady), sum(len(series.value) for series in found.series)
+        errors = Counter[str]()
         for series in found.series:
-            for code, number in series.errors().items():
-                errors[code] = errors.get(code, 0) + number
-        value, low, high = _estimate(steady, at, confidence)
-        calls = sum(len(series.value) for series in found.series)
-        return OperationSide(
-            value=value,
-            low=low,
-            high=high,
-            count=len(steady),
-            calls=calls,
-            errors=errors,
-            client_bound=bound,
-            quantiles={f"{each:g}": quantile(steady, each) for each in _SHAPE if supports(len(steady), each)},
-        )
-    if result is None:
+            errors.update(series.errors())
+        quantiles = {
+            f"{each:g}": numbers.quantile(steady, each)
+            for each in _SHAPE
+            if numbers.supports(len(steady), each)
+        }
+    elif result is not None:
+        stated = result.quantiles.get(f"{at:g}")
+        count, errors = result.count, Counter(result.errors)
+        calls = count + result.warm_up + errors.total()
+        quantiles = {name: each.value for name, each in result.quantiles.items()}
+    else:
         return OperationSide()
-    stated = result.quantiles.get(f"{at:g}")
     return OperationSide(
         value=stated.value if stated else None,
         low=stated.low if stated else None,
         high=stated.high if stated else None,
-        count=result.count,
-        calls=result.count + result.warm_up + sum(result.errors.values()),
-        errors=dict(result.errors),
+        count=count,
+        calls=calls,
+        errors=dict(errors),
         client_bound=bound,
-        quantiles={name: each.value for name, each in result.quantiles.items()},
+        quantiles=quantiles,
     )
-
-
-def _estimate(
-    steady: Sequence[float], at: float, confidence: float
-) -> tuple[float | None, float | None, float | None]:
-    """A quantile that the samples do not support is not stated."""
-    if not steady or not (supports(len(steady), at) or at == 0.5):
-        return None, None, None
-    bounds = quantile_interval(
-        steady, at, confidence=confidence, inefficiency=max(1.0, inefficiency(steady, at))
-    )
-    return quantile(steady, at), bounds.low if bounds else None, bounds.high if bounds else None
 
 
 def _better(a: Measured, b: Measured) -> str:

@@ -5,7 +5,7 @@ from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, percent, quantile_name, verdict_word
 from critests.report.wording.texts import plural
-from critests.statistics import Verdict
+from critests.statistics.verdict import Verdict
 
 
 def conformance_sentence(comparison: RunComparison) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from critests.report.wording.quantities import STEPS, digits, quantity
-from critests.statistics import Verdict
+from critests.statistics.verdict import Verdict
 
 _READ: Final = {
     **{name: (size, unit) for unit, steps in STEPS.items() for size, name in steps},

@@ -1,19 +1,22 @@
 """Benchmark series over the runs of a runtime and version: points, changes of level, and their picture."""
 
 import itertools
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from statistics import median
+from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
 
+from critests import statistics
 from critests.report.comparison.wording import amount, held
 from critests.report.dashboard.lines import Line
 from critests.report.store import Index, Point, Series
 from critests.report.store.history import Column, columns, stamp
 from critests.report.wording.texts import one_line
-from critests.statistics import ChangePoint, change_points
+
+if TYPE_CHECKING:
+    from critests.statistics.change_points import ChangePoint
 
 SERIES_LIMIT: Final = 120
 """Series on one page; those that a scenario is about come first."""
@@ -107,9 +110,9 @@ def newest_change(found: Sequence[History]) -> tuple[History, Change] | None:
     return (newest[2], newest[3]) if newest else None
 
 
-def levels(medians: Sequence[float]) -> list[ChangePoint]:
+def levels(medians: Sequence[float]) -> "list[ChangePoint]":
     """Return the changes of level among the medians of runs, both the oldest first."""
-    return change_points(medians, seed=SEED, shortest=SHORTEST)
+    return statistics.change_points.change_points(medians, seed=SEED, shortest=SHORTEST)
 
 
 def _place(series: Series) -> tuple[str, str, list[tuple[str, str]]]:
@@ -149,7 +152,7 @@ def _history(line: Line, series: Series, points: dict[int, Point]) -> History:
     )
 
 
-def _changes(values: Sequence[Point], wanted: Sequence[Column]) -> dict[int, ChangePoint]:
+def _changes(values: Sequence[Point], wanted: Sequence[Column]) -> "dict[int, ChangePoint]":
     """Find the changes of level by the place of their first run: night by night among the newest runs, by
     week before them.
     """
@@ -161,7 +164,7 @@ def _changes(values: Sequence[Point], wanted: Sequence[Column]) -> dict[int, Cha
     return found | {place: each for place, each in older.items() if place >= JUDGED_RUNS}
 
 
-def _change(change: ChangePoint, when: str, series: Series) -> Change:
+def _change(change: "ChangePoint", when: str, series: Series) -> Change:
     worse = (change.after > change.before) == (series.better == "lower")
     tone = "untested" if not series.better else "failed" if worse else "passed"
     ratio = f"{(change.ratio - 1) * 100:+.1f} %" if change.ratio else ""
@@ -171,9 +174,9 @@ def _change(change: ChangePoint, when: str, series: Series) -> Change:
 def _of_column(column: Column, values: Sequence[Point]) -> tuple[float, float, float]:
     """Return median, low and high of a column; of a week the medians of them."""
     members = values[column.first : column.last]
-    middle = statistics.median(point.median for point in members)
-    low = statistics.median(point.median if point.low is None else point.low for point in members)
-    high = statistics.median(point.median if point.high is None else point.high for point in members)
+    middle = median(point.median for point in members)
+    low = median(point.median if point.low is None else point.low for point in members)
+    high = median(point.median if point.high is None else point.high for point in members)
     return middle, min(low, middle), max(high, middle)
 
 

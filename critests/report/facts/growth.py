@@ -13,8 +13,7 @@ from critests.record.operations import OperationResult
 from critests.record.samples import BYTES, COUNT, SECONDS
 from critests.report.facts.operations import label, median
 from critests.report.wording.quantities import digits, quantity, reading
-from critests.statistics import Form, Growth, GrowthLevel, fit_growth
-from critests.statistics.growth import FEWEST_LEVELS
+from critests.statistics.growth import FEWEST_LEVELS, Form, Growth, GrowthLevel, fit_growth
 
 CONCURRENCY: Final = frozenset({"concurrency", "parallel", "users"})
 """Dimensions that say how many calls were under way at once."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 
+from critests import statistics
 from critests.report.comparison.model import Operation, OperationSide, Speed
 from critests.report.comparison.speed import Key, Measured, side_of
 from critests.report.comparison.wording import (
@@ -18,7 +19,7 @@ from critests.report.comparison.wording import (
 from critests.report.gates.findings import Finding, Kind
 from critests.report.gates.policy import Bound, Policy
 from critests.report.wording.texts import one_line, plural
-from critests.statistics import Verdict, samples_needed
+from critests.statistics.verdict import Verdict
 from critests.toml_file import TomlMalformed
 
 
@@ -134,7 +135,7 @@ def _bound(
     at, label = bound.quantile or policy.quantile, _label(key)
     side = side_of(measured, at, confidence=1 - significance)
     if side.value is None or side.low is None or side.high is None:
-        needed = samples_needed(at, confidence=1 - significance)
+        needed = statistics.quantiles.samples_needed(at, confidence=1 - significance)
         few = f"{plural(side.count, 'sample')}, {needed} needed"
         sentence = f"{label} {quantile_name(at)} cannot be held against its bound: {few}"
         yield Finding(kind=Kind.NOISY, fails=policy.noisy_fails, subject=label, sentence=sentence)

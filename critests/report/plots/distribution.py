@@ -8,7 +8,7 @@ from critests.report.plots.drawing import COLOURS, LEFT, LONGEST_KEY, RIGHT, WID
 from critests.report.plots.scales import linear, logarithmic, spans_a_decade, tick_texts
 from critests.report.plots.thinning import apart
 from critests.report.wording.quantities import Reading, percentile, reading
-from critests.statistics import quantile, supports
+from critests.statistics.quantiles import quantile, supports
 
 HEIGHT: Final = 200.0
 MARKED: Final = (0.5, 0.9, 0.99)

@@ -7,7 +7,7 @@ from typing import Final
 from critests.report.plots.drawing import COLOURS, LEFT, RIGHT, WIDTH, Key, Sheet
 from critests.report.plots.scales import levels, linear, tick_texts
 from critests.report.wording.quantities import Reading, digits, reading
-from critests.statistics import Scalability, fit_scalability
+from critests.statistics.knee import Scalability, fit_scalability
 
 HEIGHT: Final = 200.0
 DESCRIBES: Final = 0.9

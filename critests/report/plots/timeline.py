@@ -7,7 +7,7 @@ from critests.report.plots.drawing import LEFT, RIGHT, WIDTH, Key, Sheet, cross
 from critests.report.plots.scales import linear, logarithmic, spans_a_decade, tick_texts
 from critests.report.plots.thinning import COLUMNS, extremes
 from critests.report.wording.quantities import digits, quantity, reading
-from critests.statistics import quantile
+from critests.statistics.quantiles import quantile
 
 HEIGHT: Final = 180.0
 DOTS: Final = 1000

@@ -11,7 +11,7 @@ from critests.benchmark.measuring.quiet import quiet
 from critests.benchmark.measuring.sampling import FAILURES_IN_A_ROW, Cycle, Lane, Tally, sample
 from critests.benchmark.measuring.target import Target
 from critests.lifecycle.waiting import ConditionNotMet
-from critests.statistics import Plan
+from critests.statistics.stopping import Plan
 from tests.benchmark.fakes import FakeTarget, Refused, answering, meter
 
 REQUEST = cri.VersionRequest()

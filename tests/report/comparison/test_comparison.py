@@ -1,5 +1,4 @@
 import dataclasses
-import math
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,8 @@ from critests.report.comparison import (
     read_run,
 )
 from critests.report.comparison.differences import Group
-from critests.report.comparison.errors import fisher
 from critests.report.comparison.machines import compare_machines
-from critests.statistics import Verdict
+from critests.statistics.verdict import Verdict
 from tests.report.comparison.sample_measured import MACHINE, record, samples, series, store
 from tests.report.comparison.sample_runs import capabilities, changed, clean_tests, rejudged, run_a, run_b
 from tests.report.sample_run import sample_run
@@ -323,12 +321,3 @@ def test_bad_files_are_told_from_each_other(tmp_path: Path) -> None:
         packed.write_bytes(damaged)
         with pytest.raises(RecordUnreadable, match=r"samples|damaged"):
             read_run(folder)
-
-
-def test_equal_failure_rates_are_judged_exactly() -> None:
-    # the tea-tasting table of the literature: 3 of 4 beside 1 of 4
-    assert fisher(3, 4, 1, 4) == pytest.approx(34 / 70)
-    assert fisher(0, 10, 0, 10) == 1
-    assert fisher(5, 5, 5, 5) == 1
-    assert fisher(0, 0, 1, 1) == 1
-    assert math.isclose(fisher(0, 4, 4, 4), 2 / 70)

@@ -23,7 +23,7 @@ from critests.report.plots.drawing import LETTER, STYLE, WIDTH
 from critests.report.plots.scales import levels, linear, logarithmic, nice_step, tick_texts
 from critests.report.plots.thinning import apart, extremes
 from critests.report.wording.quantities import digits
-from critests.statistics import quantile
+from critests.statistics.quantiles import quantile
 from tests.report.sample_benchmark import HOSTILE, latencies, sample_series
 
 SVG = "{http://www.w3.org/2000/svg}"
