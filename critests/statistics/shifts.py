@@ -54,7 +54,7 @@ def paired_shift(differences: Sequence[float], *, confidence: float) -> Shift:
     first, second = np.triu_indices(len(values))
     walsh = np.sort(values[first] + values[second]) / 2
     other = values[values != 0]
-    ranks = _doubled_ranks(np.abs(other))
+    ranks = _whole(2 * rankdata(np.abs(other)))  # doubled, so that ties stay whole numbers
     tails = sign_flip_tails(np.where(other > 0, ranks, -ranks))
     critical = signed_rank_critical(len(values), (1 - confidence) / 2)
     return Shift(
@@ -109,11 +109,11 @@ def exceedance_shift(
         """
         moved = first + shift
         threshold = np.quantile(np.concatenate([moved, second]), at, method="inverted_cdf")
-        left = np.add.reduceat((moved > threshold).astype(int), starts[:, 0])
-        right = np.add.reduceat((second > threshold).astype(int), starts[:, 1])
+        left: NDArray[np.int64] = np.add.reduceat((moved > threshold).astype(int), starts[:, 0])
+        right: NDArray[np.int64] = np.add.reduceat((second > threshold).astype(int), starts[:, 1])
         if (sizes == sizes[0, 0]).all():
             return right - left
-        return np.rint(_GRAIN * (right / sizes[:, 1] - left / sizes[:, 0])).astype(int)
+        return _whole(_GRAIN * (right / sizes[:, 1] - left / sizes[:, 0]))
 
     estimate = math.log(np.quantile(np.exp(second), at) / np.quantile(np.exp(first), at))
     seen = differences(0.0)
@@ -182,10 +182,9 @@ def rank_sum_critical(first: int, second: int, tail: float) -> int:
     return int(np.searchsorted(shares, tail, side="right"))
 
 
-def _doubled_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Twice the rank of each value, ties sharing their mean rank: whole numbers."""
-    ranks: NDArray[np.int64] = np.rint(2 * rankdata(values)).astype(int)
-    return ranks
+def _whole(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    numbers: NDArray[np.int64] = np.rint(values).astype(int)
+    return numbers
 
 
 def _between(ordered: NDArray[np.float64], critical: int, confidence: float) -> Interval | None:
