@@ -7,7 +7,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 
@@ -30,14 +30,6 @@ _OTHER_MEDIA_TYPES: dict[FaultKind | None, str] = {
     FaultKind.WRONG_MEDIA_TYPE: "text/html",
     FaultKind.OLD_SCHEMA: "application/vnd.docker.distribution.manifest.v1+prettyjws",
 }
-
-
-@dataclass(slots=True)
-class Sent:
-    """What became of an answer."""
-
-    status: int = 0
-    content_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +77,19 @@ class Answer:
     fault: Fault | None = None
     goes_on: Callable[[], bool] = lambda: True
     """False once the registry stops or the fault is cleared."""
-    sent: Sent = field(default_factory=Sent)
 
-    def send(self, range_header: str) -> Sent:
+    def send(self, range_header: str) -> None:
         """Send the content, as the fault has it."""
         fault = self.fault.kind if self.fault else None
         content = self._content(fault)
         part = _Part(HTTPStatus.OK, 0, len(content))
-        if range_header and self.kind == "blob" and fault is not FaultKind.NO_RANGES:
+        if range_header and self.kind == "blob":
             part = parse_range(range_header, len(content))
         if fault is FaultKind.DELAY and self.fault:
             self._wait(self.fault.seconds)
-        if fault is FaultKind.RESET and self.fault and self.fault.after_bytes == 0:
-            self._reset()
-            return self.sent
-        if fault is FaultKind.STALL and self.fault and self.fault.after_bytes == 0:
-            self._stall()
-            return self.sent
         self._headers(part, len(content), fault)
         if self.handler.command != "HEAD" and part.end > part.start:
             self._body(memoryview(content)[part.start : part.end], fault)
-        return self.sent
 
     def _content(self, fault: FaultKind | None) -> bytes:
         content = self.blob.content
@@ -130,7 +114,6 @@ class Answer:
 
     def _headers(self, part: _Part, total: int, fault: FaultKind | None) -> None:
         handler = self.handler
-        self.sent.status = int(part.status)
         handler.send_response(part.status)
         media_type = self.blob.media_type if self.kind == "manifest" else "application/octet-stream"
         handler.send_header("Content-Type", _OTHER_MEDIA_TYPES.get(fault, media_type))
@@ -142,7 +125,7 @@ class Answer:
             handler.send_header("Docker-Content-Digest", self.blob.digest)
         handler.send_header("Docker-Distribution-API-Version", "registry/2.0")
         if self.kind == "blob":
-            handler.send_header("Accept-Ranges", "none" if fault is FaultKind.NO_RANGES else "bytes")
+            handler.send_header("Accept-Ranges", "bytes")
         if part.status is HTTPStatus.PARTIAL_CONTENT:
             handler.send_header("Content-Range", f"bytes {part.start}-{part.end - 1}/{total}")
         if part.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
@@ -152,7 +135,7 @@ class Answer:
     def _body(self, content: memoryview, fault: FaultKind | None) -> None:
         half = len(content) // 2
         if fault in {FaultKind.RESET, FaultKind.STALL} and self.fault:
-            self._write(content[: half if self.fault.after_bytes is None else self.fault.after_bytes])
+            self._write(content[:half])
             self.handler.wfile.flush()
             if fault is FaultKind.RESET:
                 self._reset()
@@ -176,7 +159,6 @@ class Answer:
 
     def _write(self, content: memoryview) -> None:
         self.handler.wfile.write(content)
-        self.sent.content_bytes += len(content)
 
     def _slowly(self, content: memoryview, bytes_per_second: float) -> None:
         """Send ten times a second what is due by then."""

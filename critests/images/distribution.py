@@ -18,7 +18,7 @@ from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 from critests.images.admin import administer
-from critests.images.answers import Answer, Sent
+from critests.images.answers import Answer
 from critests.images.contents import RegistryContents
 from critests.images.faults import Access, Fault, FaultKind, Request, Scheme
 from critests.images.registry_client import ADMIN_PREFIX
@@ -32,10 +32,8 @@ TOLD_TO = "this registry was told to answer so"
 _ERRORS = {
     FaultKind.UNAUTHORIZED: (HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED"),
     FaultKind.FORBIDDEN: (HTTPStatus.FORBIDDEN, "DENIED"),
-    FaultKind.NOT_FOUND: (HTTPStatus.NOT_FOUND, ""),
     FaultKind.TOO_MANY_REQUESTS: (HTTPStatus.TOO_MANY_REQUESTS, "TOOMANYREQUESTS"),
     FaultKind.SERVER_ERROR: (HTTPStatus.INTERNAL_SERVER_ERROR, "UNKNOWN"),
-    FaultKind.BAD_GATEWAY: (HTTPStatus.BAD_GATEWAY, "UNKNOWN"),
     FaultKind.UNAVAILABLE: (HTTPStatus.SERVICE_UNAVAILABLE, "UNAVAILABLE"),
 }
 _UNKNOWN = {"manifest": "MANIFEST_UNKNOWN", "blob": "BLOB_UNKNOWN", "tags": "NAME_UNKNOWN"}
@@ -83,6 +81,8 @@ class DistributionHandler(BaseHTTPRequestHandler):
     sys_version = ""
     wbufsize = -1  # headers and a small body leave in one packet
     disable_nagle_algorithm = True
+    _request: Request | None = None
+    """Which is kept and not yet answered."""
 
     @property
     def contents(self) -> RegistryContents:
@@ -141,6 +141,13 @@ class DistributionHandler(BaseHTTPRequestHandler):
 
     do_PATCH = do_DELETE = do_PUT  # noqa: N815 - likewise
 
+    def send_response(self, code: int, message: str | None = None) -> None:
+        """Begin an answer, and note its status."""
+        if self._request:
+            self._request.status = int(code)
+            self._request = None
+        super().send_response(code, message)
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name is the base class's
         """Print nothing; requests are kept by repository."""
 
@@ -174,48 +181,30 @@ class DistributionHandler(BaseHTTPRequestHandler):
     def _pull(self, name: str, kind: str, reference: str) -> None:
         """Answer a request for a manifest, a blob or the tags of a repository, and keep that it was made."""
         credentials = _Credentials.of(self.headers.get("Authorization", ""))
-        range_header, user_agent, command = (
-            self.headers.get("Range", ""),
-            self.headers.get("User-Agent", ""),
-            self.command,
-        )
-        began = time.time()
         repositories = self.contents.repositories
         redirected = self.path.startswith("/redirected/")
         fault = None if redirected else repositories.meet_fault(name, self.command, kind, reference)
-        sent = Sent()
-
-        def request() -> Request:
-            return Request(
-                method=command,
-                kind=kind,
-                reference=reference,
-                status=sent.status,
-                authorization=credentials.scheme,
-                username=credentials.username,
-                user_agent=user_agent,
-                range=range_header,
-                fault=str(fault.kind) if fault else "",
-                sent_bytes=sent.content_bytes,
-                began=began,
-            )
-
-        repositories.record(name, request)
+        self._request = Request(
+            method=self.command,
+            kind=kind,
+            reference=reference,
+            authorization=credentials.scheme,
+            username=credentials.username,
+            fault=str(fault.kind) if fault else "",
+        )
+        repositories.record(name, self._request)
         refusal = self._refusal(name, kind, reference, credentials, fault)
         if refusal:
-            sent.status = int(refusal.status)
             self._refuse(refusal)
         elif kind == "tags":
-            sent.status = int(HTTPStatus.OK)
             self._json(HTTPStatus.OK, {"name": name, "tags": repositories.tags(name)})
         elif blob := repositories.find(name, kind, reference):
 
             def goes_on() -> bool:
                 return self.contents.serving and (fault is None or repositories.has_fault(name, fault))
 
-            Answer(self, blob, kind, fault, goes_on, sent).send(range_header)
+            Answer(self, blob, kind, fault, goes_on).send(self.headers.get("Range", ""))
         else:
-            sent.status = int(HTTPStatus.NOT_FOUND)
             self._error(
                 HTTPStatus.NOT_FOUND, _UNKNOWN[kind], f"the repository {name} has no {kind} {reference}"
             )
@@ -240,7 +229,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
             )
             if fault.seconds:
                 headers["Retry-After"] = str(int(fault.seconds))
-            return _Refusal(status, code or _UNKNOWN[kind], TOLD_TO, headers)
+            return _Refusal(status, code, TOLD_TO, headers)
         if fault and fault.kind is FaultKind.REDIRECT:
             location = (
                 fault.location.replace("{path}", self.path) if fault.location else f"/redirected{self.path}"

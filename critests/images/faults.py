@@ -11,11 +11,9 @@ class FaultKind(StrEnum):
     # answered in place of the content
     UNAUTHORIZED = "401"
     FORBIDDEN = "403"
-    NOT_FOUND = "404"
     TOO_MANY_REQUESTS = "429"
     """With `Retry-After`, in seconds, if `seconds` is set."""
     SERVER_ERROR = "500"
-    BAD_GATEWAY = "502"
     UNAVAILABLE = "503"
     # the content is another
     WRONG_DIGEST = "wrong digest"
@@ -34,10 +32,10 @@ class FaultKind(StrEnum):
     TRUNCATED = "truncated"
     """The connection closes after half of what `Content-Length` announced."""
     RESET = "reset"
-    """The connection is reset (RST) after `after_bytes` of the content; 0 is before any answer."""
+    """The connection is reset (RST) after half of the content."""
     STALL = "stall"
-    """After `after_bytes` nothing comes any more, until the client leaves, the fault is cleared or `seconds`
-    are over.
+    """After half of the content nothing comes any more, until the client leaves, the fault is cleared or
+    `seconds` are over.
     """
     # the content is right, the way to it is not the usual one
     DELAY = "delay"
@@ -48,8 +46,6 @@ class FaultKind(StrEnum):
     """`Docker-Content-Digest` is missing, which registries are free to do."""
     CHUNKED = "chunked"
     """The content comes with chunked transfer encoding, without a length."""
-    NO_RANGES = "no ranges"
-    """A request for a range is answered with the whole content, which servers are free to do."""
     REDIRECT = "redirect"
     """307 to `location` (with `{path}` in it replaced by the request's path), or without one to the same
     content under another path.
@@ -79,16 +75,10 @@ class Fault:
 
     kind: FaultKind
     scope: Scope = Scope.ANY
-    times: int | None = None
-    """How many requests it is for, the first ones; None means all."""
-    skip: int = 0
-    """How many requests are let through before it begins."""
     method: str = ""
     """`GET` or `HEAD`; empty for both."""
     reference: str = ""
     """A tag or a digest; empty for all."""
-    after_bytes: int | None = None
-    """For `RESET` and `STALL`; None is half of the content."""
     seconds: float = 0.0
     bytes_per_second: int = 0
     location: str = ""
@@ -148,7 +138,7 @@ class Access:
             raise ValueError("basic access needs a username")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Request:
     """One request that a repository had."""
 
@@ -157,20 +147,13 @@ class Request:
     """`manifest`, `blob` or `tags`."""
     reference: str
     """The tag or digest asked for."""
-    status: int
-    """0 where the connection was reset before an answer."""
+    status: int = 0
+    """0 as long as it is not answered."""
     authorization: str
     """The scheme of its Authorization header in lower case, empty without one. The credentials themselves are
     kept nowhere.
     """
     username: str
     """The name in it, where the scheme is basic."""
-    user_agent: str
-    range: str
-    """Its Range header."""
     fault: str
     """The kind of the fault that it met, or empty."""
-    sent_bytes: int
-    """Bytes of content that were sent."""
-    began: float
-    """Seconds since the epoch."""

@@ -7,7 +7,6 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from critests.images.build import BuiltImage
@@ -72,12 +71,6 @@ class MintedImage:
 
 
 @dataclass(slots=True)
-class _SetFault:
-    fault: Fault
-    met: int = 0
-
-
-@dataclass(slots=True)
 class Repository:
     """One repository. Its methods are called with the lock of `Repositories` held."""
 
@@ -85,9 +78,9 @@ class Repository:
     blobs: dict[str, Blob] = field(default_factory=dict)
     configs: set[str] = field(default_factory=set)
     tags: dict[str, str] = field(default_factory=dict)
-    faults: list[_SetFault] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
     access: Access | None = None
-    requests: deque[Callable[[], Request]] = field(default_factory=lambda: deque(maxlen=_REQUESTS_KEPT))
+    requests: deque[Request] = field(default_factory=lambda: deque(maxlen=_REQUESTS_KEPT))
     tokens: dict[str, float] = field(default_factory=dict)
     """Until when each is good, on the monotonic clock."""
 
@@ -182,7 +175,7 @@ class Repositories:
         they were added.
         """
         with self._lock:
-            self._by_name.setdefault(name, Repository()).faults.append(_SetFault(fault))
+            self._by_name.setdefault(name, Repository()).faults.append(fault)
 
     def clear_faults(self, name: str) -> None:
         """End all faults of a repository."""
@@ -191,27 +184,22 @@ class Repositories:
                 self._by_name[name].faults.clear()
 
     def meet_fault(self, name: str, method: str, kind: str, reference: str) -> Fault | None:
-        """Return the fault that a request meets, and count it."""
+        """Return the fault that a request meets."""
         with self._lock:
             repository = self._by_name.get(name)
             if repository is None:
                 return None
             digest = repository.tags.get(reference, reference)
-            for each in repository.faults:
-                fault = each.fault
-                if fault.method not in {"", method} or fault.reference not in {"", reference, digest}:
-                    continue
-                if not repository.is_for(fault, kind, reference):
-                    continue
-                each.met += 1
-                if each.met > fault.skip and (fault.times is None or each.met <= fault.skip + fault.times):
+            for fault in repository.faults:
+                meant = fault.method in {"", method} and fault.reference in {"", reference, digest}
+                if meant and repository.is_for(fault, kind, reference):
                     return fault
             return None
 
     def has_fault(self, name: str, fault: Fault) -> bool:
         """Whether a fault is still set."""
         with self._lock:
-            return name in self._by_name and any(each.fault is fault for each in self._by_name[name].faults)
+            return name in self._by_name and any(each is fault for each in self._by_name[name].faults)
 
     def set_access(self, name: str, access: Access | None) -> None:
         """Say who may read a repository; None is everybody."""
@@ -246,9 +234,8 @@ class Repositories:
             repository = self._by_name.get(name)
             return repository is not None and repository.tokens.get(token, 0.0) > time.monotonic()
 
-    def record(self, name: str, request: Callable[[], Request]) -> None:
-        """Keep a request from its beginning, so that it is there when the client has its answer; what became
-        of it is asked later.
+    def record(self, name: str, request: Request) -> None:
+        """Keep a request from its beginning, so that it is there when the client has its answer.
 
         Requests for repositories that do not exist are not kept.
         """
@@ -259,8 +246,7 @@ class Repositories:
     def requests(self, name: str) -> list[Request]:
         """Return the requests that a repository had since the last reset, the newest 5,000 of them."""
         with self._lock:
-            kept = list(self._repository(name).requests)
-        return [request() for request in kept]
+            return list(self._repository(name).requests)
 
     def reset_requests(self, name: str) -> None:
         """Forget the requests of a repository."""

@@ -44,10 +44,8 @@ def get(
     [
         (FaultKind.UNAUTHORIZED, "UNAUTHORIZED"),
         (FaultKind.FORBIDDEN, "DENIED"),
-        (FaultKind.NOT_FOUND, "MANIFEST_UNKNOWN"),
         (FaultKind.TOO_MANY_REQUESTS, "TOOMANYREQUESTS"),
         (FaultKind.SERVER_ERROR, "UNKNOWN"),
-        (FaultKind.BAD_GATEWAY, "UNKNOWN"),
         (FaultKind.UNAVAILABLE, "UNAVAILABLE"),
     ],
 )
@@ -99,19 +97,16 @@ def test_truncated_breaks_off_half_way(client: RegistryClient, image: MintedImag
         get(image, "layer")
 
     assert broken.value.partial == right[: len(right) // 2]
-    assert client.requests(image.repository)[-1].sent_bytes == len(right) // 2
 
 
-@pytest.mark.parametrize("after_bytes", [0, 10, None])
-def test_reset_is_a_reset(client: RegistryClient, image: MintedImage, after_bytes: int | None) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.RESET, after_bytes=after_bytes))
+def test_reset_is_a_reset(client: RegistryClient, image: MintedImage) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.RESET))
 
     with pytest.raises(ConnectionResetError):
         get(image, "layer")
 
     (request,) = client.requests(image.repository)
-    assert request.fault == "reset"
-    assert request.status == (0 if after_bytes == 0 else 200)
+    assert (request.fault, request.status) == ("reset", 200)
 
 
 def test_malformed_manifests_are_not_json_and_blobs_stay_right(
@@ -136,7 +131,7 @@ def test_the_media_type_is_another(client: RegistryClient, image: MintedImage) -
 @pytest.mark.parametrize("what", ["manifest", "layer"])
 @pytest.mark.parametrize(
     "kind",
-    [FaultKind.CHUNKED, FaultKind.NO_DIGEST_HEADER, FaultKind.DELAY, FaultKind.SLOW, FaultKind.NO_RANGES],
+    [FaultKind.CHUNKED, FaultKind.NO_DIGEST_HEADER, FaultKind.DELAY, FaultKind.SLOW],
 )
 def test_the_content_comes_right_by_an_unusual_way(
     client: RegistryClient, image: MintedImage, kind: FaultKind, what: str
@@ -164,15 +159,6 @@ def test_little_content_can_take_long_too(client: RegistryClient, image: MintedI
     assert time.monotonic() - began > 0.9
 
 
-def test_ranges_can_be_withheld(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.NO_RANGES))
-
-    status, headers, content = get(image, "layer", range_header="bytes=0-1")
-
-    assert (status, headers["Accept-Ranges"]) == (200, "none")
-    assert oci.digest(content) == image.layer_digests[-1]
-
-
 def test_a_redirection_leads_to_the_content(client: RegistryClient, image: MintedImage) -> None:
     client.fault(image.repository, Fault(kind=FaultKind.REDIRECT, scope=Scope.BLOB))
 
@@ -185,14 +171,12 @@ def test_a_redirection_leads_to_the_content(client: RegistryClient, image: Minte
     connection.close()
 
 
-@pytest.mark.parametrize("after_bytes", [0, None])
 def test_a_stall_ends_when_its_fault_is_cleared(
     client: RegistryClient,
     image: MintedImage,
-    after_bytes: int | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.STALL, after_bytes=after_bytes))
+    client.fault(image.repository, Fault(kind=FaultKind.STALL))
     timer = threading.Timer(0.3, client.clear_faults, [image.repository])
     stall = Answer._stall
 
@@ -203,7 +187,7 @@ def test_a_stall_ends_when_its_fault_is_cleared(
     # cleared before it is met, it would be no fault at all
     monkeypatch.setattr(Answer, "_stall", stalling)
     began = time.monotonic()
-    with pytest.raises((http.client.IncompleteRead, http.client.RemoteDisconnected)):
+    with pytest.raises(http.client.IncompleteRead):
         get(image, "layer")
 
     assert time.monotonic() - began >= 0.3
@@ -228,26 +212,22 @@ def test_a_fault_is_for_its_scope(
     assert {what for what in ("manifest", "config", "layer") if get(image, what)[0] == 500} == met
 
 
-def test_a_fault_is_for_so_many_requests(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.SERVER_ERROR, skip=1, times=2))
-
-    assert [get(image)[0] for _ in range(5)] == [200, 500, 500, 200, 200]
-
-
 def test_a_fault_is_for_a_method_and_a_reference(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.NOT_FOUND, method="HEAD"))
+    client.fault(image.repository, Fault(kind=FaultKind.UNAVAILABLE, method="HEAD"))
     client.fault(image.repository, Fault(kind=FaultKind.FORBIDDEN, reference=image.config_digest))
 
-    assert get(image, method="HEAD")[0] == 404
+    assert get(image, method="HEAD")[0] == 503
     assert get(image)[0] == 200
     assert get(image, "config")[0] == 403
     assert get(image, "layer")[0] == 200
 
 
-def test_faults_follow_each_other_and_can_be_cleared(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.UNAVAILABLE, times=1))
+def test_of_several_faults_the_first_is_met_until_they_are_cleared(
+    client: RegistryClient, image: MintedImage
+) -> None:
+    client.fault(image.repository, Fault(kind=FaultKind.UNAVAILABLE))
     client.fault(image.repository, Fault(kind=FaultKind.TOO_MANY_REQUESTS))
 
-    assert [get(image)[0] for _ in range(3)] == [503, 429, 429]
+    assert get(image)[0] == 503
     client.clear_faults(image.repository)
     assert get(image)[0] == 200
