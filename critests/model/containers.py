@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from critests.model.outcomes import absent, fails, succeeds
+from critests.model.outcomes import absent, exactly, fails, succeeds
 from critests.model.sights import DEADLINE_EXCEEDED, NOT_TOLD, Answer
 from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL, Process, Step, colour_of
 from critests.model.world import (
@@ -154,11 +154,11 @@ def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     if CREATED not in container.may_be:
         aspect = "STP-01" if step.timeout else "STP-04"
         yield from succeeds(aspect, "stopping a container", step, answer)
-    container.under_way = not answer.ok
-    before = container.may_be
-    container.is_ended()
-    if not answer.ok:
-        container.may_be |= before
+    if answer.ok:
+        container.under_way = False
+        container.is_ended()
+    else:
+        container.may_be_ended()
 
 
 def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
@@ -173,13 +173,11 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     yield from succeeds(
         "CTR-28/first-call" if late else "CTR-28/removed", "removing a container", step, answer
     )
-    container.under_way = not answer.ok
     if answer.ok:
+        container.under_way = False
         container.may_be = frozenset({GONE})
     else:
-        before = container.may_be
-        container.is_ended()
-        container.may_be |= before | {GONE}
+        container.may_be_ended(or_gone=True)
 
 
 def status(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
@@ -211,31 +209,23 @@ def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     yield from succeeds(aspect, "a list of containers", step, answer)
     if not answer.ok:
         return
-    for container in world.containers.values():
-        if container.id in world.lost:
-            continue
-        others = (
-            (step.on and step.on != container.key)
-            or (step.inside and step.inside != container.sandbox)
-            or (step.colour and step.colour != colour_of(container.carries or container.key))
-        )
-        matches = not others and (
-            container.may_be == {step.state} if step.state else GONE not in container.may_be
-        )
-        excluded = others or container.gone or (step.state and step.state not in container.may_be)
-        count = answer.ids.count(container.id)
-        if matches and not count:
-            yield Breach(
-                aspect, "a filter leaves a container out", step.rpc, container.key, "not in the list"
-            )
-        elif excluded and count:
-            yield Breach(
-                aspect,
-                "a filter lets a container through",
-                step.rpc,
-                f"{container.key} left out",
-                "in the list",
-            )
+    yield from exactly(
+        aspect,
+        step,
+        answer,
+        "container",
+        ((each, _others(step, each)) for each in world.containers.values() if each.id not in world.lost),
+    )
+
+
+def _others(step: Step, container: Container) -> bool:
+    """Whether a filter by id, sandbox or label wants others."""
+    colour = colour_of(container.carries or container.key)
+    return bool(
+        (step.on and step.on != container.key)
+        or (step.inside and step.inside != container.sandbox)
+        or (step.colour and step.colour != colour)
+    )
 
 
 @dataclass(frozen=True)

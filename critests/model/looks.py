@@ -111,14 +111,7 @@ def _sandbox(
 ) -> Iterator[Breach]:
     state = seen.state if seen else GONE
     if state not in sandbox.may_be:
-        world.lost.add(sandbox.id)
-        yield Breach(
-            aspect_of(sandbox) if step.rpc == DAEMON_RESTARTS else _aspect_of_sandbox_state(sandbox, state),
-            f"a sandbox is {_short(state)}",
-            step.rpc,
-            f"{sandbox.key} is {' or '.join(map(_short, sorted(sandbox.may_be)))}",
-            _short(state),
-        )
+        yield _in_another_state(world, step, sandbox, state, _aspect_of_sandbox_state(sandbox, state))
         return
     sandbox.may_be = still_possible(sandbox, state, ending=False)
     if seen is None:
@@ -140,6 +133,19 @@ def _sandbox(
             yield from _agree("SBA-23", step, seen, status)
         if status.state == READY:
             yield from _addresses(step, sandbox, status)
+
+
+def _in_another_state(world: World, step: Step, one: Sandbox | Container, state: str, aspect: str) -> Breach:
+    """Return the breach of a state that cannot be; of what is in it, nothing more can be said."""
+    world.lost.add(one.id)
+    kind = "sandbox" if isinstance(one, Sandbox) else "container"
+    return Breach(
+        aspect_of(one) if step.rpc == DAEMON_RESTARTS else aspect,
+        f"a {kind} is {_short(state)}",
+        step.rpc,
+        f"{one.key} is {' or '.join(map(_short, sorted(one.may_be)))}",
+        _short(state),
+    )
 
 
 def _addresses(step: Step, sandbox: Sandbox, status: SandboxSeen) -> Iterator[Breach]:
@@ -205,16 +211,8 @@ def _container(
 ) -> Iterator[Breach]:
     state = seen.state if seen else GONE
     if state not in container.may_be:
-        world.lost.add(container.id)
-        yield Breach(
-            aspect_of(container)
-            if step.rpc == DAEMON_RESTARTS
-            else _aspect_of_container_state(world, step, container, state),
-            f"a container is {_short(state)}",
-            step.rpc,
-            f"{container.key} is {' or '.join(map(_short, sorted(container.may_be)))}",
-            _short(state),
-        )
+        aspect = _aspect_of_container_state(world, step, container, state)
+        yield _in_another_state(world, step, container, state, aspect)
         return
     # the look takes its time, and what ends by itself does so at any moment: never back
     ending = container.may_be == {RUNNING, EXITED} and state == RUNNING

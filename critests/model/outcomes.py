@@ -1,10 +1,10 @@
 """Whether a call may succeed or fail: the two sentences that most rules are made of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from critests.model.sights import NOT_FOUND, Answer
 from critests.model.steps import Step
-from critests.model.world import Breach
+from critests.model.world import GONE, Breach, Container, Sandbox
 
 SUCCESS = "success"
 """What is expected of a call that must not fail."""
@@ -30,6 +30,30 @@ def fails(aspect: str, what: str, step: Step, answer: Answer, *, code: str = "")
         yield Breach(aspect, what, step.rpc, "an error", SUCCESS)
     elif code and answer.code != NOT_FOUND:
         yield Breach(code, f"{what}: code", step.rpc, NOT_FOUND, _words(answer))
+
+
+def exactly(
+    aspect: str, step: Step, answer: Answer, kind: str, candidates: Iterable[tuple[Sandbox | Container, bool]]
+) -> Iterator[Breach]:
+    """A list with a filter holds what the filter lets through, and nothing else.
+
+    Args:
+        aspect: that says so.
+        step: the call, with the state that it chooses.
+        answer: to it.
+        kind: of the objects, in a word.
+        candidates: every object of which something can be said, and whether the filter wants others, whatever
+            their state.
+    """
+    for one, others in candidates:
+        matches = not others and (one.may_be == {step.state} if step.state else GONE not in one.may_be)
+        excluded = others or one.gone or (step.state and step.state not in one.may_be)
+        count = answer.ids.count(one.id)
+        if matches and not count:
+            yield Breach(aspect, f"a filter leaves a {kind} out", step.rpc, one.key, "not in the list")
+        elif excluded and count:
+            what = f"a filter lets a {kind} through"
+            yield Breach(aspect, what, step.rpc, f"{one.key} left out", "in the list")
 
 
 def absent(found: object | None) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from critests.model.outcomes import absent, fails, succeeds
+from critests.model.outcomes import absent, exactly, fails, succeeds
 from critests.model.sights import Answer
 from critests.model.steps import NOTHING, Step, colour_of
 from critests.model.world import GONE, NOTREADY, READY, Breach, Sandbox, World, twins
@@ -80,10 +80,7 @@ def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         # how far it came, the next look shows
         sandbox.may_be |= {NOTREADY}
         for container in world.living_containers(step.on):
-            before = container.may_be
-            container.under_way = True
-            container.is_ended()
-            container.may_be |= before
+            container.may_be_ended()
 
 
 def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
@@ -111,10 +108,7 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     else:
         sandbox.may_be |= {NOTREADY, GONE}
         for container in inside:
-            before = container.may_be
-            container.under_way = True
-            container.is_ended()
-            container.may_be |= before | {GONE}
+            container.may_be_ended(or_gone=True)
 
 
 def status(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
@@ -148,22 +142,20 @@ def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     yield from succeeds(aspect, "a list of sandboxes", step, answer)
     if not answer.ok:
         return
-    for sandbox in world.sandboxes.values():
-        if sandbox.id in world.lost:
-            continue
-        others = (step.on and step.on != sandbox.key) or (
-            step.colour and step.colour != colour_of(sandbox.carries or sandbox.key)
-        )
-        matches = not others and (
-            sandbox.may_be == {step.state} if step.state else GONE not in sandbox.may_be
-        )
-        excluded = others or sandbox.gone or (step.state and step.state not in sandbox.may_be)
-        count = answer.ids.count(sandbox.id)
-        if matches and not count:
-            yield Breach(aspect, "a filter leaves a sandbox out", step.rpc, sandbox.key, "not in the list")
-        elif excluded and count:
-            yield Breach(
-                aspect, "a filter lets a sandbox through", step.rpc, f"{sandbox.key} left out", "in the list"
-            )
-        elif count > 1:
-            yield Breach("SBA-24", "a sandbox is listed twice", step.rpc, "once", f"{count} times")
+    told = [each for each in world.sandboxes.values() if each.id not in world.lost]
+    yield from exactly(
+        aspect,
+        step,
+        answer,
+        "sandbox",
+        ((each, _others(step, each.key, each.carries)) for each in told),
+    )
+    for sandbox in told:
+        if answer.ids.count(sandbox.id) > 1:
+            yield Breach("SBA-24", "a sandbox is listed twice", step.rpc, "once", "more than once")
+
+
+def _others(step: Step, key: str, carries: str) -> bool:
+    """Whether a filter by id or label wants others."""
+    colour = colour_of(carries or key)
+    return bool((step.on and step.on != key) or (step.colour and step.colour != colour))

@@ -155,8 +155,3 @@ def to_plain(beats: Sequence[Beat]) -> list[list[dict[str, Any]]]:
     return [
         [{name: value for name, value in asdict(step).items() if value} for step in beat] for beat in beats
     ]
-
-
-def from_plain(plain: Iterable[Iterable[dict[str, Any]]]) -> list[Beat]:
-    """Return a sequence from plain data."""
-    return [tuple(Step(**each) for each in beat) for beat in plain]

@@ -173,6 +173,13 @@ class Container:
             self.may_be = gone | there & {CREATED, UNKNOWN} | {EXITED}
             self.exit_codes = frozenset()
 
+    def may_be_ended(self, *, or_gone: bool = False) -> None:
+        """A call that was to end it, or to remove it, has failed, and may still be at work on it."""
+        before = self.may_be
+        self.under_way = True
+        self.is_ended()
+        self.may_be |= before | ({GONE} if or_gone else frozenset())
+
     def ends_by_itself(self) -> None:
         """Its process ended because it wanted to."""
         if self.may_be == {RUNNING}:
