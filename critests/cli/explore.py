@@ -1,5 +1,6 @@
 """`critests explore`: make sequences at random, and hand back the shortest one that breaks a promise."""
 
+import importlib.util
 import secrets
 import sys
 from dataclasses import dataclass, replace
@@ -11,8 +12,7 @@ import click
 
 from critests.cli.connected_run import connected_run
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.exit_codes import ExitCode
-from critests.explore.installed import check_installed
+from critests.exit_codes import CannotTest, ExitCode
 from critests.run.settings import Settings
 
 EPILOG = """\b
@@ -102,7 +102,8 @@ def explore(
     calls.
     """
     settings = settings_from(values)
-    check_installed()
+    if importlib.util.find_spec("hypothesis") is None:
+        raise CannotTest("critests explore needs hypothesis: pip install 'critests[explore]'")
     if settings.disruptive and not settings.node:
         msg = "--disruptive ends the daemon and lets what is below it fail: give --node for a throwaway one"
         raise click.UsageError(msg)

@@ -1,4 +1,4 @@
-"""Each step as a call on the raw stub, and what it answers as plain data."""
+"""The calls of a sequence on the raw stub, and what they answer as plain data."""
 
 import contextlib
 import time
@@ -12,28 +12,18 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection
-from critests.client.failures import code_of
 from critests.exit_codes import CannotTest
-from critests.explore.daemon import Daemon
+from critests.explore.below import Below
 from critests.explore.listening import Listening
 from critests.explore.looking import SEQUENCE_LABEL
 from critests.explore.processes import ENDS, READY_LINE, command_of, script_of, shell, signalling
-from critests.explore.sessions import attach_session, exec_session
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.model import Step, World
 from critests.model.images import reference
 from critests.model.looks import ANNOTATION, COLOUR
 from critests.model.orders import ENDING
 from critests.model.sights import NOT_TOLD, Answer, ContainerSeen, Look
-from critests.model.steps import (
-    DAEMON_RESTARTS,
-    EVENTS,
-    LAST_WORDS,
-    NO_EVENTS,
-    PROCESS_ENDS,
-    Process,
-    colour_of,
-)
+from critests.model.steps import LAST_WORDS, NO_EVENTS, Process, colour_of
 from critests.model.world import EXITED
 from critests.node.capabilities import NO_SUCH_ID
 
@@ -49,16 +39,6 @@ POLL_SECONDS = 0.01
 DRAIN_SECONDS, SETTLE_SECONDS = 2.0, 1.0
 MOUNT: Final = cri.Mount(container_path="/mnt/hosts", host_path="/etc/hosts", readonly=True)
 """In every container, so that its status has one to tell of; every node has that file."""
-
-ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
-    "StopPodSandbox": (cri.StopPodSandboxRequest, "pod_sandbox_id"),
-    "RemovePodSandbox": (cri.RemovePodSandboxRequest, "pod_sandbox_id"),
-    "PodSandboxStatus": (cri.PodSandboxStatusRequest, "pod_sandbox_id"),
-    "RemoveContainer": (cri.RemoveContainerRequest, "container_id"),
-    "ContainerStatus": (cri.ContainerStatusRequest, "container_id"),
-    "ReopenContainerLog": (cri.ReopenContainerLogRequest, "container_id"),
-}
-"""RPCs whose request is the id of a sandbox or of a container, and nothing else."""
 
 
 @dataclass
@@ -79,25 +59,11 @@ class Calls:
     requests: RequestBuilder
     base: ImageName
     handler: str
-    daemon: Daemon | None
+    daemon: Below | None
     world: World
     listening: Listening | None = None
     _configs: dict[str, cri.PodSandboxConfig] = field(default_factory=dict)
     _logs: dict[str, Path] = field(default_factory=dict)
-
-    def answer_to(self, step: Step) -> Answer:
-        """Do a step, and return what came back; with what it wants to fail failing meanwhile."""
-        disturbed: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
-        if self.daemon and step.failing:
-            disturbed = self.daemon.failing(step.failing)
-        elif self.daemon and step.hanging:
-            disturbed = self.daemon.hanging(step.hanging)
-        with disturbed:
-            try:
-                return self._answered(step)
-            except grpc.RpcError as error:
-                code, details = code_of(error)
-                return Answer(code, details=details)
 
     def logs_of(self, statuses: Mapping[str, ContainerSeen | str]) -> dict[str, tuple[str, ...]]:
         """Return the lines in the logs of containers that have ended, of each once; what a process wrote last
@@ -168,13 +134,6 @@ class Calls:
         except grpc.RpcError:
             return False
         return True
-
-    def _answered(self, step: Step) -> Answer:
-        if step.rpc not in ABOUT_ONE:
-            return HOW[step.rpc](self, step)
-        message, name = ABOUT_ONE[step.rpc]
-        answer = self.call(step, message(**{name: self.id_of(step.on)}))
-        return Answer(id=answer.status.id) if step.rpc.endswith("Status") else Answer()
 
     def call(self, step: Step, request: Any) -> Any:  # noqa: ANN401 - any RPC and its message
         """Call the RPC of a step, with its deadline."""
@@ -276,16 +235,6 @@ class Calls:
         answer = self.call(step, cri.ListContainersRequest(filter=_chosen(step, wanted)))
         return Answer(ids=tuple(item.id for item in answer.containers))
 
-    def list_sandbox_stats(self, step: Step) -> Answer:
-        """ListPodSandboxStats without a filter."""
-        self.call(step, cri.ListPodSandboxStatsRequest())
-        return Answer()
-
-    def list_container_stats(self, step: Step) -> Answer:
-        """ListContainerStats without a filter."""
-        self.call(step, cri.ListContainerStatsRequest())
-        return Answer()
-
     def exec_sync(self, step: Step) -> Answer:
         """ExecSync of a command whose output and exit code are the container's own."""
         answer = self.call(step, self._exec_request(step, command_of(step, self.world)))
@@ -364,29 +313,6 @@ class Calls:
         """ImageStatus, by a tag or by its id."""
         answer = self.call(step, cri.ImageStatusRequest(image=self._spec(step)))
         return Answer(id=answer.image.id, found=answer.HasField("image"))
-
-
-HOW: Final[dict[str, Callable[[Calls, Step], Answer]]] = {
-    "RunPodSandbox": Calls.run_sandbox,
-    "ListPodSandbox": Calls.list_sandboxes,
-    "CreateContainer": Calls.create_container,
-    "StartContainer": Calls.start_container,
-    "StopContainer": Calls.stop_container,
-    "ListContainers": Calls.list_containers,
-    "ListPodSandboxStats": Calls.list_sandbox_stats,
-    "ListContainerStats": Calls.list_container_stats,
-    "ExecSync": Calls.exec_sync,
-    "PullImage": Calls.pull_image,
-    "RemoveImage": Calls.remove_image,
-    "ImageStatus": Calls.image_status,
-    PROCESS_ENDS: Calls.end_process,
-    DAEMON_RESTARTS: Calls.restart_daemon,
-    "Exec": exec_session,
-    "Attach": attach_session,
-    EVENTS: Calls.listen,
-    NO_EVENTS: Calls.leave_events,
-}
-"""How each step is done that is more than a call with an id."""
 
 
 def _text(log: Path) -> str:

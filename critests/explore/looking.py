@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import grpc
 
@@ -32,32 +33,10 @@ def look_of(connection: Connection, world: World) -> Look:
         grpc.RpcError: a list failed.
     """
     pods = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
-    sandboxes = tuple(
-        SandboxSeen(
-            item.id,
-            cri.PodSandboxState.Name(item.state),
-            item.metadata.name,
-            item.metadata.attempt,
-            item.created_at,
-            dict(item.labels),
-            dict(item.annotations),
-        )
-        for item in pods
-        if item.labels.get(SEQUENCE_LABEL) == world.prefix
-    )
+    sandboxes = tuple(_sandbox(item) for item in pods if item.labels.get(SEQUENCE_LABEL) == world.prefix)
     listed = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
     containers = tuple(
-        ContainerSeen(
-            entry.id,
-            cri.ContainerState.Name(entry.state),
-            entry.pod_sandbox_id,
-            entry.metadata.name,
-            entry.metadata.attempt,
-            entry.created_at,
-            image_id=entry.image_id,
-            labels=dict(entry.labels),
-            annotations=dict(entry.annotations),
-        )
+        replace(_container(entry), sandbox_id=entry.pod_sandbox_id)
         for entry in listed
         if entry.labels.get(SEQUENCE_LABEL) == world.prefix
     )
@@ -102,16 +81,9 @@ def _sandbox_status(connection: Connection, sandbox_id: str) -> SandboxSeen | st
         ).status
     except grpc.RpcError as error:
         return code_of(error)[0]
-    return SandboxSeen(
-        status.id,
-        cri.PodSandboxState.Name(status.state),
-        status.metadata.name,
-        status.metadata.attempt,
-        status.created_at,
-        dict(status.labels),
-        dict(status.annotations),
-        tuple(filter(None, [status.network.ip, *(each.ip for each in status.network.additional_ips)])),
-    )
+    network = status.network
+    addresses = filter(None, [network.ip, *(each.ip for each in network.additional_ips)])
+    return replace(_sandbox(status), addresses=tuple(addresses))
 
 
 def _container_status(connection: Connection, container_id: str) -> ContainerSeen | str:
@@ -121,19 +93,11 @@ def _container_status(connection: Connection, container_id: str) -> ContainerSee
         ).status
     except grpc.RpcError as error:
         return code_of(error)[0]
-    return ContainerSeen(
-        status.id,
-        cri.ContainerState.Name(status.state),
-        "",
-        status.metadata.name,
-        status.metadata.attempt,
-        status.created_at,
-        status.started_at,
-        status.finished_at,
-        status.exit_code,
-        status.image_id,
-        dict(status.labels),
-        dict(status.annotations),
+    return replace(
+        _container(status),
+        started_at=status.started_at,
+        finished_at=status.finished_at,
+        exit_code=status.exit_code,
         kept={
             "mounts": ", ".join(sorted(mount.container_path for mount in status.mounts)),
             "image": status.image.image,
@@ -141,4 +105,31 @@ def _container_status(connection: Connection, container_id: str) -> ContainerSee
             "log_path": status.log_path,
             "reason": status.reason,
         },
+    )
+
+
+def _sandbox(told: cri.PodSandbox | cri.PodSandboxStatus) -> SandboxSeen:
+    """Return what a list and a status have in common."""
+    return SandboxSeen(
+        told.id,
+        cri.PodSandboxState.Name(told.state),
+        told.metadata.name,
+        told.metadata.attempt,
+        told.created_at,
+        dict(told.labels),
+        dict(told.annotations),
+    )
+
+
+def _container(told: cri.Container | cri.ContainerStatus) -> ContainerSeen:
+    """Return what a list and a status have in common."""
+    return ContainerSeen(
+        told.id,
+        cri.ContainerState.Name(told.state),
+        name=told.metadata.name,
+        attempt=told.metadata.attempt,
+        created_at=told.created_at,
+        image_id=told.image_id,
+        labels=dict(told.labels),
+        annotations=dict(told.annotations),
     )

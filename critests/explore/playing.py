@@ -15,8 +15,9 @@ from critests.client import Connection
 from critests.client.failures import code_of
 from critests.client.recording import Call
 from critests.exit_codes import CannotTest
+from critests.explore.below import Below
 from critests.explore.calls import Calls
-from critests.explore.daemon import Daemon
+from critests.explore.doing import answer_to
 from critests.explore.looking import look_of, world_before
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.model import Beat, Breach, Step, World, events, judge
@@ -62,7 +63,7 @@ class Player:
     base: ImageName
     images: Callable[[], dict[str, tuple[str, ...]]] = dict
     handler: str = ""
-    daemon: Daemon | None = None
+    daemon: Below | None = None
     start_again: Callable[[], None] | None = None
     log: RuntimeLog = field(default_factory=lambda: RuntimeLog(""))
     gone: bool = False
@@ -203,5 +204,5 @@ class Played:
 
     def _timed(self, step: Step) -> Done:
         begun = time.monotonic()
-        answer = self.calls.answer_to(step)
+        answer = answer_to(self.calls, step)
         return Done(step, answer, begun, time.monotonic())

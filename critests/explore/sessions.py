@@ -1,17 +1,16 @@
 """Steps that are more than a call: Exec and Attach, with the session at the URL that they give."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
-from typing import Protocol as Interface
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
 from critests.client.streaming.errors import StreamError, UpgradeRefused
 from critests.client.streaming.sessions import RemoteCommand, open_remote_command
 from critests.client.streaming.streams import Protocol
+from critests.explore.calls import Calls
 from critests.explore.processes import SPEAKS, command_of, shell
-from critests.model import Step, World
+from critests.model import Step
 from critests.model.containers import printed_by, said_by
 from critests.model.sights import NOT_TOLD, Answer
 from critests.model.steps import INPUT, TERMINAL
@@ -22,29 +21,7 @@ FAILED = "SESSION_FAILED"
 """No code of gRPC: the call gave a URL, and the session failed."""
 
 
-class Caller(Interface):
-    """What sessions need of the calls of a sequence."""
-
-    connection: Connection
-    world: World
-
-    def id_of(self, key: str) -> str:
-        """Return the runtime's id of an object."""
-
-    def call(self, step: Step, request: Any) -> Any:  # noqa: ANN401 - any RPC and its message
-        """Call the RPC of a step."""
-
-    def until(self, seconds: float, holds: Callable[[], bool]) -> bool:
-        """Wait until something holds, and return whether it does."""
-
-    def lines_in_log(self, step: Step, words: str) -> int:
-        """Return how many lines of a container's log are these words."""
-
-    def signal(self, step: Step, name: str) -> bool:
-        """Send a signal to a container's process, and return whether the command that does so succeeded."""
-
-
-def exec_session(calls: Caller, step: Step) -> Answer:
+def exec_session(calls: Calls, step: Step) -> Answer:
     """Exec of a command whose output and exit code are the container's own: with input, where it is told what
     to print, or with a terminal, on which it has printed before it ends.
     """
@@ -74,7 +51,7 @@ def exec_session(calls: Caller, step: Step) -> Answer:
     return Answer(exit_code=status.exit_code, output=shown)
 
 
-def attach_session(calls: Caller, step: Step) -> Answer:
+def attach_session(calls: Calls, step: Step) -> Answer:
     """Attach, tell the process to write a line, wait until that comes, and leave. What it is told by input is
     looked for in its log: it may write before the output of the session is connected.
     """
@@ -97,7 +74,7 @@ def attach_session(calls: Caller, step: Step) -> Answer:
 
 
 @contextlib.contextmanager
-def _session(calls: Caller, step: Step, request: Any) -> Iterator[RemoteCommand]:  # noqa: ANN401 - of either RPC
+def _session(calls: Calls, step: Step, request: Any) -> Iterator[RemoteCommand]:  # noqa: ANN401 - of either RPC
     seconds = SESSION_SECONDS * calls.connection.deadlines.scale
 
     def opened(protocol: Protocol) -> RemoteCommand:
