@@ -10,6 +10,7 @@ from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
+from critests.client.failures import code_of
 from critests.client.hangs import Hangs
 from critests.client.listening import GREETING_SECONDS, look_there
 from critests.client.recording import Recorder, RecordingChannel
@@ -156,20 +157,19 @@ def open_channel(
 
 
 def _why_no_greeting(endpoint: Endpoint, error: grpc.RpcError, waited: float) -> str:
-    code = error.code() if hasattr(error, "code") else None
-    details = (error.details() if hasattr(error, "details") else "") or ""
-    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+    code, details = code_of(error)
+    if code == "DEADLINE_EXCEEDED":
         return (
             f"{endpoint.text}: somebody accepts the connection but did not answer Version within {waited:g} s"
         )
-    if code is grpc.StatusCode.UNIMPLEMENTED:
+    if code == "UNIMPLEMENTED":
         return (
             f"{endpoint.text}: a gRPC server, but without CRI v1 (runtime.v1.RuntimeService); too old, or its"
             " CRI plugin is disabled"
         )
-    if code is grpc.StatusCode.UNAVAILABLE:
+    if code == "UNAVAILABLE":
         return (
             f"{endpoint.text}: no CRI runtime answers there; what listens does not speak gRPC, or hung up"
             f" ({details[:200]})"
         )
-    return f"{endpoint.text}: Version failed with {code.name if code else 'no code'} ({details[:200]})"
+    return f"{endpoint.text}: Version failed with {code} ({details[:200]})"

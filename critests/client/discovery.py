@@ -3,12 +3,12 @@ sockets.
 """
 
 import os
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from critests.client.endpoint import Endpoint, EndpointError
+from critests.client.listening import look_there
 from critests.kinds.table import well_known_sockets
 
 CRICTL_CONFIG = Path("/etc/crictl.yaml")
@@ -108,12 +108,10 @@ def _read(file: Path) -> dict[str, str]:
 
 
 def _listens(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
-        try:
-            probe.connect(str(path))
-        except OSError:
-            return False
+    try:
+        look_there(Endpoint.parse(str(path)), 1.0)
+    except EndpointError:
+        return False
     return True
 
 

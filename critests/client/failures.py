@@ -41,11 +41,12 @@ def in_words(error: grpc.RpcError) -> str:
     rpc, waited = failed_rpc(error), hung_for(error)
     if waited:
         return f"{rpc} did not answer within {waited:g} s"
-    code = error.code() if hasattr(error, "code") else None
-    details = error.details() if hasattr(error, "details") else str(error)
-    if isinstance(error, StillHangs):
-        return error.details()
-    return f"{rpc} failed with {code.name if code else 'UNKNOWN'}: {(details or 'no words')[:500]}"
+    code, details = code_of(error)
+    return (
+        details
+        if isinstance(error, StillHangs)
+        else f"{rpc} failed with {code}: {details[:500] or 'no words'}"
+    )
 
 
 def code_of(error: grpc.RpcError) -> tuple[str, str]:

@@ -145,19 +145,12 @@ class RecordedCall(_RecordedRpc):
             )
         except grpc.RpcError as error:
             seconds = time.perf_counter() - begin
-            name_the_rpc(error, self._rpc)
-            self._recorder.add(Call(self._rpc, redacted(request), None, *code_of(error), started, seconds))
-            if self._hangs.ended(self._rpc, allowance, error.code(), seconds):
-                note_the_hang(error, seconds)
-                if allowance.look:
-                    raise StillHangs(self._rpc, self._hangs.words(self._rpc)) from error
+            if self._failed(request, allowance, error, started, seconds) and allowance.look:
+                raise StillHangs(self._rpc, self._hangs.words(self._rpc)) from error
             raise
         finally:
             under_way.end()
-        seconds = time.perf_counter() - begin
-        if allowance.look:
-            self._hangs.ended(self._rpc, allowance, None, seconds)
-        self._recorder.add(Call(self._rpc, redacted(request), response, "OK", "", started, seconds))
+        self._succeeded(request, allowance, response, started, time.perf_counter() - begin)
         return response, call
 
     def future(
@@ -177,34 +170,35 @@ class RecordedCall(_RecordedRpc):
             seconds = time.perf_counter() - begin
             self._recorder.under_way.end()
             if done.cancelled():
+                words = "cancelled by the suite"
                 self._recorder.add(
-                    Call(
-                        self._rpc,
-                        redacted(request),
-                        None,
-                        "CANCELLED",
-                        "cancelled by the suite",
-                        started,
-                        seconds,
-                    )
+                    Call(self._rpc, redacted(request), None, "CANCELLED", words, started, seconds)
                 )
-                return
-            error = done.exception()
-            code = None if error is None else error.code()
-            if self._hangs.ended(self._rpc, allowance, code, seconds):
-                note_the_hang(error, seconds)
-            if error is None:
-                self._recorder.add(
-                    Call(self._rpc, redacted(request), done.result(), "OK", "", started, seconds)
-                )
+            elif (error := done.exception()) is not None:
+                self._failed(request, allowance, error, started, seconds)
             else:
-                name_the_rpc(error, self._rpc)
-                self._recorder.add(
-                    Call(self._rpc, redacted(request), None, *code_of(error), started, seconds)
-                )
+                self._succeeded(request, allowance, done.result(), started, seconds)
 
         pending.add_done_callback(record)
         return pending
+
+    def _succeeded(
+        self, request: Message, allowance: Allowance, response: Message, started: float, seconds: float
+    ) -> None:
+        if allowance.look:
+            self._hangs.ended(self._rpc, allowance, None, seconds)
+        self._recorder.add(Call(self._rpc, redacted(request), response, "OK", "", started, seconds))
+
+    def _failed(
+        self, request: Message, allowance: Allowance, error: grpc.RpcError, started: float, seconds: float
+    ) -> bool:
+        """Record a call that failed, and return whether it hung."""
+        name_the_rpc(error, self._rpc)
+        self._recorder.add(Call(self._rpc, redacted(request), None, *code_of(error), started, seconds))
+        hung = self._hangs.ended(self._rpc, allowance, error.code(), seconds)
+        if hung:
+            note_the_hang(error, seconds)
+        return hung
 
 
 class RecordedStream(_RecordedRpc):
