@@ -199,11 +199,12 @@ class ContainerProcess:
             self._end_told.set()
             raise
         self.started_at = time.time_ns()
-        copiers = [threading.Thread(target=self.log.copy, args=(self.process.stdout, "stdout"), daemon=True)]
-        if self.process.stderr:
-            copiers.append(
-                threading.Thread(target=self.log.copy, args=(self.process.stderr, "stderr"), daemon=True)
-            )
+        outputs = {"stdout": self.process.stdout, "stderr": self.process.stderr}
+        copiers = [
+            threading.Thread(target=self.log.copy, args=(pipe, stream), daemon=True)
+            for stream, pipe in outputs.items()
+            if pipe
+        ]
         for copier in copiers:
             copier.start()
         threading.Thread(target=self._watch, args=(self.process, copiers, when_ended), daemon=True).start()

@@ -209,17 +209,12 @@ class Session:
             self._tell({"status": "Failure", "reason": "InternalError", "message": str(error)})
             return
         threading.Thread(target=self._read, args=(process,), daemon=True).start()
+        wanted = (self._request.stdout, self._request.stderr)
         copiers = [
-            threading.Thread(
-                target=self._copy, args=(process.stdout, STDOUT, self._request.stdout), daemon=True
-            )
+            threading.Thread(target=self._copy, args=copied, daemon=True)
+            for copied in zip((process.stdout, process.stderr), (STDOUT, STDERR), wanted, strict=True)
+            if copied[0]
         ]
-        if process.stderr:
-            copiers.append(
-                threading.Thread(
-                    target=self._copy, args=(process.stderr, STDERR, self._request.stderr), daemon=True
-                )
-            )
         for copier in copiers:
             copier.start()
         for copier in copiers:
