@@ -21,7 +21,7 @@ BUSY = "(while :; do :; done) & (while :; do :; done) &"
 """Two that want a whole core each."""
 SWAPPING = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=48 * MIB)
 
-pytestmark = requires(Capability.CGROUP_V2)
+pytestmark = [requires(Capability.CGROUP_V2), slow]
 
 Look = Callable[[], cri.ContainerStats]
 Kernel = Callable[[], Pressure]
@@ -55,7 +55,6 @@ def kernel(pressed: Container) -> Kernel:
 
 
 @requirement("STA-10")
-@slow
 def test_pressure_is_told(runtime: Runtime, kernel: Kernel, look: Look) -> None:
     """Where the kernel counts pressure, ContainerStats SHOULD tell it of CPU time, memory and input and
     output.
@@ -75,7 +74,6 @@ def test_pressure_is_told(runtime: Runtime, kernel: Kernel, look: Look) -> None:
 
 
 @requirement("STA-11")
-@slow
 def test_pressure_is_told_in_nanoseconds_and_percent(runtime: Runtime, kernel: Kernel, look: Look) -> None:
     """Pressure that is told MUST be what the kernel has counted: its time in nanoseconds, its averages in
     percent.
@@ -100,7 +98,6 @@ def test_pressure_is_told_in_nanoseconds_and_percent(runtime: Runtime, kernel: K
 
 @requirement("STA-08")
 @requires(Capability.SWAP_ACCOUNTING)
-@slow
 def test_swap_in_stats_is_the_kernels(runtime: Runtime, containers: Containers) -> None:
     """Swap that is told SHOULD be what the kernel counts for the container, and what it may still have what
     is left of its limit.

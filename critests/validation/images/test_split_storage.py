@@ -17,6 +17,8 @@ from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up
 
+pytestmark = disruptive
+
 STATS_SECONDS = 65.0
 """Runtimes look at what is used every ten seconds, or every thirty."""
 MIB = 1 << 20
@@ -77,7 +79,6 @@ def growth(runtime: OwnRuntime, filesystems: FirstOf) -> Growth:
 
 
 @requirement("IMF-09")
-@disruptive
 def test_images_are_where_they_are_configured_to_be(runtime_with_a_folder: OwnRuntime) -> None:
     """Where the configuration says in which directory images are stored, ImageFsInfo MUST name that one, or
     one below it.
@@ -95,7 +96,6 @@ def test_images_are_where_they_are_configured_to_be(runtime_with_a_folder: OwnRu
 
 @requirement("IMF-05/split")
 @requires(Capability.SAME_HOST)
-@disruptive
 def test_where_containers_are_stored_is_told(split_runtime: OwnRuntime) -> None:
     """Where images are stored elsewhere than what containers write, `container_filesystems` MUST name where
     the latter is, by directories that exist and are none of the images'.
@@ -114,7 +114,6 @@ def test_where_containers_are_stored_is_told(split_runtime: OwnRuntime) -> None:
 
 
 @requirement("IMF-06/images")
-@disruptive
 @slow
 def test_what_a_container_writes_is_not_counted_to_the_images(split_runtime: OwnRuntime) -> None:
     """Where images are stored elsewhere than what containers write, the used bytes and inodes of the file
@@ -130,7 +129,6 @@ def test_what_a_container_writes_is_not_counted_to_the_images(split_runtime: Own
 
 
 @requirement("IMF-06/containers")
-@disruptive
 @slow
 def test_what_a_container_writes_and_where_it_is_counted(split_runtime: OwnRuntime, observe: Observe) -> None:
     """Where images are stored elsewhere than what containers write, the file system of containers MAY count

@@ -14,6 +14,8 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 
+pytestmark = requires(Capability.IMAGE_SUB_PATHS)
+
 OUTSIDE = {
     "parents": "../../../../etc",
     "parents-inside": "sub/../../../../etc",
@@ -50,7 +52,6 @@ def mounted(containers: Containers, mounting: Mounting, own_sandbox: Sandbox) ->
 
 
 @requirement("VOL-06")
-@requires(Capability.IMAGE_SUB_PATHS)
 def test_a_directory_inside_an_image_is_mounted(mounted: Mounted) -> None:
     """With `image_sub_path` the container MUST find that directory of the image, and nothing around it.
 
@@ -63,7 +64,6 @@ def test_a_directory_inside_an_image_is_mounted(mounted: Mounted) -> None:
 
 
 @requirement("VOL-07/error")
-@requires(Capability.IMAGE_SUB_PATHS)
 def test_a_directory_that_the_image_lacks_is_refused(
     containers: Containers, mounting: Mounting, own_sandbox: Sandbox
 ) -> None:
@@ -75,7 +75,6 @@ def test_a_directory_that_the_image_lacks_is_refused(
 
 
 @requirement("VOL-07/text")
-@requires(Capability.IMAGE_SUB_PATHS)
 def test_the_refusal_of_a_directory_that_the_image_lacks_is_named(
     containers: Containers, mounting: Mounting, own_sandbox: Sandbox
 ) -> None:
@@ -89,7 +88,6 @@ def test_the_refusal_of_a_directory_that_the_image_lacks_is_named(
 
 
 @requirement("VOL-07/next")
-@requires(Capability.IMAGE_SUB_PATHS)
 def test_a_refused_sub_path_leaves_the_next_mount_whole(mounted: Mounted, registry: Registry) -> None:
     """After a refused `image_sub_path`, a mount of that image in the same sandbox MUST show the image's root.
 
@@ -107,7 +105,6 @@ def test_a_refused_sub_path_leaves_the_next_mount_whole(mounted: Mounted, regist
 
 
 @requirement("VOL-08/no-escape")
-@requires(Capability.IMAGE_SUB_PATHS)
 @pytest.mark.parametrize("path", OUTSIDE.values(), ids=OUTSIDE)
 def test_no_sub_path_leads_out_of_the_image(mounted: Mounted, path: str) -> None:
     """An `image_sub_path` that leads out of the image, by `..`, from the root or over a symbolic link, MUST
@@ -125,7 +122,6 @@ def test_no_sub_path_leads_out_of_the_image(mounted: Mounted, path: str) -> None
 
 
 @requirement("VOL-08/form")
-@requires(Capability.IMAGE_SUB_PATHS)
 @pytest.mark.parametrize("path", ["hello", "../etc"], ids=["a-file", "outside"])
 def test_what_becomes_of_other_sub_paths(mounted: Mounted, path: str, observe: Observe) -> None:
     """An `image_sub_path` that leads outside MAY be refused or confined; one of a file refused or mounted.

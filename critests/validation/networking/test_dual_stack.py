@@ -14,7 +14,7 @@ from critests.validation.networking.connections import Node, until_it_listens
 
 PORT = 7300
 
-pytestmark = requires(Capability.POD_NETWORK, Capability.IPV6, Capability.SAME_HOST)
+pytestmark = [requires(Capability.POD_NETWORK, Capability.IPV6, Capability.SAME_HOST), disruptive]
 
 
 def lies_in(address: str, subnet: str) -> bool:
@@ -42,7 +42,6 @@ def greet(runtime: OwnRuntime, pod: Sandbox) -> None:
 
 
 @requirement("NET-14")
-@disruptive
 def test_pod_of_two_families_has_an_address_of_each(dual_stack_runtime: OwnRuntime) -> None:
     """Where the CNI gives a pod an address of each family, `ip` MUST be the first and `additional_ips` the
     other, and the pod have both.
@@ -62,7 +61,6 @@ def test_pod_of_two_families_has_an_address_of_each(dual_stack_runtime: OwnRunti
 
 
 @requirement("NET-15")
-@disruptive
 def test_pod_of_ipv6_alone_is_reached(dual_stack_runtime: OwnRuntime, node: Node) -> None:
     """Where the CNI gives pods addresses of IPv6 alone, `ip` MUST be that address, and what listens in the
     pod be reached there.
@@ -85,7 +83,6 @@ def test_pod_of_ipv6_alone_is_reached(dual_stack_runtime: OwnRuntime, node: Node
 
 
 @requirement("NET-33")
-@disruptive
 @requires(Capability.HOST_PORTS)
 def test_host_port_leads_to_a_pod_of_two_families_over_both(
     dual_stack_runtime: OwnRuntime, node: Node

@@ -19,6 +19,8 @@ from critests.node.wrappers.actions import ALL, Action, Edit, Fail, Record
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import unsupported
 
+pytestmark = disruptive
+
 TOLD = "no address is left for anybody"
 AFTER_THE_ADDRESS = {"portmap/ADD": [Fail(101, TOLD)]}
 """Fails once the plugin before has given an address."""
@@ -81,7 +83,6 @@ def until_given_back(steps: FailingSteps, leases: set[str]) -> None:
 
 @requirement("NET-19/refused")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_pod_whose_network_cannot_be_made_is_refused(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
@@ -99,7 +100,6 @@ def test_pod_whose_network_cannot_be_made_is_refused(
 
 @requirement("NET-19/message")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_what_a_failing_plugin_says_is_told(steps: FailingSteps, config: cri.PodSandboxConfig) -> None:
     """What a failing CNI plugin says SHOULD stand in the error of RunPodSandbox.
 
@@ -112,7 +112,6 @@ def test_what_a_failing_plugin_says_is_told(steps: FailingSteps, config: cri.Pod
 
 @requirement("NET-19/cleaned")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
@@ -133,7 +132,6 @@ def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
 
 @requirement("SBA-03")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_what_is_left_of_a_pod_without_a_network_has_its_time(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
@@ -159,7 +157,6 @@ def test_what_is_left_of_a_pod_without_a_network_has_its_time(
 
 @requirement("SBX-10")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_address_of_a_pod_whose_process_could_not_be_made_is_given_back(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
@@ -193,7 +190,6 @@ def _hanging_pod(steps: FailingSteps, config: cri.PodSandboxConfig) -> Iterator[
 
 @requirement("NET-20/others")
 @requires(Capability.POD_NETWORK)
-@disruptive
 @pytest.mark.usefixtures("_hanging_pod")
 def test_a_plugin_that_hangs_holds_up_nobody_else(steps: FailingSteps) -> None:
     """While a CNI plugin hangs, lists and Status MUST be answered.
@@ -213,7 +209,6 @@ def test_a_plugin_that_hangs_holds_up_nobody_else(steps: FailingSteps) -> None:
 
 @requirement("NET-20/after")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_pod_whose_network_hung_can_be_removed_and_made(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
@@ -245,7 +240,6 @@ def test_pod_whose_network_hung_can_be_removed_and_made(
 
 @requirement("NET-21")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_every_plugin_that_was_called_to_add_is_called_to_delete(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
@@ -266,7 +260,6 @@ def test_every_plugin_that_was_called_to_add_is_called_to_delete(
 
 @requirement("NET-21")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_no_plugin_is_called_for_a_pod_on_the_network_of_the_host(steps: FailingSteps) -> None:
     """A pod on the node's network MUST NOT be added to another by a CNI plugin.
 
@@ -283,7 +276,6 @@ def test_no_plugin_is_called_for_a_pod_on_the_network_of_the_host(steps: Failing
 
 @requirement("NET-24")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_pod_is_refused_without_the_program_of_its_plugin(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
@@ -310,7 +302,6 @@ def test_pod_is_refused_without_the_program_of_its_plugin(
 
 @requirement("NET-25")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_pod_without_an_address_is_refused(steps: FailingSteps, config: cri.PodSandboxConfig) -> None:
     """RunPodSandbox SHOULD fail where the result of the CNI plugins has no address.
 
@@ -323,7 +314,6 @@ def test_pod_without_an_address_is_refused(steps: FailingSteps, config: cri.PodS
 
 @requirement("SBX-13")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_stop_of_a_sandbox_gives_its_address_back(steps: FailingSteps, pod: Sandbox) -> None:
     """StopPodSandbox MUST give back the address of the pod.
 
@@ -339,7 +329,6 @@ def test_stop_of_a_sandbox_gives_its_address_back(steps: FailingSteps, pod: Sand
 
 @requirement("SBX-19")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(steps: FailingSteps, pod: Sandbox) -> None:
     """StopPodSandbox SHOULD fail where a CNI plugin fails, and give the address back when it is called again
     and the plugin works.
@@ -358,7 +347,6 @@ def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(steps: FailingS
 
 @requirement("NET-40")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL, Capability.ROOT)
-@disruptive
 def test_address_is_given_back_without_the_network_namespace(steps: FailingSteps, pod: Sandbox) -> None:
     """StopPodSandbox MUST give back the address of the pod, also where the file that held the pod's network
     namespace has gone.
@@ -376,7 +364,6 @@ def test_address_is_given_back_without_the_network_namespace(steps: FailingSteps
 
 @requirement("NET-40")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL, Capability.ROOT)
-@disruptive
 def test_address_is_given_back_after_the_network_namespace_went_with_the_daemon(
     steps: FailingSteps, pod: Sandbox
 ) -> None:

@@ -17,7 +17,7 @@ MEGABIT = 1_000_000
 BANDWIDTH = {"kubernetes.io/ingress-bandwidth": "3M", "kubernetes.io/egress-bandwidth": "2M"}
 DNS = cri.DNSConfig(servers=["192.0.2.53"], searches=["critests.example"], options=["ndots:3"])
 
-pytestmark = requires(Capability.POD_NETWORK)
+pytestmark = [requires(Capability.POD_NETWORK), disruptive]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,6 @@ def told(wrapped_module_runtime: OwnRuntime, witness: Witness) -> Callable[[cri.
 
 
 @requirement("NET-17")
-@disruptive
 def test_plugins_are_told_whose_network_they_make(
     wrapped_module_runtime: OwnRuntime, witness: Witness
 ) -> None:
@@ -63,7 +62,6 @@ def test_plugins_are_told_whose_network_they_make(
 
 
 @requirement("NET-18/bandwidth")
-@disruptive
 def test_plugins_that_limit_bandwidth_are_told_the_limits(
     wrapped_module_runtime: OwnRuntime, told: Callable[[cri.PodSandboxConfig], Any]
 ) -> None:
@@ -78,7 +76,6 @@ def test_plugins_that_limit_bandwidth_are_told_the_limits(
 
 
 @requirement("NET-18/form")
-@disruptive
 def test_what_else_plugins_are_told(
     wrapped_module_runtime: OwnRuntime,
     told: Callable[[cri.PodSandboxConfig], Any],

@@ -18,7 +18,7 @@ from critests.run.marks import disruptive, requirement, requires
 from critests.validation.resources.devices import spare_device
 from critests.validation.security.daemon import as_far_as_the_daemon_can
 
-pytestmark = requires(Capability.SAME_HOST)
+pytestmark = [requires(Capability.SAME_HOST), disruptive]
 PATH = "/dev/critests"
 USER, GROUP = 1000, 2002
 OWNER = f"{USER}:{GROUP}"
@@ -50,7 +50,6 @@ def with_a_device(runtime: OwnRuntime, folder: Path) -> Container:
 
 
 @requirement("DEV-08")
-@disruptive
 def test_devices_belong_to_the_user_where_it_is_configured(
     owning_runtime: OwnRuntime, host_folder: Path
 ) -> None:
@@ -64,7 +63,6 @@ def test_devices_belong_to_the_user_where_it_is_configured(
 
 
 @requirement("DEV-08")
-@disruptive
 def test_devices_belong_to_root_where_nothing_is_configured(
     own_runtime: OwnRuntime, host_folder: Path
 ) -> None:
@@ -80,7 +78,6 @@ def test_devices_belong_to_root_where_nothing_is_configured(
 
 @requirement("PRV-10")
 @requires(Capability.SHARED_KERNEL)
-@disruptive
 def test_privileged_containers_have_no_devices_of_the_host_where_it_is_configured(
     withholding_runtime: OwnRuntime,
 ) -> None:

@@ -8,6 +8,8 @@ from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import disruptive, requirement, requires
 from critests.validation.resources.limits import MIB, Limits
 
+pytestmark = requires(Capability.POD_RESOURCE_UPDATES)
+
 NO_SUCH_SANDBOX = "0" * 64
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 * MIB)
 SUM = cri.LinuxContainerResources(
@@ -16,7 +18,6 @@ SUM = cri.LinuxContainerResources(
 
 
 @requirement("UPD-17")
-@requires(Capability.POD_RESOURCE_UPDATES)
 def test_new_resources_of_a_pod_are_accepted(runtime: Runtime, own_sandbox: Sandbox) -> None:
     """UpdatePodSandboxResources MUST succeed for a ready pod, with an overhead and a sum of resources.
 
@@ -30,7 +31,6 @@ def test_new_resources_of_a_pod_are_accepted(runtime: Runtime, own_sandbox: Sand
 
 
 @requirement("UPD-18")
-@requires(Capability.POD_RESOURCE_UPDATES)
 def test_new_resources_of_a_pod_leave_its_containers(
     runtime: Runtime, own_sandbox: Sandbox, limits: Limits
 ) -> None:
@@ -53,7 +53,6 @@ def test_new_resources_of_a_pod_leave_its_containers(
 
 
 @requirement("UPD-19")
-@requires(Capability.POD_RESOURCE_UPDATES)
 def test_new_resources_of_an_unknown_pod_are_refused(runtime: Runtime) -> None:
     """UpdatePodSandboxResources for a pod that nobody has made MUST fail.
 
@@ -66,7 +65,6 @@ def test_new_resources_of_an_unknown_pod_are_refused(runtime: Runtime) -> None:
 
 
 @requirement("UPD-20")
-@requires(Capability.POD_RESOURCE_UPDATES)
 @disruptive
 def test_a_refused_update_of_a_pod_changes_nothing(plugins: Plugins) -> None:
     """After an UpdatePodSandboxResources that a plugin refuses, pod and container SHOULD be as they were, and

@@ -12,9 +12,10 @@ from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.runtime.survivors import MIB, PORT, STOPPED_WITH, Survivors
 
+pytestmark = disruptive
+
 
 @requirement("RST-11")
-@disruptive
 def test_exec_sync_works_after_a_restart(survivors: Survivors) -> None:
     """ExecSync MUST work in a container of before a restart of the daemon, output and exit code included.
 
@@ -28,7 +29,6 @@ def test_exec_sync_works_after_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-11")
-@disruptive
 def test_exec_works_after_a_restart(survivors: Survivors, sessions: Streams) -> None:
     """Exec MUST work in a container of before a restart of the daemon, both ways.
 
@@ -44,7 +44,6 @@ def test_exec_works_after_a_restart(survivors: Survivors, sessions: Streams) -> 
 
 
 @requirement("RST-11")
-@disruptive
 def test_attach_works_after_a_restart(survivors: Survivors, sessions: Streams) -> None:
     """Attach MUST show what the process of a container of before a restart of the daemon prints.
 
@@ -59,7 +58,6 @@ def test_attach_works_after_a_restart(survivors: Survivors, sessions: Streams) -
 
 
 @requirement("RST-11")
-@disruptive
 def test_port_forward_works_after_a_restart(survivors: Survivors, sessions: Streams) -> None:
     """PortForward MUST reach the ports of a sandbox of before a restart of the daemon.
 
@@ -75,7 +73,6 @@ def test_port_forward_works_after_a_restart(survivors: Survivors, sessions: Stre
 
 
 @requirement("RST-11")
-@disruptive
 def test_stats_are_told_after_a_restart(survivors: Survivors) -> None:
     """ContainerStats MUST tell the processor time of a container of before a restart of the daemon.
 
@@ -91,7 +88,6 @@ def test_stats_are_told_after_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-11")
-@disruptive
 def test_resources_can_be_updated_after_a_restart(survivors: Survivors) -> None:
     """UpdateContainerResources MUST change the limits of a container of before a restart of the daemon.
 
@@ -111,7 +107,6 @@ def test_resources_can_be_updated_after_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-11")
-@disruptive
 def test_logs_can_be_rotated_after_a_restart(survivors: Survivors) -> None:
     """ReopenContainerLog MUST let the output of a container of before a restart of the daemon go to a new
     file.
@@ -130,7 +125,6 @@ def test_logs_can_be_rotated_after_a_restart(survivors: Survivors) -> None:
 
 @requirement("RST-11")
 @requires(Capability.EVENTS)
-@disruptive
 def test_events_of_containers_come_after_a_restart(survivors: Survivors) -> None:
     """GetContainerEvents MUST tell that a container of before a restart of the daemon was stopped.
 
@@ -148,7 +142,6 @@ def test_events_of_containers_come_after_a_restart(survivors: Survivors) -> None
 
 
 @requirement("RST-04/removable")
-@disruptive
 def test_created_container_can_be_started_or_removed_after_a_restart(survivors: Survivors) -> None:
     """A container that was made before a restart of the daemon MUST either start after it or, told as ended,
     be removable.
@@ -168,7 +161,6 @@ def test_created_container_can_be_started_or_removed_after_a_restart(survivors: 
 
 
 @requirement("RST-13")
-@disruptive
 def test_name_of_a_container_stays_taken_over_a_restart(survivors: Survivors) -> None:
     """A container's name and attempt MUST NOT be there twice in a sandbox, also where the first is of before
     a restart of the daemon.
@@ -186,7 +178,6 @@ def test_name_of_a_container_stays_taken_over_a_restart(survivors: Survivors) ->
 
 
 @requirement("RST-13")
-@disruptive
 def test_name_of_a_sandbox_stays_taken_over_a_restart(survivors: Survivors) -> None:
     """A sandbox's name, namespace, uid and attempt MUST NOT be there twice, also where the first is of before
     a restart of the daemon.
@@ -205,7 +196,6 @@ def test_name_of_a_sandbox_stays_taken_over_a_restart(survivors: Survivors) -> N
 
 
 @requirement("RST-21")
-@disruptive
 def test_stop_that_a_restart_cut_off_can_be_repeated(survivors: Survivors) -> None:
     """A container whose StopContainer was under way when the daemon ended MUST be RUNNING or EXITED, and a
     second StopContainer MUST end it.
@@ -221,7 +211,6 @@ def test_stop_that_a_restart_cut_off_can_be_repeated(survivors: Survivors) -> No
 
 
 @requirement("RST-23/stop")
-@disruptive
 def test_stop_gives_time_after_a_restart(survivors: Survivors) -> None:
     """StopContainer MUST let a process of before a restart of the daemon handle its stop signal, and its own
     exit code MUST be told.
@@ -237,7 +226,6 @@ def test_stop_gives_time_after_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-23/removal")
-@disruptive
 def test_containers_can_be_removed_after_a_restart(survivors: Survivors) -> None:
     """RemoveContainer MUST remove a container that ended before a restart of the daemon.
 
@@ -252,7 +240,6 @@ def test_containers_can_be_removed_after_a_restart(survivors: Survivors) -> None
 
 @requirement("RST-23/network")
 @requires(Capability.POD_NETWORK)
-@disruptive
 @pytest.mark.parametrize("name", ["leaving", "orphaned"], ids=["ready", "without its process"])
 def test_address_of_a_sandbox_is_given_back_after_a_restart(survivors: Survivors, name: str) -> None:
     """StopPodSandbox MUST give back the address of a sandbox of before a restart of the daemon, also where
@@ -272,7 +259,6 @@ def test_address_of_a_sandbox_is_given_back_after_a_restart(survivors: Survivors
 
 
 @requirement("RST-03")
-@disruptive
 @pytest.mark.parametrize(
     "name", ["stopped", "leaving", "orphaned"], ids=["stopped", "ready", "without its process"]
 )

@@ -19,6 +19,8 @@ from critests.node.wrappers.actions import Fail
 from critests.run.marks import disruptive, requirement, slow
 from critests.validation.runtime.calls import questions, settled
 
+pytestmark = disruptive
+
 BROKEN = [Fail(1, "the runtime has broken down")]
 FAILURES = 20
 """So many failed starts, each of which leaves less than one open file."""
@@ -54,7 +56,6 @@ def count_open_files(steps: FailingSteps, kind: str = "") -> int:
 
 
 @requirement("RCL-06")
-@disruptive
 def test_nothing_runs_while_the_oci_runtime_is_broken(steps: FailingSteps) -> None:
     """Where the OCI runtime of a handler fails, RunPodSandbox or, without a sandbox process, the start of a
     container MUST fail, and work once it works again.
@@ -75,7 +76,6 @@ def test_nothing_runs_while_the_oci_runtime_is_broken(steps: FailingSteps) -> No
 
 @requirement("CTR-18")
 @slow
-@disruptive
 def test_failed_starts_leave_no_files_open(steps: FailingSteps, pod: Sandbox) -> None:
     """A container whose start fails in the OCI runtime SHOULD leave no files open, neither in the daemon nor
     in what it has started.
@@ -97,7 +97,6 @@ def test_failed_starts_leave_no_files_open(steps: FailingSteps, pod: Sandbox) ->
 
 
 @requirement("CTR-18")
-@disruptive
 def test_a_failed_start_closes_the_pipes_of_its_container(steps: FailingSteps, pod: Sandbox) -> None:
     """When StartContainer has failed in the OCI runtime, the pipes that were made for the container's output
     SHOULD be closed.
@@ -116,7 +115,6 @@ def test_a_failed_start_closes_the_pipes_of_its_container(steps: FailingSteps, p
 
 
 @requirement("CTR-40/start")
-@disruptive
 def test_container_whose_start_failed_does_not_run_and_can_be_removed(
     steps: FailingSteps, pod: Sandbox
 ) -> None:
@@ -137,7 +135,6 @@ def test_container_whose_start_failed_does_not_run_and_can_be_removed(
 
 
 @requirement("CTR-40/exec")
-@disruptive
 def test_exec_that_failed_leaves_its_container_as_it_was(steps: FailingSteps, pod: Sandbox) -> None:
     """Where the OCI runtime fails at an exec, ExecSync MUST NOT tell success, and the container MUST run on
     and take the next one.
@@ -157,7 +154,6 @@ def test_exec_that_failed_leaves_its_container_as_it_was(steps: FailingSteps, po
 
 
 @requirement("CTR-40/delete")
-@disruptive
 def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod: Sandbox) -> None:
     """Where the OCI runtime fails at its deletion of a container, StopContainer and RemoveContainer MUST
     remove it when they are called again and the OCI runtime works.
@@ -183,7 +179,6 @@ def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod
 
 
 @requirement("STP-22")
-@disruptive
 def test_stop_whose_kill_failed_is_told_and_can_be_repeated(steps: FailingSteps, pod: Sandbox) -> None:
     """Where the OCI runtime fails to kill, StopContainer SHOULD NOT succeed while the container runs, and
     SHOULD end it when it is called again and the OCI runtime works.
@@ -208,7 +203,6 @@ def test_stop_whose_kill_failed_is_told_and_can_be_repeated(steps: FailingSteps,
 
 @requirement("STP-22")
 @slow
-@disruptive
 def test_stops_that_are_given_up_do_not_add_up(steps: FailingSteps, pod: Sandbox) -> None:
     """Where the OCI runtime fails to kill, a dozen StopContainer that their clients give up SHOULD leave the
     container listed and its status answered, and one SHOULD end it when the OCI runtime works again.
@@ -234,7 +228,6 @@ def test_stops_that_are_given_up_do_not_add_up(steps: FailingSteps, pod: Sandbox
 
 
 @requirement("CNC-16/neighbour")
-@disruptive
 def test_a_container_is_used_while_its_neighbour_is_made(steps: FailingSteps, pod: Sandbox) -> None:
     """Everything that is asked of a container, and a command in it, MUST be answered while the OCI runtime
     hangs over another container of its pod.
@@ -265,7 +258,6 @@ def test_a_container_is_used_while_its_neighbour_is_made(steps: FailingSteps, po
 
 
 @requirement("CNC-16/elsewhere")
-@disruptive
 def test_a_container_is_removed_while_statistics_wait_for_another(steps: FailingSteps, pod: Sandbox) -> None:
     """A container of another pod MUST be removed in time while the OCI runtime hangs over the start of a
     container, and a list of statistics of all is under way.

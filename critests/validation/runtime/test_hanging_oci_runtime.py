@@ -19,6 +19,8 @@ from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import unsupported
 from critests.validation.runtime.calls import unanswered
 
+pytestmark = disruptive
+
 Call = Callable[..., Any]
 """Begins a call, with a `timeout` where it is to have one, and returns grpcio's future of it."""
 
@@ -112,7 +114,6 @@ def hanging(steps: FailingSteps) -> Hanging:
 
 
 @requirement("CTR-41/removed")
-@disruptive
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("step", STEPS)
 def test_pod_can_be_removed_after_a_step_that_hung(hanging: Hanging, step: str, end: str) -> None:
@@ -131,7 +132,6 @@ def test_pod_can_be_removed_after_a_step_that_hung(hanging: Hanging, step: str, 
 
 
 @requirement("CTR-41/left")
-@disruptive
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("step", STEPS)
 def test_nothing_is_left_of_a_pod_after_a_step_that_hung(hanging: Hanging, step: str, end: str) -> None:
@@ -151,7 +151,6 @@ def test_nothing_is_left_of_a_pod_after_a_step_that_hung(hanging: Hanging, step:
 
 
 @requirement("CTR-41/again")
-@disruptive
 @pytest.mark.parametrize("end", ENDS)
 def test_container_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> None:
     """A container whose client left while the OCI runtime hung in making it MUST be gone or removable, and
@@ -175,7 +174,6 @@ def test_container_whose_making_hung_can_be_made_again(hanging: Hanging, end: st
 
 
 @requirement("CTR-41/again")
-@disruptive
 @pytest.mark.parametrize("end", ENDS)
 def test_container_takes_commands_after_one_that_hung(hanging: Hanging, end: str) -> None:
     """A container MUST run on and take the next command when the OCI runtime hung at an exec until its client
@@ -192,7 +190,6 @@ def test_container_takes_commands_after_one_that_hung(hanging: Hanging, end: str
 
 
 @requirement("CTR-41/again")
-@disruptive
 @pytest.mark.parametrize("end", ENDS)
 def test_stop_that_hung_can_be_repeated(hanging: Hanging, end: str) -> None:
     """A container MUST be ended by a second StopContainer when the OCI runtime hung at its kill until the
@@ -215,7 +212,6 @@ def test_stop_that_hung_can_be_repeated(hanging: Hanging, end: str) -> None:
 
 
 @requirement("CTR-41/again")
-@disruptive
 @pytest.mark.parametrize("end", ENDS)
 def test_pod_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> None:
     """A pod whose client left while the OCI runtime hung in making its sandbox MUST be gone or removable, and
@@ -238,7 +234,6 @@ def test_pod_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> 
 
 
 @requirement("CTR-41/others")
-@disruptive
 def test_others_are_served_while_the_oci_runtime_hangs(hanging: Hanging) -> None:
     """While the OCI runtime hangs in making a container, everything MUST be answered that is asked of
     another one, and its commands MUST run.
@@ -258,7 +253,6 @@ def test_others_are_served_while_the_oci_runtime_hangs(hanging: Hanging) -> None
 
 
 @requirement("CTR-41/time")
-@disruptive
 def test_form_of_a_command_that_cannot_begin(hanging: Hanging, observe: Observe) -> None:
     """Where the OCI runtime hangs at the beginning of a command, ExecSync MAY end with its time-out or wait
     until its client leaves; it MUST NOT tell success.

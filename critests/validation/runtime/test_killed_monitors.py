@@ -18,6 +18,8 @@ from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import unsupported
 
+pytestmark = [requires(Capability.SHARED_KERNEL, Capability.ROOT), disruptive]
+
 
 @dataclass(frozen=True)
 class Orphan:
@@ -54,8 +56,6 @@ def orphan(steps: FailingSteps) -> Orphan:
 
 
 @requirement("SBX-40/told")
-@requires(Capability.SHARED_KERNEL, Capability.ROOT)
-@disruptive
 def test_end_of_a_container_whose_monitor_was_killed_is_told(steps: FailingSteps, orphan: Orphan) -> None:
     """Where the shim or monitor of a container is killed and then its process, the container SHOULD NOT be
     told as RUNNING for long.
@@ -74,8 +74,6 @@ def test_end_of_a_container_whose_monitor_was_killed_is_told(steps: FailingSteps
 
 
 @requirement("SBX-40/removed")
-@requires(Capability.SHARED_KERNEL, Capability.ROOT)
-@disruptive
 def test_pod_whose_monitor_was_killed_can_be_removed(steps: FailingSteps, orphan: Orphan) -> None:
     """A pod whose shim or monitor was killed MUST be removable by the usual calls.
 
@@ -88,8 +86,6 @@ def test_pod_whose_monitor_was_killed_can_be_removed(steps: FailingSteps, orphan
 
 
 @requirement("SBX-40/ended")
-@requires(Capability.SHARED_KERNEL, Capability.ROOT)
-@disruptive
 def test_no_process_outlives_its_pod_without_a_monitor(steps: FailingSteps, orphan: Orphan) -> None:
     """Once a pod is stopped and removed none of its processes MUST be left, also where the shim or monitor
     was killed before.

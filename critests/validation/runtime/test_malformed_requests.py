@@ -15,7 +15,7 @@ from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import may_be_refused, refused_with
 from critests.run.marks import disruptive, malformed, requirement
 
-pytestmark = malformed
+pytestmark = [malformed, disruptive]
 
 WITHOUT_METADATA = cri.PodSandboxConfig(hostname="nobody", linux=cri.LinuxPodSandboxConfig())
 POINTLESS: Mapping[str, tuple[str, Message]] = MappingProxyType(
@@ -83,7 +83,6 @@ def answer_to(runtime: OwnRuntime, rpc: str, message: Message) -> str:
 
 
 @requirement("GEN-06/no-crash")
-@disruptive
 @pytest.mark.parametrize("case", SURVIVABLE)
 def test_daemon_survives_a_malformed_request(own_runtime: OwnRuntime, case: str) -> None:
     """A request without what it is about MUST NOT end the daemon, whatever it is answered.
@@ -99,7 +98,6 @@ def test_daemon_survives_a_malformed_request(own_runtime: OwnRuntime, case: str)
 
 
 @requirement("GEN-06/no-crash")
-@disruptive
 @pytest.mark.parametrize("lacking", LACKING)
 def test_daemon_survives_an_incomplete_container(own_runtime: OwnRuntime, lacking: str) -> None:
     """CreateContainer in a sandbox that exists MUST NOT end the daemon, whatever the request leaves out.
@@ -121,7 +119,6 @@ def test_daemon_survives_an_incomplete_container(own_runtime: OwnRuntime, lackin
 
 
 @requirement("GEN-06/error")
-@disruptive
 @pytest.mark.parametrize("case", POINTLESS)
 def test_malformed_request_is_refused(own_runtime: OwnRuntime, case: str) -> None:
     """A request without what it is about MUST be answered with an error.
@@ -136,7 +133,6 @@ def test_malformed_request_is_refused(own_runtime: OwnRuntime, case: str) -> Non
 
 
 @requirement("SBX-03")
-@disruptive
 def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     """RunPodSandbox without metadata MUST fail, make nothing, and leave the daemon alive.
 
@@ -159,7 +155,6 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
 
 
 @requirement("SBX-04")
-@disruptive
 @pytest.mark.parametrize("field", ["name", "namespace", "uid"])
 def test_sandbox_with_incomplete_metadata_is_refused_or_kept_as_it_is(
     own_runtime: OwnRuntime, field: str
@@ -191,7 +186,6 @@ def test_sandbox_with_incomplete_metadata_is_refused_or_kept_as_it_is(
 
 
 @requirement("CTR-03")
-@disruptive
 def test_container_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     """CreateContainer without metadata MUST fail, make nothing, and leave the daemon alive.
 
@@ -211,7 +205,6 @@ def test_container_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
 
 
 @requirement("CTR-39")
-@disruptive
 def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_runtime: OwnRuntime) -> None:
     """CreateContainer without the sandbox's configuration SHOULD fail, or go by the one that the sandbox was
     made with.
@@ -236,7 +229,6 @@ def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_ru
 
 
 @requirement("IMS-17")
-@disruptive
 @pytest.mark.parametrize("spec", [None, cri.ImageSpec()], ids=["no image", "an image without a name"])
 def test_removal_of_an_image_without_a_name_is_refused(
     own_runtime: OwnRuntime, spec: cri.ImageSpec | None

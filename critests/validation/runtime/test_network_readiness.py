@@ -15,6 +15,8 @@ from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import Blocked, unsupported
 
+pytestmark = disruptive
+
 Readiness = dict[str, bool]
 READINESS_SECONDS = 15.0
 """How long a runtime may take to follow: some wait a while before they believe that the network has gone."""
@@ -50,7 +52,6 @@ def without_network(own_runtime: OwnRuntime, readiness: Callable[[], Readiness])
 
 
 @requirement("RT-09")
-@disruptive
 def test_network_is_not_ready_without_its_configuration(
     own_runtime: OwnRuntime, readiness: Callable[[], Readiness]
 ) -> None:
@@ -75,7 +76,6 @@ def test_network_is_not_ready_without_its_configuration(
 
 
 @requirement("RT-10")
-@disruptive
 def test_network_is_ready_again_with_its_configuration(
     own_runtime: OwnRuntime, readiness: Callable[[], Readiness], without_network: str
 ) -> None:
@@ -97,7 +97,6 @@ def test_network_is_ready_again_with_its_configuration(
 
 
 @requirement("RT-10")
-@disruptive
 def test_status_is_answered_while_the_network_configuration_changes(own_runtime: OwnRuntime) -> None:
     """Status MUST be answered, and pods be made, also while the CNI configuration is written again and again.
 
@@ -122,7 +121,6 @@ def test_status_is_answered_while_the_network_configuration_changes(own_runtime:
 
 
 @requirement("SBX-13")
-@disruptive
 def test_a_pod_of_a_network_without_a_version_can_be_stopped(own_runtime: OwnRuntime) -> None:
     """StopPodSandbox MUST give back the address of a pod whose CNI configuration names no version, where such
     a pod can be made.
@@ -146,7 +144,6 @@ def test_a_pod_of_a_network_without_a_version_can_be_stopped(own_runtime: OwnRun
 
 
 @requirement("SBX-38")
-@disruptive
 @pytest.mark.usefixtures("without_network")
 def test_pod_is_refused_while_the_network_is_not_ready(own_runtime: OwnRuntime) -> None:
     """While NetworkReady is false, RunPodSandbox of a pod on the pods' network SHOULD fail by its deadline,
@@ -165,7 +162,6 @@ def test_pod_is_refused_while_the_network_is_not_ready(own_runtime: OwnRuntime) 
 
 
 @requirement("RT-08")
-@disruptive
 @pytest.mark.usefixtures("without_network")
 def test_a_condition_that_is_false_says_why(own_runtime: OwnRuntime) -> None:
     """A condition that is false SHOULD have a reason of one word in CamelCase, and a message for people.

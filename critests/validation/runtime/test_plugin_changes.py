@@ -18,6 +18,8 @@ from critests.node.nri.ttrpc import CallFailed
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import blocked, unsupported
 
+pytestmark = disruptive
+
 MIB = 1 << 20
 QUOTA = nri.LinuxCPU(quota=nri.OptionalInt64(value=70_000), period=nri.OptionalUInt64(value=100_000))
 MEMORY = nri.LinuxMemory(limit=nri.OptionalInt64(value=96 * MIB), swap=nri.OptionalInt64(value=96 * MIB))
@@ -125,7 +127,6 @@ ADJUSTMENTS = {
 
 
 @requirement("NRI-03")
-@disruptive
 @pytest.mark.parametrize("what", ADJUSTMENTS)
 def test_what_a_plugin_adds_is_in_the_container(plugins: Plugins, host_folder: Path, what: str) -> None:
     """What a plugin adds to a container that is made MUST be there when it runs.
@@ -146,7 +147,6 @@ def test_what_a_plugin_adds_is_in_the_container(plugins: Plugins, host_folder: P
 
 
 @requirement("NRI-03")
-@disruptive
 def test_limits_that_a_plugin_sets_are_in_force(plugins: Plugins) -> None:
     """Limits that a plugin sets for a container that is made MUST be in force in place of those that were
     asked for.
@@ -162,7 +162,6 @@ def test_limits_that_a_plugin_sets_are_in_force(plugins: Plugins) -> None:
 
 
 @requirement("NRI-03")
-@disruptive
 def test_annotations_of_a_plugin_reach_the_oci_runtime(plugins: Plugins) -> None:
     """Annotations that a plugin adds to a container that is made MUST be among those that the OCI runtime is
     told.
@@ -184,7 +183,6 @@ def test_annotations_of_a_plugin_reach_the_oci_runtime(plugins: Plugins) -> None
 
 
 @requirement("NRI-03")
-@disruptive
 def test_a_plugin_changes_the_command(plugins: Plugins) -> None:
     """Arguments that a plugin sets for a container that is made MUST be those of its process.
 
@@ -206,7 +204,6 @@ def test_a_plugin_changes_the_command(plugins: Plugins) -> None:
 
 
 @requirement("NRI-04")
-@disruptive
 def test_plugins_that_contradict_each_other_make_no_container(plugins: Plugins) -> None:
     """CreateContainer MUST fail where two plugins set one variable, and MUST succeed when only one of them
     does.
@@ -226,7 +223,6 @@ def test_plugins_that_contradict_each_other_make_no_container(plugins: Plugins) 
 
 
 @requirement("NRI-06")
-@disruptive
 def test_a_plugin_changes_a_running_container(plugins: Plugins) -> None:
     """Limits of a running container that a plugin asks for MUST be in force, and told by ContainerStatus.
 
@@ -242,7 +238,6 @@ def test_a_plugin_changes_a_running_container(plugins: Plugins) -> None:
 
 
 @requirement("NRI-07")
-@disruptive
 def test_an_update_passes_through_the_plugins(plugins: Plugins) -> None:
     """A plugin MUST be told what UpdateContainerResources asks for, and what it makes of that MUST be in
     force and told by ContainerStatus.
@@ -268,7 +263,6 @@ def test_an_update_passes_through_the_plugins(plugins: Plugins) -> None:
 
 
 @requirement("NRI-14")
-@disruptive
 def test_eviction_of_a_container_by_a_plugin(plugins: Plugins, observe: Observe) -> None:
     """A container that a plugin wants evicted MAY be stopped, or run on.
 

@@ -17,6 +17,8 @@ from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import unsupported
 from critests.validation.runtime.plugin_lives import OF_CONTAINERS, OF_PODS, Life, lived
 
+pytestmark = disruptive
+
 EVICTION_SECONDS = 10.0
 """For a plugin that does not answer to be given up, before scaling; two seconds is what the runtime was told.
 """
@@ -24,7 +26,6 @@ EVENT_SECONDS = 5.0
 
 
 @requirement("NRI-01")
-@disruptive
 def test_a_plugin_is_told_what_there_is(plugins: Plugins) -> None:
     """A plugin that registers MUST be configured with the runtime's name and version, and synchronized with
     every pod and container that there is.
@@ -57,7 +58,6 @@ def life(plugins: Plugins) -> Life:
 
 
 @requirement("NRI-02")
-@disruptive
 def test_a_plugin_hears_of_a_whole_life_in_order(life: Life) -> None:
     """A plugin MUST hear of a pod that is run, stopped and removed, and of a container that is created,
     started, stopped and removed, in this order.
@@ -69,7 +69,6 @@ def test_a_plugin_hears_of_a_whole_life_in_order(life: Life) -> None:
 
 
 @requirement("NRI-02")
-@disruptive
 def test_a_plugin_hears_whose_moment_it_is(life: Life) -> None:
     """Every moment MUST name the pod, and that of a container its id, its name and its pod, as they were
     asked for.
@@ -92,7 +91,6 @@ def test_a_plugin_hears_whose_moment_it_is(life: Life) -> None:
 
 
 @requirement("NRI-02")
-@disruptive
 def test_a_plugin_is_told_the_name_that_a_container_was_given(plugins: Plugins) -> None:
     """The name of a container MUST be that of its metadata, whatever labels it has.
 
@@ -113,7 +111,6 @@ def test_a_plugin_is_told_the_name_that_a_container_was_given(plugins: Plugins) 
 
 
 @requirement("NRI-05")
-@disruptive
 def test_plugins_are_called_in_the_order_of_their_indices(plugins: Plugins) -> None:
     """Plugins MUST be called in ascending order of their indices, whichever connected first.
 
@@ -131,7 +128,6 @@ def test_plugins_are_called_in_the_order_of_their_indices(plugins: Plugins) -> N
 
 
 @requirement("NRI-09")
-@disruptive
 def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None:
     """RunPodSandbox MUST fail where a plugin answers with an error, and MUST leave nothing but what is listed
     as not READY and can be removed; the same pod can then be made.
@@ -154,7 +150,6 @@ def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None:
 
 
 @requirement("NRI-09")
-@disruptive
 def test_a_container_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None:
     """CreateContainer MUST fail where a plugin answers with an error, MUST leave no container, and MUST
     succeed for the same container when the plugin does not refuse.
@@ -173,7 +168,6 @@ def test_a_container_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None
 
 
 @requirement("NRI-10")
-@disruptive
 def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: Plugins) -> None:
     """StopContainer MUST succeed where a plugin answers with an error, and the container MUST have ended.
 
@@ -193,7 +187,6 @@ def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: Plugins) -
 
 
 @requirement("NRI-10")
-@disruptive
 def test_a_plugin_cannot_keep_a_container_from_being_removed(plugins: Plugins) -> None:
     """RemoveContainer MUST succeed where a plugin answers with an error, and the container MUST be gone.
 
@@ -210,7 +203,6 @@ def test_a_plugin_cannot_keep_a_container_from_being_removed(plugins: Plugins) -
 
 @requirement("NRI-11")
 @slow
-@disruptive
 def test_a_plugin_that_does_not_answer_is_given_up(plugins: Plugins) -> None:
     """A plugin that does not answer in time MUST be given up: its connection ends, the call that asked it
     comes to its end, and the next one succeeds.
@@ -236,7 +228,6 @@ def test_a_plugin_that_does_not_answer_is_given_up(plugins: Plugins) -> None:
 
 
 @requirement("NRI-12")
-@disruptive
 @pytest.mark.parametrize("moment", ["", "CreateContainer"], ids=["between calls", "in a call"])
 def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: Plugins, moment: str) -> None:
     """Where the connection of a plugin ends, between two calls or in the middle of one, the runtime MUST go
@@ -262,7 +253,6 @@ def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: Plugins, moment: str) 
 
 @requirement("NRI-15")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_a_plugin_is_told_the_addresses_of_a_pod(plugins: Plugins) -> None:
     """A plugin MUST be told the addresses of a pod, the first one first, when it is run.
 
@@ -293,7 +283,6 @@ ADDED = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 << 
 
 @requirement("NRI-08/delivered")
 @requires(Capability.POD_RESOURCE_UPDATES)
-@disruptive
 def test_a_plugin_hears_of_new_resources_of_a_pod(plugins: Plugins) -> None:
     """A plugin MUST be told of the new resources and the new overhead of a pod by UpdatePodSandboxResources.
 

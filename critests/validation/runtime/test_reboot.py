@@ -13,6 +13,8 @@ from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import Blocked, setting_up
 
+pytestmark = disruptive
+
 CLEARED_SECONDS = 20.0
 """For a runtime that clears up after it has become ready."""
 
@@ -80,7 +82,6 @@ def rebooted(switched: Rebooted) -> Rebooted:
 
 
 @requirement("RST-18")
-@disruptive
 def test_no_sandbox_is_ready_after_a_reboot(switched: Rebooted) -> None:
     """A sandbox of before a reboot of the machine MUST be told as NOTREADY, or not at all.
 
@@ -97,7 +98,6 @@ def test_no_sandbox_is_ready_after_a_reboot(switched: Rebooted) -> None:
 
 
 @requirement("RST-18")
-@disruptive
 def test_no_container_runs_after_a_reboot(rebooted: Rebooted) -> None:
     """A container of before a reboot of the machine MUST NOT be told as RUNNING.
 
@@ -112,7 +112,6 @@ def test_no_container_runs_after_a_reboot(rebooted: Rebooted) -> None:
 
 
 @requirement("RST-18")
-@disruptive
 def test_images_survive_a_reboot(rebooted: Rebooted) -> None:
     """Images MUST be there after a reboot of the machine, with their names.
 
@@ -125,7 +124,6 @@ def test_images_survive_a_reboot(rebooted: Rebooted) -> None:
 
 @requirement("RST-18")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_what_a_reboot_left_can_be_removed(rebooted: Rebooted) -> None:
     """What is listed of a pod of before a reboot of the machine MUST be removable, and its address MUST be
     free then.
@@ -151,7 +149,6 @@ def test_what_a_reboot_left_can_be_removed(rebooted: Rebooted) -> None:
 
 
 @requirement("RST-18")
-@disruptive
 def test_pod_can_be_made_again_after_a_reboot(rebooted: Rebooted) -> None:
     """After a reboot of the machine the same pod MUST be made again, as its next attempt.
 

@@ -22,6 +22,8 @@ from critests.validation.runtime.survivors import (
     changed,
 )
 
+pytestmark = disruptive
+
 in_every_state = pytest.mark.parametrize("state", IN_EVERY_STATE)
 
 
@@ -32,7 +34,6 @@ def status_of(survivors: Survivors, container: Container) -> cri.ContainerStatus
 
 
 @requirement("RST-01")
-@disruptive
 def test_running_container_survives_a_restart(restarted: Survivors) -> None:
     """A running container MUST keep running over a restart of the daemon, as the same process.
 
@@ -49,7 +50,6 @@ def test_running_container_survives_a_restart(restarted: Survivors) -> None:
 
 
 @requirement("RST-02")
-@disruptive
 def test_ready_sandbox_survives_a_restart(survivors: Survivors) -> None:
     """A READY sandbox MUST stay READY over a restart of the daemon, and all that is reported of it the same.
 
@@ -65,7 +65,6 @@ def test_ready_sandbox_survives_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-03")
-@disruptive
 def test_stopped_sandbox_survives_a_restart(survivors: Survivors) -> None:
     """A stopped sandbox MUST be NOTREADY after a restart of the daemon too.
 
@@ -80,7 +79,6 @@ def test_stopped_sandbox_survives_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-04/form")
-@disruptive
 def test_form_in_which_a_created_container_survives_a_restart(survivors: Survivors, observe: Observe) -> None:
     """A container that was not started MAY be as it was after a restart, or be told as EXITED or UNKNOWN.
 
@@ -93,7 +91,6 @@ def test_form_in_which_a_created_container_survives_a_restart(survivors: Survivo
 
 
 @requirement("RST-05")
-@disruptive
 def test_end_of_a_container_is_remembered_over_a_restart(survivors: Survivors) -> None:
     """A container that has ended MUST keep its exit code, its reason and the time of its end over a restart
     of the daemon.
@@ -116,7 +113,6 @@ def test_end_of_a_container_is_remembered_over_a_restart(survivors: Survivors) -
 
 
 @requirement("RST-06/state")
-@disruptive
 def test_end_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
     """A container that ended while the daemon was down MUST be told as EXITED by the next one, with a time of
     its end that lies in between.
@@ -137,7 +133,6 @@ def test_end_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
 
 
 @requirement("RST-06/code")
-@disruptive
 def test_exit_code_of_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
     """A container that ended while the daemon was down SHOULD be told with its own exit code.
 
@@ -155,7 +150,6 @@ def test_exit_code_of_while_there_was_no_daemon_is_told(survivors: Survivors) ->
 
 
 @requirement("RST-07")
-@disruptive
 def test_kill_for_memory_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
     """A container that the kernel killed for its memory while the daemon was down SHOULD be told with the
     reason OOMKilled.
@@ -173,7 +167,6 @@ def test_kill_for_memory_while_there_was_no_daemon_is_told(survivors: Survivors)
 
 @requirement("RST-08")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-@disruptive
 def test_sandbox_that_lost_its_process_meanwhile_is_not_ready(survivors: Survivors) -> None:
     """A sandbox whose process died while the daemon was down MUST be told as NOTREADY by the next one.
 
@@ -190,7 +183,6 @@ def test_sandbox_that_lost_its_process_meanwhile_is_not_ready(survivors: Survivo
 
 
 @requirement("RST-09")
-@disruptive
 def test_images_survive_a_restart(survivors: Survivors) -> None:
     """Images MUST be there after a restart of the daemon, with the same tags and digests.
 
@@ -206,7 +198,6 @@ def test_images_survive_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-12/cgroup")
-@disruptive
 def test_updated_limits_stay_in_force_over_a_restart(survivors: Survivors) -> None:
     """Limits that were updated MUST still be those of the container's cgroup after a restart of the daemon.
 
@@ -221,7 +212,6 @@ def test_updated_limits_stay_in_force_over_a_restart(survivors: Survivors) -> No
 
 
 @requirement("RST-12/status")
-@disruptive
 def test_updated_limits_are_told_after_a_restart(survivors: Survivors) -> None:
     """ContainerStatus SHOULD tell the same limits after a restart of the daemon as before it, also updated
     ones.
@@ -238,7 +228,6 @@ def test_updated_limits_are_told_after_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-22/containers")
-@disruptive
 @in_every_state
 def test_status_of_a_container_is_whole_after_a_restart(survivors: Survivors, state: str) -> None:
     """Everything that ContainerStatus says of a container MUST be the same after a restart of the daemon.
@@ -251,7 +240,6 @@ def test_status_of_a_container_is_whole_after_a_restart(survivors: Survivors, st
 
 
 @requirement("RST-22/sandboxes")
-@disruptive
 def test_status_of_a_stopped_sandbox_is_whole_after_a_restart(survivors: Survivors) -> None:
     """Everything that PodSandboxStatus says of a stopped sandbox MUST be the same after a restart of the
     daemon, but for the network that it has no more.
@@ -266,7 +254,6 @@ def test_status_of_a_stopped_sandbox_is_whole_after_a_restart(survivors: Survivo
 
 
 @requirement("RST-22/lists")
-@disruptive
 def test_entries_of_containers_are_whole_after_a_restart(survivors: Survivors) -> None:
     """ListContainers MUST list the containers of before a restart of the daemon, each once and with
     everything as it was.
@@ -283,7 +270,6 @@ def test_entries_of_containers_are_whole_after_a_restart(survivors: Survivors) -
 
 
 @requirement("RST-22/lists")
-@disruptive
 def test_entries_of_sandboxes_are_whole_after_a_restart(survivors: Survivors) -> None:
     """ListPodSandbox MUST list the sandboxes of before a restart of the daemon, each once and with everything
     as it was.
@@ -300,7 +286,6 @@ def test_entries_of_sandboxes_are_whole_after_a_restart(survivors: Survivors) ->
 
 
 @requirement("RT-21/restart")
-@disruptive
 def test_features_are_the_same_after_a_restart(survivors: Survivors) -> None:
     """Status SHOULD name the same features and handlers after a restart of the daemon without a change of its
     configuration.

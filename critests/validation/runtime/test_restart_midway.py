@@ -17,6 +17,8 @@ from critests.node.wrappers.stand_in import Wrapper
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked
 
+pytestmark = disruptive
+
 AGAIN_SECONDS = 10.0
 """For a call that is repeated: the next daemon may have to clear up first."""
 
@@ -88,7 +90,6 @@ def pod(midway: Midway) -> Sandbox:
 
 @requirement("RST-14")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_half_a_sandbox_is_not_in_the_way_after_a_restart(midway: Midway) -> None:
     """A sandbox that was being made when the daemon was killed MUST be gone afterwards, or listed and
     removable; the same pod can then be made.
@@ -110,7 +111,6 @@ def test_half_a_sandbox_is_not_in_the_way_after_a_restart(midway: Midway) -> Non
 
 @requirement("RST-23/half")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_address_of_half_a_sandbox_is_given_back_after_a_restart(midway: Midway) -> None:
     """The address that a sandbox had got when the daemon was killed in the middle of making it MUST be free
     once what is listed of it is stopped.
@@ -135,7 +135,6 @@ def test_address_of_half_a_sandbox_is_given_back_after_a_restart(midway: Midway)
 
 
 @requirement("RST-14")
-@disruptive
 def test_half_a_container_is_not_in_the_way_after_a_restart(midway: Midway, pod: Sandbox) -> None:
     """A container that was being made or started when the daemon was killed MUST be gone afterwards, or
     listed and removable; the same container can then be made and started.
@@ -172,7 +171,6 @@ def test_half_a_container_is_not_in_the_way_after_a_restart(midway: Midway, pod:
 
 
 @requirement("RST-15")
-@disruptive
 def test_stop_of_a_container_that_was_cut_off_completes(midway: Midway, pod: Sandbox) -> None:
     """A container that was being stopped when the daemon was killed MUST be ended by a second StopContainer,
     and removed by RemoveContainer.
@@ -194,7 +192,6 @@ def test_stop_of_a_container_that_was_cut_off_completes(midway: Midway, pod: San
 
 @requirement("RST-15")
 @requires(Capability.POD_NETWORK)
-@disruptive
 def test_stop_of_a_sandbox_that_was_cut_off_completes(midway: Midway, pod: Sandbox) -> None:
     """A sandbox that was being stopped when the daemon was killed MUST be stopped and removed by the same
     calls again, and its address given back.

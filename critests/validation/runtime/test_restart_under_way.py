@@ -23,6 +23,8 @@ from critests.lifecycle.requests import ImageName, pulling
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import blocked
 
+pytestmark = disruptive
+
 ENDS = [signal.SIGTERM, signal.SIGKILL]
 ends_of_the_daemon = pytest.mark.parametrize("end", ENDS, ids=["in order", "killed"])
 FOLDER = "/counted"
@@ -87,7 +89,6 @@ def numbers_after(own_runtime: OwnRuntime, counting: Counting, end: signal.Signa
 
 
 @requirement("RST-10/sigterm")
-@disruptive
 def test_no_output_is_lost_over_a_restart_in_order(own_runtime: OwnRuntime, counting: Counting) -> None:
     """What a container prints around an orderly restart of the daemon and without one MUST be in its log,
     every line once.
@@ -100,7 +101,6 @@ def test_no_output_is_lost_over_a_restart_in_order(own_runtime: OwnRuntime, coun
 
 
 @requirement("RST-10/sigkill")
-@disruptive
 def test_output_goes_on_after_the_daemon_was_killed(
     own_runtime: OwnRuntime, counting: Counting, observe: Observe
 ) -> None:
@@ -116,7 +116,6 @@ def test_output_goes_on_after_the_daemon_was_killed(
 
 
 @requirement("RST-09")
-@disruptive
 @ends_of_the_daemon
 def test_pull_that_a_restart_cut_off_can_be_repeated(
     own_runtime: OwnRuntime, registry: Registry, end: signal.Signals
@@ -154,7 +153,6 @@ def end_of(stream: Iterator[object]) -> grpc.StatusCode:
 
 
 @requirement("RST-16")
-@disruptive
 def test_lost_record_of_one_container_is_not_in_the_way_of_others(own_runtime: OwnRuntime) -> None:
     """A daemon that finds the files of one container empty SHOULD come back and know all others; that one it
     SHOULD NOT tell as RUNNING where it had ended.
@@ -179,7 +177,6 @@ def test_lost_record_of_one_container_is_not_in_the_way_of_others(own_runtime: O
 
 
 @requirement("RST-16")
-@disruptive
 def test_a_pod_whose_record_lacks_its_uid_is_not_listed_without(own_runtime: OwnRuntime) -> None:
     """A daemon that finds no uid in what it has written of a pod SHOULD come back and know all other pods,
     and SHOULD NOT list a pod without name, namespace and uid.
@@ -204,7 +201,6 @@ def test_a_pod_whose_record_lacks_its_uid_is_not_listed_without(own_runtime: Own
 
 @requirement("RST-17")
 @slow
-@disruptive
 def test_daemon_with_many_pods_comes_back_knowing_all(own_runtime: OwnRuntime) -> None:
     """A daemon with 100 pods SHOULD come back within 20 seconds and, once its Status says that it is ready,
     know all of them.
@@ -222,7 +218,6 @@ def test_daemon_with_many_pods_comes_back_knowing_all(own_runtime: OwnRuntime) -
 
 
 @requirement("RST-20")
-@disruptive
 def test_daemon_ends_in_order_although_somebody_is_connected(own_runtime: OwnRuntime) -> None:
     """A daemon that is asked to end SHOULD do so within 20 seconds although a session and a stream of events
     are open, with success or by the signal instead of a crash, and its containers SHOULD run on.
@@ -254,7 +249,6 @@ def test_daemon_ends_in_order_although_somebody_is_connected(own_runtime: OwnRun
 
 @requirement("RST-24")
 @requires(Capability.EVENTS)
-@disruptive
 @ends_of_the_daemon
 def test_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, end: signal.Signals) -> None:
     """A stream of events that is open when the daemon ends SHOULD end for its client as well.

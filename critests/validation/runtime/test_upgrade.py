@@ -13,6 +13,8 @@ from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import Blocked, unsupported
 from critests.validation.runtime.survivors import IN_EVERY_STATE, Survivors, birth, surviving
 
+pytestmark = disruptive
+
 KEPT = ("metadata", "state", "created_at", "labels", "annotations", "log_path", "exit_code", "finished_at")
 """What is told of a container by every release; a newer one may tell more."""
 
@@ -39,7 +41,6 @@ def upgraded(older_runtime: OwnRuntime) -> Iterator[Survivors]:
 
 
 @requirement("RST-19")
-@disruptive
 def test_a_running_container_outlives_an_upgrade(upgraded: Survivors) -> None:
     """A running container SHOULD go on as the same process when the daemon is followed by one of a newer
     release, and commands can be run in it.
@@ -56,7 +57,6 @@ def test_a_running_container_outlives_an_upgrade(upgraded: Survivors) -> None:
 
 
 @requirement("RST-19")
-@disruptive
 @pytest.mark.parametrize("state", IN_EVERY_STATE)
 def test_what_is_told_of_a_container_outlives_an_upgrade(upgraded: Survivors, state: str) -> None:
     """What was told of a container SHOULD be told by a newer release too.
@@ -73,7 +73,6 @@ def test_what_is_told_of_a_container_outlives_an_upgrade(upgraded: Survivors, st
 
 
 @requirement("RST-19")
-@disruptive
 def test_a_sandbox_outlives_an_upgrade(upgraded: Survivors) -> None:
     """A sandbox SHOULD be READY under a newer release too with the address that it had, and take new
     containers, made of the images that are there.
@@ -94,7 +93,6 @@ def test_a_sandbox_outlives_an_upgrade(upgraded: Survivors) -> None:
 
 
 @requirement("RST-19")
-@disruptive
 def test_a_container_of_before_an_upgrade_can_be_removed(upgraded: Survivors) -> None:
     """A container that runs SHOULD be stopped and removed by a newer release, and then be gone.
 

@@ -18,6 +18,8 @@ from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import blocked
 
+pytestmark = [disruptive, slow]
+
 DEFAULT = ""
 SECOND = "critests-second"
 """A handler of our own: the same OCI runtime, unwatched."""
@@ -92,8 +94,6 @@ def made_by_default(runtime: OwnRuntime, pods: dict[str, Sandbox]) -> dict[str, 
 
 
 @requirement("RCL-09/handler")
-@disruptive
-@slow
 def test_a_container_is_made_by_the_handler_of_its_sandbox(watched_runtime: OwnRuntime) -> None:
     """CreateContainer MUST use the handler with which the sandbox was made.
 
@@ -107,8 +107,6 @@ def test_a_container_is_made_by_the_handler_of_its_sandbox(watched_runtime: OwnR
 
 
 @requirement("RCL-09/restart")
-@disruptive
-@slow
 def test_a_sandbox_keeps_its_handler_over_a_restart(watched_runtime: OwnRuntime) -> None:
     """CreateContainer MUST use the handler of the sandbox also after the runtime was killed and started
     again.
@@ -125,8 +123,6 @@ def test_a_sandbox_keeps_its_handler_over_a_restart(watched_runtime: OwnRuntime)
 
 @requirement("RT-14/complete")
 @requires(Capability.RUNTIME_HANDLERS)
-@disruptive
-@slow
 def test_every_configured_handler_is_listed(watched_runtime: OwnRuntime) -> None:
     """Status SHOULD list every handler that the runtime is configured with, by its name.
 
@@ -140,8 +136,6 @@ def test_every_configured_handler_is_listed(watched_runtime: OwnRuntime) -> None
 
 
 @requirement("RCL-10")
-@disruptive
-@slow
 def test_a_running_pod_outlives_a_change_of_its_handler(
     linked_runtime: OwnRuntime, links: list[Path]
 ) -> None:

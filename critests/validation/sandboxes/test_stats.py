@@ -17,6 +17,8 @@ from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 
+pytestmark = requires(Capability.POD_STATS)
+
 Look = Callable[[Sandbox], cri.PodSandboxStats]
 
 
@@ -38,7 +40,6 @@ def selected(runtime: Runtime, **wanted: object) -> list[str]:
 
 
 @requirement("STA-30")
-@requires(Capability.POD_STATS)
 def test_stats_name_the_sandbox_as_its_status_does(
     runtime: Runtime, sandboxes: Sandboxes, look: Look
 ) -> None:
@@ -57,7 +58,6 @@ def test_stats_name_the_sandbox_as_its_status_does(
 
 
 @requirement("STA-23")
-@requires(Capability.POD_STATS)
 def test_stats_of_a_sandbox_hold_each_running_container_once(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, look: Look
 ) -> None:
@@ -81,7 +81,6 @@ def test_stats_of_a_sandbox_hold_each_running_container_once(
 
 
 @requirement("STA-19")
-@requires(Capability.POD_STATS)
 def test_a_sandbox_has_used_no_less_than_its_containers(
     own_sandbox: Sandbox, containers: Containers, look: Look
 ) -> None:
@@ -106,7 +105,6 @@ def test_a_sandbox_has_used_no_less_than_its_containers(
 
 
 @requirement("STA-26")
-@requires(Capability.POD_STATS)
 def test_times_of_a_sandbox_s_stats_are_set(own_sandbox: Sandbox, containers: Containers, look: Look) -> None:
     """Wherever PodSandboxStats tells of CPU, memory, network, processes or I/O, the time MUST be above 0.
 
@@ -126,7 +124,6 @@ def test_times_of_a_sandbox_s_stats_are_set(own_sandbox: Sandbox, containers: Co
 
 
 @requirement("STA-24/unknown")
-@requires(Capability.POD_STATS)
 def test_stats_of_an_unknown_sandbox_are_refused(runtime: Runtime) -> None:
     """PodSandboxStats of an id that no sandbox has MUST fail.
 
@@ -136,7 +133,6 @@ def test_stats_of_an_unknown_sandbox_are_refused(runtime: Runtime) -> None:
 
 
 @requirement("STA-24/not-ready")
-@requires(Capability.POD_STATS)
 def test_what_stats_of_a_stopped_sandbox_are(sandboxes: Sandboxes, look: Look, observe: Observe) -> None:
     """PodSandboxStats of a stopped sandbox may fail or tell less; it MUST answer.
 
@@ -156,7 +152,6 @@ def test_what_stats_of_a_stopped_sandbox_are(sandboxes: Sandboxes, look: Look, o
 
 
 @requirement("STA-25")
-@requires(Capability.POD_STATS)
 def test_list_of_sandbox_stats_filters_by_id(
     runtime: Runtime, own_sandbox: Sandbox, sandboxes: Sandboxes
 ) -> None:
@@ -170,7 +165,6 @@ def test_list_of_sandbox_stats_filters_by_id(
 
 
 @requirement("STA-25")
-@requires(Capability.POD_STATS)
 def test_list_of_sandbox_stats_filters_by_all_labels_together(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """A filter with labels MUST leave only the stats of sandboxes that have every one of them.
 
@@ -187,7 +181,6 @@ def test_list_of_sandbox_stats_filters_by_all_labels_together(runtime: Runtime, 
 
 
 @requirement("STA-25")
-@requires(Capability.POD_STATS)
 def test_a_stopped_sandbox_does_not_fail_the_list_of_stats(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """ListPodSandboxStats MUST not fail for a stopped sandbox, and MUST tell of the others.
 

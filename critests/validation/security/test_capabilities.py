@@ -8,7 +8,7 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC, VIEWS, ProcessStatus
+from critests.lifecycle.process import EXEC, ProcessStatus
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import context, outcome, system_call
@@ -42,7 +42,6 @@ def with_every_capability(
 
 
 @requirement("CAP-01")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_root_gets_a_limited_set(runtime: Runtime, shared: SharedContainers, seen_from: str) -> None:
     """Without changes a root process MUST have fewer capabilities than the daemon, the same ones bounding,
     permitted and effective.
@@ -56,7 +55,6 @@ def test_root_gets_a_limited_set(runtime: Runtime, shared: SharedContainers, see
 
 
 @requirement("CAP-02/added")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_added_capabilities_are_in_every_set_of_root(shared: SharedContainers, seen_from: str) -> None:
     """Added capabilities MUST be bounding, permitted and effective, beside those of the default.
 
@@ -99,7 +97,6 @@ def test_added_capabilities_that_are_inheritable(shared: SharedContainers, obser
 
 
 @requirement("CAP-03")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_dropped_capabilities_are_in_no_set(shared: SharedContainers, seen_from: str) -> None:
     """Dropped capabilities MUST be in no set, and the rest of the default MUST stay.
 
@@ -115,7 +112,6 @@ def test_dropped_capabilities_are_in_no_set(shared: SharedContainers, seen_from:
 
 @requirement("CAP-04")
 @requires(Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_adding_all_gives_what_the_daemon_has(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
@@ -129,7 +125,6 @@ def test_adding_all_gives_what_the_daemon_has(
 
 
 @requirement("CAP-05")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_dropping_all_leaves_nothing(shared: SharedContainers, seen_from: str) -> None:
     """Dropping ALL MUST leave every set empty, of root as well.
 
@@ -141,7 +136,6 @@ def test_dropping_all_leaves_nothing(shared: SharedContainers, seen_from: str) -
 
 
 @requirement("CAP-05")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_what_is_added_to_nothing_is_all_there_is(shared: SharedContainers, seen_from: str) -> None:
     """Dropping ALL and adding one MUST leave that one alone.
 
@@ -156,7 +150,6 @@ def test_what_is_added_to_nothing_is_all_there_is(shared: SharedContainers, seen
 
 @requirement("CAP-06")
 @requires(Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_all_without_one(runtime: Runtime, shared: SharedContainers, seen_from: str) -> None:
     """Adding ALL and dropping one MUST leave every capability of the daemon but that one.
 
@@ -169,7 +162,6 @@ def test_all_without_one(runtime: Runtime, shared: SharedContainers, seen_from: 
 
 
 @requirement("CAP-07")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_ambient_capabilities_outlive_the_change_of_user(shared: SharedContainers, seen_from: str) -> None:
     """Ambient capabilities MUST be in every set of a process that is not root.
 
@@ -187,7 +179,6 @@ def test_ambient_capabilities_outlive_the_change_of_user(shared: SharedContainer
 
 @requirement("CAP-08/plain")
 @requires(Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_every_capability_is_known_by_its_plain_name(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
@@ -241,7 +232,6 @@ def test_a_capability_that_does_not_exist(
 
 @requirement("CAP-10")
 @requires(Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_the_kernel_allows_what_was_added(shared: SharedContainers, seen_from: str) -> None:
     """With NET_ADMIN a process SHOULD be able to set up a link, which it cannot by default.
 
@@ -256,7 +246,6 @@ def test_the_kernel_allows_what_was_added(shared: SharedContainers, seen_from: s
 
 
 @requirement("CAP-10")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_the_kernel_refuses_what_was_dropped(shared: SharedContainers, seen_from: str) -> None:
     """Without CHOWN and SYS_CHROOT a root process SHOULD be refused what it could do with them.
 
@@ -273,7 +262,6 @@ def test_the_kernel_refuses_what_was_dropped(shared: SharedContainers, seen_from
 
 
 @requirement("CAP-11")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_what_is_added_and_dropped_is_dropped(shared: SharedContainers, seen_from: str) -> None:
     """A capability that is both added and dropped MUST be in no set.
 
@@ -287,7 +275,6 @@ def test_what_is_added_and_dropped_is_dropped(shared: SharedContainers, seen_fro
 
 
 @requirement("CAP-12")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_nothing_is_inheritable_where_nothing_was_asked_for(shared: SharedContainers, seen_from: str) -> None:
     """Without a request for capabilities no process SHOULD have inheritable ones.
 

@@ -8,7 +8,7 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.images.rootfs import GROUPS, USERS
-from critests.lifecycle.process import EXEC, VIEWS
+from critests.lifecycle.process import EXEC
 from critests.run.marks import requirement, requires
 from critests.validation.security.contexts import context, pod_context
 
@@ -19,7 +19,6 @@ FILES = {"users": "cat /etc/passwd", "groups": "cat /etc/group"}
 
 
 @requirement("USR-11")
-@pytest.mark.parametrize("seen_from", VIEWS)
 @pytest.mark.parametrize("user", ["uid", "name"])
 def test_merge_adds_the_groups_of_the_image(shared: SharedContainers, user: str, seen_from: str) -> None:
     """With the policy Merge a process MUST have the groups that the image's /etc/group gives to its user,
@@ -33,7 +32,6 @@ def test_merge_adds_the_groups_of_the_image(shared: SharedContainers, user: str,
 
 
 @requirement("USR-26")
-@pytest.mark.parametrize("seen_from", VIEWS)
 @pytest.mark.parametrize("image", ["user-number", "user-name"])
 def test_the_user_of_the_image_has_its_groups(shared: SharedContainers, image: str, seen_from: str) -> None:
     """Where the image's own user is used, a process SHOULD have the groups that the image's /etc/group gives
@@ -45,7 +43,6 @@ def test_the_user_of_the_image_has_its_groups(shared: SharedContainers, image: s
 
 
 @requirement("USR-12")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_merge_unites_requested_groups_and_those_of_the_image(
     shared: SharedContainers, seen_from: str
 ) -> None:
@@ -62,7 +59,6 @@ def test_merge_unites_requested_groups_and_those_of_the_image(
 
 @requirement("USR-13")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_strict_leaves_out_the_groups_of_the_image(shared: SharedContainers, seen_from: str) -> None:
     """With the policy Strict a process MUST have the supplemental_groups and its own group alone.
 
@@ -106,7 +102,6 @@ def test_a_policy_that_does_not_exist_is_refused(containers: Containers) -> None
 
 
 @requirement("USR-16")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_run_as_group_takes_the_place_of_the_group_in_passwd(
     shared: SharedContainers, seen_from: str
 ) -> None:
@@ -122,7 +117,6 @@ def test_run_as_group_takes_the_place_of_the_group_in_passwd(
 
 
 @requirement("USR-17/intact")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_users_and_groups_of_the_image_stay_in_its_files(shared: SharedContainers, seen_from: str) -> None:
     """The entries of the image's /etc/passwd and /etc/group SHOULD be there as they were, whatever user a
     container asks for.
@@ -158,7 +152,6 @@ def test_an_entry_for_the_requested_user(shared: SharedContainers, observe: Obse
 
 
 @requirement("USR-20")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_a_thousand_groups_are_set(shared: SharedContainers, seen_from: str) -> None:
     """A thousand supplemental_groups SHOULD all be set.
 

@@ -1,10 +1,7 @@
 """SEC: no_new_privs, with a program that would really gain something."""
 
-import pytest
-
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import VIEWS
 from critests.run.marks import requirement
 from critests.validation.security.contexts import context, outcome, system_call
 
@@ -13,7 +10,6 @@ GAINING = {"who am I": system_call("geteuid", program="/bin/setuid-sys")}
 
 
 @requirement("SEC-08")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_no_new_privs_keeps_a_setuid_program_from_gaining(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
@@ -32,7 +28,6 @@ def test_no_new_privs_keeps_a_setuid_program_from_gaining(
 
 
 @requirement("SEC-09")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_without_no_new_privs_a_setuid_program_gains(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:

@@ -5,7 +5,6 @@ import pytest
 from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import VIEWS
 from critests.lifecycle.requests import MASKED_PATHS
 from critests.run.marks import requirement
 from critests.validation.security.contexts import context, outcome, system_call
@@ -46,7 +45,6 @@ QUESTIONS = {
 
 @requirement("SEC-04")
 @pytest.mark.parametrize("path", ["/etc/group", "/home"], ids=["file", "directory"])
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_masked_paths_look_empty(shared: SharedContainers, seen_from: str, path: str) -> None:
     """A masked file MUST read as empty or be denied, and a masked directory look empty, for every process.
 
@@ -61,7 +59,6 @@ def test_masked_paths_look_empty(shared: SharedContainers, seen_from: str, path:
 
 @requirement("SEC-05")
 @pytest.mark.parametrize("attempt", ["write a file", "write in a directory"])
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_read_only_paths_cannot_be_written(shared: SharedContainers, seen_from: str, attempt: str) -> None:
     """A read-only path MUST be one where the kernel refuses to write, file or directory.
 
@@ -75,7 +72,6 @@ def test_read_only_paths_cannot_be_written(shared: SharedContainers, seen_from: 
 
 
 @requirement("SEC-06")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_nothing_is_hidden_where_no_paths_are_named(shared: SharedContainers, seen_from: str) -> None:
     """With empty masked_paths and readonly_paths nothing below /proc MUST be masked or read-only.
 
@@ -108,7 +104,6 @@ def test_paths_that_are_not_there_are_passed_over(containers: Containers) -> Non
 
 @requirement("SEC-13")
 @pytest.mark.parametrize("attempt", ["write core_pattern", "write sysrq-trigger"])
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_settings_of_the_kernel_cannot_be_written(
     runtime: Runtime, shared: SharedContainers, seen_from: str, attempt: str
 ) -> None:
@@ -126,7 +121,6 @@ def test_settings_of_the_kernel_cannot_be_written(
 
 
 @requirement("SEC-13")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_paths_that_the_kubelet_masks_look_empty(shared: SharedContainers, seen_from: str) -> None:
     """Every path that the kubelet masks MUST read as empty or be denied, /proc/kcore and /proc/keys among
     them.

@@ -15,7 +15,7 @@ from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.evidence import Evidence
-from critests.lifecycle.process import EXEC, VIEWS
+from critests.lifecycle.process import EXEC
 from critests.lifecycle.requests import MASKED_PATHS, READONLY_PATHS
 from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
@@ -67,7 +67,6 @@ def cgroups_read_only(process: Evidence) -> set[bool]:
 
 @requirement("PRV-01")
 @requires(Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_privileged_processes_have_every_capability(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
@@ -83,7 +82,6 @@ def test_privileged_processes_have_every_capability(
 
 @requirement("PRV-02")
 @requires(Capability.SHARED_KERNEL, Capability.SAME_HOST)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_privileged_containers_have_the_devices_of_the_host(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
@@ -118,7 +116,6 @@ def host_devices(runtime: Runtime) -> dict[str, str]:
 
 
 @requirement("PRV-03")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_nothing_is_hidden_from_privileged_processes(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
@@ -131,7 +128,6 @@ def test_nothing_is_hidden_from_privileged_processes(
 
 @requirement("PRV-04")
 @requires(Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_privileged_processes_can_write_cgroups_and_others_cannot(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
@@ -145,7 +141,6 @@ def test_privileged_processes_can_write_cgroups_and_others_cannot(
 
 @requirement("PRV-05")
 @pytest.mark.parametrize("profile", [RUNTIME_DEFAULT, UNCONFINED], ids=["default", "unconfined"])
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_privileged_processes_are_not_confined(
     runtime: Runtime, shared: SharedContainers, seen_from: str, profile: object
 ) -> None:
@@ -173,7 +168,6 @@ def test_a_privileged_container_in_a_sandbox_that_is_not(containers: Containers)
 
 @requirement("PRV-07")
 @requires(Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_other_containers_of_a_privileged_sandbox_are_confined(
     shared: SharedContainers, seen_from: str
 ) -> None:
@@ -208,7 +202,6 @@ def test_a_privileged_user_that_is_not_root(
 
 
 @requirement("PRV-11")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_paths_to_hide_mean_nothing_to_privileged_processes(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:

@@ -10,7 +10,7 @@ from critests.fixtures.containers import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.evidence import first_process, of_process
-from critests.lifecycle.process import EXEC, VIEWS
+from critests.lifecycle.process import EXEC
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.security.contexts import context, outcome, pod_context, system_call
@@ -36,7 +36,6 @@ CLIMBING = "cd ./../../../../../../../../../../.. && stat -c '%d %i' . && stat -
 
 @requirement("SEC-01")
 @pytest.mark.parametrize("place", IN_THE_ROOT)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_a_read_only_root_cannot_be_written(shared: SharedContainers, seen_from: str, place: str) -> None:
     """With readonly_rootfs no process MUST be able to write in the root file system, root as little as
     anybody.
@@ -49,7 +48,6 @@ def test_a_read_only_root_cannot_be_written(shared: SharedContainers, seen_from:
 
 
 @requirement("SEC-01")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_shared_memory_stays_writable_on_a_read_only_root(shared: SharedContainers, seen_from: str) -> None:
     """With readonly_rootfs /dev/shm MUST stay writable: it is a file system of its own.
 
@@ -85,7 +83,6 @@ def test_mounts_of_the_caller_stay_writable_on_a_read_only_root(
 
 @requirement("SEC-02")
 @pytest.mark.parametrize("place", IN_THE_ROOT)
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_the_root_is_writable_unless_asked_for(shared: SharedContainers, seen_from: str, place: str) -> None:
     """Without readonly_rootfs a process MUST be able to write in the root file system.
 
@@ -159,7 +156,6 @@ def test_a_read_only_sandbox_leaves_containers_writable(shared: SharedContainers
 
 
 @requirement("SEC-12")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_the_security_context_of_a_sandbox_is_not_that_of_its_containers(
     shared: SharedContainers, seen_from: str
 ) -> None:
@@ -179,7 +175,6 @@ def test_the_security_context_of_a_sandbox_is_not_that_of_its_containers(
 
 
 @requirement("SEC-15")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_no_process_inherits_a_directory_of_the_host(shared: SharedContainers, seen_from: str) -> None:
     """A process MUST NOT be given an open directory.
 

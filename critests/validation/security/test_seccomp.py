@@ -11,7 +11,7 @@ from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.containers import Container
-from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC, VIEWS
+from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.security.contexts import (
@@ -53,7 +53,6 @@ def localhost(profiles: Path, name: str) -> cri.SecurityProfile:
 
 
 @requirement("SCP-01/filter")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_the_default_profile_is_a_filter(shared: SharedContainers, seen_from: str) -> None:
     """With RuntimeDefault every process MUST have a filter of system calls.
 
@@ -67,7 +66,6 @@ def test_the_default_profile_is_a_filter(shared: SharedContainers, seen_from: st
 
 
 @requirement("SCP-01/content")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_the_default_profile_refuses_what_no_container_needs(
     shared: SharedContainers, seen_from: str
 ) -> None:
@@ -89,7 +87,6 @@ def test_the_default_profile_refuses_what_no_container_needs(
 
 
 @requirement("SCP-02")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_unconfined_is_no_filter(shared: SharedContainers, seen_from: str) -> None:
     """With Unconfined no process MUST have a filter of system calls.
 
@@ -102,7 +99,6 @@ def test_unconfined_is_no_filter(shared: SharedContainers, seen_from: str) -> No
 
 
 @requirement("SCP-03")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_a_profile_of_the_node_refuses_what_it_names(
     shared: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
@@ -121,7 +117,6 @@ def test_a_profile_of_the_node_refuses_what_it_names(
 
 
 @requirement("SCP-03")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_a_profile_of_the_node_kills_who_makes_the_call(
     shared: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
@@ -216,7 +211,6 @@ def test_no_profile_at_all(containers: Containers, observe: Observe) -> None:
 
 
 @requirement("SCP-08")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_a_profile_means_nothing_to_privileged_processes(
     runtime: Runtime, shared: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
@@ -235,7 +229,6 @@ def test_a_profile_means_nothing_to_privileged_processes(
 
 
 @requirement("SCP-09")
-@pytest.mark.parametrize("seen_from", VIEWS)
 @pytest.mark.parametrize("profile", REFUSED_BY)
 def test_rules_of_a_profile_are_kept(
     shared: SharedContainers, profiles: Path, profile: str, seen_from: str
@@ -274,7 +267,6 @@ def test_a_profile_holds_for_commands(shared: SharedContainers, profiles: Path, 
 
 
 @requirement("SCP-11")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_a_user_that_may_gain_is_under_the_profile(
     shared: SharedContainers, profiles: Path, seen_from: str
 ) -> None:

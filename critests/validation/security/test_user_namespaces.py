@@ -20,7 +20,6 @@ MINE = [(0, FIRST_ID, IDS)]
 
 @requirement("UNS-01")
 @requires(Capability.USER_NAMESPACES)
-@pytest.mark.parametrize("seen_from", VIEWS)
 @pytest.mark.parametrize("number", ["1", "2"], ids=["first", "second"])
 def test_every_process_has_the_mapping_of_its_pod(
     shared: SharedContainers, seen_from: str, number: str

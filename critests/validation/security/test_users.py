@@ -13,7 +13,7 @@ from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC, VIEWS
+from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import context
@@ -31,7 +31,6 @@ AT_ONCE = {"reopened": "echo again > /proc/self/fd/1"}
 
 
 @requirement("USR-01")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_run_as_user_is_the_uid_of_every_process(shared: SharedContainers, seen_from: str) -> None:
     """Every process of a container MUST have run_as_user as its uid, and the gid that the image's /etc/passwd
     gives to that uid.
@@ -44,7 +43,6 @@ def test_run_as_user_is_the_uid_of_every_process(shared: SharedContainers, seen_
 
 
 @requirement("USR-02")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_run_as_username_is_looked_up_in_the_image(shared: SharedContainers, seen_from: str) -> None:
     """A run_as_username MUST be resolved in the image's /etc/passwd, uid and gid.
 
@@ -78,7 +76,6 @@ def test_user_and_user_name_together_are_refused(containers: Containers) -> None
 
 
 @requirement("USR-05")
-@pytest.mark.parametrize("seen_from", VIEWS)
 @pytest.mark.parametrize("user", [{"user": 1000}, {"run_as_username": "tester"}], ids=["uid", "name"])
 def test_run_as_group_is_the_gid_of_every_process(
     shared: SharedContainers, user: dict[str, Any], seen_from: str
@@ -117,7 +114,6 @@ def test_a_sandbox_group_without_a_user_is_refused(runtime: Runtime, sandboxes: 
 
 
 @requirement("USR-08")
-@pytest.mark.parametrize("seen_from", VIEWS)
 @pytest.mark.parametrize("image", OF_IMAGES)
 def test_the_user_of_the_image_is_used_where_none_is_asked_for(
     shared: SharedContainers, image: str, seen_from: str
@@ -144,7 +140,6 @@ def test_a_user_of_the_image_that_it_lacks_is_refused(images: Images, containers
 
 
 @requirement("USR-10")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_a_uid_that_the_image_lacks_has_no_groups_but_its_own(
     shared: SharedContainers, seen_from: str
 ) -> None:
@@ -192,7 +187,6 @@ def test_a_uid_that_cannot_be_is_refused(containers: Containers, user: int) -> N
 
 
 @requirement("USR-21")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_a_user_that_is_not_root_holds_no_capabilities(shared: SharedContainers, seen_from: str) -> None:
     """A process that is not root MUST NOT have effective or permitted capabilities that are not ambient.
 
@@ -205,7 +199,6 @@ def test_a_user_that_is_not_root_holds_no_capabilities(shared: SharedContainers,
 
 
 @requirement("USR-22")
-@pytest.mark.parametrize("seen_from", VIEWS)
 def test_a_user_that_is_not_root_can_reopen_its_output(shared: SharedContainers, seen_from: str) -> None:
     """A process that is not root SHOULD be able to open its standard output again, as /dev/stdout is used.
 

@@ -22,6 +22,8 @@ from critests.fixtures.streaming import Streams
 from critests.lifecycle.containers import Container
 from critests.run.marks import disruptive, requirement, slow
 
+pytestmark = slow
+
 Incomplete = Callable[[], RemoteCommand]
 
 STREAM_SECONDS = 30
@@ -64,7 +66,6 @@ def ends(session: RemoteCommand, scale: float) -> bool:
     return True
 
 
-@slow
 @requirement("STR-11/not-executed")
 def test_a_command_without_all_its_streams_is_not_run(
     runtime: Runtime, running_container: Container, incomplete: Incomplete
@@ -79,7 +80,6 @@ def test_a_command_without_all_its_streams_is_not_run(
     assert running_container.exec("test", "-e", RAN).exit_code == 1
 
 
-@slow
 @requirement("STR-11/close")
 def test_form_of_the_end_of_a_session_without_all_its_streams(
     runtime: Runtime, running_container: Container, incomplete: Incomplete, observe: Observe
@@ -95,7 +95,6 @@ def test_form_of_the_end_of_a_session_without_all_its_streams(
     assert running_container.state() == cri.CONTAINER_RUNNING
 
 
-@slow
 @requirement("PFW-18")
 @disruptive
 def test_halves_of_connections_harm_no_others(own_runtime: OwnRuntime) -> None:

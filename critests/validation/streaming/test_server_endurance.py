@@ -20,6 +20,8 @@ from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import blocked
 
+pytestmark = disruptive
+
 Catting = Callable[[Container], RemoteCommand]
 
 NOBODY_LISTENS = 7099
@@ -53,7 +55,6 @@ def echo(session: RemoteCommand, line: bytes) -> bytes:
 
 
 @requirement("STR-20")
-@disruptive
 def test_session_does_not_fall_silent_when_the_daemon_restarts(
     own_runtime: OwnRuntime, catting: Catting
 ) -> None:
@@ -72,7 +73,6 @@ def test_session_does_not_fall_silent_when_the_daemon_restarts(
 
 
 @requirement("STR-20")
-@disruptive
 def test_sessions_can_be_opened_after_the_daemon_restarted(own_runtime: OwnRuntime, catting: Catting) -> None:
     """After a restart of the daemon, new sessions SHOULD work in the containers of before.
 
@@ -88,7 +88,6 @@ def test_sessions_can_be_opened_after_the_daemon_restarted(own_runtime: OwnRunti
 
 @requirement("STR-03")
 @slow
-@disruptive
 def test_urls_that_nobody_uses_do_not_pile_up(own_runtime: OwnRuntime) -> None:
     """Where very many URLs wait for a client that never comes, Exec SHOULD fail with ResourceExhausted
     instead of giving out more.
@@ -138,7 +137,6 @@ def forward_in_vain(runtime: OwnRuntime, pod: Sandbox) -> None:
 
 @requirement("STR-23")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-@disruptive
 def test_failing_port_forwards_leave_no_connection_open(
     own_runtime: OwnRuntime, open_sockets: Callable[[], int]
 ) -> None:
