@@ -4,7 +4,6 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
@@ -17,7 +16,6 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandboxes import Sandbox
 from critests.lifecycle.verbose_info import objects_of
-from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 from critests.validation.containers.agreement import differences
 
@@ -256,26 +254,6 @@ def test_plain_status_has_no_debugging_information(runtime: Runtime, running_con
     answer = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=running_container.id))
 
     assert dict(answer.info) == {}
-
-
-@requirement("CTA-16/error")
-def test_status_of_an_unknown_container_is_refused(runtime: Runtime) -> None:
-    """ContainerStatus MUST fail for an id that no container has.
-
-    Source: ContainerStatus.
-    """
-    runtime.refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=NO_SUCH_ID))
-
-
-@requirement("CTA-16/code")
-def test_status_of_an_unknown_container_says_not_found(runtime: Runtime) -> None:
-    """ContainerStatus of an id that no container has SHOULD fail with NotFound.
-
-    Source: ContainerStatus, which names this code.
-    """
-    code = runtime.refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=NO_SUCH_ID))
-
-    assert code is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("CTA-23/equal")

@@ -13,7 +13,6 @@ from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
 from critests.lifecycle.containers import Container
 from critests.lifecycle.process import EXEC, FIRST_PROCESS
-from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires, slow
 from critests.run.outcomes import blocked
 
@@ -211,30 +210,6 @@ def test_form_of_exec_sync_in_a_container_that_does_not_run(
 
     observe("runs the command")
     assert (answer.exit_code, answer.stdout) == (0, b"ran\n")
-
-
-@requirement("EXS-16/error")
-def test_exec_sync_in_an_unknown_container_is_refused(runtime: Runtime) -> None:
-    """ExecSync MUST fail for an id that no container has.
-
-    Source: ExecSyncRequest.container_id.
-    """
-    runtime.refusal(
-        runtime.stub.ExecSync, cri.ExecSyncRequest(container_id=NO_SUCH_ID, cmd=["true"], timeout=10)
-    )
-
-
-@requirement("EXS-16/code")
-def test_exec_sync_in_an_unknown_container_says_not_found(runtime: Runtime) -> None:
-    """ExecSync in a container that does not exist SHOULD fail with NotFound.
-
-    Source: ExecSyncRequest.container_id, the gRPC status codes.
-    """
-    code = runtime.refusal(
-        runtime.stub.ExecSync, cri.ExecSyncRequest(container_id=NO_SUCH_ID, cmd=["true"], timeout=10)
-    )
-
-    assert code is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("EXS-17")

@@ -370,23 +370,3 @@ def test_second_start_is_refused(
     container = containers.in_state(state)
 
     runtime.refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
-
-
-@requirement("CTR-20/error")
-def test_start_of_an_unknown_container_is_refused(runtime: Runtime) -> None:
-    """StartContainer MUST fail for an id that no container has.
-
-    Source: StartContainerRequest.container_id.
-    """
-    runtime.refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=NO_SUCH_ID))
-
-
-@requirement("CTR-20/code")
-def test_start_of_an_unknown_container_says_not_found(runtime: Runtime) -> None:
-    """StartContainer of an id that no container has SHOULD fail with NotFound.
-
-    Source: StartContainerRequest.container_id, the gRPC status codes.
-    """
-    code = runtime.refusal(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=NO_SUCH_ID))
-
-    assert code is grpc.StatusCode.NOT_FOUND

@@ -12,7 +12,6 @@ from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.lifecycle import container_log
 from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
-from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement
 
 EARLIER = b"2026-01-02T03:04:05.123456789Z stdout F earlier\n"
@@ -185,28 +184,6 @@ def test_reopen_of_a_container_that_does_not_run_does_what_it_says(
         succeeded = False
 
     assert container.log_path.exists() == succeeded
-
-
-@requirement("LOG-25/error")
-def test_reopen_of_an_unknown_container_is_refused(runtime: Runtime) -> None:
-    """ReopenContainerLog MUST fail for an id that no container has.
-
-    Source: ReopenContainerLogRequest.container_id.
-    """
-    runtime.refusal(runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NO_SUCH_ID))
-
-
-@requirement("LOG-25/code")
-def test_reopen_of_an_unknown_container_says_not_found(runtime: Runtime) -> None:
-    """ReopenContainerLog of a container that does not exist SHOULD fail with NotFound.
-
-    Source: ReopenContainerLogRequest.container_id, the gRPC status codes.
-    """
-    code = runtime.refusal(
-        runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=NO_SUCH_ID)
-    )
-
-    assert code is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("LOG-26")

@@ -19,7 +19,6 @@ from critests.lifecycle.containers import Container
 from critests.lifecycle.sandboxes import Sandbox
 from critests.lifecycle.told import the_one
 from critests.lifecycle.waiting import ConditionNotMet
-from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires, slow
 from critests.run.outcomes import setting_up, unsupported
 
@@ -308,26 +307,6 @@ def test_writable_layer_is_on_a_path_of_the_node(runtime: Runtime, layer: cri.Fi
 
     assert mountpoint.startswith("/")
     assert runtime.seen_by_daemon(Path(mountpoint)).is_dir()
-
-
-@requirement("STA-13/error")
-def test_stats_of_an_unknown_container_are_refused(runtime: Runtime) -> None:
-    """ContainerStats of an id that no container has MUST fail.
-
-    Source: ContainerStatsRequest.container_id.
-    """
-    runtime.refusal(runtime.stub.ContainerStats, cri.ContainerStatsRequest(container_id=NO_SUCH_ID))
-
-
-@requirement("STA-13/code")
-def test_stats_of_an_unknown_container_are_not_found(runtime: Runtime) -> None:
-    """ContainerStats of an id that no container has SHOULD fail with NotFound.
-
-    Source: ContainerStatsRequest.container_id.
-    """
-    code = runtime.refusal(runtime.stub.ContainerStats, cri.ContainerStatsRequest(container_id=NO_SUCH_ID))
-
-    assert code is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("STA-14")

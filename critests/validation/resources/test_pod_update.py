@@ -10,7 +10,6 @@ from critests.validation.resources.limits import MIB, Limits
 
 pytestmark = requires(Capability.POD_RESOURCE_UPDATES)
 
-NO_SUCH_SANDBOX = "0" * 64
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 * MIB)
 SUM = cri.LinuxContainerResources(
     cpu_shares=1024, cpu_quota=100_000, cpu_period=100_000, memory_limit_in_bytes=256 * MIB
@@ -50,18 +49,6 @@ def test_new_resources_of_a_pod_leave_its_containers(
     assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 << 20)}
     told = limited.container.status().resources.linux
     assert (told.cpu_quota, told.memory_limit_in_bytes) == (40_000, 64 << 20)
-
-
-@requirement("UPD-19")
-def test_new_resources_of_an_unknown_pod_are_refused(runtime: Runtime) -> None:
-    """UpdatePodSandboxResources for a pod that nobody has made MUST fail.
-
-    Source: UpdatePodSandboxResourcesRequest.pod_sandbox_id.
-    """
-    runtime.refusal(
-        runtime.stub.UpdatePodSandboxResources,
-        cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=NO_SUCH_SANDBOX, resources=SUM),
-    )
 
 
 @requirement("UPD-20")

@@ -1,6 +1,5 @@
 """UPD: updates that are refused, and what they leave."""
 
-import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
@@ -10,8 +9,6 @@ from critests.fixtures.session import Observe
 from critests.run.marks import requirement, requires
 from critests.validation.resources.cpus import impossible_cpu, impossible_node
 from critests.validation.resources.limits import MIB, Limited, Limits
-
-NO_SUCH_CONTAINER = "0" * 64
 
 
 @pytest.fixture
@@ -37,36 +34,6 @@ def partly_invalid(limited: Limited) -> cri.UpdateContainerResourcesRequest:
         memory_swap_limit_in_bytes=96 * MIB,
         cpuset_cpus=str(impossible_cpu()),
     )
-
-
-@requirement("UPD-06/error")
-def test_update_of_an_unknown_container_fails(runtime: Runtime) -> None:
-    """An update of a container that nobody has made MUST fail.
-
-    Source: UpdateContainerResourcesRequest.container_id.
-    """
-    runtime.refusal(
-        runtime.stub.UpdateContainerResources,
-        cri.UpdateContainerResourcesRequest(
-            container_id=NO_SUCH_CONTAINER, linux=cri.LinuxContainerResources(cpu_shares=512)
-        ),
-    )
-
-
-@requirement("UPD-06/code")
-def test_update_of_an_unknown_container_fails_with_not_found(runtime: Runtime) -> None:
-    """An update of a container that nobody has made SHOULD fail with NotFound.
-
-    Source: not stated by the CRI; the code by which a client knows that the container is gone.
-    """
-    code = runtime.refusal(
-        runtime.stub.UpdateContainerResources,
-        cri.UpdateContainerResourcesRequest(
-            container_id=NO_SUCH_CONTAINER, linux=cri.LinuxContainerResources(cpu_shares=512)
-        ),
-    )
-
-    assert code is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("UPD-08/error")

@@ -13,7 +13,6 @@ from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandboxes import Sandboxes
 from critests.fixtures.session import Observe
 from critests.lifecycle.sandboxes import Sandbox
-from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 
@@ -121,15 +120,6 @@ def test_times_of_a_sandbox_s_stats_are_set(own_sandbox: Sandbox, containers: Co
     }
     assert [name for name, timestamp in blocks.items() if timestamp <= 0] == []
     assert blocks != {}
-
-
-@requirement("STA-24/unknown")
-def test_stats_of_an_unknown_sandbox_are_refused(runtime: Runtime) -> None:
-    """PodSandboxStats of an id that no sandbox has MUST fail.
-
-    Source: PodSandboxStatsRequest.pod_sandbox_id.
-    """
-    runtime.refusal(runtime.stub.PodSandboxStats, cri.PodSandboxStatsRequest(pod_sandbox_id=NO_SUCH_ID))
 
 
 @requirement("STA-24/not-ready")

@@ -47,6 +47,13 @@ def ending(runtime: Runtime, streams: Streams) -> Ending:
     return run
 
 
+def of_script(container: Container, script: str, *, stdin: bool = False) -> cri.ExecRequest:
+    """Return the request to run a script of the shell with its output and its errors."""
+    return cri.ExecRequest(
+        container_id=container.id, cmd=["/bin/sh", "-c", script], stdin=stdin, stdout=True, stderr=True
+    )
+
+
 @requirement("EXE-01")
 def test_exec_keeps_output_and_errors_apart(
     runtime: Runtime, running_container: Container, streams: Streams
@@ -56,9 +63,7 @@ def test_exec_keeps_output_and_errors_apart(
     Source: ExecRequest.stdout and stderr.
     """
     script = f"{PRINT_ALL_BYTES}; printf 'to stderr' >&2"
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdout=True, stderr=True
-    )
+    request = of_script(running_container, script)
 
     finished = streams.open(runtime.stub.Exec, request).finish()
 
@@ -97,9 +102,7 @@ def test_exec_sees_the_end_of_its_input(
     Source: ExecRequest.stdin; the half-close of a SPDY stream.
     """
     script = "cat; echo the input has ended"
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, stderr=True
-    )
+    request = of_script(running_container, script, stdin=True)
     session = streams.open(runtime.stub.Exec, request, protocol=Protocol.SPDY)
 
     session.write(b"one\n")
@@ -120,9 +123,7 @@ def test_exec_tells_the_exit_code(
 
     Source: the sub-protocol v4.channel.k8s.io, metav1.Status.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", f"exit {code}"], stdout=True, stderr=True
-    )
+    request = of_script(running_container, f"exit {code}")
 
     status = streams.open(runtime.stub.Exec, request).finish().status
 
@@ -141,9 +142,7 @@ def test_exec_tells_failure_as_text_to_old_clients(
 
     Source: the sub-protocol channel.k8s.io.
     """
-    failing = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", "exit 3"], stdout=True, stderr=True
-    )
+    failing = of_script(running_container, "exit 3")
     succeeding = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
 
     try:
@@ -187,9 +186,7 @@ def test_exec_status_comes_after_all_output(
     Source: the sub-protocol v4.channel.k8s.io.
     """
     script = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2"
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdout=True, stderr=True
-    )
+    request = of_script(running_container, script)
 
     finished = streams.open(runtime.stub.Exec, request).finish()
 
@@ -241,9 +238,7 @@ def test_exec_waits_for_a_client_that_does_not_read(
     """
     # `tee` writes to the file what it could also write to its output, so the file shows how far it got
     script = f"head -c {MORE_THAN_BUFFERS_HOLD} /dev/zero | tee /written"
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdout=True, stderr=True
-    )
+    request = of_script(running_container, script)
     session = streams.open(runtime.stub.Exec, request, keep_bytes=0)
     seen = [0]
 
@@ -267,9 +262,7 @@ def test_exec_loses_no_output_before_its_end(
     Source: Exec without a terminal.
     """
     script = "head -c 70000 /dev/zero; printf last"
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdout=True, stderr=True
-    )
+    request = of_script(running_container, script)
 
     outputs = [streams.open(runtime.stub.Exec, request).finish().stdout for _ in range(10)]
 
@@ -362,12 +355,7 @@ def test_exec_ends_with_its_container(
 
     Source: StopContainer, Exec.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id,
-        cmd=["/bin/sh", "-c", "echo ready; sleep 300"],
-        stdout=True,
-        stderr=True,
-    )
+    request = of_script(running_container, "echo ready; sleep 300")
     session = streams.open(runtime.stub.Exec, request)
     session.stdout_until(b"ready\n")
 
@@ -387,9 +375,7 @@ def test_many_execs_at_once_do_not_disturb_each_other(
     Source: Exec.
     """
     script = 'read word; echo "$word"; exit "$word"'
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, stderr=True
-    )
+    request = of_script(running_container, script, stdin=True)
     sessions = [streams.open(runtime.stub.Exec, request) for _ in range(20)]
 
     for number, session in enumerate(sessions, 1):

@@ -3,10 +3,12 @@ the client.
 """
 
 import contextlib
+from collections.abc import Callable
 
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.client.streaming.sessions import RemoteCommand
 from critests.client.streaming.streams import Stream
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.session import Observe
@@ -17,40 +19,45 @@ from critests.run.marks import requirement
 
 PRINT_SIZE_WHEN_IT_CHANGES = "trap 'stty size' WINCH; echo ready; while :; do usleep 20000; done"
 """A shell runs its traps between two commands, hence the short ones."""
+Terminal = Callable[[str], RemoteCommand]
+
+
+@pytest.fixture
+def terminal(runtime: Runtime, running_container: Container, streams: Streams) -> Terminal:
+    """Runs a script of the shell with a terminal, its input and its output, in a container that waits."""
+    return lambda script: streams.open(
+        runtime.stub.Exec,
+        cri.ExecRequest(
+            container_id=running_container.id,
+            cmd=["/bin/sh", "-c", script],
+            stdin=True,
+            stdout=True,
+            tty=True,
+        ),
+    )
 
 
 @requirement("EXE-02")
-def test_exec_with_a_terminal_has_one_output(
-    runtime: Runtime, running_container: Container, streams: Streams
-) -> None:
+def test_exec_with_a_terminal_has_one_output(terminal: Terminal) -> None:
     """With a terminal, stderr MUST come on stdout, and lines MUST end as a terminal ends them, with CR LF.
 
     Source: ExecRequest.tty.
     """
-    script = "echo to stdout; echo to stderr >&2; read line"
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, tty=True
-    )
-
-    session = streams.open(runtime.stub.Exec, request)
+    session = terminal("echo to stdout; echo to stderr >&2; read line")
 
     assert session.stdout_until(b"stderr\r\n") == b"to stdout\r\nto stderr\r\n"
     assert session.received().stderr == b""
 
 
 @requirement("EXE-08")
-def test_exec_terminal_takes_a_size_before_its_first_output(
-    runtime: Runtime, running_container: Container, streams: Streams
-) -> None:
+def test_exec_terminal_takes_a_size_before_its_first_output(terminal: Terminal) -> None:
     """A size that is sent as soon as the session is open MUST become the size of the terminal.
 
     Source: ExecRequest.tty; the stream for sizes.
     """
-    script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, tty=True
+    session = terminal(
+        'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
     )
-    session = streams.open(runtime.stub.Exec, request)
 
     session.resize(132, 43)
 
@@ -58,21 +65,12 @@ def test_exec_terminal_takes_a_size_before_its_first_output(
 
 
 @requirement("EXE-08")
-def test_exec_is_told_that_its_terminal_has_another_size(
-    runtime: Runtime, running_container: Container, streams: Streams
-) -> None:
+def test_exec_is_told_that_its_terminal_has_another_size(terminal: Terminal) -> None:
     """A new size MUST be signalled to the command with SIGWINCH.
 
     Source: ExecRequest.tty; the stream for sizes.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id,
-        cmd=["/bin/sh", "-c", PRINT_SIZE_WHEN_IT_CHANGES],
-        stdin=True,
-        stdout=True,
-        tty=True,
-    )
-    session = streams.open(runtime.stub.Exec, request)
+    session = terminal(PRINT_SIZE_WHEN_IT_CHANGES)
     session.stdout_until(b"ready")
 
     session.resize(101, 31)
@@ -81,21 +79,12 @@ def test_exec_is_told_that_its_terminal_has_another_size(
 
 
 @requirement("EXE-09")
-def test_exec_ignores_a_terminal_of_no_size(
-    runtime: Runtime, running_container: Container, streams: Streams
-) -> None:
+def test_exec_ignores_a_terminal_of_no_size(terminal: Terminal) -> None:
     """A size of zero SHOULD be ignored; later sizes count.
 
     Source: the stream for sizes.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id,
-        cmd=["/bin/sh", "-c", PRINT_SIZE_WHEN_IT_CHANGES],
-        stdin=True,
-        stdout=True,
-        tty=True,
-    )
-    session = streams.open(runtime.stub.Exec, request)
+    session = terminal(PRINT_SIZE_WHEN_IT_CHANGES)
     session.stdout_until(b"ready")
     session.resize(101, 31)
     session.stdout_until(b"31 101\r\n")
@@ -107,17 +96,12 @@ def test_exec_ignores_a_terminal_of_no_size(
 
 
 @requirement("EXE-09")
-def test_exec_survives_a_size_that_is_no_json(
-    runtime: Runtime, running_container: Container, streams: Streams
-) -> None:
+def test_exec_survives_a_size_that_is_no_json(terminal: Terminal) -> None:
     """Something else than a size on the stream for sizes SHOULD not end the session.
 
     Source: the stream for sizes.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, tty=True
-    )
-    session = streams.open(runtime.stub.Exec, request)
+    session = terminal("exec cat")
 
     session.send_raw(Stream.RESIZE, b'{"Width": "wide", ')
     session.write(b"still here\n")
@@ -131,20 +115,13 @@ def test_exec_survives_a_size_that_is_no_json(
     "script", ["cat; sleep 1", "sleep 4321; true"], ids=["reads its input", "waits for something else"]
 )
 def test_exec_with_a_terminal_ends_with_its_client(
-    runtime: Runtime, running_container: Container, streams: Streams, script: str
+    terminal: Terminal, runtime: Runtime, running_container: Container, script: str
 ) -> None:
     """When the client of a session with a terminal vanishes, the command SHOULD not live on.
 
     Source: ExecRequest.tty; not stated by the CRI, a terminal that is gone hangs up on its processes.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id,
-        cmd=["/bin/sh", "-c", f"echo ready; {script}"],
-        stdin=True,
-        stdout=True,
-        tty=True,
-    )
-    session = streams.open(runtime.stub.Exec, request)
+    session = terminal(f"echo ready; {script}")
     session.stdout_until(b"ready")
 
     session.abort()  # no close frame: the connection is gone, as with a client that was killed
@@ -159,20 +136,16 @@ def test_exec_with_a_terminal_ends_with_its_client(
 
 @requirement("EXE-10/form")
 def test_how_a_command_with_a_terminal_ends_with_its_client(
-    runtime: Runtime, running_container: Container, streams: Streams, observe: Observe
+    terminal: Terminal, runtime: Runtime, running_container: Container, observe: Observe
 ) -> None:
     """When the client of a session with a terminal vanishes, the command MAY be hung up on, see the end of
     its input, or be killed; its container runs on.
 
     Source: ExecRequest.tty; the CRI does not say.
     """
-    script = (
+    session = terminal(
         "trap 'echo hangup > /how; exit' HUP; echo ready; cat > /dev/null; echo the end of its input > /how"
     )
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, tty=True
-    )
-    session = streams.open(runtime.stub.Exec, request)
     session.stdout_until(b"ready")
 
     session.abort()
@@ -192,36 +165,25 @@ def test_how_a_command_with_a_terminal_ends_with_its_client(
 
 
 @requirement("EXE-12/tty")
-def test_exec_with_a_terminal_loses_no_output_before_its_end(
-    runtime: Runtime, running_container: Container, streams: Streams
-) -> None:
+def test_exec_with_a_terminal_loses_no_output_before_its_end(terminal: Terminal) -> None:
     """What a command with a terminal prints right before it ends SHOULD come, every time.
 
     Source: ExecRequest.tty. Not stated by the CRI; nobody could rely on what a command printed last.
     """
     script = "head -c 70000 /dev/zero | tr '\\0' x; printf last"
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, tty=True
-    )
 
-    outputs = [streams.open(runtime.stub.Exec, request).finish().stdout for _ in range(10)]
+    outputs = [terminal(script).finish().stdout for _ in range(10)]
 
     assert [(len(output), output[-4:]) for output in outputs] == [(70004, b"last")] * 10
 
 
 @requirement("EXE-13")
-def test_exec_with_a_terminal_is_interrupted_by_control_c(
-    runtime: Runtime, running_container: Container, streams: Streams
-) -> None:
+def test_exec_with_a_terminal_is_interrupted_by_control_c(terminal: Terminal) -> None:
     """The byte 3 on the stdin of a terminal MUST interrupt what runs in its foreground.
 
     Source: ExecRequest.tty; termios(3), ISIG.
     """
-    script = "trap 'echo interrupted; read line' INT; echo ready; while :; do usleep 20000; done"
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, tty=True
-    )
-    session = streams.open(runtime.stub.Exec, request)
+    session = terminal("trap 'echo interrupted; read line' INT; echo ready; while :; do usleep 20000; done")
     session.stdout_until(b"ready")
 
     session.write(b"\x03")  # what Ctrl-C sends; the terminal makes it a SIGINT

@@ -38,8 +38,16 @@ STREAM_SETS = {
     "input, output and errors": {"stdin": True, "stdout": True, "stderr": True},
     "a terminal": {"stdin": True, "stdout": True, "tty": True},
 }
+TERMINAL_AND_ERRORS = {"tty": True, "stdout": True, "stderr": True}
 FEWEST_TOKEN_CHARACTERS = 6
 """36 bits where a character carries six: more than can be tried in the minute that a token lives."""
+
+
+def asking(rpc: str, container_id: str, *command: str, **flags: bool) -> cri.ExecRequest | cri.AttachRequest:
+    """Return the request for a session by Exec or Attach."""
+    if rpc == "Exec":
+        return cri.ExecRequest(container_id=container_id, cmd=command or ("true",), **flags)
+    return cri.AttachRequest(container_id=container_id, **flags)
 
 
 @pytest.fixture
@@ -48,17 +56,11 @@ def url_of(runtime: Runtime, running_container: Container) -> UrlOf:
     container = running_container
 
     def ask(rpc: str) -> str:
-        if rpc == "Exec":
-            return runtime.stub.Exec(
-                cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)
-            ).url
-        if rpc == "Attach":
-            return runtime.stub.Attach(
-                cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
-            ).url
-        return runtime.stub.PortForward(
-            cri.PortForwardRequest(pod_sandbox_id=container.sandbox.id, port=[80])
-        ).url
+        request: object = cri.PortForwardRequest(pod_sandbox_id=container.sandbox.id, port=[80])
+        if rpc != "PortForward":
+            request = asking(rpc, container.id, stdout=True, stderr=True)
+        url: str = getattr(runtime.stub, rpc)(request).url
+        return url
 
     return ask
 
@@ -155,78 +157,41 @@ def test_tokens_of_sessions_are_long_and_all_different(url_of: UrlOf) -> None:
     assert min(map(len, tokens)) >= FEWEST_TOKEN_CHARACTERS
 
 
-@requirement("STR-04/error")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach"])
-def test_session_without_any_stream_is_refused(
-    runtime: Runtime, running_container: Container, rpc: str
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param({}, marks=requirement("STR-04/error"), id="no stream"),
+        pytest.param(TERMINAL_AND_ERRORS, marks=requirement("STR-05/error"), id="a terminal and errors"),
+    ],
+)
+def test_session_with_impossible_streams_is_refused(
+    runtime: Runtime, running_container: Container, rpc: str, flags: dict[str, bool]
 ) -> None:
-    """Exec and Attach MUST fail where none of stdin, stdout and stderr is asked for.
+    """Exec and Attach MUST fail where none of stdin, stdout and stderr is asked for, and where a terminal and
+    stderr are, since a terminal has only one output.
 
-    Source: ExecRequest, AttachRequest: one of the three must be true.
+    Source: ExecRequest and AttachRequest: one of the three must be true; stderr.
     """
-    requests = {
-        "Exec": cri.ExecRequest(container_id=running_container.id, cmd=["true"]),
-        "Attach": cri.AttachRequest(container_id=running_container.id),
-    }
-
-    runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
+    runtime.refusal(getattr(runtime.stub, rpc), asking(rpc, running_container.id, **flags))
 
 
-@requirement("STR-04/code")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach"])
-def test_code_for_a_session_without_any_stream(
-    runtime: Runtime, running_container: Container, rpc: str
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param({}, marks=requirement("STR-04/code"), id="no stream"),
+        pytest.param(TERMINAL_AND_ERRORS, marks=requirement("STR-05/code"), id="a terminal and errors"),
+    ],
+)
+def test_code_for_a_session_with_impossible_streams(
+    runtime: Runtime, running_container: Container, rpc: str, flags: dict[str, bool]
 ) -> None:
-    """Exec and Attach without any stream SHOULD fail with InvalidArgument.
+    """Exec and Attach without any stream, and with a terminal and stderr, SHOULD fail with InvalidArgument.
 
     Source: ExecRequest, AttachRequest, the gRPC status codes.
     """
-    requests = {
-        "Exec": cri.ExecRequest(container_id=running_container.id, cmd=["true"]),
-        "Attach": cri.AttachRequest(container_id=running_container.id),
-    }
-
-    code = runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
-
-    assert code is grpc.StatusCode.INVALID_ARGUMENT
-
-
-@requirement("STR-05/error")
-@pytest.mark.parametrize("rpc", ["Exec", "Attach"])
-def test_terminal_with_a_stream_for_errors_is_refused(
-    runtime: Runtime, running_container: Container, rpc: str
-) -> None:
-    """Exec and Attach MUST fail where a terminal and stderr are asked for together, since a terminal has only
-    one output.
-
-    Source: ExecRequest.stderr, AttachRequest.stderr.
-    """
-    requests = {
-        "Exec": cri.ExecRequest(
-            container_id=running_container.id, cmd=["true"], tty=True, stdout=True, stderr=True
-        ),
-        "Attach": cri.AttachRequest(container_id=running_container.id, tty=True, stdout=True, stderr=True),
-    }
-
-    runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
-
-
-@requirement("STR-05/code")
-@pytest.mark.parametrize("rpc", ["Exec", "Attach"])
-def test_code_for_a_terminal_with_a_stream_for_errors(
-    runtime: Runtime, running_container: Container, rpc: str
-) -> None:
-    """Exec and Attach with a terminal and stderr SHOULD fail with InvalidArgument.
-
-    Source: ExecRequest.stderr, AttachRequest.stderr, the gRPC status codes.
-    """
-    this = running_container.id
-    requests = {
-        "Exec": cri.ExecRequest(container_id=this, cmd=["true"], tty=True, stdout=True, stderr=True),
-        "Attach": cri.AttachRequest(container_id=this, tty=True, stdout=True, stderr=True),
-    }
-
-    code = runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
+    code = runtime.refusal(getattr(runtime.stub, rpc), asking(rpc, running_container.id, **flags))
 
     assert code is grpc.StatusCode.INVALID_ARGUMENT
 
@@ -239,12 +204,7 @@ def test_session_in_an_unknown_container_is_refused(runtime: Runtime, rpc: str, 
 
     Source: ExecRequest.container_id, AttachRequest.container_id.
     """
-    requests = {
-        "Exec": cri.ExecRequest(container_id=container_id, cmd=["true"], stdout=True, stderr=True),
-        "Attach": cri.AttachRequest(container_id=container_id, stdout=True, stderr=True),
-    }
-
-    runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
+    runtime.refusal(getattr(runtime.stub, rpc), asking(rpc, container_id, stdout=True, stderr=True))
 
 
 @requirement("STR-06/form")
@@ -257,12 +217,7 @@ def test_code_for_a_session_in_an_unknown_container(
 
     Source: ExecRequest.container_id, AttachRequest.container_id; the CRI names no code.
     """
-    requests = {
-        "Exec": cri.ExecRequest(container_id=container_id, cmd=["true"], stdout=True, stderr=True),
-        "Attach": cri.AttachRequest(container_id=container_id, stdout=True, stderr=True),
-    }
-
-    code = runtime.refusal(getattr(runtime.stub, rpc), requests[rpc])
+    code = runtime.refusal(getattr(runtime.stub, rpc), asking(rpc, container_id, stdout=True, stderr=True))
 
     observe(f"{rpc} fails with {code.name}")
 
@@ -276,9 +231,7 @@ def test_session_over_spdy(
 
     Source: ExecResponse.url; the upgrade that the kubelet makes.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True
-    )
+    request = asking("Exec", running_container.id, "echo", "hello", stdout=True, stderr=True)
 
     session = streams.open(runtime.stub.Exec, request, protocol=Protocol.SPDY, method=method)
 
@@ -295,7 +248,7 @@ def test_client_that_prefers_v4_gets_v4(
 
     Source: the header X-Stream-Protocol-Version.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
+    request = asking("Exec", running_container.id, "true", stdout=True, stderr=True)
 
     session = streams.open(
         runtime.stub.Exec,
@@ -320,7 +273,7 @@ def test_client_gets_the_first_protocol_that_the_server_knows(
 
     Source: the header X-Stream-Protocol-Version.
     """
-    request = cri.ExecRequest(container_id=running_container.id, cmd=["true"], stdout=True, stderr=True)
+    request = asking("Exec", running_container.id, "true", stdout=True, stderr=True)
 
     session = streams.open(runtime.stub.Exec, request, protocol=Protocol.SPDY, subprotocols=offered)
 
@@ -372,9 +325,7 @@ def test_session_over_websocket(
 
     Source: RFC 6455, Sec-WebSocket-Protocol; the sub-protocols of Kubernetes' remote commands.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["echo", "hello"], stdout=True, stderr=True
-    )
+    request = asking("Exec", running_container.id, "echo", "hello", stdout=True, stderr=True)
 
     try:
         session = streams.open(runtime.stub.Exec, request, subprotocols=subprotocols)
@@ -397,8 +348,8 @@ def test_numbers_of_websocket_channels(
     Source: the sub-protocol v4.channel.k8s.io.
     """
     script = "read word; echo output of $word; echo errors of $word >&2"
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, stderr=True
+    request = asking(
+        "Exec", running_container.id, ["/bin/sh", "-c", script], stdin=True, stdout=True, stderr=True
     )
     session = streams.open(runtime.stub.Exec, request)
 
@@ -424,9 +375,7 @@ def test_pings_are_answered(
 
     Source: RFC 6455, section 5.5.2; SPDY/3.1, PING.
     """
-    request = cri.ExecRequest(
-        container_id=running_container.id, cmd=["cat"], stdin=True, stdout=True, stderr=True
-    )
+    request = asking("Exec", running_container.id, "cat", stdin=True, stdout=True, stderr=True)
     session = streams.open(runtime.stub.Exec, request, protocol=protocol)
 
     session.ping(streams.patience)
