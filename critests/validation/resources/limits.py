@@ -5,12 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack
 
-import grpc
-
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.containers import Containers, CreationOptions, ScriptOptions
-from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.lifecycle.evidence import first_process
 from critests.lifecycle.process import host_processes
@@ -88,15 +86,6 @@ class Limits:
                 f"needs the cgroup controllers {', '.join(lacking)}, which this machine (cgroup version"
                 f" {facts.version}) does not have"
             )
-
-    def refused(self, config: cri.ContainerConfig) -> bool:
-        """Make and start a container, and tell whether either call was refused."""
-        try:
-            self.containers.attempt(config)
-        except grpc.RpcError as error:
-            refused_with(error)
-            return True
-        return False
 
     def inside(self, container: Container) -> CgroupValues:
         """Read the cgroup of any container from inside, with ExecSync."""

@@ -47,29 +47,18 @@ def test_cpu_shares_become_the_weight_of_the_cgroup(limits: Limits, shares: int)
 
 
 @requirement("RES-02")
-def test_cpu_quota_and_period_are_those_of_the_cgroup(limits: Limits) -> None:
-    """The CPU quota and the period of a container MUST be those of its cgroup.
+@pytest.mark.parametrize(("quota", "seen"), [(30_000, 30_000), (-1, None)], ids=["some", "negative"])
+def test_cpu_quota_and_period_are_those_of_the_cgroup(limits: Limits, quota: int, seen: int | None) -> None:
+    """The CPU quota and the period of a container MUST be those of its cgroup, and a negative quota MUST mean
+    no limit.
 
     Source: LinuxContainerResources.cpu_quota and cpu_period.
     """
     limits.need("cpu")
 
-    limited = limits.running(resources=cri.LinuxContainerResources(cpu_quota=30_000, cpu_period=60_000))
+    limited = limits.running(resources=cri.LinuxContainerResources(cpu_quota=quota, cpu_period=60_000))
 
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.cpu_period)) == {(30_000, 60_000)}
-
-
-@requirement("RES-02")
-def test_negative_cpu_quota_is_no_limit(limits: Limits) -> None:
-    """A negative CPU quota MUST mean no limit.
-
-    Source: LinuxContainerResources.cpu_quota.
-    """
-    limits.need("cpu")
-
-    limited = limits.running(resources=cri.LinuxContainerResources(cpu_quota=-1, cpu_period=60_000))
-
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.cpu_period)) == {(None, 60_000)}
+    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.cpu_period)) == {(seen, 60_000)}
 
 
 @requirement("RES-03")
@@ -114,33 +103,20 @@ def test_cpu_and_memory_sets_restrict(limits: Limits) -> None:
 
 @requirement("RES-15")
 @requires(Capability.SAME_HOST)
-def test_a_cpu_that_the_machine_cannot_have_is_refused(limits: Limits, containers: Containers) -> None:
-    """A container for a CPU that the machine cannot have SHOULD be refused when it is created or started.
+@pytest.mark.parametrize("what", ["CPU", "memory node"])
+def test_what_the_machine_cannot_have_is_refused(limits: Limits, containers: Containers, what: str) -> None:
+    """A container for a CPU or a memory node that the machine cannot have SHOULD be refused when it is
+    created or started.
 
-    Source: LinuxContainerResources.cpuset_cpus; not stated by the CRI, and on any other CPU the choice would
-    be broken.
+    Source: LinuxContainerResources.cpuset_cpus and cpuset_mems; not stated by the CRI, and on any other the
+    choice would be broken.
     """
     limits.need("cpuset")
-    config = containers.config(resources=cri.LinuxContainerResources(cpuset_cpus=str(impossible_cpu())))
+    resources = cri.LinuxContainerResources(cpuset_cpus=str(impossible_cpu()))
+    if what == "memory node":
+        resources = cri.LinuxContainerResources(cpuset_mems=str(impossible_node()))
 
-    assert limits.refused(config)
-
-
-@requirement("RES-15")
-@requires(Capability.SAME_HOST)
-def test_a_memory_node_that_the_machine_cannot_have_is_refused(
-    limits: Limits, containers: Containers
-) -> None:
-    """A container for a memory node that the machine cannot have SHOULD be refused when it is created or
-    started.
-
-    Source: LinuxContainerResources.cpuset_mems; not stated by the CRI, and on any other node the choice would
-    be broken.
-    """
-    limits.need("cpuset")
-    config = containers.config(resources=cri.LinuxContainerResources(cpuset_mems=str(impossible_node())))
-
-    assert limits.refused(config)
+    containers.refusal(containers.config(resources=resources))
 
 
 def first_process(container: Container) -> ProcessStatus:

@@ -18,7 +18,6 @@ from critests.node.privileges import process_capabilities
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.resources.devices import Device, attempts, spare_device
-from critests.validation.resources.limits import Limits
 from critests.validation.security.daemon import as_far_as_the_daemon_can
 
 pytestmark = requires(Capability.SAME_HOST)
@@ -157,14 +156,13 @@ def test_a_device_without_a_path_in_the_container(
 
 
 @requirement("DEV-05")
-def test_a_device_that_the_host_lacks_is_refused(
-    limits: Limits, containers: Containers, host_folder: Path
-) -> None:
+@pytest.mark.usefixtures("limits")
+def test_a_device_that_the_host_lacks_is_refused(containers: Containers, host_folder: Path) -> None:
     """A container with a device that the host does not have SHOULD be refused when it is created or started.
 
     Source: judgement; a container that runs without it fails later, and nobody knows why.
     """
-    assert limits.refused(containers.config(devices=[requested(host_folder / "missing")]))
+    containers.refusal(containers.config(devices=[requested(host_folder / "missing")]))
 
 
 @requirement("DEV-06")
@@ -207,12 +205,13 @@ def test_a_link_stands_for_the_device_it_leads_to(
 
 
 @requirement("DEV-07")
-def test_permissions_that_are_none_are_refused(limits: Limits, containers: Containers, node: Path) -> None:
+@pytest.mark.usefixtures("limits")
+def test_permissions_that_are_none_are_refused(containers: Containers, node: Path) -> None:
     """Permissions of which one is none SHOULD be refused when the container is created or started.
 
     Source: Device.permissions.
     """
-    assert limits.refused(containers.config(devices=[requested(node, "rx")]))
+    containers.refusal(containers.config(devices=[requested(node, "rx")]))
 
 
 @requirement("DEV-09")

@@ -5,6 +5,7 @@ import secrets
 from pathlib import Path
 
 import grpc
+import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
@@ -80,29 +81,20 @@ def test_runtime_config_does_not_depend_on_its_update(runtime: Runtime) -> None:
     assert after == before
 
 
-@requirement("RT-25/accept")
-def test_runtime_takes_a_pod_cidr(runtime: Runtime) -> None:
-    """UpdateRuntimeConfig with a range of pod addresses MUST succeed, and leave a node ready that was.
+@pytest.mark.parametrize(
+    "pod_cidr",
+    [
+        pytest.param("10.123.0.0/24", marks=requirement("RT-25/accept"), id="a range"),
+        pytest.param("", marks=requirement("RT-26"), id="empty"),
+    ],
+)
+def test_runtime_takes_a_pod_cidr(runtime: Runtime, pod_cidr: str) -> None:
+    """UpdateRuntimeConfig with a range of pod addresses, and with an empty one, MUST succeed and leave a node
+    ready that was.
 
     Source: NetworkConfig.pod_cidr.
     """
-    network = cri.NetworkConfig(pod_cidr="10.123.0.0/24")
-
-    runtime.stub.UpdateRuntimeConfig(
-        cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network))
-    )
-
-    conditions = {one.type: one.status for one in runtime.stub.Status(cri.StatusRequest()).status.conditions}
-    assert conditions.get("NetworkReady") is runtime.has(Capability.POD_NETWORK)
-
-
-@requirement("RT-26")
-def test_empty_pod_cidr_changes_nothing(runtime: Runtime) -> None:
-    """UpdateRuntimeConfig with an empty range MUST succeed, and leave a node ready that was.
-
-    Source: NetworkConfig.pod_cidr.
-    """
-    network = cri.NetworkConfig(pod_cidr="")
+    network = cri.NetworkConfig(pod_cidr=pod_cidr)
 
     runtime.stub.UpdateRuntimeConfig(
         cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network))

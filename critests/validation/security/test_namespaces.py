@@ -33,38 +33,65 @@ def two(
     )
 
 
-@requirement("NS-01")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_containers_of_a_pod_share_a_network_that_is_not_the_nodes(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+@pytest.mark.parametrize(
+    ("kind", "namespaces"),
+    [
+        pytest.param("net", OF_THE_POD, marks=requirement("NS-01"), id="net"),
+        pytest.param(
+            "pid",
+            ONE_PID_NAMESPACE,
+            marks=[requirement("NS-04/shared"), requires(Capability.SHARED_PROCESSES)],
+            id="pid",
+        ),
+        pytest.param("ipc", OF_THE_POD, marks=requirement("NS-10"), id="ipc"),
+    ],
+)
+def test_containers_of_a_pod_share_a_namespace_that_is_not_the_nodes(
+    shared: SharedContainers,
+    node_namespaces: NodeNamespaces,
+    seen_from: str,
+    kind: str,
+    namespaces: cri.NamespaceOption,
 ) -> None:
-    """With the network of the POD, all processes of its containers MUST be in one network namespace, which is
-    not the node's.
+    """With the network, pid or ipc namespace of the POD, all processes of its containers MUST be in one,
+    which is not the node's.
 
-    Source: NamespaceOption.network.
+    Source: NamespaceOption.network, pid and ipc.
     """
-    first, second = two(shared, seen_from, OF_THE_POD)
+    first, second = two(shared, seen_from, namespaces)
 
-    assert first["net"] == second["net"]
-    assert first["net"] != node_namespaces["net"]
+    assert first[kind] == second[kind]
+    assert first[kind] != node_namespaces[kind]
 
 
-@requirement("NS-02")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_a_pod_on_the_nodes_network_is_in_its_namespace(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+@pytest.mark.parametrize(
+    ("kind", "namespaces"),
+    [
+        pytest.param("net", NETWORK_OF_THE_NODE, marks=requirement("NS-02"), id="net"),
+        pytest.param("pid", PIDS_OF_THE_NODE, marks=requirement("NS-05"), id="pid"),
+        pytest.param("ipc", IPC_OF_THE_NODE, marks=requirement("NS-11"), id="ipc"),
+    ],
+)
+def test_a_pod_with_a_namespace_of_the_node_is_in_it(
+    shared: SharedContainers,
+    node_namespaces: NodeNamespaces,
+    seen_from: str,
+    kind: str,
+    namespaces: cri.NamespaceOption,
 ) -> None:
-    """With the network of the NODE, every process of a container MUST be in the node's network namespace.
+    """With the network, pid or ipc namespace of the NODE, every process of a container MUST be in the node's.
 
-    Source: NamespaceOption.network.
+    Source: NamespaceOption.network, pid and ipc.
     """
-    pod = shared.sandbox(namespaces=NETWORK_OF_THE_NODE)
+    pod = shared.sandbox(namespaces=namespaces)
 
     found = shared.process(seen_from, in_sandbox=pod).namespaces
 
-    assert found["net"] == node_namespaces["net"]
+    assert found[kind] == node_namespaces[kind]
 
 
 @requirement("NS-03")
@@ -98,23 +125,6 @@ def test_the_first_process_is_number_one_and_sees_only_its_own(shared: SharedCon
     assert [int(number) for number in process.answer("others").split() if int(number) > 200] == []
 
 
-@requirement("NS-04/shared")
-@requires(Capability.SHARED_PROCESSES, Capability.SHARED_KERNEL, Capability.ROOT)
-@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_containers_of_a_pod_see_each_others_processes(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
-) -> None:
-    """With the pid namespace of the POD, all processes of its containers MUST be in one, which is not the
-    node's.
-
-    Source: NamespaceOption.pid.
-    """
-    first, second = two(shared, seen_from, ONE_PID_NAMESPACE)
-
-    assert first["pid"] == second["pid"]
-    assert first["pid"] != node_namespaces["pid"]
-
-
 @requirement("NS-04/pid-1")
 @requires(Capability.SHARED_PROCESSES)
 def test_process_one_of_a_shared_pid_namespace(shared: SharedContainers, observe: Observe) -> None:
@@ -130,57 +140,6 @@ def test_process_one_of_a_shared_pid_namespace(shared: SharedContainers, observe
     found = answer.answer("one").replace("\0", " ").strip()
     observe(found.partition(" ")[0])
     assert found
-
-
-@requirement("NS-05")
-@requires(Capability.SHARED_KERNEL, Capability.ROOT)
-@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_a_pod_with_the_nodes_pid_namespace_is_in_it(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
-) -> None:
-    """With the pid namespace of the NODE, every process of a container MUST be in the node's.
-
-    Source: NamespaceOption.pid.
-    """
-    pod = shared.sandbox(namespaces=PIDS_OF_THE_NODE)
-
-    found = shared.process(seen_from, in_sandbox=pod).namespaces
-
-    assert found["pid"] == node_namespaces["pid"]
-
-
-@requirement("NS-10")
-@requires(Capability.SHARED_KERNEL, Capability.ROOT)
-@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_containers_of_a_pod_share_ipc_that_is_not_the_nodes(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
-) -> None:
-    """With the ipc namespace of the POD, all processes of its containers MUST be in one, which is not the
-    node's.
-
-    Source: NamespaceOption.ipc.
-    """
-    first, second = two(shared, seen_from, OF_THE_POD)
-
-    assert first["ipc"] == second["ipc"]
-    assert first["ipc"] != node_namespaces["ipc"]
-
-
-@requirement("NS-11")
-@requires(Capability.SHARED_KERNEL, Capability.ROOT)
-@pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_a_pod_with_the_nodes_ipc_is_in_its_namespace(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
-) -> None:
-    """With the ipc namespace of the NODE, every process of a container MUST be in the node's.
-
-    Source: NamespaceOption.ipc.
-    """
-    pod = shared.sandbox(namespaces=IPC_OF_THE_NODE)
-
-    found = shared.process(seen_from, in_sandbox=pod).namespaces
-
-    assert found["ipc"] == node_namespaces["ipc"]
 
 
 @requirement("NS-13/private")

@@ -30,74 +30,51 @@ OF_IMAGES = {
 AT_ONCE = {"reopened": "echo again > /proc/self/fd/1"}
 
 
-@requirement("USR-01")
-def test_run_as_user_is_the_uid_of_every_process(shared: SharedContainers, seen_from: str) -> None:
-    """Every process of a container MUST have run_as_user as its uid, and the gid that the image's /etc/passwd
-    gives to that uid.
-
-    Source: LinuxContainerSecurityContext.run_as_user.
-    """
-    process = shared.process(seen_from, security_context=context(1000)).status
-
-    assert (process.uids, process.gids) == ((1000,) * 4, (1000,) * 4)
-
-
-@requirement("USR-02")
-def test_run_as_username_is_looked_up_in_the_image(shared: SharedContainers, seen_from: str) -> None:
-    """A run_as_username MUST be resolved in the image's /etc/passwd, uid and gid.
-
-    Source: LinuxContainerSecurityContext.run_as_username.
-    """
-    process = shared.process(seen_from, security_context=context(run_as_username="second")).status
-
-    assert (process.uids, process.gids) == ((1001,) * 4, (1001,) * 4)
-
-
-@requirement("USR-03")
-def test_a_user_name_that_the_image_lacks_is_refused(containers: Containers) -> None:
-    """CreateContainer or StartContainer MUST fail where the image's /etc/passwd lacks run_as_username.
-
-    Source: LinuxContainerSecurityContext.run_as_username.
-    """
-    config = containers.config(security_context=context(run_as_username="nosuchuser"))
-
-    containers.refusal(config)
-
-
-@requirement("USR-04/error")
-def test_user_and_user_name_together_are_refused(containers: Containers) -> None:
-    """CreateContainer SHOULD fail where run_as_user and run_as_username are both set.
-
-    Source: LinuxContainerSecurityContext.run_as_user and run_as_username, of which only one may be set.
-    """
-    config = containers.config(security_context=context(1000, run_as_username="second"))
-
-    containers.refusal(config)
-
-
-@requirement("USR-05")
-@pytest.mark.parametrize("user", [{"user": 1000}, {"run_as_username": "tester"}], ids=["uid", "name"])
-def test_run_as_group_is_the_gid_of_every_process(
-    shared: SharedContainers, user: dict[str, Any], seen_from: str
+@pytest.mark.parametrize(
+    ("identity", "ids"),
+    [
+        pytest.param({"user": 1000}, (1000, 1000), marks=requirement("USR-01"), id="uid"),
+        pytest.param({"run_as_username": "second"}, (1001, 1001), marks=requirement("USR-02"), id="name"),
+        pytest.param(
+            {"user": 1000, "group": 2002}, (1000, 2002), marks=requirement("USR-05"), id="uid and gid"
+        ),
+        pytest.param(
+            {"run_as_username": "tester", "group": 2002},
+            (1000, 2002),
+            marks=requirement("USR-05"),
+            id="name and gid",
+        ),
+    ],
+)
+def test_user_and_group_of_every_process(
+    shared: SharedContainers, seen_from: str, identity: dict[str, Any], ids: tuple[int, int]
 ) -> None:
-    """Every process MUST have run_as_group as its gid where a user is set, by uid or by name.
+    """Every process of a container MUST have as its uid run_as_user, or that of run_as_username in the
+    image's /etc/passwd, and as its gid run_as_group, or the one that /etc/passwd gives to that user.
 
-    Source: LinuxContainerSecurityContext.run_as_group.
+    Source: LinuxContainerSecurityContext.run_as_user, run_as_username and run_as_group.
     """
-    process = shared.process(seen_from, security_context=context(group=2002, **user)).status
+    process = shared.process(seen_from, security_context=context(**identity)).status
 
-    assert (process.uids, process.gids) == ((1000,) * 4, (2002,) * 4)
+    assert (process.uids, process.gids) == ((ids[0],) * 4, (ids[1],) * 4)
 
 
-@requirement("USR-06")
-def test_a_group_without_a_user_is_refused(containers: Containers) -> None:
-    """CreateContainer or StartContainer MUST fail where run_as_group is set without a user.
+@pytest.mark.parametrize(
+    "identity",
+    [
+        pytest.param(
+            {"run_as_username": "nosuchuser"}, marks=requirement("USR-03"), id="a name that the image lacks"
+        ),
+        pytest.param({"group": 2002}, marks=requirement("USR-06"), id="a group without a user"),
+    ],
+)
+def test_an_incomplete_user_is_refused(containers: Containers, identity: dict[str, Any]) -> None:
+    """CreateContainer or StartContainer MUST fail where the image's /etc/passwd lacks run_as_username, and
+    where run_as_group is set without a user.
 
-    Source: LinuxContainerSecurityContext.run_as_group.
+    Source: LinuxContainerSecurityContext.run_as_username and run_as_group.
     """
-    config = containers.config(security_context=context(group=2002))
-
-    containers.refusal(config)
+    containers.refusal(containers.config(security_context=context(**identity)))
 
 
 @requirement("USR-07/error")
@@ -174,16 +151,24 @@ def test_commands_run_as_the_user_of_the_container(shared: SharedContainers, see
     assert {3000, 3001} <= command.groups
 
 
-@requirement("USR-19/refused")
-@pytest.mark.parametrize("user", [-1, 1 << 32], ids=["negative", "above 32 bits"])
-def test_a_uid_that_cannot_be_is_refused(containers: Containers, user: int) -> None:
-    """CreateContainer or StartContainer SHOULD fail where run_as_user is no 32-bit number.
+@pytest.mark.parametrize(
+    "identity",
+    [
+        pytest.param(
+            {"user": 1000, "run_as_username": "second"}, marks=requirement("USR-04/error"), id="uid and name"
+        ),
+        pytest.param({"user": -1}, marks=requirement("USR-19/refused"), id="negative"),
+        pytest.param({"user": 1 << 32}, marks=requirement("USR-19/refused"), id="above 32 bits"),
+    ],
+)
+def test_a_user_that_cannot_be_is_refused(containers: Containers, identity: dict[str, Any]) -> None:
+    """CreateContainer or StartContainer SHOULD fail where run_as_user and run_as_username are both set, and
+    where run_as_user is no 32-bit number.
 
-    Source: LinuxContainerSecurityContext.run_as_user; not stated by the CRI, the kernel has no such user.
+    Source: LinuxContainerSecurityContext.run_as_user and run_as_username, of which only one may be set; that
+    a number is too large is not stated by the CRI, the kernel has no such user.
     """
-    config = containers.config(security_context=context(user))
-
-    containers.refusal(config)
+    containers.refusal(containers.config(security_context=context(**identity)))
 
 
 @requirement("USR-21")

@@ -349,7 +349,7 @@ def test_numbers_of_websocket_channels(
     """
     script = "read word; echo output of $word; echo errors of $word >&2"
     request = asking(
-        "Exec", running_container.id, ["/bin/sh", "-c", script], stdin=True, stdout=True, stderr=True
+        "Exec", running_container.id, "/bin/sh", "-c", script, stdin=True, stdout=True, stderr=True
     )
     session = streams.open(runtime.stub.Exec, request)
 
