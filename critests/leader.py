@@ -24,6 +24,8 @@ from critests.record.judgement import Circumstances, judge_alone
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.terminal.unread import drop_what_nobody_reads
+from critests.report.wording.endings import worded
+from critests.report.wording.reasons import worded_result
 from critests.report.wording.texts import one_line
 from critests.run import conclusion, results, suspects
 from critests.run.beginning import begin_run
@@ -207,11 +209,11 @@ class Leader:
         if plain is not None:
             result = from_plain(TestResult, plain)
             self._take(result)
-            gone = getattr(report, "critests_gone", "")
+            gone = getattr(report, "critests_gone", None)
             if gone:
-                if gone not in self.deaths:
+                if (end := repr(gone)) not in self.deaths:
                     self._revive()
-                self.deaths.setdefault(gone, []).append(result.id)
+                self.deaths.setdefault(end, []).append(result.id)
         elif report.failed and report.when != "call" and not getattr(report, "critests_ours", False):
             # its worker died, or it never came to what makes it ours, such as a fixture that is misspelled;
             # what a test without the runtime finds is pytest's alone
@@ -232,7 +234,7 @@ class Leader:
     def _take(self, result: TestResult) -> None:
         self.gathered.results.append(result)
         if self.progress is not None:
-            self.progress.test(judge_alone(result, self.rules))
+            self.progress.test(worded_result(judge_alone(result, self.rules)))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the user stopped the run; `pytest.exit` has reasons of its own."""
@@ -296,7 +298,7 @@ class Leader:
         )
         problems = self._end_context()
         self.gathered.problems += problems
-        record = conclusion.conclude(
+        unworded, judgement = conclusion.conclude(
             self.context,
             self.gathered,
             self.rules or conclusion.circumstances(self.settings, "", ""),
@@ -308,6 +310,7 @@ class Leader:
             operations=self.config.stash[SESSION].operations,
             benchmark=self.config.stash[SESSION].benchmark,
         )
+        record = worded(unworded, judgement)
         session.exitstatus = record.exit_code
         self.record = record
         from critests.report.exports import export  # noqa: PLC0415 - see above

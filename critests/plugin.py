@@ -23,8 +23,8 @@ from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode, UsageError
 from critests.record.codec import to_plain
 from critests.record.judgement import judge_alone
-from critests.record.reasons import ReasonCode
 from critests.record.results import TestResult
+from critests.report.wording.reasons import worded_result
 from critests.run import conclusion, evidence, marks, options, results, selection
 from critests.run.classification import RawOutcome, after_a_hang, classify, with_last_change
 from critests.run.context import RunContext
@@ -35,7 +35,7 @@ from critests.run.items import is_ours, known, narrowed_by_pytest, scenario_of, 
 from critests.run.known_tests import KnownTest
 from critests.run.outcomes import Blocked
 from critests.run.results import Phase, TestProgress
-from critests.run.seen import in_full, message_of
+from critests.run.seen import in_full
 from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
 from critests.run.settings import Settings
 from critests.run.time_limit import TimeLimit
@@ -268,13 +268,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if session.context is not None and not session.gone:
         # what ended between two tests is no test's doing
         end = session.watch.ended(suspicious=False)
-        session.gone = end.how if end else ""
+        session.gone = end.why if end else None
     # the leader starts a throwaway runtime again
     seconds = BACK_SECONDS * session.settings.deadline_scale
     if session.gone and session.context is not None and session.context.throwaway:
-        session.gone = "" if session.watch.came_back(session.connection, seconds) else session.gone
+        session.gone = None if session.watch.came_back(session.connection, seconds) else session.gone
     if session.gone:
-        raise Blocked(session.gone, code=ReasonCode.RUNTIME_ENDED)
+        raise Blocked(why=session.gone)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -296,7 +296,6 @@ def pytest_runtest_makereport(
         call.excinfo.value, KeyboardInterrupt | pytest.exit.Exception
     ):
         phase.raw = classify(call.excinfo.value, call.when, results.known_minor(session.settings, level))
-        phase.error = message_of(call.excinfo.value)
         phase.text = report.longreprtext
     if call.when == "call":
         phase.raw = with_last_change(phase.raw, session.recorder.since(progress.position))
@@ -317,7 +316,7 @@ def pytest_runtest_makereport(
     if call.when == "teardown":
         # what a report holds beside its fields travels to the leader with it
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # see above
-        report.critests_gone = session.gone  # type: ignore[attr-defined]  # see above
+        report.critests_gone = to_plain(session.gone)  # type: ignore[attr-defined]  # see above
     return report
 
 
@@ -350,9 +349,9 @@ def _look_after(
     end = session.watch.ended(session.connection if when == "teardown" else None, suspicious=lost)
     if end is None:
         return _after_a_private_end(session, progress, raw, when) if lost else raw
-    session.gone = end.how
+    session.gone = end.why
     if not end.died:
-        return RawOutcome(Outcome.BLOCKED, end.how, end.why) if raw is not None else None
+        return RawOutcome(Outcome.BLOCKED, end.why) if raw is not None else None
     return _death(session, progress, end, when)
 
 
@@ -369,7 +368,7 @@ def _after_a_private_end(
         if end is None or not end.died:
             continue
         if watch.told:
-            return RawOutcome(Outcome.BLOCKED, end.how, end.why) if raw is not None else None
+            return RawOutcome(Outcome.BLOCKED, end.why) if raw is not None else None
         watch.told = True
         return _death(session, progress, end, when)
     return raw
@@ -377,10 +376,10 @@ def _after_a_private_end(
 
 def _death(session: SuiteSession, progress: TestProgress, end: End, when: str) -> RawOutcome:
     calls = session.recorder.since(progress.position)
-    death = Death.of(end.how, calls, session.log.since(progress.log_position))
+    death = Death.of(end.why, calls, session.log.since(progress.log_position))
     phase = progress.phases[when]
-    phase.error, phase.text = death.reason, f"{phase.text}\n\n{death.last_words}".strip()
-    return RawOutcome(Outcome.FAILED, death.reason, death.why, under=death.aspect)
+    phase.text = f"{phase.text}\n\n{death.last_words}".strip()
+    return RawOutcome(Outcome.FAILED, death.why, under=death.aspect)
 
 
 def _look_after_a_scenario(
@@ -393,13 +392,13 @@ def _look_after_a_scenario(
     if session.gone or raw is None or not raw.lost:
         return raw
     end = session.watch.ended(suspicious=True)
-    session.gone = end.how if end else ""
-    return RawOutcome(Outcome.BLOCKED, end.how, end.why) if end else raw
+    session.gone = end.why if end else None
+    return RawOutcome(Outcome.BLOCKED, end.why) if end else raw
 
 
 def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:
     """Give a phase that did not pass the outcome that pytest knows for it."""
-    final = judge_alone(result, item.config.stash[SESSION].rules)
+    final = worded_result(judge_alone(result, item.config.stash[SESSION].rules))
     where = (str(item.path), item.location[1] or 0)
     match final.outcome:
         case Outcome.WARNED:

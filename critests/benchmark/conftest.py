@@ -23,7 +23,7 @@ from critests.benchmark.resuming import Earlier
 from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
 from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.record.operations import BenchmarkFacts
-from critests.record.reasons import ReasonCode
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.samples import write_samples
 from critests.run.context import RunContext
 from critests.run.items import scenario_of
@@ -126,8 +126,9 @@ def benchmark_run(
         try:
             targets = held.enter_context(opened(run_context, suite_session))
         except CannotTest as error:
-            suite_session.gone = f"a side of the comparison cannot be measured: {error}"
-            raise Blocked(suite_session.gone, code=ReasonCode.RUNTIME_ENDED) from error
+            words = f"a side of the comparison cannot be measured: {error}"
+            suite_session.gone = Reason(code=ReasonCode.RUNTIME_ENDED, words=words)
+            raise Blocked(why=suite_session.gone) from error
         run_context.parts = side_identity(targets[0]).parts
         looked = look_at_machine(targets[0], quick=profile == "smoke")
         run_context.notes += looked.notes
@@ -144,8 +145,8 @@ def benchmark_run(
             try:
                 _go_on(earlier, request.session, suite_session)
             except CannotTest as error:
-                suite_session.gone = str(error)
-                raise Blocked(suite_session.gone, code=ReasonCode.RUNTIME_ENDED) from error
+                suite_session.gone = Reason(code=ReasonCode.RUNTIME_ENDED, words=str(error))
+                raise Blocked(why=suite_session.gone) from error
         floors = Floors(looked.client, looked.reference)
         # order, not secrets
         yield BenchmarkRun(targets, profile, seconds, random.Random(seed), time.perf_counter(), floors)  # noqa: S311 - see above

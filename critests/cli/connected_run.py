@@ -22,17 +22,19 @@ def connected_run(settings: "Settings") -> Iterator[tuple["RunContext", "Connect
         CannotTest: there is nothing to ask, or what was done needs a step that failed.
         UsageError: an option makes no sense with this runtime.
     """
+    from critests.report.wording.reasons import said  # noqa: PLC0415 - see below
     from critests.run.beginning import begin_run  # noqa: PLC0415 - `--help` must not wait for gRPC
+    from critests.run.classification import classify  # noqa: PLC0415 - see above
     from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above
 
     context = begin_run(settings, keep_results=True)
     try:
         if context.gone:
-            raise CannotTest(context.gone)
+            raise CannotTest(said(context.gone))
         with contextlib.closing(context.connect()) as connection:
             yield context, connection
     except (Blocked, SetUpFailed) as error:
-        raise CannotTest(str(error)) from error
+        raise CannotTest(said(classify(error, "setup").why)) from error
     finally:
         for problem in context.end():
             click.echo(f"left behind: {problem}", err=True)

@@ -24,6 +24,7 @@ from critests.node.privileges import process_capabilities
 from critests.node.remedies import REMEDIES
 from critests.report.terminal.console import new_console
 from critests.report.wording.quantities import quantity
+from critests.report.wording.reasons import said
 from critests.run.beginning import begin_run
 from critests.run.conclusion import known_failures
 from critests.run.context import RunContext
@@ -85,7 +86,7 @@ def _examined(settings: Settings) -> Findings:
         return found
     if context.gone:
         found.left_behind = context.end()
-        found.exit_code, found.reason = int(ExitCode.NOT_TESTED), context.gone
+        found.exit_code, found.reason = int(ExitCode.NOT_TESTED), said(context.gone)
         return found
     try:
         connection = context.connect()

@@ -60,12 +60,12 @@ class Met:
 
     Attributes:
         rpc: its name.
-        words: a sentence that says so.
+        waited: how long the first such call was waited for, in seconds.
         first: whether it let its whole deadline pass, and was no look or was not made.
     """
 
     rpc: str
-    words: str
+    waited: float
     first: bool
 
 
@@ -139,7 +139,7 @@ class Hangs:
                 return Allowance(wanted, wanted >= usual)
             now = time.monotonic()
             if now < hang.next_look:
-                self._met.append(Met(rpc, self.words(rpc), first=False))
+                self._met.append(Met(rpc, hang.waited, first=False))
                 raise StillHangs(rpc, f"{self.words(rpc)}, and was not called again")
             # while one call looks, the others need not
             hang.next_look = now + PAUSES_SECONDS[min(hang.looks, len(PAUSES_SECONDS) - 1)]
@@ -163,7 +163,7 @@ class Hangs:
             return False
         with self._lock:
             hang = self._hanging.setdefault(rpc, Hang(round(seconds, 1)))
-            self._met.append(Met(rpc, self.words(rpc), first=not allowance.look))
+            self._met.append(Met(rpc, hang.waited, first=not allowance.look))
             if allowance.look:
                 hang.looks += 1
                 pause = PAUSES_SECONDS[min(hang.looks, len(PAUSES_SECONDS)) - 1]

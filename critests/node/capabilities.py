@@ -21,8 +21,6 @@ NO_SUCH_ID = "critests-probe-of-an-id-that-nobody-has"
 EVENTS_SECONDS = 1.0
 ANSWER_SECONDS = 5.0
 """For calls that do nothing where the feature is missing."""
-PROBE_FAILED = "the probe failed: "
-"""What evidence begins with where a call of a probe failed; the source is then the RPC."""
 NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 """Codes that say nothing of a feature: a daemon that hangs or is gone does not lack it."""
 
@@ -65,7 +63,13 @@ class CapabilityMatrix:
         except CallNotAllowed as error:
             return fact(capability, None, str(error), "not probed")
         except grpc.RpcError as error:
-            return fact(capability, None, f"{PROBE_FAILED}{in_words(error)}", failed_rpc(error) or "probe")
+            return CapabilityFact(
+                name=capability.value,
+                present=None,
+                evidence=in_words(error),
+                source=failed_rpc(error) or "probe",
+                failed=True,
+            )
 
     def has(self, capability: Capability) -> bool:
         """Whether a capability was found."""

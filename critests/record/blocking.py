@@ -12,6 +12,8 @@ from critests.record.results import TestResult
 VERDICTS: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 """Outcomes of a test that judged the runtime."""
 BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
+_SETTLED: Final = BREACHES - {Outcome.FAILED}
+"""Of results that were judged before."""
 UNIMPLEMENTED: Final = "UNIMPLEMENTED"
 
 
@@ -32,42 +34,41 @@ class RequirementFacts:
     title: str = ""
 
 
-def name_causes(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> list[TestResult]:
-    """Name the judging requirement of every test whose set-up RPC failed and that does not name it itself."""
-    named = []
-    for test in tests:
-        judged_by = test.blocked_by or (test.setup_rpc and judge_of(test.setup_rpc)) or ""
-        if test.outcome is Outcome.BLOCKED and judged_by:
-            named.append(dataclasses.replace(test, blocked_by=judged_by.partition("/")[0]))
-        else:
-            named.append(test)
-    return named
+def own_blocker(test: TestResult, judge_of: Callable[[str], str | None]) -> str:
+    """Return the requirement that judges the step at which a blocked test's own set-up failed; empty where
+    something else is missing.
+    """
+    if test.outcome is not Outcome.BLOCKED:
+        return ""
+    named = test.reported_blocker or (test.setup_rpc and judge_of(test.setup_rpc)) or test.blocked_by
+    return named.partition("/")[0]
 
 
-def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> list[TestResult]:
-    """Turn failures by the uncaught error of an RPC into `blocked` where the requirement that judges the RPC
-    is itself broken, or where the runtime lacks the RPC; failures that name another requirement by which they
-    are explained likewise.
+def followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> dict[int, str]:
+    """Return which failures are only followers of a broken requirement, by their numbers: failures by the
+    uncaught error of an RPC where the requirement that judges the RPC is itself broken, or where the runtime
+    lacks the RPC, and failures that name another requirement by which they are explained.
 
     A failure that is itself only a follower breaks no requirement. Where failures follow each other in a
     circle, the first stands.
     """
-    followers = _lacking(tests, judge_of)
-    broken = {
-        name for test in tests if test.outcome in {Outcome.WARNED, Outcome.KNOWN} for name in _names(test)
-    } | _broken_in_set_ups(tests)
+    found = _lacking(tests, judge_of)
+    judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
+    # what set-ups failed at and none of its own tests judged, the first of these set-ups will
+    broken = {own_blocker(test, judge_of) for test in tests} - judged - {""}
+    broken |= {name for test in tests if test.outcome in _SETTLED for name in _names(test)}
     undecided: dict[int, str] = {}
     for index, test in enumerate(tests):
-        if test.outcome is not Outcome.FAILED or index in followers:
+        if test.outcome is not Outcome.FAILED or index in found:
             continue
-        judged_by = test.blocked_by or (test.raw_rpc and judge_of(test.raw_rpc)) or ""
+        judged_by = test.reported_blocker or (test.raw_rpc and judge_of(test.raw_rpc)) or ""
         if judged_by and judged_by.partition("/")[0] != test.requirement_id:
             undecided[index] = judged_by
         elif not test.unproven_since:
             broken |= _names(test)
     while undecided:
         decided = {index: judged_by for index, judged_by in undecided.items() if judged_by in broken}
-        followers.update(decided)
+        found.update(decided)
         still_open = {name for index in undecided if index not in decided for name in _names(tests[index])}
         stands = [
             index
@@ -84,27 +85,7 @@ def block_followers(tests: Sequence[TestResult], judge_of: Callable[[str], str |
             for index, judged_by in undecided.items()
             if index not in decided and index not in stands
         }
-    return [
-        dataclasses.replace(test, outcome=Outcome.BLOCKED, blocked_by=followers[index].partition("/")[0])
-        if index in followers
-        else _standing(test)
-        for index, test in enumerate(tests)
-    ]
-
-
-def _broken_in_set_ups(tests: Sequence[TestResult]) -> set[str]:
-    """Return the requirements that set-ups were blocked by and that none of their own tests judged, which
-    the first of these set-ups will.
-    """
-    judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
-    return {test.blocked_by for test in tests if test.outcome is Outcome.BLOCKED} - judged - {""}
-
-
-def _standing(test: TestResult) -> TestResult:
-    """Return a failure that nothing else explains."""
-    if test.outcome is not Outcome.FAILED or not test.blocked_by:
-        return test
-    return dataclasses.replace(test, blocked_by="")
+    return {index: judged_by.partition("/")[0] for index, judged_by in found.items()}
 
 
 def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> dict[int, str]:
@@ -115,7 +96,7 @@ def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None])
     """
     passed = {test.requirement for test in tests if test.outcome is Outcome.PASSED}
     said: set[str] = set()
-    followers: dict[int, str] = {}
+    found: dict[int, str] = {}
     for index, test in enumerate(tests):
         if test.outcome is not Outcome.FAILED or test.answer != UNIMPLEMENTED or not test.raw_rpc:
             continue
@@ -125,8 +106,8 @@ def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None])
         if test.requirement == judged_by and test.raw_rpc not in said and not test.unproven_since:
             said.add(test.raw_rpc)
         else:
-            followers[index] = judged_by
-    return followers
+            found[index] = judged_by
+    return found
 
 
 def judge_set_ups(
@@ -174,7 +155,8 @@ def judge_set_ups(
                 title=facts.title or f"{rpc or requirement} works, as the set-up of other tests needs it.",
                 outcome=Outcome.FAILED,
                 why=test.why,
-                reason=test.reason or f"{rpc or 'a step'} failed in the set-up of {test.name}",
+                reason=test.reason,
+                reported_blocker="",
                 blocked_by="",
                 setup_rpc="",
                 raw_rpc=rpc,

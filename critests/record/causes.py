@@ -1,5 +1,6 @@
 """What many results share: one fault is one finding, however many tests it turns red."""
 
+import ast
 import dataclasses
 from collections.abc import Callable, Sequence
 
@@ -76,7 +77,7 @@ def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
             RootCause(
                 requirement=requirement,
                 rpc=next(filter(None, rpcs), ""),
-                reason=breach.reason if breach else followers[0].reason,
+                shown_by=(breach or followers[0]).id,
                 blocked=[test.id for test in blocked.get(requirement, [])],
                 failed=[test.id for test in repeated.get(requirement, [])],
                 outcome=worst([test.outcome for test in own]) if own else Outcome.BLOCKED,
@@ -108,9 +109,18 @@ def _looked_at(test: TestResult) -> tuple[str, ...]:
     """Return after which call what was seen in which field, or what was said, of a failure without a failed
     call; empty where that says little.
     """
-    why = test.why
+    why, seen = test.why, _only_one(test.why.seen)
     if test.after and why.words and why.code in _SAID:
         return "said", test.after, why.words
-    if not test.after or why.code is not ReasonCode.VALUE or not why.subject or why.seen in _SAYS_LITTLE:
+    if not test.after or why.code is not ReasonCode.VALUE or not why.subject or seen in _SAYS_LITTLE:
         return ()
-    return "seen", test.after, why.subject, why.seen
+    return "seen", test.after, why.subject, seen
+
+
+def _only_one(seen: str) -> str:
+    """Return the only element of a list instead of the list: it was looked at alone elsewhere."""
+    try:
+        values = ast.literal_eval(seen) if seen.startswith("[") else None
+    except (ValueError, SyntaxError):
+        return seen
+    return repr(values[0]) if isinstance(values, list) and len(values) == 1 else seen

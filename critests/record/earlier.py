@@ -8,12 +8,11 @@ from critests.record.reasons import ReasonCode
 
 _VALUE: Final = re.compile(r"(?P<subject>.+): expected (?P<expected>.+), seen (?P<seen>.+)", re.DOTALL)
 _FIELD: Final = re.compile(r"\.(\w+)(?:\(\))?(?:\[-?\d+\])?\Z")
-_ONLY_ONE: Final = re.compile(r"\[('[^']*')\]")
 _PLAIN: Final = {"nothing": "[]", "the same time": "0"}
 """What says nothing, as Python writes it."""
 _ANSWER: Final = re.compile(r"(?P<rpc>\w+) failed (?:in the set-up: |with )(?P<code>[A-Z_]+): (?P<words>.*)")
 _ENDED: Final = re.compile(
-    r"(?P<how>the daemon \(.+?\) ended) (?:during the test|before the first test)"
+    r"the daemon \((?P<where>.+?)\) ended (?:during the test|before the first test)"
     r"(?: at (?:a malformed )?(?P<rpc>\w+))?(?:, with the words: (?P<words>.*))?"
 )
 _NO_HANG: Final = re.compile(r"did not answer within [\d.]+ s")
@@ -44,6 +43,9 @@ def upgrade(record: MutableMapping[str, Any]) -> None:
     """Give the tests of a record, as plain JSON, what records of earlier versions lack. One of today is left
     as it is, and what is malformed is left for the reader to say.
     """
+    gone = record.get("runtime_gone")
+    if isinstance(gone, str):
+        record["runtime_gone"] = _reason(ReasonCode.RUNTIME_ENDED, words=gone) if gone else None
     tests = record.get("tests")
     for test in tests if isinstance(tests, list) else ():
         if isinstance(test, dict) and "why" not in test and isinstance(test.get("reason", ""), str):
@@ -67,7 +69,9 @@ def _why(test: MutableMapping[str, Any], reason: str) -> dict[str, str]:
     outcome, answer = str(test.get("outcome", "")), str(test.get("answer", ""))
     rpc = str(test.get("raw_rpc") or test.get("setup_rpc") or "")
     if ended := _ENDED.match(reason):
-        return _reason(ReasonCode.RUNTIME_ENDED, ended["rpc"], seen=ended["how"], words=ended["words"])
+        return _reason(ReasonCode.RUNTIME_ENDED, ended["rpc"], words=ended["words"]) | {
+            "where": ended["where"]
+        }
     if test.get("hung") or (rpc and _NO_HANG.search(reason)):
         return _reason(ReasonCode.HANG, rpc, seen=answer)
     if rpc and answer:
@@ -78,8 +82,7 @@ def _why(test: MutableMapping[str, Any], reason: str) -> dict[str, str]:
     value = _VALUE.fullmatch(reason) if begun in {None, ReasonCode.VALUE} and outcome != "blocked" else None
     if value:
         field = _FIELD.search(value["subject"])
-        alone = _ONLY_ONE.fullmatch(value["seen"])
-        seen = alone[1] if alone else _PLAIN.get(value["seen"], value["seen"])
+        seen = _PLAIN.get(value["seen"], value["seen"])
         return _reason(ReasonCode.VALUE, field[1] if field else "", value["expected"], seen)
     return _reason(begun or _OF_OUTCOME.get(outcome, ReasonCode.NONE), words=reason)
 

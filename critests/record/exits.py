@@ -1,151 +1,149 @@
-"""The exit code of a run, and the sentence that explains it."""
+"""The exit code of a run, and what it follows from."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Final
 
 from critests.catalogue.words import Level, Outcome
 from critests.exit_codes import ExitCode
 from critests.record.blocking import BREACHES, VERDICTS
-from critests.record.reasons import ReasonCode
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 
 MEASURED: Final = "benchmark"
 """The area of scenarios, which are no tests of promises."""
 
-BREACH: Final = {
-    Level.MUST: "a MUST broken",
-    Level.SHOULD: "a SHOULD broken",
-    Level.OPT: "an optional feature broken that the runtime offers",
-    Level.DIV: "a hang, crash or leak where runtimes may differ",
-}
-"""What a failed test found, by the level of what it tests. That of a SHOULD is a warning wherever its level
-is heeded; what fails all the same must not end as kept.
-"""
+_NO_BREACH: Final = frozenset({ReasonCode.CAPABILITY_MISSING, ReasonCode.UNEXPECTED_PASS})
 
 
-def exit_code(
+class Because(StrEnum):
+    """What decided how a run ends."""
+
+    INTERRUPTED = "interrupted"
+    HARNESS = "harness"
+    UNREACHABLE = "unreachable"
+    """The runtime had no image to test with."""
+    BROKEN = "broken"
+    GONE = "gone"
+    NOTHING_RAN = "nothing ran"
+    STRICT = "strict"
+    """Nothing is broken, but warnings count."""
+    KEPT = "kept"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """The exit code of a run, and what it follows from.
+
+    Attributes:
+        code: The exit code.
+        because: What decided.
+        ran: Number of tests with a verdict.
+        broken: Number of failed tests, by the level of what they test. That of a SHOULD is a warning wherever
+            its level is heeded; what fails all the same must not end as kept.
+        findings: Number of faults that these come down to.
+        surprises: Number of known failures that passed although runs have shown them.
+        missing: Number of declared capabilities that were not found.
+        known: Number of known failures.
+        known_binding: How many of them are of what binds.
+        warned: Number of warnings.
+        errors: Number of tests in which the harness failed.
+        harness_error: What broke in the harness itself, in words, or empty.
+        gone: Why the runtime could not be tested (any more); None where it could.
+        shown_by: A test that says why, where no test ran or the runtime had no image; None where none does.
+        measuring: The run was to measure, and not to judge.
+    """
+
+    code: ExitCode = ExitCode.CONFORMS
+    because: Because = Because.KEPT
+    ran: int = 0
+    broken: Mapping[Level, int] = field(default_factory=dict)
+    findings: int = 0
+    surprises: int = 0
+    missing: int = 0
+    known: int = 0
+    known_binding: int = 0
+    warned: int = 0
+    errors: int = 0
+    harness_error: str = ""
+    gone: Reason | None = None
+    shown_by: TestResult | None = None
+    measuring: bool = False
+
+    @property
+    def any_broken(self) -> bool:
+        """Whether there is anything that must not pass."""
+        return bool(self.broken or self.surprises or self.missing)
+
+
+def ending(  # noqa: PLR0911 - one for each way to end
     tests: Sequence[TestResult],
     *,
     strict: bool = False,
     interrupted: bool = False,
     harness_error: str = "",
-    runtime_gone: str = "",
-) -> tuple[int, str]:
-    """Return the exit code and one sentence that says why.
+    runtime_gone: Reason | None = None,
+) -> Ending:
+    """Return the exit code and what it follows from.
 
     Args:
         tests: Final results.
         strict: Warnings count.
         interrupted: The user stopped the run.
         harness_error: What broke in the harness, or empty.
-        runtime_gone: Why the runtime cannot be tested (any more), or empty.
+        runtime_gone: Why the runtime cannot be tested (any more); None where it can.
     """
-    warned, errors = (
-        sum(test.outcome is outcome for test in tests) for outcome in (Outcome.WARNED, Outcome.ERROR)
+    outcomes = Counter(test.outcome for test in tests)
+    every = [test for test in tests if test.outcome is Outcome.FAILED]
+    of_code = Counter(test.why.code for test in every)
+    failed = [test for test in every if test.why.code not in _NO_BREACH]
+    known = [test for test in tests if test.outcome is Outcome.KNOWN]
+    found = Ending(
+        ran=sum(outcomes[outcome] for outcome in VERDICTS),
+        broken=Counter(test.level for test in failed),
+        findings=sum(not test.cause for test in failed),
+        surprises=of_code[ReasonCode.UNEXPECTED_PASS],
+        missing=of_code[ReasonCode.CAPABILITY_MISSING],
+        known=len(known),
+        known_binding=sum(test.level is not Level.SHOULD and not test.judgement for test in known),
+        warned=outcomes[Outcome.WARNED],
+        errors=outcomes[Outcome.ERROR],
+        harness_error=harness_error,
+        gone=runtime_gone,
+        measuring=bool(tests) and all(test.area == MEASURED for test in tests),
     )
-    broken, out_of_reach, ran = (
-        _broken(tests),
-        _out_of_reach(tests),
-        sum(test.outcome in VERDICTS for test in tests),
+    unreachable = next(
+        (
+            test
+            for test in tests
+            if test.outcome is Outcome.BLOCKED and test.why.code is ReasonCode.REGISTRY_UNREACHABLE
+        ),
+        None,
     )
-    code, reason = ExitCode.CONFORMS, _kept(tests, warned)
     if interrupted:
-        code, reason = (
-            ExitCode.INTERRUPTED,
-            f"interrupted after {_of(ran, 'test')}; nothing is said about the rest",
-        )
-    elif harness_error or errors:
-        code = ExitCode.HARNESS_ERROR
-        reason = (
-            harness_error
-            or f"the harness itself failed in {_of(errors, 'test')}; nothing is said about the runtime there"
-        )
-        if broken:
-            reason = f"{reason}; {broken}"
-    elif out_of_reach:
-        code, reason = ExitCode.NOT_TESTED, f"the runtime could not be tested: {out_of_reach}"
-    elif broken or (runtime_gone and _ended_by_itself(tests)):
-        code = ExitCode.BROKEN
-        found = broken or "the runtime ended in a way that is known"
-        reason = f"{found} ({_of(_known(tests), 'known failure')} beside)"
-        if runtime_gone:
-            reason = f"{reason}; the rest could not be judged: {runtime_gone}"
-    elif runtime_gone:
-        code, reason = ExitCode.NOT_TESTED, f"the runtime could not be tested: {runtime_gone}"
-    elif not binding_ran(tests):
-        code, reason = ExitCode.NOT_TESTED, _why_nothing_ran(tests)
-    elif strict and warned:
-        code, reason = ExitCode.BROKEN, f"no MUST is broken, but --strict counts {_of(warned, 'warning')}"
-    return int(code), reason
-
-
-def _out_of_reach(tests: Sequence[TestResult]) -> str:
-    """Return why the runtime had no image to test with; empty where it had. Most tests are blocked by that,
-    and the rest make no verdict.
-    """
-    blocked = (test for test in tests if test.outcome is Outcome.BLOCKED)
-    return next((test.reason for test in blocked if test.why.code is ReasonCode.REGISTRY_UNREACHABLE), "")
+        return replace(found, code=ExitCode.INTERRUPTED, because=Because.INTERRUPTED)
+    if harness_error or found.errors:
+        return replace(found, code=ExitCode.HARNESS_ERROR, because=Because.HARNESS)
+    if unreachable is not None:
+        # most tests are blocked by that, and the rest make no verdict
+        return replace(found, code=ExitCode.NOT_TESTED, because=Because.UNREACHABLE, shown_by=unreachable)
+    if found.any_broken or (runtime_gone is not None and _ended_by_itself(tests)):
+        return replace(found, code=ExitCode.BROKEN, because=Because.BROKEN)
+    if runtime_gone is not None:
+        return replace(found, code=ExitCode.NOT_TESTED, because=Because.GONE)
+    if not binding_ran(tests):
+        why = _commonest(tests)
+        return replace(found, code=ExitCode.NOT_TESTED, because=Because.NOTHING_RAN, shown_by=why)
+    if strict and found.warned:
+        return replace(found, code=ExitCode.BROKEN, because=Because.STRICT)
+    return found
 
 
 def _ended_by_itself(tests: Sequence[TestResult]) -> bool:
     """Say whether the runtime ended in the time of a test, known or not."""
     return any(test.outcome in BREACHES and test.why.code is ReasonCode.RUNTIME_ENDED for test in tests)
-
-
-def _broken(tests: Sequence[TestResult]) -> str:
-    """Say what is broken, and how many findings that comes down to; empty where nothing is."""
-    every = [
-        test
-        for test in tests
-        if test.outcome is Outcome.FAILED and test.why.code is not ReasonCode.CAPABILITY_MISSING
-    ]
-    failed = [test for test in every if test.why.code is not ReasonCode.UNEXPECTED_PASS]
-    passed = len(every) - len(failed)
-    findings, missing = sum(not test.cause for test in failed), _missing(tests)
-    found = _found(failed)
-    if findings < len(failed):
-        found = f"{found}, which comes down to {_of(findings, 'finding')}"
-    lacking = "a capability that --require names is missing"
-    if missing > 1:
-        lacking = f"{missing} capabilities that --require names are missing"
-    surprise = f"{_of(passed, 'known failure')} passed, so that the list of them is wrong" if passed else ""
-    return "; ".join(filter(None, [found, surprise, lacking if missing else ""]))
-
-
-def _found(failed: Sequence[TestResult]) -> str:
-    """Say how many tests found what broken, by level; empty where none did."""
-    levels = Counter(test.level for test in failed)
-    found = [
-        f"{_of(levels[level], 'test')} found {breach}" for level, breach in BREACH.items() if levels[level]
-    ]
-    return ", ".join(found)
-
-
-def _kept(tests: Sequence[TestResult], warned: int) -> str:
-    """Say what a run without a new finding means; where known failures are of MUSTs, those are not kept."""
-    known = _known(tests)
-    binding = sum(test.outcome is Outcome.KNOWN and _binds(test) for test in tests)
-    beside = f"{_of(known, 'known failure')}, {_of(warned, 'warning')}"
-    if binding:
-        return f"no MUST is broken but for {binding} that {_are(binding)} known to be ({beside})"
-    return f"every MUST that could be tested is kept ({beside})"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
-def _binds(test: TestResult) -> bool:
-    return test.level is not Level.SHOULD and not test.judgement
-
-
-def _known(tests: Sequence[TestResult]) -> int:
-    return sum(test.outcome is Outcome.KNOWN for test in tests)
-
-
-def _missing(tests: Sequence[TestResult]) -> int:
-    return sum(test.why.code is ReasonCode.CAPABILITY_MISSING for test in tests)
 
 
 def binding_ran(tests: Sequence[TestResult]) -> bool:
@@ -155,18 +153,12 @@ def binding_ran(tests: Sequence[TestResult]) -> bool:
     return any(test.outcome in VERDICTS for test in binding)
 
 
-def _why_nothing_ran(tests: Sequence[TestResult]) -> str:
-    reasons = [
-        test.reason
+def _commonest(tests: Sequence[TestResult]) -> TestResult | None:
+    """Return a test with the reason for which most could not run; None where none has a reason."""
+    kept_out = [
+        test
         for test in tests
-        if test.outcome in {Outcome.BLOCKED, Outcome.UNSUPPORTED} and test.reason
+        if test.outcome in {Outcome.BLOCKED, Outcome.UNSUPPORTED} and test.why.code is not ReasonCode.NONE
     ]
-    what = "scenario" if tests and all(test.area == MEASURED for test in tests) else "test of a MUST"
-    if not reasons:
-        return f"no {what} was selected or could run"
-    commonest = max(dict.fromkeys(reasons), key=reasons.count)
-    return f"no {what} could run; the commonest reason: {commonest}"
-
-
-def _of(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+    numbers = Counter(repr(test.why) for test in kept_out)
+    return max(kept_out, key=lambda test: numbers[repr(test.why)], default=None)

@@ -76,13 +76,6 @@ class KnownFailure:
         return self.link or self.api
 
     @property
-    def where(self) -> str:
-        """How a sentence goes on that says that runs have shown it."""
-        return (
-            f" only in {self.proven}" if self.proven.conditions else ", which hangs on more than that version"
-        )
-
-    @property
     def subject(self) -> tuple[object, ...]:
         """What it speaks of; no two entries of a file speak of the same."""
         return self.requirement, self.test, self.handlers, self.versions, self.words
@@ -96,7 +89,7 @@ class KnownFailure:
         }
         return (
             (named or self.test == ANY_TEST)
-            and self.words in f"{test.reason}\n{test.detail}"
+            and (self.words in test.detail or test.why.mentions(self.words))
             and any(fnmatch.fnmatchcase(test.handler, pattern) for pattern in self.handlers)
         )
 
@@ -125,20 +118,10 @@ class Expectations:
         today = today or dt.datetime.now(dt.UTC).date()
         relevant, unproven = self._of(version)
         living = [entry for entry in relevant if entry.expires >= today]
-        notes = [
-            f"{self.source}:{entry.line}: the entry for {entry.requirement} ({entry.test}) expired on"
-            f" {entry.expires} and does not apply"
-            for entry in relevant
-            if entry.expires < today
-        ]
+        expired = [entry for entry in relevant if entry.expires < today]
         judged = [_expected(test, living, self.source, version) for test in tests]
-        notes += [
-            f"{self.source}:{entry.line}: no longer needed from {version}: {entry.requirement} ({entry.test})"
-            f" passed; runs have shown it to be {entry.outcome}{entry.where}"
-            for entry in unproven
-            if entry.expires >= today and _has_passed(entry, judged)
-        ]
-        return Applied(judged, notes + [_said(test) for test in judged if test.intermittent])
+        outlived = [entry for entry in unproven if entry.expires >= today and _has_passed(entry, judged)]
+        return Applied(judged, expired, outlived, self.source)
 
     def _of(self, version: str) -> tuple[list[KnownFailure], list[KnownFailure]]:
         """Return the entries of a version, and those among them that no run has shown in it."""
@@ -162,11 +145,15 @@ class Applied:
 
     Attributes:
         tests: The results.
-        notes: Sentences about entries that did not apply.
+        expired: Entries that did not apply, for their last day is over.
+        outlived: Entries of which all tests passed in a version in which no run has shown the failure.
+        source: Name of the file that the entries stand in.
     """
 
     tests: list[TestResult]
-    notes: list[str] = field(default_factory=list)
+    expired: list[KnownFailure] = field(default_factory=list)
+    outlived: list[KnownFailure] = field(default_factory=list)
+    source: str = ""
 
 
 def path_for(runtime_name: str, folder: Path | None = None) -> Path:
@@ -281,15 +268,15 @@ def _expected(  # noqa: PLR0911 - one for each way in which an entry meets a tes
         entry = binding[0]
         if entry.intermittent:
             return _now_and_then(test, entry)
-        reason = (
-            f"unexpected pass: {source}:{entry.line} expects it to be {entry.outcome};"
-            " end its versions there, or remove it"
-        )
         return dataclasses.replace(
             test,
             outcome=Outcome.FAILED,
-            reason=reason,
-            why=Reason(code=ReasonCode.UNEXPECTED_PASS),
+            reason="",
+            why=Reason(
+                code=ReasonCode.UNEXPECTED_PASS,
+                subject=f"{source}:{entry.line}",
+                expected=entry.outcome.value,
+            ),
             expectation=entry.reference,
         )
     for entry in covering:
@@ -299,7 +286,7 @@ def _expected(  # noqa: PLR0911 - one for each way in which an entry meets a tes
             known = dataclasses.replace(test, outcome=Outcome.KNOWN)
             if entry.intermittent:
                 return _now_and_then(known, entry)
-            return dataclasses.replace(known, expectation=entry.reference, reason=test.reason or entry.reason)
+            return dataclasses.replace(known, expectation=entry.reference, known_as=entry.reason)
     return test
 
 
@@ -307,11 +294,7 @@ def _now_and_then(test: TestResult, entry: KnownFailure) -> TestResult:
     return dataclasses.replace(
         test,
         intermittent=True,
-        reason=f"known to fail now and then: {entry.reason}",
+        known_as=entry.reason,
+        reason="",
         expectation=entry.reference,
     )
-
-
-def _said(test: TestResult) -> str:
-    this_time = "passed" if test.outcome is Outcome.PASSED else "failed"
-    return f"{test.requirement} ({test.name}) {this_time} this time; {test.reason}"

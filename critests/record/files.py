@@ -200,7 +200,6 @@ def _bounded(tests: list[TestResult]) -> list[TestResult]:
                 test,
                 detail=detail,
                 reason=shortened(test.reason, REASON_LIMIT),
-                expected=shortened(test.expected, REASON_LIMIT),
                 seen=shortened(test.seen, REASON_LIMIT),
                 form=shortened(test.form, REASON_LIMIT),
             )

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import (
     RequirementFacts,
-    block_followers,
     facts_from_catalogue,
+    followers,
     judge_set_ups,
-    name_causes,
+    own_blocker,
 )
 from critests.record.causes import name_shared_causes, root_causes
-from critests.record.exits import exit_code
-from critests.record.expectations import Expectations
+from critests.record.exits import Ending, ending
+from critests.record.expectations import Applied, Expectations
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.refusals import blame_what_was_asked
 from critests.record.results import RequirementVerdict, RootCause, TestResult
@@ -42,7 +42,7 @@ class Circumstances:
         strict: Warnings count for the exit code.
         interrupted: The user stopped the run.
         harness_error: What broke in the harness itself, or empty.
-        runtime_gone: Why the runtime cannot be tested (any more), or empty.
+        runtime_gone: Why the runtime cannot be tested (any more); None where it can.
     """
 
     judge_of: Callable[[str], str | None]
@@ -54,7 +54,7 @@ class Circumstances:
     strict: bool = False
     interrupted: bool = False
     harness_error: str = ""
-    runtime_gone: str = ""
+    runtime_gone: Reason | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,18 +66,21 @@ class Judgement:
         root_causes: What is broken and has followers, most of them first.
         requirements: Requirement id to its verdict.
         counts: Numbers of outcomes.
-        exit_code: Exit code of the command.
-        exit_reason: One sentence: why this exit code.
-        notes: Sentences that the reader should see.
+        ending: Exit code of the command, and what it follows from.
+        entries: What became of the known failures.
     """
 
     tests: list[TestResult]
     root_causes: list[RootCause]
     requirements: dict[str, RequirementVerdict]
     counts: Counts
-    exit_code: int
-    exit_reason: str
-    notes: list[str]
+    ending: Ending
+    entries: Applied
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        return int(self.ending.code)
 
 
 def judge_alone(result: TestResult, circumstances: Circumstances | None) -> TestResult:
@@ -94,24 +97,29 @@ def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgemen
     """Turn raw results into final ones and say what they mean.
 
     A raw result is `failed` whatever its level; it names in `raw_rpc` the RPC whose uncaught error failed it.
-    A test whose set-up failed is `blocked` and names the RPC in `setup_rpc` (and, if it knows, the judging
-    requirement in `blocked_by`); a test that found the runtime gone is `blocked` without either.
+    A test is blocked only by a step that failed in its own time: `blocked` by its own set-up, it names the
+    RPC in `setup_rpc`, or the judging requirement in `reported_blocker`; a test that found the runtime gone
+    names neither. The judgement names the requirement in `blocked_by`.
 
     Args:
         tests: Raw results.
         circumstances: The rest of the run.
     """
     judge_of, facts_of = circumstances.judge_of, circumstances.facts_of
-    results = [_completed(test) for test in tests if not test.stands_for]
-    results = block_followers(name_causes(results, judge_of), judge_of)
-    results = blame_what_was_asked([by_level(test) for test in results], facts_of)
+    observed = [_completed(test) for test in tests if not test.stands_for]
+    follow = followers(observed, judge_of)
+    results = [
+        _decided(test, follow.get(index) or own_blocker(test, judge_of))
+        for index, test in enumerate(observed)
+    ]
+    results = blame_what_was_asked(results, facts_of)
     results += [by_level(test) for test in judge_set_ups(results, judge_of, facts_of)]
     applied = circumstances.expectations.apply(results, circumstances.version)
     results = applied.tests + _missing_capabilities(circumstances, {test.id for test in results})
     results = name_shared_causes(results, judge_of)
     causes = root_causes(results)
     requirements = verdicts(results)
-    code, reason = exit_code(
+    end = ending(
         results,
         strict=circumstances.strict,
         interrupted=circumstances.interrupted,
@@ -123,9 +131,8 @@ def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgemen
         root_causes=causes,
         requirements=requirements,
         counts=count(results, requirements),
-        exit_code=code,
-        exit_reason=reason,
-        notes=applied.notes + [_contradiction(cause) for cause in causes if cause.outcome is Outcome.PASSED],
+        ending=end,
+        entries=applied,
     )
 
 
@@ -136,16 +143,19 @@ def _completed(test: TestResult) -> TestResult:
     return dataclasses.replace(test, requirement_id=requirement_id, group=group)
 
 
+def _decided(test: TestResult, blocked_by: str) -> TestResult:
+    """Return a result with the requirement that it is blocked by, or with what its failure means."""
+    if not blocked_by:
+        return by_level(test)
+    return dataclasses.replace(test, outcome=Outcome.BLOCKED, blocked_by=blocked_by)
+
+
 def by_level(test: TestResult) -> TestResult:
     """Turn a failure into what it means for an aspect of this level and age."""
     if test.outcome is not Outcome.FAILED:
         return test
     if test.unproven_since:
-        reason = (
-            f"unproven level: the runtime is not proven to know Kubernetes {test.unproven_since};"
-            f" {test.reason}".rstrip("; ")
-        )
-        return dataclasses.replace(test, outcome=Outcome.UNSUPPORTED, reason=reason)
+        return dataclasses.replace(test, outcome=Outcome.UNSUPPORTED)
     if test.level is Level.SHOULD or test.judgement:
         return dataclasses.replace(test, outcome=Outcome.WARNED)
     return test
@@ -165,19 +175,12 @@ def _missing_capabilities(circumstances: Circumstances, present: set[str]) -> li
                     name="required_capability_" + "_".join(name.split()),
                     title=f"The runtime must offer what --require declares: {name}.",
                     outcome=Outcome.FAILED,
-                    reason=f"{name} was declared with --require and was not found",
-                    why=Reason(code=ReasonCode.CAPABILITY_MISSING, subject=name),
-                    expected=f"{name}: present",
-                    seen=fact.evidence or f"present: {fact.present}" if fact else "no probe knows it",
+                    why=Reason(
+                        code=ReasonCode.CAPABILITY_MISSING,
+                        subject=name,
+                        words=fact.evidence if fact else "no probe knows it",
+                    ),
                     synthesized=True,
                 )
             )
     return missing
-
-
-def _contradiction(cause: RootCause) -> str:
-    tests = f"{len(cause.blocked)} tests" if len(cause.blocked) > 1 else "one test"
-    return (
-        f"{cause.requirement} passed its own test, yet {cause.rpc or 'its step'} failed in the set-up of"
-        f" {tests}: {cause.reason}"
-    )

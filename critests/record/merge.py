@@ -8,15 +8,17 @@ from critests.catalogue.words import WORST_FIRST
 from critests.exit_codes import ExitCode
 from critests.record.errors import MergeRefused
 from critests.record.exits import binding_ran
-from critests.record.judgement import Circumstances, judge
+from critests.record.judgement import Circumstances, Judgement, judge
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import ApiCoverage, CapabilityFact, RunRecord, Timing
 from critests.record.scope import joined
 from critests.record.tally import musts_judged
 
 
-def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunRecord:
-    """Join records of one runtime, made by one version of the suite, and judge them as one run.
+def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> tuple[RunRecord, Judgement]:
+    """Join records of one runtime, made by one version of the suite, and judge them as one run: return it
+    without sentences, and the judgement that they are made of.
 
     A test that is in several of them keeps its worst outcome: running again until green proves nothing.
 
@@ -39,7 +41,7 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
     harness_error = circumstances.harness_error or next(
         (record.exit_reason for record in records if record.exit_code == ExitCode.HARNESS_ERROR), ""
     )
-    gone = circumstances.runtime_gone or next(filter(None, map(_why_gone, records)), "")
+    gone = circumstances.runtime_gone or next(filter(None, map(_why_gone, records)), None)
     judged = judge(
         _worst_of_each(records),
         dataclasses.replace(
@@ -52,7 +54,7 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
     )
     handlers = dict.fromkeys(handler for record in records for handler in record.runtime.handlers)
     notes = dict.fromkeys(note for record in records for note in record.notes)
-    return dataclasses.replace(
+    record = dataclasses.replace(
         first,
         finished=max(record.finished for record in records),
         runtime=dataclasses.replace(first.runtime, handlers=list(handlers)),
@@ -63,11 +65,11 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
         counts=judged.counts,
         coverage=_coverage([record.coverage for record in records]),
         exit_code=judged.exit_code,
-        exit_reason=judged.exit_reason,
+        exit_reason="",
         interrupted=interrupted,
         runtime_gone=gone,
         scope=joined([record.scope for record in records], musts_judged(judged.tests)),
-        notes=list(dict.fromkeys([*notes, *judged.notes, *differences])),
+        notes=list(dict.fromkeys([*notes, *differences])),
         workers=sum(record.workers for record in records),
         timing=Timing(
             startup_seconds=max(record.timing.startup_seconds for record in records),
@@ -75,10 +77,11 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> RunReco
             harness_cpu_seconds=sum(record.timing.harness_cpu_seconds for record in records),
         ),
     )
+    return record, judged
 
 
-def _why_gone(record: RunRecord) -> str:
-    """Return why a part's runtime could not be tested any more; empty where nothing that binds could run,
+def _why_gone(record: RunRecord) -> Reason | None:
+    """Return why a part's runtime could not be tested any more; None where nothing that binds could run,
     which is judged anew over the whole.
 
     A record of an earlier version does not say it apart; there it is what ended the run with 5 although tests
@@ -86,7 +89,9 @@ def _why_gone(record: RunRecord) -> str:
     """
     if record.runtime_gone or record.exit_code != ExitCode.NOT_TESTED:
         return record.runtime_gone
-    return record.exit_reason if binding_ran(record.tests) else ""
+    if not binding_ran(record.tests):
+        return None
+    return Reason(code=ReasonCode.RUNTIME_ENDED, words=record.exit_reason)
 
 
 def _refuse_strangers(first: RunRecord, other: RunRecord) -> None:

@@ -1,9 +1,14 @@
-"""Why a test has the outcome that it has, as data: what judges, groups and counts asks this, and never the
-sentence that a reader gets.
+"""Why a test has the outcome that it has, as data: what judges, groups and counts asks this. The sentence
+that a reader gets is made of it in `critests.report.wording.reasons`.
 """
 
-from dataclasses import dataclass
+import ast
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
+
+_POINTS_IN_TIME: Final = ((10**18, 4 * 10**18, 1e9), (10**9, 4 * 10**9, 1.0))
+"""From and to which numbers are points in time (nanoseconds, seconds), and how many are a second."""
 
 
 class ReasonCode(StrEnum):
@@ -59,16 +64,53 @@ class Reason:
 
     Attributes:
         code: What kind of thing happened.
-        subject: What it happened to: the field that was looked at, the RPC that failed, the capability.
-        expected: What was expected of it, as Python writes the value.
+        subject: What it happened to: the field that was looked at, the RPC that failed, the capability, the
+            kind of an exception, an entry of the known failures.
+        where: The same more closely: the expression in the test, the image of a pull, the process that ended.
+        relation: How it was expected to stand to `expected`: a comparison of Python, `==`, `in`, or `not`.
+        other: What it was compared with, as the test writes it.
+        expected: What was expected of it, as Python writes the value; of an RPC that hangs, the seconds.
         seen: What was seen instead, as Python writes the value; of an RPC, the code that it answered.
         unit: Unit of both, `s`, or empty.
-        words: What the test or the runtime itself said.
+        words: What the test or the runtime itself said, one line.
+        more: Further lines: of these words, of the differences of two values; names of tests.
+        parts: What differs one by one, of a list; what else was found, of a hang.
     """
 
     code: ReasonCode = ReasonCode.NONE
     subject: str = ""
+    where: str = ""
+    relation: str = ""
+    other: str = ""
     expected: str = ""
     seen: str = ""
     unit: str = ""
     words: str = ""
+    more: list[str] = field(default_factory=list)
+    parts: list["Reason"] = field(default_factory=list)
+
+    def mentions(self, words: str) -> bool:
+        """Say whether the runtime's or the test's own words, or a value, hold a text."""
+        own = (self.where, self.expected, self.seen, self.words, *self.more)
+        return any(words in text for text in own) or any(part.mentions(words) for part in self.parts)
+
+
+def number_in(text: str) -> int | float | None:
+    """Return the number that a text is; None where it is none."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def seconds_between(seen: str, expected: str) -> float | None:
+    """Return how many seconds after the expected point in time the other one is; None where they are none."""
+    one, other = number_in(seen), number_in(expected)
+    if one is None or other is None:
+        return None
+    for low, high, second in _POINTS_IN_TIME:
+        if all(low <= point <= high for point in (one, other)):
+            # integers of nanoseconds are larger than what a float holds exactly
+            return (one - other) / second
+    return None

@@ -9,7 +9,7 @@ from critests.record.reasons import Reason
 DETAIL_LIMIT: Final = 16 * 1024
 """Characters of `TestResult.detail` that are kept; the whole of it is in the evidence."""
 REASON_LIMIT: Final = 2 * 1024
-"""Characters that are kept of `reason`, `expected` and `seen`."""
+"""Characters that are kept of `reason` and `seen`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +29,14 @@ class TestResult:
         title: First line of the test's docstring: the promise.
         handler: Runtime handler that the test used; empty for the default one.
         outcome: What became of it.
-        reason: One sentence for a reader: why it is not passed.
-        why: The same as data, by which failures are grouped and judged.
-        expected: What should have been seen.
-        seen: What was seen instead.
+        why: Why it is not passed, by which failures are grouped and judged.
+        reason: The same as one sentence for a reader; nothing is decided by it.
+        seen: All that was seen of a broken promise, as text for a reader.
         detail: Longer text, at most 16 KiB; the traceback for instance.
-        blocked_by: Requirement whose breach stood in the way of a blocked test, or empty. Before judgement
-            also the one that explains a failure where it is broken.
+        reported_blocker: Requirement that the test itself names as what it hangs on, or empty: of a blocked
+            test the one whose step failed, of a failed one that by which it is explained where it is broken.
+        blocked_by: Requirement whose breach stood in the way of a blocked test, by the judgement over the
+            whole run, or empty.
         setup_rpc: RPC that failed in the set-up of a blocked test, or empty.
         raw_rpc: RPC whose uncaught error failed the test, or empty.
         answer: gRPC code that the RPC of `raw_rpc` or `setup_rpc` answered, `UNKNOWN`; empty where none
@@ -58,6 +59,7 @@ class TestResult:
         unproven_since: Kubernetes minor (`1.34`) that the field under test is from, where the runtime is not
             proven to know it; or empty.
         intermittent: A known failure covers it that shows only now and then, whether it failed or passed.
+        known_as: What the list of known failures says of the one that covers it, or empty.
         expectation: Link or text of the expectations entry that made it `known`, or that covers a test which
             passed, unexpectedly or because it fails only now and then; or empty.
     """
@@ -76,11 +78,11 @@ class TestResult:
     title: str = ""
     handler: str = ""
     outcome: Outcome
-    reason: str = ""
     why: Reason = Reason()  # noqa: RUF009 - it is frozen
-    expected: str = ""
+    reason: str = ""
     seen: str = ""
     detail: str = ""
+    reported_blocker: str = ""
     blocked_by: str = ""
     setup_rpc: str = ""
     raw_rpc: str = ""
@@ -93,6 +95,7 @@ class TestResult:
     synthesized: bool = False
     stands_for: str = ""
     intermittent: bool = False
+    known_as: str = ""
     started: float = 0.0
     seconds: float = 0.0
     setup_seconds: float = 0.0
@@ -135,7 +138,8 @@ class RootCause:
     Attributes:
         requirement: Id of the requirement that judges the step.
         rpc: RPC that failed.
-        reason: What went wrong with it, one sentence.
+        shown_by: Id of the test that says what went wrong with it.
+        reason: What went wrong with it, one sentence for a reader.
         blocked: Ids of the tests that it stood in the way of.
         failed: Ids of further tests that failed in the same way.
         outcome: What became of the requirement itself.
@@ -143,6 +147,7 @@ class RootCause:
 
     requirement: str
     rpc: str = ""
+    shown_by: str = ""
     reason: str = ""
     blocked: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import BenchmarkFacts, OperationResult
+from critests.record.reasons import Reason
 from critests.record.results import RequirementVerdict, RootCause, TestResult
 
 SCHEMA: Final = "critests.run"
@@ -36,12 +37,14 @@ class CapabilityFact:
         present: True, False, or None where it could not be found out.
         evidence: What was seen.
         source: Where it was seen: an RPC, a file, a flag.
+        failed: It could not be found out because the RPC that `source` names failed.
     """
 
     name: str
     present: bool | None
     evidence: str = ""
     source: str = ""
+    failed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +148,7 @@ class RunRecord:
         exit_reason: One sentence: why this exit code.
         interrupted: The user stopped the run.
         scope: Which part of the suite it was about; None for a record that does not tell.
-        runtime_gone: Why the runtime could not be tested (any more), or empty.
+        runtime_gone: Why the runtime could not be tested (any more); None where it could.
         notes: Sentences that the reader should see.
         workers: Number of workers.
         timing: What the run cost.
@@ -175,7 +178,7 @@ class RunRecord:
     exit_reason: str = ""
     interrupted: bool = False
     scope: RunScope | None = None
-    runtime_gone: str = ""
+    runtime_gone: Reason | None = None
     notes: list[str] = field(default_factory=list)
     workers: int = 1
     timing: Timing = field(default_factory=Timing)

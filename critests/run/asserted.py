@@ -71,16 +71,13 @@ def asserted_by(error: AssertionError) -> Asserted | None:
     return Asserted(text, tree, names)
 
 
-def number_in(text: str) -> int | float:
-    """Return the number that a text is, or that the sum is that pytest shows instead.
-
-    Raises:
-        ValueError: it is neither.
-    """
+def evaluated(text: str) -> str:
+    """Return the number that the sum is which pytest shows instead; any other text as it is."""
     tree = parsed(text)
-    if tree is None:
-        raise ValueError(text)
-    return _number(tree)
+    try:
+        return repr(_number(tree)) if isinstance(tree, ast.BinOp) else text
+    except ValueError:
+        return text
 
 
 class _Told(ast.NodeTransformer):

@@ -4,7 +4,7 @@ a broken connection for a refusal.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import grpc
 from google.protobuf.message import Message
@@ -29,18 +29,15 @@ class End:
     """Why the daemon is of no more use.
 
     Attributes:
-        how: in words.
-        died: whether it is gone; else it lives and does not answer.
+        why: which process ended, or that nobody answers.
     """
 
-    how: str
-    died: bool
+    why: Reason
 
     @property
-    def why(self) -> Reason:
-        """The same as data."""
-        code = ReasonCode.RUNTIME_ENDED if self.died else ReasonCode.RUNTIME_SILENT
-        return Reason(code=code, words=self.how)
+    def died(self) -> bool:
+        """Whether it is gone; else it lives and does not answer."""
+        return self.why.code is ReasonCode.RUNTIME_ENDED
 
 
 @dataclass
@@ -124,7 +121,7 @@ class DaemonWatch:
             if self._sees_the_process
             else self.context.endpoint.text
         )
-        return End(f"the daemon ({which}) ended", died=True)
+        return End(Reason(code=ReasonCode.RUNTIME_ENDED, where=which))
 
     def _silent(self) -> End | None:
         """Say that nobody answers Version on a fresh connection."""
@@ -134,8 +131,8 @@ class DaemonWatch:
         except EndpointError as error:
             code = error.__cause__.code() if isinstance(error.__cause__, grpc.RpcError) else None
             if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-                return End(f"the runtime stopped answering ({error})", died=False)
-            return End(f"the daemon ended ({error})", died=True)
+                return End(Reason(code=ReasonCode.RUNTIME_SILENT, words=str(error)))
+            return End(Reason(code=ReasonCode.RUNTIME_ENDED, where=str(error)))
         finally:
             fresh.close()
         return None
@@ -173,39 +170,28 @@ class Death:
 
     Attributes:
         aspect: that judges it.
-        reason: one sentence: what ended, at which call.
-        why: the same as data.
+        why: what ended, at which call, and its last words.
         last_words: the end of the runtime's log.
     """
 
     aspect: str
-    reason: str
     why: Reason
     last_words: str
 
     @classmethod
-    def of(cls, how: str, calls: Sequence[Call], log: bytes, when: str = "during the test") -> "Death":
+    def of(cls, end: Reason, calls: Sequence[Call], log: bytes) -> "Death":
         """Return what is known of an end.
 
         Args:
-            how: in words.
+            end: of which process.
             calls: that were made in that time.
             log: what the runtime wrote in that time.
-            when: it was, in words.
         """
         last = next((call for call in calls if found_nobody(call)), calls[-1] if calls else None)
         broken = last is not None and malformed(last.request)
         words = last_words(log)
-        at = f" at {'a malformed ' if broken else ''}{last.rpc}" if last is not None else ""
-        said = f", with the words: {words.splitlines()[0]}" if words else ""
-        why = Reason(
-            code=ReasonCode.RUNTIME_ENDED,
-            subject=last.rpc if last is not None else "",
-            seen=how,
-            words=words.partition("\n")[0],
-        )
-        aspect = OUTLIVES_MALFORMED if broken else OUTLIVES_WELL_FORMED
-        return cls(aspect, f"{how} {when}{at}{said}", why, words)
+        why = replace(end, subject=last.rpc if last is not None else "", words=words.partition("\n")[0])
+        return cls(OUTLIVES_MALFORMED if broken else OUTLIVES_WELL_FORMED, why, words)
 
 
 def found_nobody(call: Call) -> bool:

@@ -72,12 +72,12 @@ class FirstLook:
         if end is None:
             return
         if not end.died:
-            self.context.gone = end.how
+            self.context.gone = end.why
             return
-        death = Death.of(end.how, calls, self._log.since(self._log_position), "before the first test")
+        death = Death.of(end.why, calls, self._log.since(self._log_position))
         self._log_position = self._log.position()
         self.context.deaths.append(of_death(death, len(self.context.deaths)))
-        self.context.gone = "" if self._is_back() else death.reason
+        self.context.gone = None if self._is_back() else death.why
 
     def _is_back(self) -> bool:
         runtime = self.context.owned.runtime if self.context.owned is not None else None
@@ -105,10 +105,7 @@ def of_death(death: Death, number: int) -> TestResult:
         judgement=aspect.judgement,
         title=requirement.statement,
         outcome=Outcome.FAILED,
-        reason=death.reason,
         why=death.why,
-        expected=requirement.statement,
-        seen=death.reason,
         detail=death.last_words,
         synthesized=True,
         phase_of_failure="setup",

@@ -21,6 +21,7 @@ from critests.node.oci_version import OciRuntimes
 from critests.record.codec import Json, from_plain, to_plain
 from critests.record.files import write_atomically
 from critests.record.layout import RunFolder
+from critests.record.reasons import Reason
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact
 from critests.run.known_tests import KnownTest
@@ -45,7 +46,7 @@ class HandedToWorker:
         companions: sockets of further processes that the daemon does its work with.
         facts: what was probed at the start.
         throwaway: whether the runtime was started for this run.
-        gone: why the runtime could not be tested any more before the first test; empty where it could.
+        gone: why the runtime could not be tested any more before the first test; None where it could.
         cdi_folder: where the runtime, and only it, looks for CDI specifications; None where it is not ours.
         oci_runtimes: the programs behind its further handlers; None where it was not started for this run.
     """
@@ -64,7 +65,7 @@ class HandedToWorker:
     companions: list[Path] = field(default_factory=list)
     facts: list[CapabilityFact]
     throwaway: bool
-    gone: str = ""
+    gone: Reason | None = None
     cdi_folder: Path | None = None
     oci_runtimes: OciRuntimes | None = None
 
@@ -127,7 +128,7 @@ class WorkerReport:
         facts: capabilities that tests asked for, probed by this process.
         cpu_seconds: processor time of the process.
         problems: what it could not remove.
-        gone: why the runtime cannot be tested any more; empty while it answers.
+        gone: why the runtime cannot be tested any more; None while it answers.
         hangs: RPCs that hang, each with the seconds that a call was waited for.
         deselected: tests that the user's options leave out; every process collects, so each has them all.
     """
@@ -136,6 +137,6 @@ class WorkerReport:
     facts: list[CapabilityFact]
     cpu_seconds: float
     problems: list[str] = field(default_factory=list)
-    gone: str = ""
+    gone: Reason | None = None
     hangs: dict[str, float] = field(default_factory=dict)
     deselected: list[TestResult] = field(default_factory=list)

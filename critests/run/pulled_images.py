@@ -1,6 +1,7 @@
 """The suite's images in the runtime's hands: each is pulled once, for all tests that only use it."""
 
 import contextlib
+import dataclasses
 import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import grpc
 
 from critests.client import Connection
-from critests.client.failures import code_of, failed_rpc, is_a_hang
+from critests.client.failures import is_a_hang
 from critests.images.catalogue import image_spec
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.lifecycle.requests import ImageName, pulling
@@ -17,6 +18,7 @@ from critests.node.registry_access import how_to_allow
 from critests.record.reasons import ReasonCode
 from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed, blocked
+from critests.run.seen import of_rpc
 
 PLAIN = "plain"
 
@@ -76,10 +78,7 @@ class TestImages:
                 why = f"the runtime does not reach the suite's registry at {registry.address}"
                 msg = f"{why} ({error.details()}). {how_to_allow(registry.address)}"
                 raise Blocked(msg, code=ReasonCode.REGISTRY_UNREACHABLE) from error
-            if is_a_hang(error):
-                raise SetUpFailed.by(error) from error
-            code, words = code_of(error)
-            raise SetUpFailed(failed_rpc(error), f"{written}: {code}: {words}", words=words) from error
+            raise SetUpFailed(dataclasses.replace(of_rpc(error), where=written)) from error
         return ImageName(answer.image_ref, written)
 
     def _nothing_is_between(self, registry: RegistryClient) -> bool:

@@ -1,62 +1,47 @@
-"""What a test saw: from an exception to its reason as data, and to the sentence of a reader who has not seen
-the test.
+"""Why a test failed, as data: from the exception to its reason.
 
 pytest's own words, with every value and where it came from, stay in the traceback beside it.
 """
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 import grpc
 from _pytest._io.saferepr import saferepr_unlimited
 
 from critests.api import api_pb2 as cri
-from critests.client.failures import in_words
-from critests.record.reasons import Reason, ReasonCode
-from critests.run.asserted import ASSERT, Asserted, asserted_by, number_in, parsed
+from critests.client.failures import code_of, failed_rpc, hung_for, is_a_hang
+from critests.client.hangs import StillHangs
+from critests.record.reasons import Reason, ReasonCode, seconds_between
+from critests.run.asserted import ASSERT, Asserted, asserted_by, evaluated, parsed
 
 NOT_SAID: Final = "AssertionError"
 LIMIT: Final = 300
-"""Characters that are shown of what was asserted."""
+"""Characters that are kept of what was asserted, and of values."""
+WORDS_LIMIT, MORE_LIMIT = 1000, 2000
+"""Characters that are kept of the first line of somebody's words, and of all others together."""
 SIDE: Final = 240
 """Characters that are shown of each side of a comparison; pytest takes 640 of an explanation."""
 SHORT: Final = 80
 """Characters of a list or tuple in which a reader sees at once what differs."""
 FEW: Final = 3
-"""Differing elements that are said one by one."""
-EXPECTED: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
-    ast.Eq: ("==", ""),
-    ast.NotEq: ("!=", "anything but "),
-    ast.Lt: ("<", "less than "),
-    ast.LtE: ("<=", "at most "),
-    ast.Gt: (">", "more than "),
-    ast.GtE: (">=", "at least "),
-    ast.In: ("in", "one of "),
-    ast.NotIn: ("not in", "none of "),
-    ast.Is: ("is", ""),
-    ast.IsNot: ("is not", "anything but "),
+"""Differing elements that are named one by one."""
+SIGNS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
 }
-SIDES: Final = {
-    "Left contains": "seen has",
-    "Right contains": "expected has",
-    "Extra items in the left set:": "only seen:",
-    "Extra items in the right set:": "only expected:",
-}
-"""What pytest says of the sides of a comparison, and what it means to whoever does not see the test."""
-_SIDES: Final = re.compile("|".join(SIDES))
-IN_A_TEXT: Final = {"in": "to contain", "not in": "not to contain"}
+CONTAINING: Final = {"in": "contains", "not in": "contains not"}
 """What is expected of a text instead, and of what is to have a constant in it."""
-IN_TIME: Final = {
-    "==": "the same time as ",
-    "!=": "another time than ",
-    "<": "before ",
-    "<=": "not after ",
-    ">": "after ",
-    ">=": "not before ",
-}
-"""What is expected of a point in time instead."""
 MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.Gt,
     ast.LtE: ast.GtE,
@@ -64,69 +49,73 @@ MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.GtE: ast.LtE,
 }
 """What is expected of the right side where the left one is its bound: a constant, or the first of several."""
-SAME: Final = "the same time"
-FROZEN: Final = re.compile(r"frozenset\((\{[^{}]*\})\)")
-NOTHING: Final = frozenset({"[]", "{}", "()", "set()", "frozenset()"})
-EPOCH: Final = ((10**18, 4 * 10**18, 1e9), (10**9, 4 * 10**9, 1.0))
-"""From and to which numbers are points in time (nanoseconds, seconds), and how many are a second."""
-STATUS_CODE: Final = re.compile(r"<?StatusCode\.([A-Z_]+)(?:: \(\d+, '[^']*'\)>)?")
-NEXT_FIELD, LAST_FIELD = re.compile(r"\\n *(?=[a-z_]+(?:: | \{))"), re.compile(r"\\n *(?=[}\].,]|$)")
-"""What stands behind a field of a message of the CRI, as a representation shows it."""
+NO_DIFFERENCE: Final = ("+", "-", "Use -v", "...Full output truncated")
+"""Lines of pytest's explanation that repeat both sides, or speak of pytest."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What an exception comes to.
-
-    Attributes:
-        text: for a reader, more than one line where there is more to say.
-        why: the same as data.
-    """
-
-    text: str
-    why: Reason
-
-
-def message_of(error: BaseException) -> str:
+def reason_of(error: BaseException) -> Reason:
     """Return what an exception says: a test's own words, or what it expected and what it saw instead."""
-    return seen_by(error).text
-
-
-def seen_by(error: BaseException) -> Seen:
-    """Return what an exception comes to: a test's own words, or what it expected and what it saw instead."""
     if isinstance(error, grpc.RpcError):
-        return _said(in_words(error))
+        return of_rpc(error)
     text = str(error).strip()
     if not isinstance(error, AssertionError):
-        return _said(text)
+        return in_words(text)
     words, values = _parted(text)
     if words:
-        return _said(_plain(words))
+        return in_words(words)
     asserted = asserted_by(error)
     if not values:
-        return _not_so(asserted) if asserted else _said(NOT_SAID)
+        return _not_so(asserted) if asserted else in_words(NOT_SAID)
     if not asserted:
-        return _said(_plain(values))
+        return in_words(values)
     return _explained(asserted, *values.splitlines())
 
 
-def _said(text: str) -> Seen:
-    return Seen(text, Reason(code=ReasonCode.SAID, words=text.partition("\n")[0]))
+def of_rpc(error: grpc.RpcError) -> Reason:
+    """Return what the error of an RPC says."""
+    rpc, (answer, words) = failed_rpc(error), code_of(error)
+    if is_a_hang(error):
+        known = words if isinstance(error, StillHangs) else ""
+        return hang(rpc, hung_for(error), answer, known)
+    code = ReasonCode.NOT_IMPLEMENTED if answer == "UNIMPLEMENTED" else ReasonCode.ANSWER
+    return replace(in_words(words), code=code, subject=rpc, seen=answer)
 
 
-def _not_so(asserted: Asserted) -> Seen:
-    shown = asserted.shown[:LIMIT]
-    return Seen(f"expected {shown}, which is not so", Reason(code=ReasonCode.VALUE, expected=shown))
+def hang(rpc: str, seconds: float, answer: str = "", words: str = "") -> Reason:
+    """Return the reason of a call that was not answered within so many seconds."""
+    expected = f"{seconds:g}" if seconds else ""
+    return Reason(code=ReasonCode.HANG, subject=rpc, expected=expected, seen=answer, unit="s", words=words)
 
 
-def _value(text: str, subject: ast.expr | None, seen: str, wanted: str, unit: str = "") -> Seen:
+def in_words(text: str, code: ReasonCode = ReasonCode.SAID) -> Reason:
+    """Return a reason that somebody gives in words of their own."""
+    lines = text.strip()[: WORDS_LIMIT + MORE_LIMIT].splitlines()
+    return Reason(code=code, words=lines[0][:WORDS_LIMIT] if lines else "", more=lines[1:])
+
+
+def _not_so(asserted: Asserted) -> Reason:
+    return Reason(code=ReasonCode.VALUE, expected=asserted.shown[:LIMIT])
+
+
+def _value(
+    subject: ast.expr | None,
+    seen: str,
+    expected: str,
+    *,
+    where: str = "",
+    relation: str = "",
+    other: str = "",
+) -> Reason:
     """Return what was seen of a subject where something else was expected."""
-    name, alone = looked_at(subject) if subject is not None else "", _literal(seen)
-    if isinstance(alone, list) and len(alone) == 1:
-        seen = repr(alone[0])
-    return Seen(
-        text,
-        Reason(code=ReasonCode.VALUE, subject=name, expected=wanted[:LIMIT], seen=seen[:LIMIT], unit=unit),
+    return Reason(
+        code=ReasonCode.VALUE,
+        subject=looked_at(subject) if subject is not None else "",
+        where=where,
+        relation=relation,
+        other=other,
+        expected=expected[:LIMIT],
+        seen=seen[:MORE_LIMIT],
+        unit=_unit_of(f"{where} {other}"),
     )
 
 
@@ -139,18 +128,13 @@ def looked_at(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _explained(asserted: Asserted, first: str, *more: str) -> Seen:
-    """Say in words what pytest explains of an assertion."""
+def _explained(asserted: Asserted, first: str, *more: str) -> Reason:
+    """Return what pytest explains of an assertion."""
     elements = _elements_apart(asserted.tree, first)
     if elements:
-        return Seen(_plain(elements.text), elements.why)
-    differences = [
-        _SIDES.sub(lambda found: SIDES[found[0]], line.strip())
-        for line in more
-        if line.strip() and not line.lstrip().startswith(("+", "-", "Use -v", "...Full output truncated"))
-    ]
-    compared = _compared(asserted, first)
-    return Seen("\n".join([_plain(compared.text), *(_plain(line) for line in differences)]), compared.why)
+        return elements
+    lines = [line.strip() for line in more if line.strip() and not line.lstrip().startswith(NO_DIFFERENCE)]
+    return replace(_compared(asserted, first), more="\n".join(lines)[:MORE_LIMIT].splitlines())
 
 
 def in_full(sign: str, left: object, right: object, explanation: list[str]) -> list[str]:
@@ -175,58 +159,52 @@ def _parted(text: str) -> tuple[str, str]:
     return words, values
 
 
-def _compared(asserted: Asserted, values: str) -> Seen:
-    """Say what was expected of what, and what was seen, of an assertion and the values that pytest gives."""
+def _compared(asserted: Asserted, values: str) -> Reason:
+    """Return what was expected of what, and what was seen, of an assertion and the values that pytest
+    gives.
+    """
     tree = asserted.tree
     if isinstance(tree, ast.Compare):
         operands, several = [tree.left, *tree.comparators], len(tree.ops) > 1
         for left, comparison, right in zip(operands, map(type, tree.ops), operands[1:], strict=False):
-            seen, found, wanted = values.partition(f" {EXPECTED[comparison][0]} ")
+            seen, found, wanted = values.partition(f" {SIGNS[comparison]} ")
             if not found or (
                 several and not (asserted.may_be(left, seen) and asserted.may_be(right, wanted))
             ):
                 continue
             if comparison in MIRRORED and (isinstance(left, ast.Constant) or (several and left is tree.left)):
-                return _told(right, MIRRORED[comparison], left, wanted, seen)
-            return _told(left, comparison, right, seen, wanted)
+                return _related(right, MIRRORED[comparison], left, wanted, seen)
+            return _related(left, comparison, right, seen, wanted)
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return _denied(tree.operand, values.removeprefix("not "))
-    if values.startswith(asserted.text):
-        return _not_so(asserted)
-    shown = asserted.shown[:LIMIT]
-    return _value(f"expected {shown}, seen {values}", None, values, shown)
+    return _not_so(asserted) if values.startswith(asserted.text) else _value(None, values, asserted.shown)
 
 
-def _told(subject: ast.expr, comparison: type[ast.cmpop], other: ast.expr, seen: str, wanted: str) -> Seen:
-    """Say what was expected of a subject beside something else, and what was seen, of what pytest shows of
+def _related(
+    subject: ast.expr, comparison: type[ast.cmpop], other: ast.expr, seen: str, wanted: str
+) -> Reason:
+    """Return what was expected of a subject beside something else, and what was seen, of what pytest shows of
     both.
     """
-    sign, words = EXPECTED[comparison]
+    sign = SIGNS[comparison]
     name, beside = ast.unparse(subject)[:LIMIT], ast.unparse(other)[:LIMIT]
-    apart = _apart(seen, wanted)
-    if apart and sign in IN_TIME:
-        text = f"{name}: expected {IN_TIME[sign]}{beside}, seen {apart}"
-        return _value(text, subject, seen, wanted)
-    if sign in IN_A_TEXT and (wanted[:1] in {"'", '"'} or isinstance(subject, ast.Constant)):
-        return _value(f"{beside}: expected {IN_A_TEXT[sign]} {seen}, seen {wanted}", other, wanted, seen)
-    seen, wanted = _constant(seen, other), _constant(wanted, other)
-    unit = _unit_of(f"{name} {beside}")
-    text = f"{name}: expected {words}{_number(wanted, unit)}, seen {_number(seen, unit)}"
-    return _value(text, subject, seen, wanted, unit)
+    if sign in CONTAINING and (wanted[:1] in {"'", '"'} or isinstance(subject, ast.Constant)):
+        return _value(other, wanted, seen, where=beside, relation=CONTAINING[sign])
+    seen, wanted = _constant(evaluated(seen), other), _constant(evaluated(wanted), other)
+    return _value(subject, seen, wanted, where=name, relation=sign, other=beside)
 
 
-def _denied(denied: ast.expr, value: str) -> Seen:
-    """Say what was seen where nothing was to be seen; what a call answers in words speaks for itself."""
-    name, words = ast.unparse(denied)[:LIMIT], _literal(value)
-    if not isinstance(words, str):
-        return _value(f"expected not {name}, seen {value}", None, value, "")
-    if isinstance(denied, ast.Call):
-        return _said(words)
-    return _value(f"{name}: expected nothing, seen {words!r}", denied, value, "")
+def _denied(denied: ast.expr, value: str) -> Reason:
+    """Return what was seen where nothing was to be seen; what a call answers in words speaks for itself."""
+    words = _literal(value)
+    if isinstance(words, str) and isinstance(denied, ast.Call):
+        return in_words(words)
+    name, is_text = ast.unparse(denied)[:LIMIT], isinstance(words, str)
+    return _value(denied if is_text else None, value, "", where=name, relation="==" if is_text else "not")
 
 
-def _elements_apart(tree: ast.expr | None, values: str) -> Seen | None:
-    """Say which elements of two lists or tuples differ and how, where a reader would not see it: they are
+def _elements_apart(tree: ast.expr | None, values: str) -> Reason | None:
+    """Return which elements of two lists or tuples differ and how, where a reader would not see it: they are
     long, points in time differ, or the test names the elements. None where that is not so.
     """
     if not isinstance(tree, ast.Compare) or [type(sign) for sign in tree.ops] != [ast.Eq]:
@@ -236,24 +214,17 @@ def _elements_apart(tree: ast.expr | None, values: str) -> Seen | None:
     if not isinstance(seen, list | tuple) or not isinstance(wanted, list | tuple) or len(seen) != len(wanted):
         return None
     names, others = (_elements(side, len(seen)) for side in (tree.left, tree.comparators[0]))
-    # what the test itself names one by one is told so
-    said, telling = [], isinstance(tree.left, ast.Tuple | ast.List)
-    last: tuple[str, object, object] = ("", None, None)
-    for name, other, one, another in zip(names, others, seen, wanted, strict=True):
-        if one == another:
-            continue
-        apart = _apart(str(one), str(another))
-        telling |= bool(apart)
-        last = name, one, another
-        said.append(
-            f"{name}: expected {IN_TIME['==']}{other}, seen {apart}"
-            if apart
-            else f"{name}: expected {another!r}, seen {one!r}"
-        )
-    if len(said) > FEW or not (telling or len(max(texts, key=len)) > SHORT):
+    parts = [
+        _value(parsed(name), repr(one), repr(another), where=name, relation="==", other=other)
+        for name, other, one, another in zip(names, others, seen, wanted, strict=True)
+        if one != another
+    ]
+    # what the test itself names one by one is shown so
+    named = isinstance(tree.left, ast.Tuple | ast.List)
+    in_time = any(seconds_between(part.seen, part.expected) is not None for part in parts)
+    if not 0 < len(parts) <= FEW or not (named or in_time or len(max(texts, key=len)) > SHORT):
         return None
-    name, one, another = last
-    return _value("; ".join(said), parsed(name), repr(one), repr(another))
+    return replace(parts[-1], parts=parts)
 
 
 def _elements(node: ast.expr, count: int) -> list[str]:
@@ -274,20 +245,6 @@ def _literal(text: str) -> object:
         return None
 
 
-def _apart(seen: str, wanted: str) -> str:
-    """Say how far from another point in time one lies; empty where they are none."""
-    try:
-        one, other = number_in(seen), number_in(wanted)
-    except ValueError:
-        return ""
-    for low, high, second in EPOCH:
-        if all(low <= point <= high for point in (one, other)):
-            # integers of nanoseconds are larger than what a float holds exactly
-            whole = one - other
-            return f"{abs(whole) / second:.6g} s {'after' if whole > 0 else 'before'} it" if whole else SAME
-    return ""
-
-
 def _constant(number: str, beside: ast.expr) -> str:
     """Return the API's name of a number that is compared with one of the API's constants, such as a state."""
     if not isinstance(beside, ast.Attribute) or not number.isdecimal():
@@ -299,23 +256,5 @@ def _constant(number: str, beside: ast.expr) -> str:
 
 
 def _unit_of(names: str) -> str:
-    """Return the unit that names tell of what they name; empty where they tell none."""
+    """Return the unit that names give to what they name; empty where they give none."""
     return "s" if re.search(r"seconds", names, re.IGNORECASE) else ""
-
-
-def _number(text: str, unit: str) -> str:
-    """Return a number, or a sum of numbers as pytest shows it, rounded and with its unit; other text without
-    what only Python writes so.
-    """
-    if text in {"True", "False"}:
-        return text
-    try:
-        number = number_in(text)
-    except ValueError:
-        return "nothing" if text in NOTHING else FROZEN.sub(r"\1", text)
-    return str(number) if not unit and number % 1 == 0 else f"{number:.4g} {unit}".rstrip()
-
-
-def _plain(text: str) -> str:
-    """Take out what only Python writes so."""
-    return LAST_FIELD.sub("", NEXT_FIELD.sub(", ", STATUS_CODE.sub(r"\1", text))).strip()

@@ -12,6 +12,7 @@ from critests.client.hangs import Met
 from critests.node.capabilities import CapabilityMatrix
 from critests.record.judgement import Circumstances
 from critests.record.operations import BenchmarkFacts, OperationResult
+from critests.record.reasons import Reason
 from critests.record.results import TestResult
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonWatch
@@ -35,7 +36,7 @@ class SuiteSession:
         problems: what could not be removed.
         capabilities: what tests were given to ask, one matrix per handler.
         deselected: tests that the user's options leave out.
-        gone: why the runtime cannot be tested any more; empty while it answers.
+        gone: why the runtime cannot be tested any more; None while it answers.
         testing: whether the test that runs, if one does, is ours.
         connection: that tests use; None before the first.
         operations: what benchmarks measured.
@@ -53,7 +54,7 @@ class SuiteSession:
     problems: list[str] = field(default_factory=list)
     capabilities: list[CapabilityMatrix] = field(default_factory=list)
     deselected: list[TestResult] = field(default_factory=list)
-    gone: str = ""
+    gone: Reason | None = None
     testing: bool = False
     connection: Connection | None = None
     operations: list[OperationResult] = field(default_factory=list)

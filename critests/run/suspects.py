@@ -59,22 +59,17 @@ def settled(
 
 
 def _blocked(test: TestResult) -> TestResult:
-    reason = "the daemon ended while this test ran beside others"
     return dataclasses.replace(
         test,
         outcome=Outcome.BLOCKED,
-        reason=reason,
         why=Reason(code=ReasonCode.BESIDE_OTHERS),
-        blocked_by=OUTLIVES_WELL_FORMED,
-        expected="",
-        seen="",
+        reported_blocker=OUTLIVES_WELL_FORMED,
         detail="",
     )
 
 
 def _against_nobody(suspects: Sequence[TestResult]) -> TestResult:
     found = catalogue.requirement(OUTLIVES_WELL_FORMED)
-    names = ", ".join(test.name for test in suspects)
     return dataclasses.replace(
         suspects[0],
         id=f"<the daemon ended beside {suspects[0].id}>",
@@ -87,7 +82,7 @@ def _against_nobody(suspects: Sequence[TestResult]) -> TestResult:
         level=found.aspects[0].level,
         judgement=found.aspects[0].judgement,
         title=found.statement,
-        reason=f"{suspects[0].why.seen} while these ran: {names}",
+        why=dataclasses.replace(suspects[0].why, more=[test.name for test in suspects]),
         synthesized=True,
         repeat_command="",
     )

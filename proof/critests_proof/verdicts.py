@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from critests.catalogue.words import Outcome
+from critests.report.wording.reasons import said
 from critests.run.classification import RawOutcome
 from critests_proof.matrix import Entry, Matrix, base_name
 
@@ -71,7 +72,7 @@ def verdict_of(entry: Entry, test: str, raw: RawOutcome | None, hits: int) -> Ve
     """
     outcome = raw.outcome if raw is not None else Outcome.PASSED
     noticed = outcome is Outcome.FAILED and hits > 0
-    reason = raw.reason if raw is not None else ""
+    reason = said(raw.why) if raw is not None else ""
     return Verdict(
         entry.id, test, noticed, outcome.value, hits, reason, "; ".join(fault.text for fault in entry.faults)
     )

@@ -110,7 +110,7 @@ def test_every_file_of_faults_is_beside_a_module() -> None:
 
 def test_a_test_has_noticed_only_what_broke_its_promise_while_the_fault_acted(tmp_path: Path) -> None:
     one = matrix(tmp_path).entries[0]
-    assert verdict_of(one, "test_a", RawOutcome(Outcome.FAILED, "no"), 1).noticed
+    assert verdict_of(one, "test_a", RawOutcome(Outcome.FAILED), 1).noticed
     assert not verdict_of(one, "test_a", RawOutcome(Outcome.FAILED), 0).noticed
     assert not verdict_of(one, "test_a", None, 1).noticed
     for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED, Outcome.ERROR):
@@ -193,7 +193,7 @@ def test_of_what_a_fault_breaks_one_test_is_enough(tmp_path: Path) -> None:
     assert [entry.id for entry in read.for_test("test_a", "STP-02/y")] == ["seen", "unreached"]
     assert [entry.id for entry in read.for_test("test_a", "STP-03")] == ["survived"]
     seen, survived, unreached, _ = read.entries
-    red = RawOutcome(Outcome.FAILED, "no")
+    red = RawOutcome(Outcome.FAILED)
     audit = Audit(
         verdicts=[
             verdict_of(seen, "test_a", None, 1),

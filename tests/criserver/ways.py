@@ -34,6 +34,20 @@ def _refusing(code: grpc.StatusCode, words: str) -> Act:
     return lambda call, _argument: refuse(code, f"{call.rpc} {words}")
 
 
+class _FailsAt:
+    """Fails some calls of one RPC, by their numbers: `RunPodSandbox/1,22`."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[str] = Counter()
+
+    def __call__(self, call: Call, argument: str) -> Answer:
+        rpc, _, numbers = argument.partition("/")
+        self._calls[call.rpc] += 1
+        if call.rpc == rpc and str(self._calls[rpc]) in numbers.split(","):
+            refuse(grpc.StatusCode.UNKNOWN, f"{rpc} fails this once")
+        return call.answer()
+
+
 def _wants_image(call: Call, reference: str) -> Answer:
     wanted = cri.ImageStatusRequest(image=cri.ImageSpec(image=reference))
     if call.rpc == "RunPodSandbox" and not call.ask("ImageStatus", wanted).HasField("image"):
@@ -177,6 +191,7 @@ WAYS: dict[str, Way] = {
         "RPC",
         lambda: _at(_refusing(grpc.StatusCode.UNKNOWN, "always fails here")),
     ),
+    "fails-at": Way("one RPC fails at these of its calls, counted from 1", "RPC/N,N", _FailsAt),
     "wants-image": Way("sandboxes need an image that nobody brings", "REFERENCE", lambda: _wants_image),
     "unimplemented": Way(
         "one RPC is not implemented",

@@ -205,7 +205,7 @@ def test_the_death_of_a_companion_is_the_end_of_the_runtime(pair: ThrowawayRunti
 
     end = watch.ended(suspicious=False)
     assert end is not None
-    assert end.how == f"the daemon (process {companion}, which the runtime works with) ended"
+    assert end.why.where == f"process {companion}, which the runtime works with"
     pair.restart()
     assert companion_of(pair) != companion, "it is started again with the daemon"
 

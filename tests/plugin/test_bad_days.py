@@ -189,6 +189,18 @@ def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(
     assert len(blocked) > 5
 
 
+def test_a_call_that_failed_once_blocks_no_test_whose_own_set_up_works(tmp_path: Path) -> None:
+    # calls before it are of a probe and of a set-up
+    with serve(CriServer(wrong={"fails-at=RunPodSandbox/3"})) as endpoint:
+        ended = run_on(endpoint, tmp_path, "--select", "SBX-02,CTA", "--deadline-scale", "0.2")
+
+    tests = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert [test["requirement_id"] for test in tests if test["outcome"] == "failed"] == ["SBX-02"]
+    assert not [test["name"] for test in tests if test["blocked_by"]]
+    assert sum(test["outcome"] == "passed" for test in tests) > 5
+
+
 @pytest.mark.parametrize(
     ("rpc", "select", "judge"),
     [

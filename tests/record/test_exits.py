@@ -3,8 +3,9 @@
 import pytest
 
 from critests.catalogue.words import Level, Outcome
-from critests.record.exits import exit_code
+from critests.record.exits import ending
 from critests.record.results import TestResult
+from critests.report.wording.endings import exit_sentence
 
 
 def reason(*levels: Level) -> str:
@@ -14,9 +15,9 @@ def reason(*levels: Level) -> str:
         TestResult(id=f"a.py::test_{level}", name=f"test_{level}", level=level, outcome=Outcome.FAILED)
         for level in levels
     ]
-    code, sentence = exit_code([kept, *failed])
-    assert code == 1
-    return sentence.partition(" (")[0]
+    end = ending([kept, *failed])
+    assert end.code == 1
+    return exit_sentence(end).partition(" (")[0]
 
 
 def test_the_last_sentence_is_true_of_the_level_of_what_is_broken() -> None:

@@ -9,6 +9,8 @@ from critests.catalogue.words import Outcome
 from critests.record.expectations import load, path_for
 from critests.record.results import TestResult
 from critests.record.versions import parse_condition, parse_version
+from critests.report.wording.endings import notes_of
+from critests.report.wording.reasons import sentence
 from critests.toml_file import TomlMalformed
 
 ENTRY = """# known failures
@@ -41,7 +43,7 @@ def test_an_expected_warning_is_known(tmp_path: Path) -> None:
 
     assert test.outcome is Outcome.KNOWN
     assert test.expectation == "https://example.org/1"
-    assert test.reason == "answers NotFound"
+    assert sentence(test) == "answers NotFound"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_an_unexpected_pass_fails_and_says_what_to_do(tmp_path: Path) -> None:
     test = outcome_of(tmp_path, ENTRY, result(Outcome.PASSED))
 
     assert test.outcome is Outcome.FAILED
-    assert test.reason == (
+    assert sentence(test) == (
         "unexpected pass: x.toml:2 expects it to be warned; end its versions there, or remove it"
     )
 
@@ -141,7 +143,7 @@ def test_what_hangs_on_more_than_the_version_is_never_an_unexpected_pass(tmp_pat
     passed = known.apply([result(Outcome.PASSED)], "1.6.20", TODAY)
 
     assert [test.outcome for test in passed.tests] == [Outcome.PASSED]
-    (note,) = passed.notes
+    (note,) = notes_of(passed, "2.2.0")
     assert note.endswith("runs have shown it to be warned, which hangs on more than that version")
     broken = known.apply([result(Outcome.WARNED)], "1.6.20", TODAY)
     assert [test.outcome for test in broken.tests] == [Outcome.KNOWN]
@@ -155,12 +157,12 @@ def test_a_pass_beyond_what_runs_have_shown_is_noted_once(tmp_path: Path) -> Non
     applied = known.apply(cases, "2.2.0", TODAY)
 
     assert applied.tests == cases
-    (note,) = applied.notes
+    (note,) = notes_of(applied, "2.2.0")
     assert note.startswith("x.toml:2: no longer needed from 2.2.0: STP-09 (test_stop) passed")
     assert note.endswith("runs have shown it to be warned only in ==1.6.20 or >=1.7.24,<=2.1.9")
     broken = result(Outcome.WARNED, name="test_stop[c]")
-    assert known.apply([*cases, broken], "2.2.0", TODAY).notes == []
-    assert known.apply([result(Outcome.BLOCKED)], "2.2.0", TODAY).notes == []
+    assert known.apply([*cases, broken], "2.2.0", TODAY).outlived == []
+    assert known.apply([result(Outcome.BLOCKED)], "2.2.0", TODAY).outlived == []
 
 
 @pytest.mark.parametrize(
@@ -182,8 +184,8 @@ def test_what_fails_only_now_and_then_may_pass_and_either_is_said(
     assert applied.tests[0].outcome is outcome
     assert applied.tests[0].expectation == "https://example.org/1"
     why = "known to fail now and then: answers NotFound"
-    assert applied.tests[0].reason == why
-    assert applied.notes == [f"STP-09/error (test_stop) {this_time} this time; {why}"]
+    assert sentence(applied.tests[0]) == why
+    assert notes_of(applied, "2.2.0") == [f"STP-09/error (test_stop) {this_time} this time; {why}"]
     assert again == applied
 
 
@@ -245,10 +247,10 @@ def test_an_expired_entry_does_not_apply_and_is_said(tmp_path: Path) -> None:
     applied = load(tmp_path / "x.toml").apply([result(Outcome.WARNED)], "1.6", dt.date(2027, 7, 1))
 
     assert applied.tests[0].outcome is Outcome.WARNED
-    assert applied.notes == [
+    assert notes_of(applied, "2.2.0") == [
         "x.toml:2: the entry for STP-09 (test_stop) expired on 2027-06-30 and does not apply"
     ]
-    assert load(tmp_path / "x.toml").apply([], "1.6", dt.date(2027, 6, 30)).notes == []
+    assert load(tmp_path / "x.toml").apply([], "1.6", dt.date(2027, 6, 30)).expired == []
 
 
 def test_a_runtime_without_a_file_has_no_known_failures(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from critests.record.judgement import Circumstances, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact
+from critests.report.wording.endings import exit_sentence
 
 JUDGES = {"RunPodSandbox": "SBX-01", "CreateContainer": "CTR-01", "RemoveContainer": "CTR-28/removed"}
+GONE = Reason(code=ReasonCode.RUNTIME_SILENT, words="no answer within 5 s")
 ENDED, NO_IMAGE = (Reason(code=code) for code in (ReasonCode.RUNTIME_ENDED, ReasonCode.REGISTRY_UNREACHABLE))
 
 
@@ -29,6 +31,10 @@ def result(name: str, requirement: str, outcome: Outcome = Outcome.PASSED, **mor
 
 def judged(*tests: TestResult, **more: object) -> Judgement:
     return judge(tests, Circumstances(judge_of=JUDGES.get, facts_of=lambda _: None, **more))  # type: ignore[arg-type]  # real fields only
+
+
+def end_of(judgement: Judgement) -> str:
+    return exit_sentence(judgement.ending)
 
 
 def outcomes(judgement: Judgement) -> dict[str, Outcome]:
@@ -49,10 +55,10 @@ def test_a_follower_of_a_broken_rpc_is_blocked_by_its_judge() -> None:
     }
     assert [test.blocked_by for test in found.tests] == ["", "SBX-01", "SBX-01"]
     (cause,) = found.root_causes
-    assert (cause.requirement, cause.rpc, cause.reason, len(cause.blocked)) == (
+    assert (cause.requirement, cause.rpc, cause.shown_by, len(cause.blocked)) == (
         "SBX-01",
         "RunPodSandbox",
-        "it cannot",
+        "a.py::test_run",
         2,
     )
     assert found.exit_code == 1
@@ -123,7 +129,7 @@ def test_the_same_answer_of_the_same_rpc_is_one_finding() -> None:
     assert {test.outcome for test in found.tests[:3]} == {Outcome.FAILED}, "a failure stays one"
     (cause,) = found.root_causes
     assert (cause.requirement, cause.blocked, cause.failed) == ("CTR-30", [], ["a.py::test_remove"])
-    assert found.exit_reason.startswith("3 tests found a MUST broken, which comes down to 2 findings")
+    assert end_of(found).startswith("3 tests found a MUST broken, which comes down to 2 findings")
 
 
 def test_failures_of_one_requirement_are_one_finding() -> None:
@@ -137,7 +143,7 @@ def test_failures_of_one_requirement_are_one_finding() -> None:
 
     assert [cause.requirement for cause in found.root_causes] == ["STP-04"]
     assert len(found.root_causes[0].failed) == 8
-    assert "10 tests found a MUST broken, which comes down to 2 findings" in found.exit_reason
+    assert "10 tests found a MUST broken, which comes down to 2 findings" in end_of(found)
 
 
 def test_two_ends_of_a_daemon_are_two_findings_where_their_words_differ() -> None:
@@ -160,7 +166,7 @@ def test_two_ends_of_a_daemon_are_two_findings_where_their_words_differ() -> Non
     )
 
     assert [test.cause for test in found.tests] == ["", "GEN-17", ""]
-    assert "comes down to 2 findings" in found.exit_reason
+    assert "comes down to 2 findings" in end_of(found)
 
 
 def saw(name: str, requirement: str, field: str, seen: str, after: str = "StopContainer") -> TestResult:
@@ -188,7 +194,7 @@ def test_the_same_value_of_the_same_field_after_the_same_call_is_one_finding() -
     assert (cause.requirement, cause.rpc) == ("STP-02", "StopContainer")
     assert cause.failed == ["a.py::test_ends_by_itself", "a.py::test_graceful"]
     assert (other.requirement, other.failed) == ("STP-17", ["a.py::test_signals"])
-    assert "12 tests found a MUST broken, which comes down to 9 findings" in found.exit_reason
+    assert "12 tests found a MUST broken, which comes down to 9 findings" in end_of(found)
     assert {test.outcome for test in found.tests[:12]} == {Outcome.FAILED}, "a failure stays one"
 
 
@@ -200,9 +206,8 @@ def test_a_finding_is_named_anew_when_it_is_judged_again() -> None:
 
 def test_a_known_failure_of_a_must_is_not_called_kept() -> None:
     def known(level: Level) -> str:
-        return judged(
-            result("test_a", "CTR-30"), result("test_b", "CTR-31", Outcome.KNOWN, level=level)
-        ).exit_reason
+        kept, broken = result("test_a", "CTR-30"), result("test_b", "CTR-31", Outcome.KNOWN, level=level)
+        return end_of(judged(kept, broken))
 
     assert (
         known(Level.MUST) == "no MUST is broken but for 1 that is known to be (1 known failure, no warnings)"
@@ -241,9 +246,9 @@ def test_a_judge_that_is_itself_only_a_follower_breaks_nothing() -> None:
 
 
 def test_a_failure_that_another_requirement_explains_follows_it_only_where_that_is_broken() -> None:
-    waits = result("test_log", "LOG-15", Outcome.FAILED, blocked_by="CTR-21", reason="waited 10 s")
+    waits = result("test_log", "LOG-15", Outcome.FAILED, reported_blocker="CTR-21", reason="waited 10 s")
     told = result("test_told", "CTR-21", Outcome.PASSED)
-    in_set_up = result("test_list", "CTA-17", Outcome.BLOCKED, blocked_by="CTR-21")
+    in_set_up = result("test_list", "CTA-17", Outcome.BLOCKED, reported_blocker="CTR-21")
 
     alone, beside = judged(waits, told), judged(waits, in_set_up)
 
@@ -357,7 +362,7 @@ def test_known_failures_leave_the_run_green_and_block_like_failures(tmp_path: Pa
 
     assert outcomes(found) == {"test_run": Outcome.KNOWN, "test_other": Outcome.BLOCKED}
     assert found.exit_code == 0
-    assert "1 known failure" in found.exit_reason
+    assert "1 known failure" in end_of(found)
 
 
 def test_an_unexpected_pass_is_not_called_a_broken_must(tmp_path: Path) -> None:
@@ -372,8 +377,8 @@ def test_an_unexpected_pass_is_not_called_a_broken_must(tmp_path: Path) -> None:
     beside = judged(passed, result("test_other", "SBX-09", Outcome.FAILED), expectations=known)
 
     assert alone.exit_code == 1
-    assert alone.exit_reason.startswith("1 known failure passed, so that the list of them is wrong (")
-    assert beside.exit_reason.startswith("1 test found a MUST broken; 1 known failure passed")
+    assert end_of(alone).startswith("1 known failure passed, so that the list of them is wrong (")
+    assert end_of(beside).startswith("1 test found a MUST broken; 1 known failure passed")
 
 
 def test_a_declared_capability_that_is_absent_fails() -> None:
@@ -386,12 +391,12 @@ def test_a_declared_capability_that_is_absent_fails() -> None:
         ],
     )
 
-    assert found.exit_reason == "2 capabilities that --require names are missing (no known failures beside)"
+    assert end_of(found) == "2 capabilities that --require names are missing (no known failures beside)"
     assert [test.id for test in found.tests[1:]] == [
         "<required capability: SELinux>",
         "<required capability: seccomp>",
     ]
-    assert found.tests[1].seen == "no /sys/fs/selinux"
+    assert found.tests[1].why.words == "no /sys/fs/selinux"
     assert found.exit_code == 1
 
 
@@ -402,14 +407,14 @@ def test_a_declared_capability_that_is_absent_fails() -> None:
         ([result("test_a", "A-01", Outcome.FAILED)], {}, 1),
         (
             [result("test_a", "A-01", Outcome.FAILED)],
-            {"interrupted": True, "harness_error": "x", "runtime_gone": "y"},
+            {"interrupted": True, "harness_error": "x", "runtime_gone": GONE},
             2,
         ),
-        ([result("test_a", "A-01", Outcome.FAILED)], {"harness_error": "x", "runtime_gone": "y"}, 3),
+        ([result("test_a", "A-01", Outcome.FAILED)], {"harness_error": "x", "runtime_gone": GONE}, 3),
         ([result("test_a", "A-01", Outcome.ERROR), result("test_b", "A-02", Outcome.FAILED)], {}, 3),
-        ([result("test_a", "A-01", Outcome.FAILED)], {"runtime_gone": "y"}, 1),
-        ([result("test_a", "A-01", Outcome.KNOWN, why=ENDED)], {"runtime_gone": "y"}, 1),
-        ([result("test_a", "A-01", Outcome.KNOWN)], {"runtime_gone": "y"}, 5),
+        ([result("test_a", "A-01", Outcome.FAILED)], {"runtime_gone": GONE}, 1),
+        ([result("test_a", "A-01", Outcome.KNOWN, why=ENDED)], {"runtime_gone": GONE}, 1),
+        ([result("test_a", "A-01", Outcome.KNOWN)], {"runtime_gone": GONE}, 5),
         (
             [
                 result("test_a", "A-01", Outcome.FAILED),
@@ -437,7 +442,7 @@ def test_the_exit_code_follows_its_precedence(
     found = judged(*tests, **more)
 
     assert found.exit_code == code
-    assert found.exit_reason
+    assert end_of(found)
 
 
 @pytest.mark.parametrize(
@@ -446,18 +451,17 @@ def test_the_exit_code_follows_its_precedence(
     ids=["a benchmark", "a validation"],
 )
 def test_what_could_not_run_is_called_by_its_name(area: str, reason: str) -> None:
-    blocked = dataclasses.replace(
-        result("test_a", "A-01", Outcome.BLOCKED, reason="needs a throwaway runtime"), area=area
-    )
+    why = Reason(code=ReasonCode.NOT_HERE, words="needs a throwaway runtime")
+    blocked = dataclasses.replace(result("test_a", "A-01", Outcome.BLOCKED, why=why), area=area)
 
     found = judged(blocked)
 
-    assert found.exit_reason == f"{reason}; the commonest reason: needs a throwaway runtime"
+    assert end_of(found) == f"{reason}; the commonest reason: needs a throwaway runtime"
 
 
 def nonsense(test: TestResult) -> TestResult:
     """Return a result in which no sentence for a reader is left."""
-    return dataclasses.replace(test, reason="zxq", expected="qzx", seen="xqz", detail="zqx", title="xzq")
+    return dataclasses.replace(test, reason="zxq", seen="xqz", detail="zqx", title="xzq")
 
 
 def test_no_verdict_hangs_on_a_sentence() -> None:
@@ -483,8 +487,8 @@ def test_no_verdict_hangs_on_a_sentence() -> None:
     ]
 
     for chosen in (tests, alone, here):
-        told = judged(*chosen, runtime_gone="it stopped answering")
-        untold = judged(*map(nonsense, chosen), runtime_gone="xzz")
+        told = judged(*chosen, runtime_gone=GONE)
+        untold = judged(*map(nonsense, chosen), runtime_gone=Reason(code=GONE.code, words="xzz"))
         assert [(test.id, test.outcome, test.blocked_by, test.cause) for test in untold.tests] == [
             (test.id, test.outcome, test.blocked_by, test.cause) for test in told.tests
         ]

@@ -1,4 +1,5 @@
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,17 @@ from critests.catalogue.words import Outcome
 from critests.record.errors import MergeRefused
 from critests.record.judgement import Circumstances
 from critests.record.merge import merge
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact, RunRecord
+from critests.report.wording.endings import worded
 from tests.report.sample_run import JUDGES, sample_run
 
 CIRCUMSTANCES = Circumstances(judge_of=JUDGES.get)
+
+
+def merged_of(records: Sequence[RunRecord], circumstances: Circumstances) -> RunRecord:
+    return worded(*merge(records, circumstances))
 
 
 @pytest.fixture
@@ -26,7 +33,7 @@ def shard(record: RunRecord, *tests: TestResult, **changes: object) -> RunRecord
 def test_shards_are_judged_as_one_run(record: RunRecord) -> None:
     half = len(record.tests) // 2
 
-    merged = merge(
+    merged = merged_of(
         [
             shard(record, *record.tests[half:], started=record.started + 5),
             shard(record, *record.tests[:half]),
@@ -63,7 +70,7 @@ def test_a_set_up_judged_in_one_shard_gives_way_to_the_judge_of_another(record: 
     )
     judge_test = TestResult(id="c::d", name="d", requirement="SBX-01", outcome=Outcome.PASSED)
 
-    merged = merge(
+    merged = merged_of(
         [shard(record, blocked, judged, exit_code=1), shard(record, judge_test, exit_code=0)], CIRCUMSTANCES
     )
 
@@ -74,6 +81,7 @@ def test_a_set_up_judged_in_one_shard_gives_way_to_the_judge_of_another(record: 
     assert any("SBX-01 passed its own test" in note for note in merged.notes)
 
 
+DIED = Reason(code=ReasonCode.RUNTIME_ENDED, words="it died")
 PASSED = TestResult(id="a::b", name="b", requirement="CTR-02", outcome=Outcome.PASSED)
 ABSENT = TestResult(
     id="c::d", name="d", requirement="EVT-02", outcome=Outcome.UNSUPPORTED, reason="no events"
@@ -83,8 +91,16 @@ ABSENT = TestResult(
 @pytest.mark.parametrize(
     ("part", "code", "reason"),
     [
-        ({"tests": [PASSED], "runtime_gone": "it died"}, 5, "it died"),
-        ({"tests": [ABSENT], "runtime_gone": "it died"}, 5, "it died"),
+        (
+            {"tests": [PASSED], "runtime_gone": DIED},
+            5,
+            "it died",
+        ),
+        (
+            {"tests": [ABSENT], "runtime_gone": DIED},
+            5,
+            "it died",
+        ),
         ({"tests": [PASSED], "exit_reason": "the runtime could not be tested: it died"}, 5, "it died"),
         ({"tests": [ABSENT], "exit_reason": "no test of a MUST could run"}, 0, "kept"),
     ],
@@ -97,10 +113,10 @@ def test_a_part_that_could_not_be_tested(
     broken = shard(record, dataclasses.replace(PASSED, id="e::f", outcome=Outcome.FAILED), exit_code=1)
     lost = dataclasses.replace(record, **{"exit_code": 5, "exit_reason": "", **part})  # type: ignore[arg-type]  # real fields only
 
-    merged = merge([whole, lost], CIRCUMSTANCES)
+    merged = merged_of([whole, lost], CIRCUMSTANCES)
 
     assert (merged.exit_code, reason in merged.exit_reason) == (code, True)
-    assert merge([merged, broken], CIRCUMSTANCES).exit_code == 1, "what was found counts"
+    assert merged_of([merged, broken], CIRCUMSTANCES).exit_code == 1, "what was found counts"
 
 
 @pytest.mark.parametrize(
@@ -113,21 +129,21 @@ def test_the_gravest_end_of_a_part_stays(record: RunRecord, codes: tuple[int, ..
         1: {"tests": [dataclasses.replace(PASSED, id="e::f", outcome=Outcome.FAILED)]},
         2: {"tests": [PASSED], "interrupted": True},
         3: {"tests": [PASSED], "exit_reason": "pytest itself failed"},
-        5: {"tests": [PASSED], "runtime_gone": "it died"},
+        5: {"tests": [PASSED], "runtime_gone": DIED},
     }
     records = [
         dataclasses.replace(record, exit_code=code, **parts[code])  # type: ignore[arg-type]  # real fields only
         for code in codes
     ]
 
-    assert merge(records, CIRCUMSTANCES).exit_code == together
+    assert merged_of(records, CIRCUMSTANCES).exit_code == together
 
 
 def test_a_test_that_ran_twice_keeps_its_worst_outcome(record: RunRecord) -> None:
     good = TestResult(id="a::b", name="b", requirement="CTR-02", outcome=Outcome.PASSED)
     bad = dataclasses.replace(good, outcome=Outcome.FAILED)
 
-    assert merge(
+    assert merged_of(
         [shard(record, bad, exit_code=1), shard(record, good, exit_code=0)], CIRCUMSTANCES
     ).tests == [dataclasses.replace(bad, requirement_id="CTR-02", group="CTR")]
 
@@ -135,7 +151,7 @@ def test_a_test_that_ran_twice_keeps_its_worst_outcome(record: RunRecord) -> Non
 def test_what_runs_disagree_about_is_unknown(record: RunRecord) -> None:
     yes, no = (CapabilityFact(name="IPv6", present=present, evidence="e") for present in (True, False))
 
-    merged = merge(
+    merged = merged_of(
         [dataclasses.replace(record, capabilities=[yes]), dataclasses.replace(record, capabilities=[no])],
         CIRCUMSTANCES,
     )
@@ -148,6 +164,6 @@ def test_records_of_strangers_are_refused(record: RunRecord) -> None:
     other = dataclasses.replace(record, runtime=dataclasses.replace(record.runtime, version="2.1.9"))
 
     with pytest.raises(MergeRefused, match="different versions of the runtime cannot be one run"):
-        merge([record, other], CIRCUMSTANCES)
+        merged_of([record, other], CIRCUMSTANCES)
     with pytest.raises(MergeRefused, match="nothing to merge"):
-        merge([], CIRCUMSTANCES)
+        merged_of([], CIRCUMSTANCES)

@@ -6,7 +6,9 @@ import pytest
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.judgement import Circumstances, Judgement, judge
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
+from critests.report.wording.reasons import sentence
 
 JUDGES = {"CreateContainer": "CTR-01"}
 KEPT = TestResult(id="c.py::test_create", name="test_create", requirement="CTR-01", outcome=Outcome.PASSED)
@@ -20,7 +22,7 @@ def refused(name: str, requirement: str, words: str = "no device ''", **more: ob
         requirement=requirement,
         outcome=Outcome.BLOCKED,
         setup_rpc="CreateContainer",
-        reason=f"CreateContainer failed in the set-up: UNKNOWN: {words}",
+        why=Reason(code=ReasonCode.ANSWER, subject="CreateContainer", seen="UNKNOWN", words=words),
         **fields,
     )
 
@@ -34,11 +36,11 @@ def test_what_every_set_up_asked_for_in_vain_is_broken() -> None:
 
     said = found.tests[-1]
     assert (said.requirement, said.outcome, said.synthesized) == ("DEV-01", Outcome.FAILED, True)
-    assert said.reason == "CreateContainer failed in the set-up: UNKNOWN: no device ''"
+    assert sentence(said) == "CreateContainer failed with UNKNOWN: no device '', in the set-up"
     assert found.exit_code == 1
     assert found.requirements["CTR-01"].outcome is Outcome.PASSED
     assert [(cause.requirement, len(cause.blocked)) for cause in found.root_causes] == [("DEV-01", 2)]
-    assert found.notes == []
+    assert found.root_causes[0].outcome is not Outcome.PASSED
 
 
 def test_a_judgement_of_it_once_more_says_the_same() -> None:
@@ -71,7 +73,7 @@ def test_what_may_have_come_by_chance_is_a_note(others: list[TestResult]) -> Non
     found = judged(KEPT, *(others or [refused("test_used", "DEV-01")]))
 
     assert not any(test.synthesized for test in found.tests)
-    assert len(found.notes) == 1
+    assert [cause.outcome for cause in found.root_causes] == [Outcome.PASSED]
 
 
 def test_a_requirement_with_a_verdict_of_its_own_is_not_blamed() -> None:

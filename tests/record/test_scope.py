@@ -1,4 +1,5 @@
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,12 @@ from critests.record.judgement import Circumstances
 from critests.record.merge import merge
 from critests.record.run import Counts, RunRecord, RunScope
 from critests.record.scope import partial
+from critests.report.wording.endings import worded
 from tests.report.sample_run import JUDGES, sample_run
+
+
+def merged_of(records: Sequence[RunRecord], circumstances: Circumstances) -> RunRecord:
+    return worded(*merge(records, circumstances))
 
 
 @pytest.fixture
@@ -53,7 +59,7 @@ def test_what_merged_runs_are_about(
 ) -> None:
     parts = [dataclasses.replace(record, scope=scope) for scope in scopes]
 
-    scope = merge(parts, Circumstances(judge_of=JUDGES.get)).scope
+    scope = merged_of(parts, Circumstances(judge_of=JUDGES.get)).scope
 
     assert scope is not None
     assert (scope.selection, scope.shards) == (selection, shards)
@@ -63,4 +69,4 @@ def test_what_merged_runs_are_about(
 def test_merged_with_a_record_that_does_not_tell_nothing_is_told(record: RunRecord) -> None:
     parts = [dataclasses.replace(record, scope=RunScope()), dataclasses.replace(record, scope=None)]
 
-    assert merge(parts, Circumstances(judge_of=JUDGES.get)).scope is None
+    assert merged_of(parts, Circumstances(judge_of=JUDGES.get)).scope is None

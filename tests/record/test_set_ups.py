@@ -6,6 +6,7 @@ from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import RequirementFacts
 from critests.record.judgement import Circumstances, Judgement, judge
 from critests.record.results import TestResult
+from critests.report.wording.endings import notes_of
 
 JUDGES = {"RunPodSandbox": "SBX-01"}
 
@@ -31,7 +32,7 @@ def test_the_first_failed_set_up_is_judged_where_the_judge_was_not_selected() ->
             "test_a",
             "CTA-01",
             Outcome.BLOCKED,
-            blocked_by="SBX-01",
+            reported_blocker="SBX-01",
             setup_rpc="RunPodSandbox",
             reason="RunPodSandbox: UNKNOWN",
         ),
@@ -39,7 +40,7 @@ def test_the_first_failed_set_up_is_judged_where_the_judge_was_not_selected() ->
             "test_b",
             "CTA-02",
             Outcome.BLOCKED,
-            blocked_by="SBX-01",
+            reported_blocker="SBX-01",
             setup_rpc="RunPodSandbox",
             reason="RunPodSandbox: UNKNOWN",
         ),
@@ -87,14 +88,16 @@ def test_a_set_up_that_fails_although_its_judge_passed_stays_blocked_and_is_note
     )
 
     assert outcomes(found) == {"test_run": Outcome.PASSED, "test_a": Outcome.BLOCKED}
-    assert found.notes == [
-        "SBX-01 passed its own test, yet RunPodSandbox failed in the set-up of one test: UNAVAILABLE"
+    (cause,) = found.root_causes
+    assert (cause.outcome, cause.shown_by) == (Outcome.PASSED, "a.py::test_a")
+    assert notes_of(found.entries, "", [cause]) == [
+        "SBX-01 passed its own test, yet RunPodSandbox failed in the set-up of one test: "
     ]
     assert found.requirements["CTA-01"].outcome is Outcome.BLOCKED
 
 
 def test_the_first_failed_set_up_says_what_happened_and_a_test_of_its_judge_repeats_it() -> None:
-    hung = {"setup_rpc": "RunPodSandbox", "blocked_by": "SBX-01", "hung": True}
+    hung = {"setup_rpc": "RunPodSandbox", "reported_blocker": "SBX-01", "hung": True}
     found = judged(
         result("test_first", "CKP-01", Outcome.BLOCKED, reason="it did not answer", **hung),
         result(
@@ -108,7 +111,7 @@ def test_the_first_failed_set_up_says_what_happened_and_a_test_of_its_judge_repe
 
 
 def test_a_set_up_that_its_judge_itself_needed_is_judged_though_another_test_of_it_passed() -> None:
-    other, needy = "test_other", result("test_a", "CTR-21", Outcome.BLOCKED, blocked_by="CTR-21")
+    other, needy = "test_other", result("test_a", "CTR-21", Outcome.BLOCKED, reported_blocker="CTR-21")
     found = judged(result(other, "CTR-21"), needy)
 
     assert (found.tests[-1].requirement, found.tests[-1].outcome) == ("CTR-21", Outcome.FAILED)

@@ -13,8 +13,10 @@ from critests.record.expectations import Expectations, load
 from critests.record.identity import RuntimeIdentity
 from critests.record.judgement import Circumstances, judge
 from critests.record.layout import evidence_name
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import ApiCoverage, ApiLevel, CapabilityFact, RunRecord, Timing
+from critests.report.wording.endings import worded
 
 STARTED = 1_795_000_000.25
 HOSTILE = (
@@ -144,7 +146,6 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
         2,
         outcome=Outcome.FAILED,
         reason="the exit code of the process was replaced by 137",
-        expected="exit_code == 7, the code that the process itself returned after SIGTERM",
         seen="exit_code == 137, reason == 'Error', 30.02 s after StopContainer",
         detail=(
             "Traceback …\n    assert container.status().exit_code == 7\nE   assert 137 == 7\nE    +  where"
@@ -156,7 +157,6 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
         1,
         outcome=Outcome.FAILED,
         reason="the filter let a sandbox of another state through",
-        expected="only sandboxes in state SANDBOX_NOTREADY",
         seen="3 sandboxes, one of them READY: 4f0c66a2d1",
         detail="E   assert '4f0c66a2d1' not in {'4f0c66a2d1', …}",
     )
@@ -168,7 +168,6 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
             raw_rpc="Exec",
             reason="Exec: INTERNAL",
             seen=f"INTERNAL: {HOSTILE}",
-            expected="a URL",
         )
     for case in range(7):
         spoil(
@@ -185,7 +184,6 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
             outcome=Outcome.FAILED,
             level=Level.SHOULD,
             reason="time stamps go backwards within stdout",
-            expected="time stamps that do not go backwards",
             seen=f"10:00:01.2 then 10:00:01.1 in {HOSTILE * 3}",
         )
     for case in range(4):
@@ -196,7 +194,8 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
         outcome=Outcome.UNSUPPORTED,
         reason="user namespaces: Status lists no handler with the feature user_namespaces",
     )
-    spoil("SBX-03", 2, outcome=Outcome.FAILED, unproven_since="1.34", reason="the field was ignored")
+    ignored = Reason(code=ReasonCode.SAID, words="the field was ignored")
+    spoil("SBX-03", 2, outcome=Outcome.FAILED, unproven_since="1.34", why=ignored)
     spoil(
         "IMG-02",
         0,
@@ -209,7 +208,6 @@ def _spoiled(tests: list[TestResult]) -> list[TestResult]:
         0,
         outcome=Outcome.FAILED,
         reason="the options are missing",
-        expected="ndots:2",
         seen="no line of options",
     )
     spoil("EXS-01", 0, level=Level.DIV, form="an error for a missing binary")
@@ -300,12 +298,11 @@ def sample_run(folder: Path, **changes: object) -> RunRecord:
         requirements=judged.requirements,
         counts=judged.counts,
         exit_code=judged.exit_code,
-        exit_reason=judged.exit_reason,
-        notes=[*judged.notes, "the daemon lacks CAP_SYS_RESOURCE"],
+        notes=["the daemon lacks CAP_SYS_RESOURCE"],
         workers=2,
         timing=Timing(startup_seconds=1.2, wall_seconds=47.6, harness_cpu_seconds=9.1),
     )
-    return dataclasses.replace(record, **changes)  # type: ignore[arg-type]  # a test names real fields
+    return dataclasses.replace(worded(record, judged), **changes)  # type: ignore[arg-type]  # a test names real fields
 
 
 def write_evidence(record: RunRecord, run_dir: Path, *, log_bytes: int = 2000) -> None:

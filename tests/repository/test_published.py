@@ -1,13 +1,30 @@
-"""What is kept in results/published: records and samples, compressed, from which pages are built."""
+"""What is kept in results/published: records and samples, compressed, from which pages are built. Their
+verdicts stand when they are judged again, and hang on no word that a person reads.
+"""
 
-from critests.record.files import read
+import dataclasses
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from critests.catalogue.rpcs import judge_of
+from critests.catalogue.words import Outcome
+from critests.record.files import read as read_record
+from critests.record.judgement import Circumstances, Judgement, judge
 from critests.record.layout import COMPRESSED_RUN_FILE
+from critests.record.reasons import Reason
+from critests.record.results import TestResult
 from critests.record.samples import SUFFIX
 from tests.repository import tree
 
 PUBLISHED = tree.ROOT / "results/published"
 MOST_FILES = 100
 MOST_BYTES = 20 * 1000 * 1000
+RECORDS = sorted(path for path in PUBLISHED.rglob(COMPRESSED_RUN_FILE))
+JUDGING = Circumstances(judge_of=judge_of)
+read = cache(read_record)
 
 
 def test_what_is_published_stays_small() -> None:
@@ -26,3 +43,66 @@ def test_what_is_published_is_compressed_records_and_what_a_reader_looks_at() ->
     assert others <= {".md", ".png", ".svg"}, "build pages where they are served, from the records"
     assert records
     assert all(read(path).tests for path in records)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: "/".join(path.parts[-4:-1]))
+def test_published_verdicts_stand(path: Path) -> None:
+    record = read(path)
+
+    again = judge(record.tests, JUDGING)
+
+    assert verdicts(again.tests) == verdicts(record.tests)
+    assert again.requirements == record.requirements
+    if record.kind == "validation":
+        assert again.exit_code == record.exit_code
+
+
+@pytest.mark.parametrize("runtime", ["containerd/1.6.20~ds1", "cri-o/1.37.0"])
+def test_no_verdict_hangs_on_a_word_that_a_person_reads(runtime: str) -> None:
+    (path,) = (PUBLISHED / runtime).rglob(COMPRESSED_RUN_FILE)
+    observed = [as_observed(test) for test in read(path).tests if not test.stands_for]
+    assert {test.outcome for test in observed} > {Outcome.FAILED, Outcome.BLOCKED, Outcome.UNSUPPORTED}
+
+    plain, other = judge(observed, JUDGING), judge([nonsense(test) for test in observed], JUDGING)
+
+    assert plain.exit_code == other.exit_code == 1
+    assert any(test.cause for test in plain.tests)
+    assert decided(other) == decided(plain)
+
+
+def verdicts(tests: list[TestResult]) -> dict[str, tuple[Outcome, str, str]]:
+    return {test.id: (test.outcome, test.blocked_by, test.cause) for test in tests}
+
+
+def decided(judgement: Judgement) -> tuple[object, ...]:
+    causes = [(each.requirement, each.rpc, each.blocked, each.failed) for each in judgement.root_causes]
+    return (
+        verdicts(judgement.tests),
+        causes,
+        judgement.counts,
+        judgement.requirements,
+        judgement.ending.broken,
+    )
+
+
+def as_observed(test: TestResult) -> TestResult:
+    """Return a result of a stored run as it was before anybody judged it, and no list of failures known."""
+    failed = test.outcome in {Outcome.KNOWN, Outcome.WARNED}
+    return dataclasses.replace(test, outcome=Outcome.FAILED if failed else test.outcome, intermittent=False)
+
+
+def nonsense(test: TestResult) -> TestResult:
+    """Return a result with another word for each that a person reads: equal ones stay equal."""
+    said = {name: strange(getattr(test, name)) for name in ("reason", "seen", "detail", "title", "known_as")}
+    return dataclasses.replace(test, why=nonsense_of(test.why), **said)  # type: ignore[arg-type]  # all of these are text
+
+
+def nonsense_of(why: Reason) -> Reason:
+    said = {name: strange(getattr(why, name)) for name in ("words", "where", "other")}
+    more = [strange(line) for line in why.more]
+    return dataclasses.replace(why, more=more, parts=[nonsense_of(part) for part in why.parts], **said)  # type: ignore[arg-type]  # all of these are text
+
+
+def strange(text: str) -> str:
+    # words in quotes and with digits vary from one answer to the next
+    return re.sub(r"(?<![\w\"'])[A-Za-z]+(?![\w\"'])", lambda word: f"z{word[0][::-1]}q", text)

@@ -8,8 +8,10 @@ from google.protobuf.message import Message
 from critests.api import api_pb2 as cri
 from critests.client import Call
 from critests.node.locks import start_time
+from critests.record.reasons import Reason, ReasonCode
 from critests.run.daemon_watch import Death, last_words, malformed
 
+ENDED = Reason(code=ReasonCode.RUNTIME_ENDED, where="process 7")
 NAMED = cri.PodSandboxConfig(metadata=cri.PodSandboxMetadata(name="a"))
 
 
@@ -45,20 +47,21 @@ def test_an_end_is_held_against_the_first_call_that_found_nobody() -> None:
     ]
     log = b"level=info\npanic: nil pointer\n\ngoroutine 1\n"
 
-    death = Death.of("the daemon (process 7) ended", calls, log)
+    death = Death.of(ENDED, calls, log)
 
     assert death.aspect == "GEN-06/no-crash"
-    assert death.reason == (
-        "the daemon (process 7) ended during the test at a malformed StopContainer, with the words:"
-        " panic: nil pointer"
+    assert (death.why.where, death.why.subject, death.why.words) == (
+        "process 7",
+        "StopContainer",
+        "panic: nil pointer",
     )
     assert death.last_words.startswith("panic: nil pointer")
 
 
 def test_an_end_at_a_well_formed_request_has_a_requirement_of_its_own() -> None:
-    death = Death.of("it ended", [call("Status", cri.StatusRequest(), "UNAVAILABLE")], b"")
+    death = Death.of(ENDED, [call("Status", cri.StatusRequest(), "UNAVAILABLE")], b"")
 
-    assert (death.aspect, death.reason) == ("GEN-17", "it ended during the test at Status")
+    assert (death.aspect, death.why.subject) == ("GEN-17", "Status")
 
 
 def test_without_a_cry_the_last_lines_are_the_last_words() -> None:

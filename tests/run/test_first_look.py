@@ -11,6 +11,7 @@ import pytest
 from critests.catalogue.words import Capability
 from critests.client import Endpoint, Recorder
 from critests.node.probes import MachineProbes
+from critests.report.wording.reasons import sentence
 from critests.run.context import RunContext, daemon_of
 from critests.run.first_look import FirstLook
 from tests.plugin.broken_rpcs import broken_server
@@ -69,7 +70,9 @@ def test_the_end_of_a_daemon_at_the_first_look_is_one_finding(tmp_path: Path) ->
         context = looked_at(endpoint)
 
     assert [death.requirement for death in context.deaths] == ["GEN-17"]
-    assert context.gone.endswith("ended before the first test at StreamPodSandboxes")
+    assert context.gone is not None
+    assert context.gone.subject == "StreamPodSandboxes"
+    assert "ended before the first test at StreamPodSandboxes" in sentence(context.deaths[0])
 
 
 def test_a_throwaway_runtime_is_started_again_and_looked_at_further(
@@ -82,7 +85,7 @@ def test_a_throwaway_runtime_is_started_again_and_looked_at_further(
 
     assert [death.requirement for death in context.deaths] == ["GEN-17"]
     assert len(again.restarts) == 1
-    assert context.gone == ""
+    assert context.gone is None
     assert next(fact for fact in context.facts if fact.name == "pod network").present is True
     assert context.daemon_pid == daemon_of(context.endpoint)
 

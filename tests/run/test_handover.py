@@ -18,6 +18,7 @@ from critests.node.api_level import ProvenLevel
 from critests.node.oci_version import OciRuntimes
 from critests.record.codec import from_plain, to_plain
 from critests.record.layout import RunFolder
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact
 from critests.run.conclusion import Gathered
@@ -68,7 +69,7 @@ def test_the_leader_gets_the_report_as_the_worker_made_it() -> None:
         facts=CONTEXT.facts,
         cpu_seconds=1.5,
         problems=["the sandbox abc would not go"],
-        gone="the runtime stopped answering",
+        gone=Reason(code=ReasonCode.RUNTIME_SILENT, words="no answer"),
         hangs={"Status": 2.5},
         deselected=[DESELECTED],
     )

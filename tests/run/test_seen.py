@@ -10,7 +10,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client.failures import name_the_rpc
-from critests.run.seen import SIDE, in_full, message_of
+from critests.report.wording.reasons import text_of
+from critests.run.seen import SIDE, in_full, reason_of
 
 CALL = SimpleNamespace(seconds=5.03)
 STATUS = SimpleNamespace(
@@ -357,13 +358,13 @@ def test_an_assertion_is_what_was_expected_and_what_was_seen(
         check()
     found.value.args = (values,)
 
-    assert message_of(found.value) == said
+    assert text_of(reason_of(found.value)) == said
 
 
 def test_fields_of_a_message_are_not_parted_by_escapes() -> None:
     error = AssertionError('the call succeeded with id: "a"\\nrepo_tags: "b"\\nsize: 1008\\n')
 
-    assert message_of(error) == 'the call succeeded with id: "a", repo_tags: "b", size: 1008'
+    assert text_of(reason_of(error)) == 'the call succeeded with id: "a", repo_tags: "b", size: 1008'
 
 
 def test_what_is_true_has_no_unit() -> None:
@@ -374,17 +375,17 @@ def test_what_is_true_has_no_unit() -> None:
         check()
     found.value.args = ("assert True == False",)
 
-    assert message_of(found.value) == "CALL.seconds > 1: expected False, seen True"
+    assert text_of(reason_of(found.value)) == "CALL.seconds > 1: expected False, seen True"
 
 
 def test_fields_at_the_end_of_a_list_are_not_parted_by_escapes_either() -> None:
     error = AssertionError('there are [id: "a"\\n, id: "b"\\n  value: "c"\\n]')
 
-    assert message_of(error) == 'there are [id: "a", id: "b", value: "c"]'
+    assert text_of(reason_of(error)) == 'there are [id: "a", id: "b", value: "c"]'
 
 
 def test_bytes_keep_their_escapes() -> None:
-    assert message_of(AssertionError("the output is b'one\\ntwo'")) == "the output is b'one\\ntwo'"
+    assert text_of(reason_of(AssertionError("the output is b'one\\ntwo'"))) == "the output is b'one\\ntwo'"
 
 
 def test_an_rpc_that_failed_is_its_name_its_code_and_the_words_of_the_runtime() -> None:
@@ -398,7 +399,7 @@ def test_an_rpc_that_failed_is_its_name_its_code_and_the_words_of_the_runtime() 
     error = Refused()
     name_the_rpc(error, "StopContainer")
 
-    assert message_of(error) == "StopContainer failed with NOT_FOUND: no such container"
+    assert text_of(reason_of(error)) == "StopContainer failed with NOT_FOUND: no such container"
 
 
 def test_both_sides_of_a_comparison_are_whole() -> None:
@@ -425,4 +426,4 @@ def test_an_assertion_whose_file_has_gone_is_told_by_its_values() -> None:
     with pytest.raises(AssertionError) as found:
         exec(gone)  # noqa: S102 - the test's own text
 
-    assert message_of(found.value) == "1 == 2"
+    assert text_of(reason_of(found.value)) == "1 == 2"

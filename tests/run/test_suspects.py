@@ -7,6 +7,7 @@ import pytest
 from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.results import TestResult
+from critests.report.wording.reasons import sentence
 from critests.run.suspects import settled
 
 DIED = TestResult(
@@ -14,7 +15,7 @@ DIED = TestResult(
     name="test_a",
     requirement="GEN-17",
     outcome=Outcome.FAILED,
-    why=Reason(code=ReasonCode.RUNTIME_ENDED, seen="the daemon (process 7) ended"),
+    why=Reason(code=ReasonCode.RUNTIME_ENDED, where="process 7"),
 )
 OTHER = dataclasses.replace(DIED, id="a.py::test_b", name="test_b")
 PASSED = TestResult(id="a.py::test_c", name="test_c", outcome=Outcome.PASSED)
@@ -48,7 +49,7 @@ def test_where_nothing_can_be_repeated_one_failure_names_all_and_accuses_none() 
         "test_c": Outcome.PASSED,
         "daemon_outlives_tests_side_by_side": Outcome.FAILED,
     }
-    assert results[-1].reason == "the daemon (process 7) ended while these ran: test_a, test_b"
+    assert sentence(results[-1]) == "the daemon (process 7) ended while these ran: test_a, test_b"
 
 
 def test_who_does_not_do_it_again_is_judged_by_that() -> None:

@@ -23,16 +23,15 @@ def skip_message(test: TestResult) -> str:
     if test.blocked_by:
         rpc = test.setup_rpc or test.raw_rpc
         reason = f"{test.blocked_by}{f' ({rpc})' if rpc else ''} stood in the way: {reason}"
-    return reason if reason.startswith(f"{test.outcome.value}:") else f"{test.outcome.value}: {reason}"
+    return f"{test.outcome.value}: {reason}"
 
 
 def description(test: TestResult) -> str:
     """Return all that is known of a breach, harmless and bounded to 64 KiB characters."""
+    breach = bool(test.seen)
     parts = (
-        ("", test.title if test.title != test.expected else ""),
-        ("", "" if test.seen.startswith(test.reason) else test.reason),
-        ("expected: ", test.expected),
-        ("seen: ", test.seen),
+        ("expected: " * breach, test.title),
+        ("seen: " * breach, test.seen or test.reason),
         ("evidence: ", test.evidence),
         ("repeat: ", test.repeat_command),
         ("\n", test.detail),

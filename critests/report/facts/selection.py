@@ -7,6 +7,7 @@ from typing import Final
 from critests.catalogue.words import Area, Outcome
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
+from critests.report.wording.reasons import unproven
 
 SHOWN: Final = (
     Outcome.PASSED,
@@ -26,8 +27,6 @@ ALWAYS_SHOWN: Final = frozenset(
 
 TOTAL: Final = "all"
 """Name of the row that sums all areas."""
-_FOR_MANY: Final = "unproven level: "
-"""How reasons begin whose first clause holds for many tests; what follows it is the test's own."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,8 @@ def by_reason(tests: Sequence[TestResult]) -> list[Reason]:
         text = test.reason or "no reason was given"
         if test.blocked_by:
             text = f"{test.blocked_by} stood in the way" + (f" ({rpc})" if rpc else "")
-        if text.startswith(_FOR_MANY):
-            text = text.partition("; ")[0]
+        elif test.unproven_since and test.outcome is Outcome.UNSUPPORTED:
+            text = unproven(test)
         groups.setdefault(text, []).append(test)
     return sorted(
         (Reason(text, members) for text, members in groups.items()), key=lambda reason: -len(reason.tests)

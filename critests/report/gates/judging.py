@@ -30,6 +30,7 @@ from critests.report.gates.findings import Finding, GateReport, Kind, counted
 from critests.report.gates.policy import Policy
 from critests.report.gates.speed import bound_findings, regression_findings
 from critests.report.run_kinds import kind_of
+from critests.report.wording.endings import notes_of
 from critests.report.wording.texts import plural
 
 DEFAULT: Final = Policy()
@@ -68,7 +69,9 @@ def judge_run(
     obstacles = _obstacles(record, operations)
     comparison = _compared(dataclasses.replace(run, record=record), baseline, settings)
     findings = list(conformance_findings(record, policy, None if run.two_sided else comparison))
-    findings += [Finding(kind=Kind.SAID, sentence=note) for note in applied.notes]
+    findings += [
+        Finding(kind=Kind.SAID, sentence=note) for note in notes_of(applied, run.record.runtime.version)
+    ]
     if comparison is not None and comparison.a.partial:
         sentence = f"the baseline is no run of the whole suite: {comparison.a.partial}"
         findings.append(Finding(kind=Kind.SAID, subject="baseline", sentence=sentence))

@@ -11,6 +11,7 @@ from critests.record.layout import RunFolder, evidence_name, new_run_folder, saf
 from critests.record.merge import merge
 from critests.record.run import RunRecord
 from critests.report.exports import export
+from critests.report.wording.endings import worded
 
 
 def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) -> tuple[Path, RunRecord]:
@@ -31,7 +32,7 @@ def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) 
         RecordNotWritten: the new run cannot be written.
     """
     parts = [read(folder) for folder in folders]
-    joined = merge(parts, Circumstances(judge_of=judge_of, strict=strict))
+    joined = worded(*merge(parts, Circumstances(judge_of=judge_of, strict=strict)))
     target = new_run_folder(results, joined.runtime.name, joined.runtime.version, joined.started)
     places = {
         (test.id, test.started): folder

@@ -166,14 +166,11 @@ def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Con
         (one_line(test.name, 200), "bold"),
     )
     out.print(head)
-    told = test.seen.startswith(test.reason) or test.reason == test.title
-    for text in (test.title if test.title != test.expected else "", "" if told else test.reason):
-        if text.strip():
-            out.print(Padding(_text(text), (0, 0, 0, 5), expand=False))
+    breach = bool(test.seen)
     grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=8)
+    grid.add_column(width=8 * breach)
     grid.add_column(overflow="fold")
-    for label, text in (("expected", test.expected), ("seen", test.seen)):
+    for label, text in (("expected" * breach, test.title), ("seen" * breach, test.seen or test.reason)):
         if text.strip():
             grid.add_row(Text(label, "dim"), _text(text))
     if grid.row_count:

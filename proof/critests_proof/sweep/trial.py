@@ -13,6 +13,7 @@ from critests.client.deadlines import Deadlines
 from critests.client.recording import READING
 from critests.exit_codes import ExitCode
 from critests.node.throwaway import RuntimeStartFailed
+from critests.report.wording.reasons import said
 from critests.run.classification import RawOutcome
 from critests.run.context import RunContext
 from critests.run.items import judged_by
@@ -194,7 +195,7 @@ def _outcome(case: pytest.Function) -> tuple[str, str, bool, str]:
             blocked_by = _blocked_by(raw)
             of_its_own = blocked_by == judged_by(case).name.partition("/")[0]
             red = raw.outcome is Outcome.FAILED or (bool(blocked_by) and (raw.hung or of_its_own))
-            return raw.outcome.value, raw.reason, red, blocked_by
+            return raw.outcome.value, said(raw.why), red, blocked_by
     return Outcome.PASSED.value, "", False, ""
 
 
@@ -203,7 +204,7 @@ def _blocked_by(raw: RawOutcome) -> str:
     if raw.outcome is not Outcome.BLOCKED:
         return ""
     rpc = rpc_of(raw.setup_rpc)
-    return (raw.blocked_by or (rpc.judge if rpc is not None else "")).partition("/")[0]
+    return (raw.reported_blocker or (rpc.judge if rpc is not None else "")).partition("/")[0]
 
 
 def _lets_hang(fault: AnyFault) -> bool:

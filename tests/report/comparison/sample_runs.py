@@ -9,6 +9,7 @@ from critests.record.blocking import RequirementFacts
 from critests.record.judgement import Circumstances, judge
 from critests.record.results import TestResult
 from critests.record.run import CapabilityFact, RunRecord
+from critests.report.wording.endings import worded
 from tests.report.sample_run import JUDGES, raw_tests, sample_run
 
 
@@ -26,10 +27,10 @@ def rejudged(base: RunRecord, tests: Sequence[TestResult], **changes: object) ->
         "requirements": judged.requirements,
         "counts": judged.counts,
         "exit_code": judged.exit_code,
-        "exit_reason": judged.exit_reason,
         "notes": [],
     }
-    return dataclasses.replace(base, **fields | changes)  # type: ignore[arg-type]  # a test names real fields
+    made = worded(dataclasses.replace(base, **fields), judged)  # type: ignore[arg-type]  # see below
+    return dataclasses.replace(made, **changes)  # type: ignore[arg-type]  # a test names real fields
 
 
 def clean_tests() -> list[TestResult]:
@@ -41,7 +42,6 @@ def clean_tests() -> list[TestResult]:
             level=Level.DIV if test.requirement == "EXS-01" else Level.MUST,
             form="an error for a missing binary" if test.requirement == "EXS-01" else "",
             reason="",
-            expected="",
             seen="",
             detail="",
             raw_rpc="",

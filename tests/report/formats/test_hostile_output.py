@@ -67,7 +67,6 @@ def hostile_source(text: str, folder: Path) -> Source:
             handler=text[:300],
             outcome=outcome,
             reason=text,
-            expected=text,
             seen=text,
             detail=text,
             blocked_by=text[:300],
