@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -190,15 +191,15 @@ def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(
 
 
 def test_a_call_that_failed_once_blocks_no_test_whose_own_set_up_works(tmp_path: Path) -> None:
-    # calls before it are of a probe and of a set-up
-    with serve(CriServer(wrong={"fails-at=RunPodSandbox/3"})) as endpoint:
+    with serve(CriServer(wrong={"fails-at=RunPodSandbox/2,3,4,5"})) as endpoint:
         ended = run_on(endpoint, tmp_path, "--select", "SBX-02,CTA", "--deadline-scale", "0.2")
 
     tests = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    outcomes = Counter(test["outcome"] for test in tests)
     assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert [test["requirement_id"] for test in tests if test["outcome"] == "failed"] == ["SBX-02"]
-    assert not [test["name"] for test in tests if test["blocked_by"]]
-    assert sum(test["outcome"] == "passed" for test in tests) > 5
+    assert {test["requirement_id"] for test in tests if test["outcome"] == "failed"} == {"SBX-02"}
+    assert outcomes["failed"] + outcomes["blocked"] <= 4, "a test is blocked by a call of its own set-up only"
+    assert outcomes["passed"] > 40
 
 
 @pytest.mark.parametrize(
