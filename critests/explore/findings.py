@@ -102,7 +102,7 @@ class Finding:
 
 
 def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
-    """Write a finding into a folder of its own: a test, a script, its steps, its calls and the runtime's log,
+    """Write a finding into a folder of its own: a test, a script, its calls and the runtime's log,
     and what makes it known.
     """
     place = folder / finding.name
@@ -130,7 +130,6 @@ def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
     (place / "crictl.sh").write_text(
         script(finding.beats, _one_line(f"{breach.aspect}: {breach.what}")), encoding="utf-8"
     )
-    (place / "finding.json").write_text(json.dumps(finding.plain(), indent=1) + "\n", encoding="utf-8")
     (place / "expectation.toml").write_text(_expectation(finding, runtime), encoding="utf-8")
     with (place / "calls.jsonl").open("w", encoding="utf-8", errors="backslashreplace") as calls:
         calls.writelines(

@@ -1,5 +1,5 @@
-"""The registry's other side, for the suite alone: making images and driving faults, over HTTP for every
-worker.
+"""What a registry serves, and its side for the suite alone: making images and driving faults, over HTTP for
+every worker.
 
 Each operation is a POST to `/critests/<operation>` with the admin token in `X-Critests-Token` and the JSON
 array of its arguments in the body, answered by a JSON object with its `answer` or an `error`.
@@ -7,17 +7,43 @@ array of its arguments in the body, answered by a JSON object with its `answer` 
 """
 
 import json
+import os
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 
 from critests.exit_codes import CannotTest
+from critests.images.build import Builder
 from critests.images.catalogue import Changes, image_spec
-from critests.images.contents import RegistryContents
 from critests.images.faults import Access, Fault
-from critests.images.repositories import MintedImage
+from critests.images.repositories import MintedImage, Repositories
 from critests.record.codec import from_plain, to_plain
+
+
+@dataclass(eq=False)
+class RegistryContents:
+    """What every connection to a registry works on.
+
+    Attributes:
+        builder: builds an image when it is first asked for.
+        repositories: the images by repository, with the faults and the access of each and the requests that
+            came.
+        admin_token: the right to drive the registry.
+        address: `127.0.0.1:5010`; empty before the registry listens.
+        serving: false before the registry starts and once it stops.
+    """
+
+    builder: Builder
+    repositories: Repositories = field(default_factory=Repositories)
+    admin_token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    address: str = ""
+    serving: bool = False
+
+    def greeting(self) -> dict[str, object]:
+        """Return what the registry says of itself to anybody."""
+        return {"registry": "critests", "pid": os.getpid(), "address": self.address}
 
 
 def _mint(

@@ -17,9 +17,8 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
-from critests.images.admin import administer
+from critests.images.admin import RegistryContents, administer
 from critests.images.answers import Answer
-from critests.images.contents import RegistryContents
 from critests.images.faults import Access, Fault, FaultKind, Request, Scheme
 from critests.images.registry_client import ADMIN_PREFIX
 from critests.images.repositories import REPOSITORY_NAME, TAG, UnknownRepositoryError

@@ -8,8 +8,8 @@ import threading
 from http.server import ThreadingHTTPServer
 from typing import Any, Self
 
+from critests.images.admin import RegistryContents
 from critests.images.build import Builder
-from critests.images.contents import RegistryContents
 from critests.images.distribution import DistributionHandler
 from critests.images.ports import listen
 from critests.images.registry_client import RegistryClient

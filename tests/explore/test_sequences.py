@@ -114,7 +114,7 @@ def test_the_daemon_is_disturbed_only_where_it_may_be() -> None:
     assert {step.rpc for step in disruptive if step.failing} == {"RunPodSandbox"}
 
 
-def test_a_finding_is_written_as_a_test_a_script_and_plain_data(tmp_path: Path) -> None:
+def test_a_finding_is_written_as_a_test_and_a_script_and_is_plain_data(tmp_path: Path) -> None:
     breach = Breach("SBX-12", "a sandbox is READY", "StopPodSandbox", "NOTREADY", 'hostile """ \\ text')
     finding = Finding(breach, (*one_by_one(LIFE[:3]), tuple(LIFE[3:])), 10, 10)
 
@@ -122,7 +122,7 @@ def test_a_finding_is_written_as_a_test_a_script_and_plain_data(tmp_path: Path) 
 
     (test,) = place.glob("test_found_*.py")
     ast.parse(test.read_text(encoding="utf-8"))
-    plain = json.loads((place / "finding.json").read_text(encoding="utf-8"))
+    plain = json.loads(json.dumps(finding.plain()))
     assert (plain["level"], [len(beat) for beat in plain["steps"]]) == ("MUST", [1, 1, 1, 2])
     subprocess.run(["sh", "-n", place / "crictl.sh"], check=True)
 

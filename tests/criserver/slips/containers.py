@@ -11,9 +11,11 @@ from tests.criserver.slips.slip import (
     RUNNING,
     after,
     before,
+    changes,
     containers,
     fail,
     identity,
+    looks_first,
     sandboxes,
     state,
     status,
@@ -23,27 +25,21 @@ from tests.criserver.slips.slip import (
 from tests.criserver.way import Act, Answer, Call
 
 
-@way("another attempt of a container is refused while the one before it is there")
-def attempt_of_container_ignored() -> Act:
-    def refuses(call: Call) -> None:
-        if call.rpc == "CreateContainer":
-            names = {each.metadata.name for each in containers(call, call.request.pod_sandbox_id)}
-            if call.request.config.metadata.name in names:
-                fail("the name is taken")
-
-    return before(refuses)
+@looks_first("another attempt of a container is refused while the one before it is there")
+def attempt_of_container_ignored(call: Call) -> None:
+    if call.rpc == "CreateContainer":
+        names = {each.metadata.name for each in containers(call, call.request.pod_sandbox_id)}
+        if call.request.config.metadata.name in names:
+            fail("the name is taken")
 
 
-@way("a container's name is taken in all other sandboxes too")
-def names_shared_by_sandboxes() -> Act:
-    def refuses(call: Call) -> None:
-        if call.rpc == "CreateContainer":
-            own = call.request.pod_sandbox_id
-            names = {each.metadata.name for each in containers(call) if each.pod_sandbox_id != own}
-            if call.request.config.metadata.name in names:
-                fail("the name is taken")
-
-    return before(refuses)
+@looks_first("a container's name is taken in all other sandboxes too")
+def names_shared_by_sandboxes(call: Call) -> None:
+    if call.rpc == "CreateContainer":
+        own = call.request.pod_sandbox_id
+        names = {each.metadata.name for each in containers(call) if each.pod_sandbox_id != own}
+        if call.request.config.metadata.name in names:
+            fail("the name is taken")
 
 
 @way("a container is told to have ended with the exit code of the one that ended last")
@@ -80,22 +76,16 @@ def end_of_log_lost() -> Act:
     return act
 
 
-@way("a filter of containers by state and label forgets the state")
-def state_filter_beside_label_forgotten() -> Act:
-    def look(call: Call) -> None:
-        if call.rpc == "ListContainers" and call.request.filter.label_selector:
-            call.request.filter.ClearField("state")
-
-    return before(look)
+@looks_first("a filter of containers by state and label forgets the state")
+def state_filter_beside_label_forgotten(call: Call) -> None:
+    if call.rpc == "ListContainers" and call.request.filter.label_selector:
+        call.request.filter.ClearField("state")
 
 
-@way("a filter by sandbox is forgotten where that is not there")
-def unknown_sandbox_filter_forgotten() -> Act:
-    def look(call: Call) -> None:
-        if call.rpc == "ListContainers" and call.request.filter.pod_sandbox_id not in sandboxes(call):
-            call.request.filter.pod_sandbox_id = ""
-
-    return before(look)
+@looks_first("a filter by sandbox is forgotten where that is not there")
+def unknown_sandbox_filter_forgotten(call: Call) -> None:
+    if call.rpc == "ListContainers" and call.request.filter.pod_sandbox_id not in sandboxes(call):
+        call.request.filter.pod_sandbox_id = ""
 
 
 @way("containers of a removed sandbox stay in the list")
@@ -209,13 +199,10 @@ def output_of_another() -> Act:
     return after(change)
 
 
-@way("a container loses its annotations in its status when it has ended")
-def annotations_lost_at_the_end() -> Act:
-    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-        if call.rpc == "ContainerStatus" and answer.status.state == EXITED:
-            answer.status.annotations.clear()
-
-    return after(change)
+@changes("a container loses its annotations in its status when it has ended")
+def annotations_lost_at_the_end(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+    if call.rpc == "ContainerStatus" and answer.status.state == EXITED:
+        answer.status.annotations.clear()
 
 
 @way("a container was started when its status is asked for")

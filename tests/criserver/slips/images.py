@@ -3,7 +3,7 @@
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from tests.criserver.slips.slip import after, containers, way
+from tests.criserver.slips.slip import after, changes, containers, way
 from tests.criserver.way import Act, Answer, Call
 
 
@@ -51,14 +51,11 @@ def another_reference() -> Act:
     return after(change)
 
 
-@way("an image is not found by its id when it has two tags")
-def not_found_by_id() -> Act:
-    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-        by_id = call.rpc == "ImageStatus" and call.request.image.image == answer.image.id
-        if by_id and len(answer.image.repo_tags) > 1:
-            answer.ClearField("image")
-
-    return after(change)
+@changes("an image is not found by its id when it has two tags")
+def not_found_by_id(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+    by_id = call.rpc == "ImageStatus" and call.request.image.image == answer.image.id
+    if by_id and len(answer.image.repo_tags) > 1:
+        answer.ClearField("image")
 
 
 @way("a removal by tag leaves an image that has another tag")

@@ -6,11 +6,12 @@ from critests.api import api_pb2 as cri
 from tests.criserver.sandboxes import Gone
 from tests.criserver.slips.slip import (
     EXITED,
-    after,
     before,
+    changes,
     containers,
     fail,
     identity,
+    looks_first,
     sandboxes,
     told_of_sandboxes,
     way,
@@ -35,15 +36,12 @@ def name_not_freed() -> Act:
     return act
 
 
-@way("another attempt of a sandbox is refused while one lives")
-def attempt_of_sandbox_ignored() -> Act:
-    def refuses(call: Call) -> None:
-        if call.rpc == "RunPodSandbox":
-            names = {sandbox.metadata.name for sandbox in sandboxes(call).values()}
-            if call.request.config.metadata.name in names:
-                fail("the name is taken")
-
-    return before(refuses)
+@looks_first("another attempt of a sandbox is refused while one lives")
+def attempt_of_sandbox_ignored(call: Call) -> None:
+    if call.rpc == "RunPodSandbox":
+        names = {sandbox.metadata.name for sandbox in sandboxes(call).values()}
+        if call.request.config.metadata.name in names:
+            fail("the name is taken")
 
 
 @way("metadata that is taken makes a second sandbox")
@@ -79,24 +77,18 @@ def status_of_another_sandbox() -> Act:
     return act
 
 
-@way("a filter of sandboxes by id and label forgets the id")
-def id_filter_beside_label_forgotten() -> Act:
-    def look(call: Call) -> None:
-        if call.rpc == "ListPodSandbox" and call.request.filter.label_selector:
-            call.request.filter.ClearField("id")
-
-    return before(look)
+@looks_first("a filter of sandboxes by id and label forgets the id")
+def id_filter_beside_label_forgotten(call: Call) -> None:
+    if call.rpc == "ListPodSandbox" and call.request.filter.label_selector:
+        call.request.filter.ClearField("id")
 
 
-@way("a filter for sandboxes that are NOTREADY finds none that has containers")
-def stopped_sandboxes_not_found() -> Act:
-    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-        if call.rpc == "ListPodSandbox" and call.request.filter.state.state == cri.SANDBOX_NOTREADY:
-            kept = [item for item in answer.items if not containers(call, item.id)]
-            del answer.items[:]
-            answer.items.extend(kept)
-
-    return after(change)
+@changes("a filter for sandboxes that are NOTREADY finds none that has containers")
+def stopped_sandboxes_not_found(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+    if call.rpc == "ListPodSandbox" and call.request.filter.state.state == cri.SANDBOX_NOTREADY:
+        kept = [item for item in answer.items if not containers(call, item.id)]
+        del answer.items[:]
+        answer.items.extend(kept)
 
 
 @way("a removed sandbox stays in the list until the next one is made")
@@ -133,55 +125,40 @@ def removed_sandbox_has_a_status() -> Act:
     return act
 
 
-@way("a sandbox is told to have been made when it was stopped")
-def made_when_stopped() -> Act:
-    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-        for each in told_of_sandboxes(answer, call.rpc):
-            if each.state == cri.SANDBOX_NOTREADY:
-                each.created_at += 1
-
-    return after(change)
+@changes("a sandbox is told to have been made when it was stopped")
+def made_when_stopped(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+    for each in told_of_sandboxes(answer, call.rpc):
+        if each.state == cri.SANDBOX_NOTREADY:
+            each.created_at += 1
 
 
-@way("when a sandbox was made is told in seconds")
-def made_in_seconds() -> Act:
-    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-        for each in told_of_sandboxes(answer, call.rpc):
-            each.created_at //= 10**9
-
-    return after(change)
+@changes("when a sandbox was made is told in seconds")
+def made_in_seconds(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+    for each in told_of_sandboxes(answer, call.rpc):
+        each.created_at //= 10**9
 
 
-@way("a sandbox loses its labels when it is stopped")
-def labels_lost_when_stopped() -> Act:
-    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-        for each in told_of_sandboxes(answer, call.rpc):
-            if each.state == cri.SANDBOX_NOTREADY:
-                each.labels.pop("colour", None)
-
-    return after(change)
+@changes("a sandbox loses its labels when it is stopped")
+def labels_lost_when_stopped(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+    for each in told_of_sandboxes(answer, call.rpc):
+        if each.state == cri.SANDBOX_NOTREADY:
+            each.labels.pop("colour", None)
 
 
-@way("a sandbox is told to be NOTREADY when all of its containers have ended")
-def sandbox_ends_with_its_containers() -> Act:
-    def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-        for each in told_of_sandboxes(answer, call.rpc):
-            inside = containers(call, each.id)
-            if inside and all(container.state == EXITED for container in inside):
-                each.state = cri.SANDBOX_NOTREADY
-
-    return after(change)
+@changes("a sandbox is told to be NOTREADY when all of its containers have ended")
+def sandbox_ends_with_its_containers(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+    for each in told_of_sandboxes(answer, call.rpc):
+        inside = containers(call, each.id)
+        if inside and all(container.state == EXITED for container in inside):
+            each.state = cri.SANDBOX_NOTREADY
 
 
-@way("a sandbox with a container that has ended cannot be removed")
-def ended_container_in_the_way() -> Act:
-    def refuses(call: Call) -> None:
-        if call.rpc == "RemovePodSandbox":
-            inside = containers(call, call.request.pod_sandbox_id)
-            if any(each.state == EXITED for each in inside):
-                fail("it has containers")
-
-    return before(refuses)
+@looks_first("a sandbox with a container that has ended cannot be removed")
+def ended_container_in_the_way(call: Call) -> None:
+    if call.rpc == "RemovePodSandbox":
+        inside = containers(call, call.request.pod_sandbox_id)
+        if any(each.state == EXITED for each in inside):
+            fail("it has containers")
 
 
 @way("after three removed sandboxes no other one can be made")

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from critests.api import api_pb2 as cri
-from tests.criserver.slips.slip import containers, fail, identity, status, way
-from tests.criserver.way import Act, Answer, Call
+from tests.criserver.slips.slip import SLIPS, containers, fail, identity, status
+from tests.criserver.way import Act, Answer, Call, Way
 
 MOMENT = 0.1
 """Seconds."""
@@ -40,18 +40,16 @@ class Overlaps:
                 self.going.remove(call)
 
 
-def beside(
-    rpcs: set[str], slips: Callable[[Call, list[Call], list[Call]], Answer | None]
-) -> Callable[[], Act]:
-    """Return what makes a way that may slip where calls of these RPCs overlap.
+Slip = Callable[[Call, list[Call], list[Call]], Answer | None]
+"""Gets a call, those that were under way before it and those beside it; returns the wrong answer, or None for
+the right one.
+"""
 
-    Args:
-        rpcs: that are watched.
-        slips: gets a call, those that were under way before it and those beside it; returns the wrong answer,
-            or None for the right one.
-    """
 
-    def make() -> Act:
+def beside(says: str, *rpcs: str) -> Callable[[Slip], Slip]:
+    """Add a way that may slip where calls of these RPCs overlap, under the name of the function."""
+
+    def make(slips: Slip) -> Act:
         overlaps = Overlaps()
 
         def act(call: Call, _argument: str) -> Answer:
@@ -63,13 +61,11 @@ def beside(
 
         return act
 
-    return make
+    def add(slips: Slip) -> Slip:
+        SLIPS[slips.__name__.replace("_", "-")] = Way(says, "", lambda: make(slips))
+        return slips
 
-
-def named(name: str, says: str, make: Callable[[], Act]) -> None:
-    """Add a way under a name."""
-    make.__name__ = name
-    way(says)(make)
+    return add
 
 
 def _same(call: Call, others: list[Call], rpc: str) -> bool:
@@ -77,43 +73,55 @@ def _same(call: Call, others: list[Call], rpc: str) -> bool:
     return any(each.rpc == rpc and identity(each) == identity(call) for each in others)
 
 
-def _second_sandbox(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
+@beside("sandboxes of the same metadata that are made at once are both made", "RunPodSandbox")
+def made_twice_at_once(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
     if any(each.request.config.metadata == call.request.config.metadata for each in earlier):
         call.request.config.metadata.uid += "-again"
     return None
 
 
-def _second_container(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
+@beside("containers of the same metadata that are made at once are both made", "CreateContainer")
+def contained_twice_at_once(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
     alike = (call.request.pod_sandbox_id, call.request.config.metadata)
     if any((each.request.pod_sandbox_id, each.request.config.metadata) == alike for each in earlier):
         call.request.config.metadata.attempt += 100
     return None
 
 
-def _second_start(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
+@beside("of two starts of a container at once both succeed", "StartContainer")
+def started_twice_at_once(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
     return cri.StartContainerResponse() if _same(call, earlier, "StartContainer") else None
 
 
-def _second_stop(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
+@beside("of two stops of a container at once the second fails", "StopContainer")
+def stopped_twice_at_once(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
     return fail("it is being stopped") if _same(call, earlier, "StopContainer") else None
 
 
-def _second_removal(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
+@beside("of two removals of an image at once the second fails", "RemoveImage")
+def image_removed_twice_at_once(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
     alike = [each for each in earlier if each.request.image.image == call.request.image.image]
     return fail("image not known") if alike else None
 
 
-def _removal_beside_a_start(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
+@beside("a container that is removed while it is started stays", "StartContainer", "RemoveContainer")
+def removal_lost_beside_a_start(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
     lost = call.rpc == "RemoveContainer" and _same(call, others, "StartContainer")
     return cri.RemoveContainerResponse() if lost else None
 
 
-def _stop_beside_a_creation(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
+@beside(
+    "a sandbox that is stopped while a container is made in it goes on", "StopPodSandbox", "CreateContainer"
+)
+def stop_lost_beside_a_creation(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
     lost = call.rpc == "StopPodSandbox" and _same(call, others, "CreateContainer")
     return cri.StopPodSandboxResponse() if lost else None
 
 
-def _end_beside_a_removal(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
+@beside("the removal of a container removes those that are being stopped", "StopContainer", "RemoveContainer")
+def removal_takes_what_is_stopped_along(
+    call: Call, _earlier: list[Call], others: list[Call]
+) -> Answer | None:
     """A container that is removed beside the stop of its neighbour takes that along."""
     stopped = [identity(each) for each in others if each.rpc == "StopContainer"]
     found = status(call, identity(call)) if call.rpc == "RemoveContainer" and stopped else None
@@ -124,64 +132,16 @@ def _end_beside_a_removal(call: Call, _earlier: list[Call], others: list[Call]) 
     return None
 
 
-def _command_beside_a_stop(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
+@beside("a command in a container that has time to end is refused", "StopContainer", "ExecSync")
+def no_commands_while_it_stops(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
     stopped = call.rpc == "ExecSync" and _same(call, others, "StopContainer")
     return fail("it is being stopped") if stopped else None
 
 
-def _reopening_beside_a_stop(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
+@beside(
+    "a log is not reopened before a stop that is under way is over", "StopContainer", "ReopenContainerLog"
+)
+def log_reopened_when_stopped(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
     if call.rpc == "ReopenContainerLog" and _same(call, others, "StopContainer"):
         call.over.wait(LONG)
     return None
-
-
-named(
-    "made_twice_at_once",
-    "sandboxes of the same metadata that are made at once are both made",
-    beside({"RunPodSandbox"}, _second_sandbox),
-)
-named(
-    "contained_twice_at_once",
-    "containers of the same metadata that are made at once are both made",
-    beside({"CreateContainer"}, _second_container),
-)
-named(
-    "started_twice_at_once",
-    "of two starts of a container at once both succeed",
-    beside({"StartContainer"}, _second_start),
-)
-named(
-    "stopped_twice_at_once",
-    "of two stops of a container at once the second fails",
-    beside({"StopContainer"}, _second_stop),
-)
-named(
-    "image_removed_twice_at_once",
-    "of two removals of an image at once the second fails",
-    beside({"RemoveImage"}, _second_removal),
-)
-named(
-    "removal_lost_beside_a_start",
-    "a container that is removed while it is started stays",
-    beside({"StartContainer", "RemoveContainer"}, _removal_beside_a_start),
-)
-named(
-    "stop_lost_beside_a_creation",
-    "a sandbox that is stopped while a container is made in it goes on",
-    beside({"StopPodSandbox", "CreateContainer"}, _stop_beside_a_creation),
-)
-named(
-    "removal_takes_what_is_stopped_along",
-    "the removal of a container removes those that are being stopped",
-    beside({"StopContainer", "RemoveContainer"}, _end_beside_a_removal),
-)
-named(
-    "no_commands_while_it_stops",
-    "a command in a container that has time to end is refused",
-    beside({"StopContainer", "ExecSync"}, _command_beside_a_stop),
-)
-named(
-    "log_reopened_when_stopped",
-    "a log is not reopened before a stop that is under way is over",
-    beside({"StopContainer", "ReopenContainerLog"}, _reopening_beside_a_stop),
-)

@@ -91,6 +91,26 @@ def before(refuses: Callable[[Call], object]) -> Act:
     return act
 
 
+def changes(says: str) -> Callable[[Callable[[Call, Any], None]], Callable[[Call, Any], None]]:
+    """Add a way without a memory that changes right answers, under the name of the function."""
+
+    def add(change: Callable[[Call, Any], None]) -> Callable[[Call, Any], None]:
+        SLIPS[change.__name__.replace("_", "-")] = Way(says, "", lambda: after(change))
+        return change
+
+    return add
+
+
+def looks_first(says: str) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
+    """Add a way without a memory that may refuse a call, or change it, under the name of the function."""
+
+    def add(look: Callable[[Call], None]) -> Callable[[Call], None]:
+        SLIPS[look.__name__.replace("_", "-")] = Way(says, "", lambda: before(look))
+        return look
+
+    return add
+
+
 @way("one RPC answers OK and does nothing", "RPC")
 def lost() -> Act:
     return lambda call, rpc: getattr(cri, f"{rpc}Response")() if call.rpc == rpc else call.answer()

@@ -13,6 +13,7 @@ from tests.criserver.slips.slip import (
     before,
     containers,
     identity,
+    looks_first,
     sandboxes,
     state,
     way,
@@ -118,14 +119,11 @@ def events_end_with_a_removal() -> Act:
     return act
 
 
-@way("a client is attached to the container that was made first")
-def attached_to_another() -> Act:
-    def change(call: Call) -> None:
-        running = [each.id for each in containers(call) if each.state == RUNNING]
-        if call.rpc == "Attach" and identity(call) in running:
-            call.request.container_id = running[-1]
-
-    return before(change)
+@looks_first("a client is attached to the container that was made first")
+def attached_to_another(call: Call) -> None:
+    running = [each.id for each in containers(call) if each.state == RUNNING]
+    if call.rpc == "Attach" and identity(call) in running:
+        call.request.container_id = running[-1]
 
 
 @way("whoever attaches to a container whose log was reopened finds no session")
@@ -141,14 +139,11 @@ def no_session_after_a_reopened_log() -> Act:
     return after(change)
 
 
-@way("a session in a container that has ended runs in another one")
-def session_after_the_end() -> Act:
-    def change(call: Call) -> None:
-        running = [each.id for each in containers(call) if each.state == RUNNING]
-        if call.rpc == "Exec" and running and state(call, identity(call)) == EXITED:
-            call.request.container_id = running[0]
-
-    return before(change)
+@looks_first("a session in a container that has ended runs in another one")
+def session_after_the_end(call: Call) -> None:
+    running = [each.id for each in containers(call) if each.state == RUNNING]
+    if call.rpc == "Exec" and running and state(call, identity(call)) == EXITED:
+        call.request.container_id = running[0]
 
 
 @way("the exit code of a session is lost once a command has run by ExecSync")
@@ -177,14 +172,11 @@ def input_after_the_first_session_lost() -> Act:
     return before(change)
 
 
-@way("a session with a terminal shows nothing as long as another container runs")
-def no_terminal_beside_a_neighbour() -> Act:
-    def change(call: Call) -> None:
-        running = [each.id for each in containers(call) if each.state == RUNNING]
-        if call.rpc == "Exec" and call.request.tty and len(running) > 1:
-            call.request.stdout = False
-
-    return before(change)
+@looks_first("a session with a terminal shows nothing as long as another container runs")
+def no_terminal_beside_a_neighbour(call: Call) -> None:
+    running = [each.id for each in containers(call) if each.state == RUNNING]
+    if call.rpc == "Exec" and call.request.tty and len(running) > 1:
+        call.request.stdout = False
 
 
 @way("only the first client that attaches has input")
