@@ -102,7 +102,6 @@ class Images:
                 said.get("Cmd") or [],
                 said.get("Env") or [],
                 said.get("User", ""),
-                said.get("WorkingDir", ""),
                 said.get("StopSignal", ""),
             ),
         )

@@ -23,7 +23,6 @@ class ImageConfig:
     cmd: list[str] = field(default_factory=list)
     env: list[str] = field(default_factory=list)
     user: str = ""
-    working_dir: str = ""
     stop_signal: str = ""
 
 
