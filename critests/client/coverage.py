@@ -16,7 +16,6 @@ class Coverage:
         self.rpcs: Counter[str] = Counter()
         self.request_fields: Counter[str] = Counter()
         self.response_fields: Counter[str] = Counter()
-        self._shapes: set[tuple[str, int]] = set()
 
     def add(self, rpc: str, request: Message, response: Message | None) -> None:
         """Count one finished call."""
@@ -35,7 +34,7 @@ class Coverage:
         }
 
 
-def _count(message: Message, fields: Counter[str], depth: int = 0) -> None:
+def _count(message: Message, fields: Counter[str]) -> None:
     name = message.DESCRIPTOR.name
     for field, value in message.ListFields():
         fields[f"{name}.{field.name}"] += 1
@@ -43,4 +42,4 @@ def _count(message: Message, fields: Counter[str], depth: int = 0) -> None:
             continue
         # long lists repeat one shape: their first hundred elements say which fields are in use
         for element in value[:100] if field.is_repeated else (value,):
-            _count(element, fields, depth + 1)
+            _count(element, fields)

@@ -66,10 +66,8 @@ def _mint(
         tags=held,
         digest=image.top.digest,
         manifest_digest=image.native.digest if image.native else "",
-        index_digest=image.top.digest if image.top not in image.manifests else "",
         config_digest=image.config.digest if image.config else "",
         layer_digests=tuple(layer.blob.digest for layer in image.layers),
-        diff_ids=tuple(layer.diff_id for layer in image.layers),
         size=image.size,
     )
 

@@ -38,14 +38,10 @@ class MintedImage:
     """What its tags lead to: the digest of the manifest, or of the index."""
     manifest_digest: str
     """Of the manifest for this machine; empty where an index has none."""
-    index_digest: str
-    """Empty where there is no index."""
     config_digest: str
     """The image's id in a runtime; empty like `manifest_digest`."""
     layer_digests: tuple[str, ...]
     """As transported, lowest first."""
-    diff_ids: tuple[str, ...]
-    """Of the archives inside, lowest first."""
     size: int
     """Bytes of the configuration and the layers as transported."""
 

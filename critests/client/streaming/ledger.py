@@ -33,7 +33,6 @@ class Ledger:
         self.opened = time.monotonic()
         self.frames: list[Frame] = []
         self.totals: dict[int, int] = {}
-        self.truncated = False
         self.finished: set[int] = set()
         self.resets: dict[int, int] = {}
         self.ended_by: EndedBy | None = None
@@ -44,7 +43,6 @@ class Ledger:
         self._read: dict[int, int] = {}
         self._searched: dict[int, int] = {}
         self._left = keep_bytes
-        self._keep_bytes = keep_bytes
         self._is_error = is_error
         self._sink = sink
 
@@ -56,8 +54,6 @@ class Ledger:
         self.totals[channel] = self.totals.get(channel, 0) + len(payload)
         room = ERROR_BYTES - len(kept) if self._is_error(channel) else self._left
         piece = payload[: max(room, 0)]
-        if len(piece) < len(payload) or len(self.frames) >= KEPT_FRAMES:
-            self.truncated = True
         if not self._is_error(channel):
             self._left -= len(piece)
         kept += piece

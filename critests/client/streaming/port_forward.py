@@ -49,8 +49,6 @@ class Forwarded:
     """As they were read; even channel numbers are data, odd ones errors."""
     total: int
     """Bytes of data received, also those that were not kept."""
-    truncated: bool
-    """Whether more data arrived than was kept."""
     reset: int | None
     """The status of the RST_STREAM frame with which the runtime ended the data stream (SPDY), if it did."""
     ended_by: EndedBy | None
@@ -132,7 +130,6 @@ class PortConnection:
             error=ledger.received(self._error)[self._skip :],
             frames=tuple(frame for frame in ledger.frames if frame.channel in {self._data, self._error}),
             total=max(0, total - self._skip),
-            truncated=total > len(data),
             reset=ledger.resets.get(self._data),
             ended_by=ledger.ended_by,
         )

@@ -36,8 +36,6 @@ class Finished:
     """In the order in which they were read, empty ones too."""
     totals: Mapping[int, int]
     """Bytes received per channel, also those that were not kept."""
-    truncated: bool
-    """Whether more arrived than was kept."""
     ended_by: EndedBy
     close_code: int | None
     """The code of a WebSocket close frame."""
@@ -129,7 +127,6 @@ class RemoteCommand(Session):
             ),
             frames=tuple(ledger.frames),
             totals=dict(ledger.totals),
-            truncated=ledger.truncated,
             ended_by=ledger.ended_by or EndedBy.CLOSED_HERE,
             close_code=ledger.close_code,
             close_reason=ledger.close_reason,

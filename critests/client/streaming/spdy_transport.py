@@ -36,7 +36,6 @@ class SpdyTransport(Transport):
     """A session over SPDY/3.1, after the upgrade.
 
     Attributes:
-        goaway: the status of the server's GOAWAY frame, or None while none came.
         awaited: the channels whose end is the end of the session; without any only the end of the connection
             is.
     """
@@ -45,7 +44,6 @@ class SpdyTransport(Transport):
 
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         super().__init__(wire, subprotocol, ledger)
-        self.goaway: int | None = None
         self.awaited: frozenset[int] = frozenset()
         self._reader = FrameReader()
         self._their_headers = HeaderReader()
@@ -131,8 +129,6 @@ class SpdyTransport(Transport):
                 self.ledger.reset(channel, frame.number(4))
         elif frame.kind == Kind.PING:
             self._take_ping(frame.number())
-        elif frame.kind == Kind.GOAWAY:
-            self.goaway = frame.number(4) if len(frame.body) >= 8 else 0
         elif frame.kind == Kind.SYN_STREAM:
             self._their_headers.headers(frame.body[10:])
             self._wire.queue += rst_stream(frame.number(), REFUSED_STREAM)

@@ -187,7 +187,6 @@ def test_a_chattering_server_does_not_outlive_the_deadline() -> None:
             session.read_until(Stream.STDOUT, b"x", 5)
         session.abort()
     assert time.monotonic() - began < 30
-    assert received.truncated
     assert len(received.stdout) == 5000 < received.totals[Stream.STDOUT]
 
 
