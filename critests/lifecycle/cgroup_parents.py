@@ -12,7 +12,7 @@ from pathlib import Path
 from critests.lifecycle.process_cgroups import MOUNT
 from critests.lifecycle.run_label import RUN_ID, RunIdentity
 
-SLICE = "critests_"
+_SLICE = "critests_"
 """How the names of the slices begin that runs make; the run's id follows, with underscores for its dashes."""
 
 
@@ -46,7 +46,7 @@ class CgroupParents:
     @property
     def _slice(self) -> str:
         # without a dash it lies in none that another run may use
-        return f"{SLICE}{self.run.id.replace('-', '_')}"
+        return f"{_SLICE}{self.run.id.replace('-', '_')}"
 
     def remove(self) -> list[str]:
         """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return the run's own in
@@ -88,9 +88,9 @@ def runs_with_cgroups() -> set[str]:
         if path.is_dir()
     ]
     slices = [
-        path.stem for pattern in (f"{SLICE}*.slice", f"*/{SLICE}*.slice") for path in MOUNT.glob(pattern)
+        path.stem for pattern in (f"{_SLICE}*.slice", f"*/{_SLICE}*.slice") for path in MOUNT.glob(pattern)
     ]
-    named = [name.removeprefix(SLICE).replace("_", "-") for name in slices]
+    named = [name.removeprefix(_SLICE).replace("_", "-") for name in slices]
     return {name for name in (*plain, *named) if RUN_ID.fullmatch(name)}
 
 

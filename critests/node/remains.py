@@ -19,7 +19,6 @@ from pathlib import Path
 
 from critests.kinds import shims
 from critests.kinds.table import monitors, programs
-from critests.lifecycle.cgroup_parents import SLICE
 from critests.lifecycle.process_cgroups import memberships
 from critests.node.kinds.table import KINDS
 from critests.node.locks import POLL_SECONDS, start_time
@@ -148,20 +147,6 @@ def our_cgroups(traces: Traces, ids: Iterable[str]) -> list[Path]:
             found += [Path(parent, child) for child in ours]
             children[:] = [child for child in children if child not in ours]
     return found
-
-
-def run_cgroups(run_id: str) -> list[Path]:
-    """Return the topmost cgroup directories, in every hierarchy, that are named after a run: those of its
-    pods.
-    """
-    names = (run_id, f"{SLICE}{run_id.replace('-', '_')}.slice")
-    return [
-        Path(parent, name)
-        for hierarchy in cgroup_hierarchies()
-        for parent, children, _ in os.walk(hierarchy)
-        for name in names
-        if name in children
-    ]
 
 
 def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:

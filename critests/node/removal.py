@@ -150,13 +150,10 @@ def _remove_cgroups_of_dead(run_id: str) -> list[str]:
     """
     if run_is_live(run_id):
         return []
-    remove_cgroups_of(RunIdentity(run_id))  # systemd is asked for its slices
-    cgroups = remains.run_cgroups(run_id)
-    left = remains.remove_cgroups(cgroups, seconds=1)
-    for cgroup in cgroups:
-        if cgroup.parent.name == "critests":
-            places.remove_empty(cgroup.parent, up_to=cgroup.parent)
-    return left
+    run = RunIdentity(run_id)
+    if busy := remove_cgroups_of(run):  # what was killed may need a moment to leave
+        remains.remove_cgroups(map(Path, busy), seconds=1)
+    return [f"cgroup {path}" for path in remove_cgroups_of(run)]
 
 
 def _reap_files(root: Path) -> Reaped | None:

@@ -18,7 +18,8 @@ from critests_proof.proxy.watch import Watch
 
 import critests
 from critests.exit_codes import ExitCode
-from critests.node.remains import remove_cgroups, run_cgroups
+from critests.lifecycle.cgroup_parents import remove_cgroups_of
+from critests.lifecycle.run_label import RunIdentity
 from critests.node.throwaway import ThrowawayRuntime
 from critests.node.with_registry import throwaway_with_registry
 from tests.criserver.server import METHODS
@@ -138,6 +139,6 @@ def test_a_containerd_that_dies_is_one_root_cause(tmp_path: Path) -> None:
         seen = run_on(proxy.endpoint, column, row["select"], tmp_path)
 
     # with its daemon gone, the run could not remove its pods: what the kernel keeps of them is empty now
-    assert remove_cgroups(run_cgroups(record_in(tmp_path / "results")["run_id"])) == []
+    assert remove_cgroups_of(RunIdentity(record_in(tmp_path / "results")["run_id"])) == []
     check(seen, row, column)
     assert all(rpc in reason for reason in seen.reasons), seen.reasons
