@@ -135,14 +135,14 @@ class Answer:
     def _body(self, content: memoryview, fault: FaultKind | None) -> None:
         half = len(content) // 2
         if fault in {FaultKind.RESET, FaultKind.STALL} and self.fault:
-            self._write(content[:half])
+            self.handler.wfile.write(content[:half])
             self.handler.wfile.flush()
             if fault is FaultKind.RESET:
                 self._reset()
             else:
                 self._stall()
         elif fault is FaultKind.TRUNCATED:
-            self._write(content[:half])
+            self.handler.wfile.write(content[:half])
             self.handler.close_connection = True
         elif fault is FaultKind.SLOW and self.fault:
             self._slowly(content, self.fault.bytes_per_second or len(content) / self.fault.seconds)
@@ -151,14 +151,11 @@ class Answer:
             for start in range(0, len(content), step):
                 piece = content[start : start + step]
                 self.handler.wfile.write(b"%x\r\n" % len(piece))
-                self._write(piece)
+                self.handler.wfile.write(piece)
                 self.handler.wfile.write(b"\r\n")
             self.handler.wfile.write(b"0\r\n\r\n")
         else:
-            self._write(content)
-
-    def _write(self, content: memoryview) -> None:
-        self.handler.wfile.write(content)
+            self.handler.wfile.write(content)
 
     def _slowly(self, content: memoryview, bytes_per_second: float) -> None:
         """Send ten times a second what is due by then."""
@@ -169,7 +166,7 @@ class Answer:
                 self.handler.close_connection = True
                 return
             due = min(len(content), int((time.monotonic() - began) * bytes_per_second))
-            self._write(content[done:due])
+            self.handler.wfile.write(content[done:due])
             self.handler.wfile.flush()
             done = due
 

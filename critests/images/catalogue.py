@@ -52,12 +52,9 @@ class Changes(TypedDict, total=False):
 
     user: str
     env: list[str]
-    entrypoint: list[str]
     command: list[str]
-    workdir: str
     stop_signal: str
     volumes: list[str]
-    exposed_ports: list[str]
     labels: dict[str, str]
     filler_bytes: int
     filler_layers: int
@@ -65,7 +62,6 @@ class Changes(TypedDict, total=False):
     sparse_map_bytes: int
     dialect: str
     compression: str
-    wrong_diff_id: bool
     files: list[FileChange]
 
 
