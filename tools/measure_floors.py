@@ -19,9 +19,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
+from critests.benchmark.floors.client_cost import client_cost
 from critests.benchmark.floors.machine_facts import machine_facts
 from critests.benchmark.floors.noise import StealMeter, noise_probes
 from critests.benchmark.floors.oci_reference import OciReferenceFailed, measure
+from critests.benchmark.floors.preflight import TIMED_RPCS
 from critests.benchmark.measuring.accounting_cgroup import accounted
 from critests.benchmark.measuring.client_process import EXPERIMENTS, environment
 from critests.benchmark.measuring.resources import UsedResources, memory, snapshot
@@ -48,7 +50,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=40, help="of the bare OCI runtime")
     parser.add_argument("--cycles", type=int, default=10, help="pods made and removed for the accounts")
     parser.add_argument("--without-runtime", action="store_true")
+    parser.add_argument("--client", action="store_true", help="only what the client needs here")
     chosen = parser.parse_args()
+    if chosen.client:
+        for rpc, took in client_cost(TIMED_RPCS, calls=300, warm_up=100).items():
+            print(f"  {rpc:<24} {took * 1e6:8.0f} us")
+        return
     steal = StealMeter()
     print("the machine")
     # any place on a disk; the file has no name there
@@ -74,7 +81,7 @@ def main() -> None:
 
 def _print_client(title: str, env: Mapping[str, str]) -> None:
     print(title, flush=True)
-    subprocess.run([sys.executable, "-m", "critests.benchmark.floors.client_cost"], env=env, check=True)
+    subprocess.run([sys.executable, __file__, "--client"], env=env, check=True)
 
 
 def _print_reference(name: str, rounds: int, folder: Path, run: RunIdentity) -> None:

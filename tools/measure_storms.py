@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.floors.null_server import start_null_server
+from critests.benchmark.floors.null_server import null_server
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.quiet import quiet
 from critests.benchmark.scenarios.storms import DELAY, keep_storm, strike
@@ -34,7 +34,8 @@ def main() -> None:
     parser.add_argument("--numbers", default="10,30,100,200", help="of calls (default 10,30,100,200)")
     parser.add_argument("--times", type=int, default=20, help="storms of each (default 20)")
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, start_null_server(Path(folder)) as server:
+    with tempfile.TemporaryDirectory() as folder, null_server(Path(folder)) as server:
+        server.answer(cri.VersionResponse(version="0.1.0").SerializeToString())
         connection = plain_stubs(Endpoint.parse(server.endpoint))
         try:
             for number in (int(word) for word in chosen.numbers.split(",")):

@@ -1,37 +1,58 @@
 """A CRI server in a process of its own that does nothing, as fast as it can: what it takes to be asked is
 what asking costs.
 
-    python -m critests.benchmark.floors.null_server --socket PATH
+    python -m critests.benchmark.floors.null_server SOCKET
 
-It gives every call the same answer: an empty message, or what `NullServer.answer` prepared. It ends when its
+It gives every call the same small answer. Its HTTP/2 is written by hand because gRPC's own server costs more
+than its client: what is measured against it would be the server. Nothing in a request is read, its path
+neither, and answers are so small that the client's windows are always open for them. It ends when its
 standard input ends, so that it never outlives the process that started it, and takes its socket with it.
+
+Sources: RFC 9113 (frames, flow control), RFC 7541 (the headers of an answer), gRPC over HTTP/2
+(length-prefixed messages, trailers).
 """
 
-import argparse
 import base64
+import contextlib
 import gc
-import json
 import os
 import secrets
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import critests
-from critests.benchmark.floors.null_answers import canned_answer
-from critests.benchmark.floors.null_connection import CannedAnswer, NullConnection
 from critests.benchmark.measuring.client_process import EXPERIMENTS
 
 _READY: Final = "ready"
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 5.0
 _AWAKE_SECONDS: Final = 0.005
+"""So long after a call the server does not sleep, so that nobody has to wait until it was woken."""
+
+_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_FRAME_HEADER: Final = struct.Struct(">HBBBI")  # length in 16 and 8 bits, type, flags, stream
+_RECEIVE_BYTES: Final = 1 << 18
+_WINDOW: Final = 65_535
+_LARGEST_WINDOW: Final = (1 << 31) - 1
+_MOST_BYTES: Final = 8_192
+"""Of an answer: half of the smallest frame that a client takes."""
+
+_DATA, _HEADERS, _SETTINGS, _PING, _WINDOW_UPDATE = 0, 1, 4, 6, 8
+_END_STREAM, _ACK, _END_HEADERS = 0x1, 0x1, 0x4
+_SET_INITIAL_WINDOW: Final = 4
+
+# status 200, then a literal each; remembered by the client when sent the first time, and then by its place
+_TEACHING: Final = (b"\x88\x5f\x10application/grpc", b"\x40\x0bgrpc-status\x010")
+_TAUGHT: Final = (b"\x88\xbf", b"\xbe")
 
 
 class NullServerFailed(Exception):
@@ -39,86 +60,52 @@ class NullServerFailed(Exception):
 
 
 class NullServer:
-    """A running null server. Made by `start_null_server`; `stop`, or the end of a `with`, ends it.
+    """A running null server.
 
     Attributes:
-        socket: where it listens.
+        endpoint: `unix:///…`.
+        process: in which it runs.
     """
 
     def __init__(self, process: "subprocess.Popen[str]", path: Path) -> None:
-        self._process = process
-        self.socket = path
+        self.process = process
+        self.endpoint = f"unix://{path}"
 
-    @property
-    def endpoint(self) -> str:
-        """The CRI endpoint, `unix:///…`."""
-        return f"unix://{self.socket}"
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
-
-    def answer(self, rpc: str, *, entries: int = 1, payload: int = 0) -> None:
-        """Answer every call from now on as an RPC is answered.
-
-        Args:
-            rpc: its name; a call of another one cannot read the answer.
-            entries: how many things a list has.
-            payload: bytes of standard output of an ExecSync.
+    def answer(self, message: bytes) -> None:
+        """Answer every call from now on with a serialised message of at most 8 KiB.
 
         Raises:
-            KeyError: there is no such RPC.
+            ValueError: it is larger.
             NullServerFailed: the server has ended.
         """
-        messages = canned_answer(rpc, entries=entries, payload=payload)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(
-                json.dumps([base64.b64encode(message).decode() for message in messages]) + "\n"
-            )
-            self._process.stdin.flush()
-        except BrokenPipeError as error:
-            raise NullServerFailed("the null server has ended") from error
-        if self._process.stdout.readline().strip() != _READY:
+        if len(message) > _MOST_BYTES:
+            msg = f"an answer of {len(message)} bytes is larger than {_MOST_BYTES}"
+            raise ValueError(msg)
+        with contextlib.suppress(BrokenPipeError):
+            print(base64.b64encode(message).decode(), file=self.process.stdin, flush=True)
+        if self.said() != _READY:
             raise NullServerFailed("the null server has ended")
 
-    def stop(self) -> None:
-        """End it and remove its socket. Calling it again does nothing."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        try:
-            self._process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self.socket.unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+    def said(self) -> str:
+        """Return the next line of its output; empty where it has ended."""
+        return self.process.stdout.readline().strip() if self.process.stdout else ""
 
 
-def start_null_server(directory: Path, *, awake: bool = False) -> NullServer:
-    """Start a null server and wait until it listens.
+@contextlib.contextmanager
+def null_server(directory: Path) -> Iterator[NullServer]:
+    """Run a null server. It stays awake between calls that follow each other closely, where the machine has
+    more than one processor.
 
     Args:
         directory: where its socket goes; short enough for the path of a unix socket (107 bytes).
-        awake: whether it stays awake between calls that follow each other closely, so that nobody has to wait
-            until it was woken. It then takes a processor of its own; with only one it sleeps all the same.
 
     Raises:
         NullServerFailed: it did not start.
     """
     path = directory / f"null-{secrets.token_hex(3)}.sock"
-    command = [sys.executable, "-m", "critests.benchmark.floors.null_server", "--socket", str(path)]
     checkout = str(Path(critests.__file__).resolve().parents[1])
     process = subprocess.Popen(
-        [*command, *(["--awake"] if awake else [])],
+        [sys.executable, "-m", "critests.benchmark.floors.null_server", str(path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -130,106 +117,133 @@ def start_null_server(directory: Path, *, awake: bool = False) -> NullServer:
         start_new_session=True,  # Ctrl-C is for the process that will stop it
     )
     server = NullServer(process, path)
-    late = threading.Timer(_START_SECONDS, process.kill)
-    late.start()
-    said = process.stdout.readline().strip() if process.stdout else ""
-    late.cancel()
-    if said != _READY:
-        server.stop()
-        ended = (
-            f"it was not ready within {_START_SECONDS:g} s"
-            if process.returncode == -signal.SIGKILL
-            else f"it ended with {process.returncode}"
-        )
-        msg = f"the null server did not start: {said or ended}"
-        raise NullServerFailed(msg)
-    return server
+    try:
+        late = threading.Timer(_START_SECONDS, process.kill)
+        late.start()
+        said = server.said()
+        late.cancel()
+        if said != _READY:
+            msg = f"the null server did not start: {said or f'it was not ready within {_START_SECONDS:g} s'}"
+            raise NullServerFailed(msg)
+        yield server
+    finally:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        path.unlink(missing_ok=True)
 
 
-def serve(listener: socket.socket, orders: int, *, awake: bool = False) -> None:
-    """Answer every connection, in this thread, until a file descriptor has nothing more to read.
+class _Connection:
+    """A client's connection."""
 
-    Args:
-        listener: bound and listening.
-        orders: the file descriptor; each line is the next answer, a JSON list of messages in base64.
-        awake: look again and again for a while after each call, instead of sleeping until the next.
+    def __init__(self, accepted: socket.socket) -> None:
+        self.socket = accepted
+        self._received = bytearray()
+        self._greeted = False
+        self._headers = _TEACHING
+
+    def serve(self, message: bytes) -> bool:
+        """Read what came and answer it; return False when the connection is over."""
+        try:
+            content = self.socket.recv(_RECEIVE_BYTES)
+            self._received += content
+            out = self._greeting() + b"".join(self._answers(message)) if content else b""
+            self.socket.sendall(out)
+        except OSError:
+            return False
+        return bool(content)
+
+    def _greeting(self) -> bytes:
+        """Return settings and windows in which all requests fit, once the client has sent its preface."""
+        if self._greeted or len(self._received) < len(_PREFACE):
+            return b""
+        del self._received[: len(_PREFACE)]
+        self._greeted = True
+        windows = struct.pack(">HI", _SET_INITIAL_WINDOW, _LARGEST_WINDOW)
+        more = (_LARGEST_WINDOW - _WINDOW).to_bytes(4, "big")
+        return _frame(_SETTINGS, 0, 0, windows) + _frame(_WINDOW_UPDATE, 0, 0, more)
+
+    def _answers(self, message: bytes) -> Iterator[bytes]:
+        """Return what the whole frames that have come are to be answered with, and forget them."""
+        received, at = bytes(self._received) if self._greeted else b"", 0
+        while len(received) - at >= _FRAME_HEADER.size:
+            high, low, kind, flags, number = _FRAME_HEADER.unpack_from(received, at)
+            end = at + _FRAME_HEADER.size + (high << 8 | low)
+            if end > len(received):
+                break
+            if kind == _DATA and flags & _END_STREAM:
+                before, behind = self._headers
+                self._headers = _TAUGHT
+                yield _frame(_HEADERS, _END_HEADERS, number, before)
+                yield _frame(_DATA, 0, number, message)
+                yield _frame(_HEADERS, _END_HEADERS | _END_STREAM, number, behind)
+            elif kind == _SETTINGS and not flags & _ACK:
+                yield _frame(_SETTINGS, _ACK, 0, b"")
+            elif kind == _PING and not flags & _ACK:
+                yield _frame(_PING, _ACK, 0, received[at + _FRAME_HEADER.size : end])
+            at = end
+        del self._received[:at]
+
+
+def _frame(kind: int, flags: int, number: int, content: bytes) -> bytes:
+    return _FRAME_HEADER.pack(len(content) >> 8, len(content) & 0xFF, kind, flags, number) + content
+
+
+def _serve(listener: socket.socket, orders: int) -> None:
+    """Answer every connection, in this thread, until a file descriptor has nothing more to read; each of its
+    lines is the next answer in base64.
     """
-    listener.setblocking(False)
-    answer, line = CannedAnswer(), bytearray()
+    awake = len(os.sched_getaffinity(0)) > 1
+    message, line, last = bytes(5), bytearray(), -_AWAKE_SECONDS
     with selectors.DefaultSelector() as selector:
         selector.register(listener, selectors.EVENT_READ)
         selector.register(orders, selectors.EVENT_READ)
-        connections: dict[int, NullConnection] = {}
-        last = -_AWAKE_SECONDS
         while True:
             ready = selector.select(0 if awake and time.monotonic() - last < _AWAKE_SECONDS else None)
             if ready:
                 last = time.monotonic()
-            for key, events in ready:
+            for key, _ in ready:
                 if key.fileobj is listener:
                     accepted, _ = listener.accept()
-                    accepted.setblocking(False)
-                    connections[accepted.fileno()] = NullConnection(accepted, answer)
-                    selector.register(accepted, selectors.EVENT_READ)
+                    selector.register(accepted, selectors.EVENT_READ, _Connection(accepted))
                 elif key.fd == orders:
                     content = os.read(orders, 1 << 20)
                     if not content:
                         return
                     line += content
-                    if content.endswith(b"\n"):
-                        answer.set([base64.b64decode(message) for message in json.loads(line)])
+                    if line.endswith(b"\n"):
+                        answer = base64.b64decode(line)
+                        message = struct.pack(">BI", 0, len(answer)) + answer  # not compressed
                         line.clear()
                         print(_READY, flush=True)
-                else:
-                    _serve_connection(selector, connections, key.fd, events)
-            for number, connection in connections.items():
-                wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.unsent else 0)
-                if selector.get_key(number).events != wanted:
-                    selector.modify(number, wanted)
-
-
-def _serve_connection(
-    selector: selectors.BaseSelector, connections: dict[int, NullConnection], number: int, events: int
-) -> None:
-    connection = connections[number]
-    alive = (not events & selectors.EVENT_WRITE or connection.flush()) and (
-        not events & selectors.EVENT_READ or connection.readable()
-    )
-    if not alive:
-        del connections[number]
-        selector.unregister(number)
-        connection.socket.close()
-
-
-def _end(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of a signal handler
-    sys.exit(0)
+                elif not key.data.serve(message):
+                    selector.unregister(key.fileobj)
+                    key.data.socket.close()
 
 
 def main() -> None:
-    """Serve until SIGTERM or SIGINT, or until the standard input ends."""
-    parser = argparse.ArgumentParser(
-        prog="python -m critests.benchmark.floors.null_server", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument("--socket", type=Path, required=True, help="where to listen")
-    parser.add_argument(
-        "--awake", action="store_true", help="do not sleep between calls that follow each other closely"
-    )
-    chosen = parser.parse_args()
+    """Serve at the socket that is named until SIGTERM or SIGINT, or until the standard input ends."""
+    path = Path(sys.argv[1])
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _end)
+        signal.signal(number, lambda *_: sys.exit(0))
     gc.freeze()
     gc.set_threshold(100_000)  # a collection takes as long as many calls
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         try:
-            listener.bind(str(chosen.socket))
+            listener.bind(str(path))
         except OSError as error:
-            sys.exit(f"cannot listen at {chosen.socket}: {error.strerror or error}")
+            sys.exit(f"cannot listen at {path}: {error.strerror or error}")
         try:
             listener.listen(128)
             print(_READY, flush=True)
-            serve(listener, sys.stdin.fileno(), awake=chosen.awake and len(os.sched_getaffinity(0)) > 1)
+            _serve(listener, sys.stdin.fileno())
         finally:
-            chosen.socket.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
