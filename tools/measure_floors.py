@@ -26,7 +26,7 @@ from critests.benchmark.floors.oci_reference import OciReferenceFailed, measure
 from critests.benchmark.floors.preflight import TIMED_RPCS
 from critests.benchmark.measuring.accounting_cgroup import accounted
 from critests.benchmark.measuring.client_process import EXPERIMENTS, environment
-from critests.benchmark.measuring.resources import UsedResources, memory, snapshot
+from critests.benchmark.measuring.resources import UsedResources, holdings, snapshot
 from critests.client.endpoint import Endpoint
 from critests.client.plain import PlainConnection, plain_stubs
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
@@ -134,16 +134,13 @@ def _account(runtime: ThrowawayRuntime, pods: _Pods, cycles: int, run: RunIdenti
     with accounted(runtime.pid, run.id) as cgroup:
         if cgroup is not None:
             _print_used(_cycles(runtime, pods, cycles), cycles)
-    empty = memory(runtime.pid)
+    empty = {part: held.memory_bytes for part, held in holdings(runtime.pid).items()}
     identities = [pods.run() for _ in range(PODS)]
-    full = memory(runtime.pid)
-    parts = {
-        "daemon": full.daemon - empty.daemon,
-        "shim": full.shims - empty.shims,
-        "pause": full.pauses - empty.pauses,
-    }
-    print(f"memory (PSS): daemon {empty.daemon / 1e6:.1f} MB without pods; for each of {PODS} pods:")
-    print(f"  {', '.join(f'{name} {size / PODS / 1e6:.2f} MB' for name, size in parts.items())}")
+    full = {part: held.memory_bytes for part, held in holdings(runtime.pid).items()}
+    print(f"memory (PSS): daemon {empty['daemon'] / 1e6:.1f} MB without pods; for each of {PODS} pods:")
+    print(
+        f"  {', '.join(f'{part} {(size - empty[part]) / PODS / 1e6:.2f} MB' for part, size in full.items())}"
+    )
     for identity in identities:
         pods.remove(identity)
 

@@ -60,8 +60,6 @@ class UsedResources:
         voluntary: context switches because a thread waited.
         involuntary: context switches because its time was up.
         source: `cgroup` or `processes`, where the processor time is from.
-        shims_ended: shims that were there before and are not now; with `processes` a part of their time is
-            missing.
     """
 
     cpu_seconds: float
@@ -71,7 +69,6 @@ class UsedResources:
     voluntary: int
     involuntary: int
     source: str
-    shims_ended: int
 
 
 @dataclass(frozen=True)
@@ -106,10 +103,6 @@ class Usage:
             voluntary=self._switches(earlier, 0),
             involuntary=self._switches(earlier, 1),
             source=CGROUP if by_cgroup else PROCESSES,
-            shims_ended=sum(
-                usage.process.role is Role.SHIM and key not in self.processes
-                for key, usage in earlier.processes.items()
-            ),
         )
 
     def _difference(
@@ -154,76 +147,21 @@ class Usage:
         return max(0, total)
 
 
-@dataclass(frozen=True)
-class MemorySplit:
-    """Memory by who holds it: proportional set size in bytes, so that what is shared is counted once in all.
-
-    Attributes:
-        daemon: the daemon and what it has started.
-        shims: shims or conmon, with what they have started outside the containers.
-        pauses: the sandboxes' own processes.
-        containers: all other processes in containers.
-        shim_count: number of shims.
-        pause_count: number of sandboxes with a process.
-    """
-
-    daemon: int
-    shims: int
-    pauses: int
-    containers: int
-    shim_count: int
-    pause_count: int
-
-    @property
-    def total(self) -> int:
-        """All of it, in bytes."""
-        return self.daemon + self.shims + self.pauses + self.containers
-
-
-def snapshot(daemon_pid: int, marks: Collection[str] = ()) -> Usage:
+def snapshot(daemon_pid: int) -> Usage:
     """Read what a runtime's processes have used so far: about 50 us for each process, and 15 us for each
     other on the machine.
 
     Args:
         daemon_pid: of the daemon.
-        marks: see `runtime_processes`.
 
     Raises:
         RuntimeHidden: the daemon has gone or may not be looked at (needs root).
     """
-    found = runtime_processes(daemon_pid, marks)
+    found = runtime_processes(daemon_pid)
     cgroup = accounting_cgroup.of_runtime(daemon_pid, {process.pid for process in found})
     members = accounting_cgroup.members(cgroup) if cgroup else set()
     usages = {process.key: _usage(process, in_cgroup=process.pid in members) for process in found}
     return Usage(usages, accounting_cgroup.cpu_seconds(cgroup) if cgroup else None)
-
-
-def _living(daemon_pid: int, marks: Collection[str]) -> list[RuntimeProcess]:
-    return [process for process in runtime_processes(daemon_pid, marks) if not process.zombie]
-
-
-def memory(daemon_pid: int, marks: Collection[str] = ()) -> MemorySplit:
-    """Read the memory that a runtime's processes hold; the kernel's own for them is not part of it.
-
-    Args:
-        daemon_pid: of the daemon.
-        marks: see `runtime_processes`.
-
-    Raises:
-        RuntimeHidden: the daemon has gone or may not be looked at (needs root).
-    """
-    found = _living(daemon_pid, marks)
-    held = dict.fromkeys(Role, 0)
-    for process in found:
-        held[process.role] += _proportional_bytes(process.pid)
-    return MemorySplit(
-        daemon=held[Role.DAEMON] + held[Role.DAEMON_HELPER],
-        shims=held[Role.SHIM] + held[Role.SHIM_HELPER],
-        pauses=held[Role.PAUSE],
-        containers=held[Role.CONTAINER],
-        shim_count=sum(process.role is Role.SHIM for process in found),
-        pause_count=sum(process.role is Role.PAUSE for process in found),
-    )
 
 
 @dataclass(frozen=True)
@@ -241,21 +179,29 @@ class Holding:
     threads: int
 
 
-def holdings(daemon_pid: int, marks: Collection[str] = ()) -> dict[str, Holding]:
-    """Read what a runtime's own processes hold: `daemon`, with what it has started, and `shims` (or
-    monitors), with what they have started outside the containers.
+PARTS: Final = {
+    "daemon": (Role.DAEMON, Role.DAEMON_HELPER),
+    "shims": (Role.SHIM, Role.SHIM_HELPER),
+    "pauses": (Role.PAUSE,),
+    "containers": (Role.CONTAINER,),
+}
+"""Parts of a runtime and its pods: the daemon with what it has started; shims (or monitors) with what they
+have started outside the containers; the sandboxes' own processes; all other processes in containers.
+"""
+
+
+def holdings(daemon_pid: int) -> dict[str, Holding]:
+    """Read what the processes of each of the `PARTS` hold; the kernel's own for them is not part of it.
 
     Args:
         daemon_pid: of the daemon.
-        marks: see `runtime_processes`.
 
     Raises:
         RuntimeHidden: the daemon has gone or may not be looked at (needs root).
     """
-    found = _living(daemon_pid, marks)
-    parts = {"daemon": (Role.DAEMON, Role.DAEMON_HELPER), "shims": (Role.SHIM, Role.SHIM_HELPER)}
+    found = [process for process in runtime_processes(daemon_pid) if not process.zombie]
     held = {}
-    for part, roles in parts.items():
+    for part, roles in PARTS.items():
         pids = [process.pid for process in found if process.role in roles]
         held[part] = Holding(
             memory_bytes=sum(map(_proportional_bytes, pids)),
@@ -265,14 +211,11 @@ def holdings(daemon_pid: int, marks: Collection[str] = ()) -> dict[str, Holding]
     return held
 
 
-def gauges(
-    daemon_pid: int, marks: Collection[str] = (), directories: Collection[Path] = ()
-) -> dict[str, float]:
+def gauges(daemon_pid: int, directories: Collection[Path] = ()) -> dict[str, float]:
     """Read what should stay the same when as much is removed as was made.
 
     Args:
         daemon_pid: of the daemon.
-        marks: see `runtime_processes`.
         directories: of the runtime; only mounts below them count then, and what their files take on disk is
             added up as `disk_bytes`. Without them every mount counts that the daemon sees, which is every one
             of the machine.
@@ -285,7 +228,7 @@ def gauges(
     Raises:
         RuntimeHidden: the daemon has gone or may not be looked at (needs root).
     """
-    found = runtime_processes(daemon_pid, marks)
+    found = runtime_processes(daemon_pid)
     roots = [str(directory) for directory in directories] or ["/"]
     mounts = [mount for mount in mount_table(daemon_pid) if any(_is_below(mount[1], root) for root in roots)]
     read = {

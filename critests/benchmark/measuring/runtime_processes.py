@@ -7,7 +7,7 @@ namespace of its own is a container.
 """
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from pathlib import Path
@@ -78,18 +78,16 @@ class RuntimeProcess:
         return self.pid, self.started
 
 
-def runtime_processes(daemon_pid: int, marks: Collection[str] = ()) -> list[RuntimeProcess]:
+def runtime_processes(daemon_pid: int) -> list[RuntimeProcess]:
     """Find the processes of a runtime.
 
     Args:
         daemon_pid: of containerd or CRI-O.
-        marks: sockets or directories of which a shim's command line names one; by default the daemon's
-            listening sockets.
 
     Raises:
         RuntimeHidden: the daemon has gone, or its sockets may not be seen (needs root).
     """
-    marks = marks or listening_sockets(daemon_pid)
+    marks = listening_sockets(daemon_pid)
     table = _process_table()
     if daemon_pid not in table:
         raise RuntimeHidden(f"there is no process {daemon_pid}: the runtime has gone")

@@ -28,6 +28,7 @@ HELD = {
 Two daemons of one binary differ in it for as long as they live, and no number of looks averages that out: it
 has a growth, and no verdict of better or worse.
 """
+OWN_PARTS = ("daemon", "shims")
 MEMORY = "memory of the daemon"
 STARTED, ENDED = "start of one more pod", "end of one pod"
 IDLE_TIME, IDLE_WAKE_UPS, IDLE_WRITES = "idle time a minute", "idle wake-ups a minute", "idle writes a minute"
@@ -76,7 +77,8 @@ class Standing:
         except RuntimeHidden as error:
             self.hidden = str(error)
             return
-        for part, holding in found.items():
+        for part in OWN_PARTS:
+            holding = found[part]
             for attribute, (name, unit) in HELD.items():
                 meter.keep(
                     f"{name} {part}", float(getattr(holding, attribute)), begin, unit=unit, better=NEITHER

@@ -11,7 +11,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.bench import Bench, scenario
 from critests.benchmark.measuring.meter import Meter, NotDone
-from critests.benchmark.measuring.resources import gauges, memory
+from critests.benchmark.measuring.resources import PARTS, gauges, holdings
 from critests.benchmark.measuring.sampling import Cycle, Tally
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.limits import scarce, what_ran_out
@@ -25,7 +25,6 @@ PODS = {"smoke": 5, "standard": 50, "full": 500}
 LOOKS = 10
 GAUGE_EVERY_CYCLES = 5
 MEMORY = "memory per pod"
-PARTS = ("daemon", "shims", "pauses", "containers")
 
 
 @scenario("B-26")
@@ -72,7 +71,7 @@ class Crowd:
         self._sandboxes: list[str] = []
         self._full = False
         self._seconds_used = 0.0
-        self._seen = memory(daemon)
+        self._seen = holdings(daemon)
 
     def grow_to(self, goal: int, seconds: float) -> None:
         """Add pods up to a goal, unless something runs out, and keep what each of them added to the memory.
@@ -114,8 +113,8 @@ class Crowd:
         return ""
 
     def _look(self, added: int) -> None:
-        now, begin = memory(self._daemon), time.perf_counter()
-        parts = {part: (getattr(now, part) - getattr(self._seen, part)) / added for part in PARTS}
+        now, begin = holdings(self._daemon), time.perf_counter()
+        parts = {part: (now[part].memory_bytes - self._seen[part].memory_bytes) / added for part in PARTS}
         self._seen = now
         self.meter.keep(MEMORY, max(sum(parts.values()), 0.0), begin, unit=BYTES, better=LOWER)
         for part, share in parts.items():

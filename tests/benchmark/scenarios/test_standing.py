@@ -37,6 +37,9 @@ class Pods:
         self.container_ids.append(str(number))
 
 
+HELD = dict.fromkeys(("daemon", "shims"), Holding(1, 1, 1))
+
+
 def side(most: int = 100, pid: int | None = 7, *, throwaway: bool = True, hidden: str = "") -> Standing:
     target = FakeTarget(pid=pid)
     target.context.throwaway = throwaway
@@ -94,7 +97,7 @@ def test_what_may_not_be_seen_is_not_looked_at_again(monkeypatch: pytest.MonkeyP
 
 
 def used(cpu: float, wake_ups: int, written: int) -> UsedResources:
-    return UsedResources(cpu, cpu / 2, 0, written, wake_ups, 3, PROCESSES, 0)
+    return UsedResources(cpu, cpu / 2, 0, written, wake_ups, 3, PROCESSES)
 
 
 def test_what_is_used_idle_is_told_for_a_minute() -> None:
@@ -124,7 +127,7 @@ def test_the_sides_rest_together(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_looks_of_two_sides_are_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "holdings", lambda _pid: {"daemon": Holding(1, 1, 1)})
+    monkeypatch.setattr(standing, "holdings", lambda _pid: HELD)
     pair, alone = [meter("a"), meter("b")], [meter()]
 
     _look([side(), side()], pair, 2)
@@ -245,7 +248,7 @@ def whole(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
     used_idle = SimpleNamespace(since=lambda _earlier: used(0.1, 1, 1))
     monkeypatch.setattr(standing, "scarce", lambda _target: "")
-    monkeypatch.setattr(standing, "holdings", lambda _pid: {"daemon": Holding(1, 1, 1)})
+    monkeypatch.setattr(standing, "holdings", lambda _pid: HELD)
     monkeypatch.setattr(standing, "snapshot", lambda _pid: used_idle)
     monkeypatch.setattr("critests.benchmark.scenarios.standing.time.sleep", lambda _seconds: None)
     monkeypatch.setattr(test_standing, "relisting", part("relist"))

@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import Meter, NotDone
-from critests.benchmark.measuring.resources import MemorySplit
+from critests.benchmark.measuring.resources import PARTS, Holding
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import test_density
 from critests.benchmark.scenarios.limits import what_ran_out
@@ -79,11 +79,13 @@ def test_what_a_cycle_takes_alone() -> None:
         side(0.0, failing=set(range(1, 100))).alone(meter(), 0.5)
 
 
+def split(*memory: int) -> dict[str, Holding]:
+    return {part: Holding(held, 0, 0) for part, held in zip(PARTS, memory, strict=True)}
+
+
 def test_a_crowd_stops_at_the_last_good_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     held = [0]
-    monkeypatch.setattr(
-        test_density, "memory", lambda _pid: MemorySplit(100 * held[0], 1000 * held[0], 10, 10, 0, 0)
-    )
+    monkeypatch.setattr(test_density, "holdings", lambda _pid: split(100 * held[0], 1000 * held[0], 10, 10))
     monkeypatch.setattr(test_density, "scarce", lambda _target: "")
 
     def add(crowd: Crowd) -> str:
@@ -105,7 +107,7 @@ def test_a_crowd_stops_at_the_last_good_pod(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_crowd_stops_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(test_density, "memory", lambda _pid: MemorySplit(0, 0, 0, 0, 0, 0))
+    monkeypatch.setattr(test_density, "holdings", lambda _pid: split(0, 0, 0, 0))
     monkeypatch.setattr(test_density, "scarce", lambda _target: "")
 
     def add(crowd: Crowd) -> str:
