@@ -6,7 +6,7 @@ from pathlib import Path
 
 from critests.exit_codes import CannotTest
 from critests.lifecycle.cgroup_parents import CgroupDriver
-from critests.node import cni, readiness, removal
+from critests.node import cni, readiness, removal, selinux
 from critests.node.claims import claim
 from critests.node.daemon_process import DaemonProcess, log_tail
 from critests.node.daemons import Daemon, find_daemon
@@ -139,6 +139,8 @@ def _prepare(
     told: Sequence[Told],
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
+    traces.root.mkdir(parents=True)
+    selinux.label_directories(traces, daemon.kind.twins)
     for directory in traces.directories:
         directory.mkdir(parents=True)
     if network:

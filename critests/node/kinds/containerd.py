@@ -331,6 +331,7 @@ CONTAINERD: Final = ThrowawayKind(
     sockets=lambda traces: (socket_of(traces), ttrpc_socket_of(traces)),
     write_configuration=write_configuration,
     container_folders=container_folders,
+    twins=("/run/containerd", "/var/lib/containerd"),
     files_elsewhere=shim_sockets,
     importing=importing,
 )

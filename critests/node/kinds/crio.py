@@ -318,6 +318,7 @@ CRIO: Final = ThrowawayKind(
     write_configuration=write_configuration,
     environment=environment,
     container_folders=container_folders,
+    twins=("/run/crio", "/var/lib/containers"),
     importing=importing,
     profile_annotation=PROFILE_ANNOTATION,
 )

@@ -43,6 +43,10 @@ class ThrowawayKind:
     """Writes all files of its configuration; returns the arguments to start the daemon with."""
     container_folders: Callable[[Traces], tuple[Path, ...]]
     """Directories whose entries are called as its sandboxes and containers."""
+    twins: tuple[str, str] = ("", "")
+    """Where a daemon of a package has what an instance has in its directories below /run and /var/lib: their
+    labels are those of these paths, where SELinux is on.
+    """
     companions: Sequence[Companion] = ()
     """Started before the daemon, in this order, and ended after it; a restart of the daemon leaves them
     alone.

@@ -1,0 +1,71 @@
+"""Labels are asked of the policy; the kernel of the test need not have SELinux."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from critests.node import places, selinux
+from critests.node.locks import ProcessIdentity
+from critests.node.selinux import label_directories, label_like
+from critests.node.traces import Traces
+
+
+@pytest.fixture
+def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """The labels that were given, by directory, where the policy knows one path."""
+    given: dict[str, bytes] = {}
+    program = tmp_path / "bin/matchpathcon"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\ncase $2 in\n"
+        "/run/runtime) echo system_u:object_r:runtime_run_t:s0;;\n"
+        "/run) echo system_u:object_r:var_run_t:s0;;\n"
+        "*) echo '<<none>>';;\nesac\n",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    def note(path: Path, name: str, value: bytes) -> None:
+        assert name == "security.selinux"
+        given[str(path)] = value
+
+    monkeypatch.setattr(os, "setxattr", note)
+    return given
+
+
+def test_a_directory_gets_the_label_of_the_path_that_it_stands_for(
+    labels: dict[str, bytes], tmp_path: Path
+) -> None:
+    label_like(tmp_path, "/run/runtime")
+
+    assert labels == {str(tmp_path): b"system_u:object_r:runtime_run_t:s0\0"}
+
+
+@pytest.mark.parametrize("twin", ["", "/run/nobody"])
+def test_without_a_label_in_the_policy_none_is_given(
+    twin: str, labels: dict[str, bytes], tmp_path: Path
+) -> None:
+    label_like(tmp_path, twin)
+
+    assert labels == {}
+
+
+@pytest.mark.parametrize("mode", ["enforcing", "permissive", ""])
+def test_directories_of_a_runtime_are_labelled_where_selinux_is_on(
+    mode: str, labels: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selinux, "selinux_mode", lambda: mode)
+    runs = tmp_path / "runs"
+    monkeypatch.setattr(places, "RUNS", runs)
+    state, root = runs / "1-abc/node/containerd-a1b2c3", tmp_path / "root"
+    owner = ProcessIdentity(1, 1, "b")
+    traces = Traces("containerd", "1-abc", "a1b2c3", state, root, ("10.192.0.0/20",), owner)
+
+    label_directories(traces, ("/run/runtime", "/run/runtime"))
+
+    own = {str(state), str(root), str(traces.sockets)}
+    above = {str(runs), str(runs / "1-abc"), str(runs / "1-abc/node"), str(traces.sockets.parent)}
+    assert {path for path, label in labels.items() if b"runtime_run_t" in label} == (own if mode else set())
+    assert {path for path, label in labels.items() if b"var_run_t" in label} == (above if mode else set())
